@@ -42,6 +42,8 @@ usage: cargo xtask COMMAND
                  kills the server under load, 200 times unless told otherwise: testing/crash
   cluster-test [--short] [--rounds N] [--seed S] [--fault NAME]...
                  a Valkey Cluster under load and under faults: testing/cluster
+  group-test [--short] [--rounds N] [--seed S] [--kinds NAME,...]
+                 a group of three servers under load and under faults: testing/cluster
   rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
   mutants        seed each known bug and show the test that catches it
   help           this text
@@ -66,7 +68,15 @@ fn run(args: &[String]) -> Result<()> {
     if !rest.is_empty()
         && !matches!(
             command.as_str(),
-            "all" | "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "replica-sim" | "sim"
+            "all"
+                | "ci"
+                | "cluster-test"
+                | "crash"
+                | "fuzz"
+                | "group-test"
+                | "rdma-sim"
+                | "replica-sim"
+                | "sim"
         )
     {
         bail!("`{command}` takes no arguments: see cargo xtask help");
@@ -90,7 +100,8 @@ fn run(args: &[String]) -> Result<()> {
             let rest = rest.iter().map(String::as_str);
             Host::find()?.cargo(&own.into_iter().chain(rest).collect::<Vec<_>>())
         }
-        "cluster-test" => cluster_test(&Host::find()?, rest),
+        "cluster-test" => cluster_test(&Host::find()?, "scurry-cluster-test", rest),
+        "group-test" => cluster_test(&Host::find()?, "scurry-group-test", rest),
         "rdma" => match rdma::run(&Host::find()?)? {
             Outcome::Passed => Ok(()),
             Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),
@@ -106,8 +117,8 @@ fn run(args: &[String]) -> Result<()> {
     }
 }
 
-fn cluster_test(host: &Host, args: &[String]) -> Result<()> {
-    let own = ["run", "-q", "--locked", "-p", "scurry-cluster-test", "--"];
+fn cluster_test(host: &Host, name: &str, args: &[String]) -> Result<()> {
+    let own = ["run", "-q", "--locked", "-p", "scurry-cluster-test", "--bin", name, "--"];
     let args = args.iter().map(String::as_str);
     host.cargo(&own.into_iter().chain(args).collect::<Vec<_>>())
 }

@@ -86,29 +86,11 @@ impl Accounts {
 
     fn compare(&self, cluster: &Cluster) -> Result<()> {
         let mut owners = Owners::of(cluster)?;
-        let (mut shown, mut counted) = (BTreeMap::new(), 0);
+        let mut totals = Vec::new();
         for (_, _, wire) in &mut owners.all {
-            let totals = wire.ask(&words("SCUR.TOTALS"))?;
-            counted += int(entry(&totals, "accounts")?)?;
-            for unit in array(entry(&totals, "units")?)? {
-                let [name, amounts @ ..] = array(unit)? else { bail!("a unit is {unit}") };
-                add(&mut shown, text(name)?, amounts)?;
-            }
+            totals.push(wire.ask(&words("SCUR.TOTALS"))?);
         }
-        let mut sums = BTreeMap::new();
-        for (id, audit) in self.look(&mut owners)? {
-            ensure!(!matches!(audit, Value::Error(_)), "{id}: {audit}");
-            ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds {id} broken: {audit}");
-            for bucket in array(entry(&audit, "buckets")?)? {
-                let [_, unit, amounts @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
-                add(&mut sums, text(unit)?, amounts)?;
-            }
-        }
-        let made = self.known.len() as i128;
-        ensure!(counted == made, "TOTALS counts {counted} accounts, {made} were made");
-        shown.retain(|_, amounts: &mut Vec<i128>| amounts.iter().any(|&amount| amount != 0));
-        ensure!(shown == sums, "TOTALS shows {shown:?}, the accounts sum up to {sums:?}");
-        Ok(())
+        sums_agree(&totals, &self.look(&mut owners)?)
     }
 
     /// Every replica holds, byte for byte, what its primary holds, and nothing else.
@@ -135,6 +117,32 @@ impl Accounts {
         }
         Ok(())
     }
+}
+
+/// TOTALS of all who have accounts are the sums of the accounts' AUDIT, each of which finds nothing broken.
+pub(crate) fn sums_agree(totals: &[Value], audits: &[(String, Value)]) -> Result<()> {
+    let (mut shown, mut counted) = (BTreeMap::new(), 0);
+    for totals in totals {
+        counted += int(entry(totals, "accounts")?)?;
+        for unit in array(entry(totals, "units")?)? {
+            let [name, amounts @ ..] = array(unit)? else { bail!("a unit is {unit}") };
+            add(&mut shown, text(name)?, amounts)?;
+        }
+    }
+    let mut sums = BTreeMap::new();
+    for (id, audit) in audits {
+        ensure!(!matches!(audit, Value::Error(_)), "{id}: {audit}");
+        ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds {id} broken: {audit}");
+        for bucket in array(entry(audit, "buckets")?)? {
+            let [_, unit, amounts @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+            add(&mut sums, text(unit)?, amounts)?;
+        }
+    }
+    let made = audits.len() as i128;
+    ensure!(counted == made, "TOTALS counts {counted} accounts, {made} were made");
+    shown.retain(|_, amounts: &mut Vec<i128>| amounts.iter().any(|&amount| amount != 0));
+    ensure!(shown == sums, "TOTALS shows {shown:?}, the accounts sum up to {sums:?}");
+    Ok(())
 }
 
 fn asking(command: &str, keys: &[&str]) -> Vec<Words> {

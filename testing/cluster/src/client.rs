@@ -11,7 +11,7 @@ pub(crate) use lease::Lease;
 pub(crate) use loose::Loose;
 pub(crate) use steady::Steady;
 
-use crate::route::{Answered, PATIENCE, Route, Seen, Signals};
+use crate::route::{Answered, Ask, Seen, Signals};
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, words};
@@ -32,10 +32,10 @@ pub(crate) trait Account: Send {
     }
 
     /// Makes it, before anything goes wrong.
-    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()>;
+    fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()>;
 
     /// One request, until it is answered clearly. An error when the answer is wrong.
-    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()>;
+    fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()>;
 
     /// When all of it that ends by itself has ended, UTC ms.
     fn ended_at_ms(&self) -> i64 {
@@ -47,7 +47,7 @@ pub(crate) trait Account: Send {
     fn audit(&mut self, wire: &mut Wire) -> Result<u64>;
 
     /// Requests from before and during the fault once more.
-    fn again(&mut self, _: &mut Route, _: &Signals, _: &mut Random) -> Result<()> {
+    fn again(&mut self, _: &mut dyn Ask, _: &Signals, _: &mut Random) -> Result<()> {
         Ok(())
     }
 }
@@ -58,7 +58,7 @@ const TOO_MUCH: i64 = 1_000_000_000;
 /// Makes an account that is on all copies. CREATE carries no id: one that has to be sent again is
 /// answered with an error, and a WAIT behind that covers nothing. So a request with an id follows,
 /// a denied one, which changes no balance.
-fn make(line: &str, id: &str, unit: &str, route: &mut Route, signals: &Signals) -> Result<()> {
+fn make(line: &str, id: &str, unit: &str, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
     let made = route.ask(id, &words(line), signals)?;
     ensure!(is_made(&made), "{line}: {}", made.reply);
     let line = format!("SCUR.DEBIT {id} made {unit} {TOO_MUCH}");
@@ -68,7 +68,7 @@ fn make(line: &str, id: &str, unit: &str, route: &mut Route, signals: &Signals) 
 }
 
 /// The answer to a CREATE, which may have come twice.
-fn is_made(answered: &Answered) -> bool {
+pub(crate) fn is_made(answered: &Answered) -> bool {
     match &answered.reply {
         Value::Array(_) => true,
         Value::Error(error) => answered.again && error.starts_with("ACCOUNT_EXISTS "),
@@ -78,7 +78,7 @@ fn is_made(answered: &Answered) -> bool {
 
 /// A client.
 pub(crate) struct Client {
-    pub(crate) route: Route,
+    pub(crate) route: Box<dyn Ask>,
     pub(crate) accounts: Vec<Box<dyn Account>>,
     random: Random,
     /// True where an acknowledged answer is on all copies.
@@ -87,7 +87,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(
-        route: Route,
+        route: Box<dyn Ask>,
         accounts: Vec<Box<dyn Account>>,
         random: Random,
         all_copies: bool,
@@ -96,10 +96,9 @@ impl Client {
     }
 
     /// Makes the accounts, on all copies whatever the client is content with later.
-    pub(crate) fn create(&mut self, address: &str, signals: &Signals) -> Result<()> {
-        let mut route = Route::all(address, PATIENCE[0]);
+    pub(crate) fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         for account in &mut self.accounts {
-            let made = account.create(&mut route, signals);
+            let made = account.create(route, signals);
             made.with_context(|| account.id().to_owned())?;
         }
         Ok(())
@@ -107,22 +106,22 @@ impl Client {
 
     /// Asks until the load is over.
     pub(crate) fn load(&mut self, signals: &Signals) -> Result<()> {
-        self.route.seen = Seen::default();
+        *self.route.seen() = Seen::default();
         while !signals.is_over() {
             let at = self.random.below(self.accounts.len());
             let account = &mut self.accounts[at];
-            let done = account.step(&mut self.route, signals, &mut self.random);
+            let done = account.step(&mut *self.route, signals, &mut self.random);
             done.with_context(|| format!("{} under load", account.id()))?;
             std::thread::sleep(PACE); // tidy: allow (clients leave the nodes time for each other)
         }
-        self.route.seen.rest();
+        self.route.seen().rest();
         Ok(())
     }
 
     /// Requests of the load once more.
     pub(crate) fn again(&mut self, signals: &Signals) -> Result<()> {
         for account in &mut self.accounts {
-            let done = account.again(&mut self.route, signals, &mut self.random);
+            let done = account.again(&mut *self.route, signals, &mut self.random);
             done.with_context(|| format!("{} once more", account.id()))?;
         }
         Ok(())

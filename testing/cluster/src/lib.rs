@@ -1,6 +1,7 @@
 //! A real Valkey Cluster with libscurry.so, under load and under faults: is everything there that
 //! was acknowledged on all copies, is nothing there by half, does what is due end once, and do
-//! duplicates get their stored answers? What an acknowledgement promises is in docs/cluster.md.
+//! duplicates get their stored answers? What an acknowledgement promises is in docs/cluster.md. The same is asked of a
+//! group of three `scurry serve`: `group`.
 #![forbid(unsafe_code)]
 
 mod audit;
@@ -8,6 +9,7 @@ mod carry;
 mod client;
 mod cluster;
 mod fault;
+pub mod group;
 mod module;
 mod namespaces;
 mod node;

@@ -38,7 +38,7 @@ fn main() -> Result<()> {
     let mut no_cut = None;
     if faults.contains(&Fault::Cut) && !inside() {
         match possible() {
-            Ok(way) => return Err(enter(way, &module)),
+            Ok(way) => return Err(enter(way, ("SCURRY_MODULE", module.path()))),
             Err(why) => no_cut = Some(format!("{why:#}")),
         }
     }

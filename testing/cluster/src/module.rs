@@ -1,7 +1,7 @@
 //! Which libscurry.so the nodes load.
 
 use anyhow::{Context, Result, ensure};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A module file.
@@ -26,5 +26,10 @@ impl Module {
         let status = cargo.status().context("cargo cannot be run: set SCURRY_MODULE")?;
         ensure!(status.success(), "libscurry.so does not build: set SCURRY_MODULE");
         Ok(Module(target.join("module/libscurry.so")))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }

@@ -2,10 +2,10 @@
 //! bridge. None of them has a name, so the kernel removes them with the last process in them,
 //! whatever becomes of the test.
 
-use crate::module::Module;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Set for the program that runs in the test's namespace.
@@ -15,7 +15,8 @@ const BRIDGE: &str = "hub";
 const LOOKS_MAX: u32 = 10_000;
 
 /// With and without the rights of root.
-const WAYS: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
+const WAYS: [&[&str]; 2] =
+    [&["--net", "--mount"], &["--user", "--map-root-user", "--net", "--mount"]];
 
 /// How namespaces can be made here; an error says why they cannot.
 pub fn possible() -> Result<&'static [&'static str]> {
@@ -42,15 +43,16 @@ pub fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Becomes the same program in a namespace of its own. Returns only to say why it did not.
-pub fn enter(way: &[&str], module: &Module) -> anyhow::Error {
+/// Becomes the same program in namespaces of its own, with a variable that names the binary under test. Returns
+/// only to say why it did not.
+pub fn enter(way: &[&str], binary: (&str, &Path)) -> anyhow::Error {
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return error.into(),
     };
     let mut command = Command::new("unshare");
     command.args(way).arg(program).args(std::env::args_os().skip(1)).env(INSIDE, "1");
-    command.env("SCURRY_MODULE", &module.0);
+    command.env(binary.0, binary.1);
     anyhow::Error::new(command.exec()).context("unshare (util-linux) cannot be started")
 }
 
@@ -90,6 +92,11 @@ impl Namespace {
         Ok(namespace)
     }
 
+    /// The number of the node that has it.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
     /// The address of a node.
     pub(crate) fn address(index: usize) -> String {
         format!("10.83.0.{}", index + 1)
@@ -118,6 +125,17 @@ impl Namespace {
     /// Undoes [`Namespace::part_from`].
     pub(crate) fn join_again(&self, others: &[usize]) -> Result<()> {
         self.route("del", others)
+    }
+
+    /// Whether packets come in from nodes that nothing is sent to. By itself they do not.
+    pub(crate) fn take_what_cannot_be_answered(&self, is: bool) -> Result<()> {
+        let filter = if is { "0" } else { "1" };
+        self.within(&["sysctl", "-q", "-w", &format!("net.ipv4.conf.all.rp_filter={filter}")])
+    }
+
+    /// Ends its connections with another node, whatever they carry.
+    pub(crate) fn reset(&self, other: usize) -> Result<()> {
+        self.within(&["ss", "--kill", "--tcp", "dst", &Namespace::address(other)])
     }
 
     fn route(&self, what: &str, others: &[usize]) -> Result<()> {

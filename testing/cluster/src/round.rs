@@ -45,7 +45,7 @@ pub(crate) fn round(
     let mut clients = clients(stem, cluster, random);
     let address = cluster.nodes[random.below(cluster.nodes.len())].address();
     for client in &mut clients {
-        client.create(&address, &signals)?;
+        client.create(&mut Route::all(&address, PATIENCE[0]), &signals)?;
         let ids = client.accounts.iter().flat_map(|account| account.ids());
         ids.for_each(|id| accounts.add(id));
     }
@@ -68,7 +68,7 @@ pub(crate) fn round(
             *(if client.all_copies { &mut row.lost_all } else { &mut row.lost_one }) += lost;
         }
         client.again(&signals)?;
-        let seen = client.route.seen;
+        let seen = *client.route.seen();
         let acknowledged =
             if client.all_copies { &mut row.acknowledged_all } else { &mut row.acknowledged_one };
         *acknowledged += seen.acknowledged;
@@ -95,7 +95,7 @@ fn clients(stem: &str, cluster: &Cluster, random: &mut Random) -> Vec<Client> {
             let id = |at| (kind.make)(format!("{{{stem}:{at}}}:{number}:{client}"));
             let accounts = (0..kind.accounts).map(id).collect();
             let own = Random::new(random.next_u64());
-            clients.push(Client::new(route, accounts, own, kind.all_copies));
+            clients.push(Client::new(Box::new(route), accounts, own, kind.all_copies));
         }
     }
     clients

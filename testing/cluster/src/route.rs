@@ -4,7 +4,7 @@
 //! the request. No answer, too few copies, and what a node says that does not serve the key now, are
 //! not clear: the request is sent again, and that must be safe.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use scurry_cluster_client::redis::{self, Cmd};
 use scurry_cluster_client::{Address, ClientError, Copies, Kept, Store};
 use scurry_conformance::Value;
@@ -21,7 +21,7 @@ const WAIT_MS: u64 = 400;
 /// goes on as if it were still one; who is not has asked another by then.
 pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::from_millis(2_500)];
 /// Between two tries.
-const TRY_EVERY: Duration = Duration::from_millis(10);
+pub(crate) const TRY_EVERY: Duration = Duration::from_millis(10);
 /// How long after the end of the load a request may have no clear answer, s.
 const LAST_PATIENCE_S: i64 = 60;
 /// Errors of nodes that have done nothing and may serve the key later, or not at all.
@@ -37,6 +37,10 @@ pub(crate) struct Signals {
     pub(crate) stopped_at: AtomicI64,
     /// Somebody has failed: give up.
     pub(crate) give_up: AtomicBool,
+    /// When somebody was answered last, ns; 0 before.
+    answered_at: AtomicI64,
+    /// The longest time for which nobody was answered, ns.
+    pub(crate) gap_ns: AtomicI64,
 }
 
 impl Signals {
@@ -45,8 +49,26 @@ impl Signals {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// A client has got a clear answer.
+    pub(crate) fn answered(&self) {
+        let now = clock::ns();
+        let before = self.answered_at.fetch_max(now, Ordering::Relaxed);
+        if before > 0 && !self.is_over() {
+            self.gap_ns.fetch_max(now - before, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// An error when a request is not to be sent again.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        let since = self.stopped_at.load(Ordering::Relaxed);
+        let late = since > 0 && clock::ns() - since > LAST_PATIENCE_S * 1_000_000_000;
+        ensure!(!late, "no clear answer within {LAST_PATIENCE_S} s after the load");
+        ensure!(!self.give_up.load(Ordering::Relaxed), "given up");
+        Ok(())
     }
 }
 
@@ -70,7 +92,7 @@ impl Seen {
         self.last_ns = None;
     }
 
-    fn answered(&mut self) {
+    pub(crate) fn answered(&mut self) {
         let now = clock::ns();
         if let Some(last) = self.last_ns.replace(now) {
             self.gap_ns = self.gap_ns.max(now - last);
@@ -96,11 +118,20 @@ enum How {
     One(Option<Box<Store>>),
 }
 
+/// A client's way to whatever is asked.
+pub(crate) trait Ask: Send {
+    /// Sends until it is answered clearly.
+    fn ask(&mut self, key: &str, request: &Words, signals: &Signals) -> Result<Answered>;
+
+    /// Counts of this client.
+    fn seen(&mut self) -> &mut Seen;
+}
+
 /// One client's way to the cluster.
 pub(crate) struct Route {
     address: Address,
     how: How,
-    pub(crate) seen: Seen,
+    seen: Seen,
 }
 
 impl Route {
@@ -116,14 +147,10 @@ impl Route {
         let address = Address::new(address, None, None).with_patience(patience);
         Route { address, how: How::One(None), seen: Seen::default() }
     }
+}
 
-    /// Sends until it is answered clearly.
-    pub(crate) fn ask(
-        &mut self,
-        key: &str,
-        request: &Words,
-        signals: &Signals,
-    ) -> Result<Answered> {
+impl Ask for Route {
+    fn ask(&mut self, key: &str, request: &Words, signals: &Signals) -> Result<Answered> {
         let mut command = Cmd::new();
         request.iter().for_each(|word| {
             command.arg(word);
@@ -143,17 +170,18 @@ impl Route {
                 }
                 Sent::Nothing => {}
             }
-            let since = signals.stopped_at.load(Ordering::Relaxed);
-            let late = since > 0 && clock::ns() - since > LAST_PATIENCE_S * 1_000_000_000;
-            ensure!(!late, "no clear answer within {LAST_PATIENCE_S} s after the load");
-            if signals.give_up.load(Ordering::Relaxed) {
-                bail!("given up");
-            }
+            signals.go_on()?;
             self.seen.resent += 1;
             std::thread::sleep(TRY_EVERY); // tidy: allow (a cluster says nothing when it is ready again)
         }
     }
 
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.seen
+    }
+}
+
+impl Route {
     fn note(&mut self, reply: &Value) {
         self.seen.replayed += u64::from(is_replay(reply));
     }
@@ -193,12 +221,13 @@ enum Sent {
 }
 
 fn refused(reply: Value) -> Sent {
-    match &reply {
-        Value::Error(text) if UNDONE.iter().any(|code| text.split(' ').next() == Some(code)) => {
-            Sent::Nothing
-        }
-        _ => Sent::Clear(reply),
-    }
+    if is_undone(&reply) { Sent::Nothing } else { Sent::Clear(reply) }
+}
+
+/// True for the error of a node that has done nothing.
+pub(crate) fn is_undone(reply: &Value) -> bool {
+    let Value::Error(text) = reply else { return false };
+    UNDONE.iter().any(|code| text.split(' ').next() == Some(code))
 }
 
 /// True for a stored answer.

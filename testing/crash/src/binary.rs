@@ -1,7 +1,7 @@
 //! Which `scurry` is killed.
 
 use anyhow::{Context, Result, ensure};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A server program.
@@ -30,5 +30,10 @@ impl Binary {
         let status = cargo.status().context("cannot run cargo; set SCURRY_BIN")?;
         ensure!(status.success(), "the scurry binary does not build; set SCURRY_BIN");
         Ok(Binary(directory.join("scurry")))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }

@@ -6,13 +6,14 @@
 //! `fsync` that no reply overtakes its batch. That a batch is on the device when power fails is
 //! what the simulator shows, on a disk that forgets what was not synced.
 //!
-//! What asks and compares accounts is public: `testing/cluster` does the same to a cluster.
+//! What asks and compares accounts, and the shared keys, are public: `testing/cluster` does the same to a cluster
+//! and to a group.
 #![forbid(unsafe_code)]
 
 mod binary;
 pub mod clock;
 mod history;
-mod linear;
+pub mod linear;
 mod load;
 mod plan;
 mod report;
@@ -26,6 +27,8 @@ pub mod wire;
 pub use binary::Binary;
 pub use report::Report;
 pub use run::{Settings, run};
+pub use server::SETTINGS;
+pub use shared::{Pending as SharedPending, Shared};
 pub use subject::{
     Act, Pending, Requests, Said, Slot, SlotRequests, compare, limits, shown, value_of, words_of,
 };

@@ -1,6 +1,6 @@
 //! Histories go to the checker of testing/linearizability.
 
-use crate::history::Histories;
+use crate::shared::Shared;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,16 +10,17 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linearizability");
 const CACHE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache");
 
 /// Writes the histories of an epoch; how many calls they have.
-pub(crate) fn write(directory: &Path, epoch: u64, histories: &Histories) -> Result<u64> {
+pub fn write(directory: &Path, epoch: u64, shared: Shared) -> Result<u64> {
+    let histories = shared.into_histories();
     let path = directory.join(format!("{epoch}.json"));
-    std::fs::write(&path, serde_json::to_vec(histories)?)
+    std::fs::write(&path, serde_json::to_vec(&histories)?)
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(histories.values().map(|history| history.calls.len() as u64).sum())
 }
 
 /// Checks all histories of a directory, and first that the checker finds the bugs that are
 /// seeded into some of them.
-pub(crate) fn check(directory: &Path) -> Result<()> {
+pub fn check(directory: &Path) -> Result<()> {
     let cache = std::env::var_os("SCURRY_TEST_CACHE").map_or(CACHE.into(), PathBuf::from);
     let modules = cache.join("clients/linearizability");
     let mut go = Command::new("go");

@@ -89,7 +89,7 @@ pub fn run(binary: &Binary, settings: &Settings, tell: &mut dyn FnMut(&str)) -> 
         if (round + 1) % EPOCH_ROUNDS == 0 || round + 1 == settings.rounds {
             let epoch = round / EPOCH_ROUNDS;
             let shared = std::mem::replace(&mut run.shared, Shared::new(epoch + 1));
-            report.calls += linear::write(&histories, epoch, &shared.into_histories())?;
+            report.calls += linear::write(&histories, epoch, shared)?;
         }
         tell(&format!("round {}: {shown:?}", round + 1));
     }

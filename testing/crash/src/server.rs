@@ -20,7 +20,7 @@ pub(crate) struct Server {
 /// The bounds of accounts: nothing is forgotten and no session ends by itself while a run lasts,
 /// so that what an account must show does not depend on the time. All that is remembered
 /// finds its place, however fast the server is.
-pub(crate) const SETTINGS: &str = "[limits]\ntombstone_ms = 86400000\n\
+pub const SETTINGS: &str = "[limits]\ntombstone_ms = 86400000\n\
     transaction_ms = 86400000\nvalidity_ms_default = 43200000\n\
     session_ids_max = 16384\ntransactions_max = 16384\n";
 

@@ -42,7 +42,7 @@ struct Session {
 }
 
 /// A call that has no reply yet.
-pub(crate) struct Pending {
+pub struct Pending {
     key: usize,
     client: usize,
     call: i64,
@@ -50,11 +50,11 @@ pub(crate) struct Pending {
 }
 
 /// The keys.
-pub(crate) struct Shared(Vec<Key>);
+pub struct Shared(Vec<Key>);
 
 impl Shared {
     /// Keys that no earlier epoch has used.
-    pub(crate) fn new(epoch: u64) -> Shared {
+    pub fn new(epoch: u64) -> Shared {
         let key = |at: usize| {
             let (stem, accounts) = match at {
                 0..ACCOUNTS => ("shared", 1),
@@ -70,29 +70,36 @@ impl Shared {
     }
 
     /// How many keys there are.
-    pub(crate) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "there are always some")]
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Requests that make the accounts. They are no part of the histories.
-    pub(crate) fn creates(&self) -> Vec<Words> {
+    pub fn creates(&self) -> Vec<Words> {
         let line = |id: &str| words(&format!("SCUR.CREATE {id} BUCKET b cent {CREDIT}"));
         self.accounts().map(line).collect()
     }
 
     /// Ids of the accounts.
-    pub(crate) fn accounts(&self) -> impl Iterator<Item = &str> {
+    pub fn accounts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|key| &key.accounts).map(String::as_str)
     }
 
+    /// Keys of the registers.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        let values = self.0.iter().filter(|key| key.accounts.is_empty());
+        values.map(|key| key.name.as_str())
+    }
+
     /// A call on a key.
-    pub(crate) fn call(&self, key: usize, client: usize, random: &mut Random) -> (Pending, Words) {
+    pub fn call(&self, key: usize, client: usize, random: &mut Random) -> (Pending, Words) {
         let link = self.0[key].act(random);
         self.pending(key, client, link)
     }
 
     /// A read of each account and register.
-    pub(crate) fn reads(&self, client: usize) -> Vec<(Pending, Words)> {
+    pub fn reads(&self, client: usize) -> Vec<(Pending, Words)> {
         let mut reads = Vec::new();
         for (at, key) in self.0.iter().enumerate() {
             if key.accounts.is_empty() {
@@ -133,7 +140,7 @@ impl Shared {
     }
 
     /// A reply has come.
-    pub(crate) fn returned(&self, pending: Pending, reply: &Value) -> Result<()> {
+    pub fn returned(&self, pending: Pending, reply: &Value) -> Result<()> {
         let Pending { key, client, call, link } = pending;
         let outcome =
             outcome(&link.act, reply).with_context(|| format!("{link:?} says {reply}"))?;
@@ -147,6 +154,18 @@ impl Shared {
     pub(crate) fn lost(&self, pending: Pending) {
         let Pending { key, client, call, link } = pending;
         lock(&self.0[key].calls).push(Call { client, call, end: ns(), link, result: None });
+    }
+
+    /// No reply has come, and there is a server that may still have it: it may be executed at any time, once.
+    pub fn in_doubt(&self, pending: Pending) {
+        let Pending { key, client, call, link } = pending;
+        lock(&self.0[key].calls).push(Call { client, call, end: i64::MAX, link, result: None });
+    }
+
+    /// The same call once more, where it carries an id.
+    pub fn repeat(&self, pending: &Pending) -> Option<(Pending, Words)> {
+        let has_id = !matches!(pending.link.act, Act::Set { .. } | Act::Del | Act::Read | Act::Get);
+        has_id.then(|| self.pending(pending.key, pending.client, pending.link.clone()))
     }
 
     /// Everything that was seen.

@@ -32,9 +32,16 @@ impl Wire {
 
     /// Connects.
     pub fn connect_to(address: impl ToSocketAddrs) -> Result<Wire> {
-        let stream = TcpStream::connect(address).context("it does not listen")?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        Wire::connect_within(address, PATIENCE)
+    }
+
+    /// Connects, for who does not wait longer than this for anything.
+    pub fn connect_within(address: impl ToSocketAddrs, patience: Duration) -> Result<Wire> {
+        let address = address.to_socket_addrs()?.next().context("no address")?;
+        let stream =
+            TcpStream::connect_timeout(&address, patience).context("it does not listen")?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
         stream.set_nodelay(true)?;
         let mut wire = Wire { stream, input: Vec::new(), read: 0 };
         let hello = wire.ask(&words("HELLO 3"))?;

@@ -3,7 +3,7 @@
 //! part of a chain, or a limit that has forgotten what was used, is a state that they never had.
 
 use super::{Account, TOO_MUCH, is_made};
-use crate::route::{Answered, Route, Signals};
+use crate::route::{Answered, Ask, Signals};
 use anyhow::{Result, ensure};
 use scurry_crash::wire::Wire;
 use scurry_crash::{Act, Slot, SlotRequests};
@@ -24,7 +24,7 @@ impl Chained {
         Chained { slot: Slot::new(&id), id, requests: SlotRequests::with_ids() }
     }
 
-    fn ask(&mut self, act: Act, route: &mut Route, signals: &Signals) -> Result<()> {
+    fn ask(&mut self, act: Act, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         let said = self.slot.execute(&act);
         let Answered { reply, earlier, again } = route.ask(&self.id, &act.words(), signals)?;
         for (at, one) in earlier.iter().chain([&reply]).enumerate() {
@@ -48,7 +48,7 @@ impl Account for Chained {
         self.slot.ids().collect()
     }
 
-    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         let ids: Vec<String> = self.slot.ids().map(str::to_owned).collect();
         for id in ids {
             let act = self.requests.next(&self.slot, &mut Random::new(0));
@@ -61,7 +61,7 @@ impl Account for Chained {
         Ok(())
     }
 
-    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         let act = self.requests.next(&self.slot, random);
         self.ask(act, route, signals)
     }
@@ -74,7 +74,7 @@ impl Account for Chained {
         Ok(0)
     }
 
-    fn again(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn again(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         for act in self.requests.some(AGAIN, random) {
             self.ask(act, route, signals)?;
         }

@@ -3,7 +3,7 @@
 //! primary then. Each request waits for all copies.
 
 use super::{Account, make};
-use crate::route::{Route, Signals};
+use crate::route::{Ask, Signals};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_crash::clock::wall_ms;
@@ -37,7 +37,12 @@ impl Lease {
         Lease { id, serial: 0, long: Vec::new(), gifts: BTreeMap::new(), ended_at_ms: 0 }
     }
 
-    fn reserve(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn reserve(
+        &mut self,
+        route: &mut dyn Ask,
+        signals: &Signals,
+        random: &mut Random,
+    ) -> Result<()> {
         self.serial += 1;
         let (id, session) = (&self.id, format!("s{}", self.serial));
         let is_long = random.one_in(6);
@@ -68,7 +73,7 @@ impl Lease {
         Ok(())
     }
 
-    fn gift(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn gift(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         self.serial += 1;
         let (id, bucket) = (&self.id, format!("g{}", self.serial));
         let amount = i128::from(random.between(1, 9));
@@ -104,12 +109,12 @@ impl Account for Lease {
         &self.id
     }
 
-    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         let line = format!("SCUR.CREATE {} BUCKET main sec {CREDIT}", self.id);
         make(&line, &self.id, "sec", route, signals)
     }
 
-    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         if self.serial >= SESSIONS_MAX {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 //! again, and is then done once.
 
 use super::{Account, make};
-use crate::route::{Route, Signals, is_replay};
+use crate::route::{Ask, Signals, is_replay};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, array, entry, int, text, words};
@@ -88,12 +88,12 @@ impl Account for Loose {
         &self.id
     }
 
-    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         let line = format!("SCUR.CREATE {} BUCKET main cent {CREDIT}", self.id);
         make(&line, &self.id, "cent", route, signals)
     }
 
-    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         let (id, number) = (&self.id, self.done.len());
         if number >= REQUESTS_MAX {
             return Ok(());

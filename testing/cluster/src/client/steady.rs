@@ -3,7 +3,7 @@
 //! whatever nodes do.
 
 use super::{Account, TOO_MUCH, is_made};
-use crate::route::{Answered, Route, Signals};
+use crate::route::{Answered, Ask, Signals};
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, words};
@@ -28,7 +28,7 @@ impl Steady {
         Steady { id, model: Model::new(limits()), requests: Requests::with_ids() }
     }
 
-    fn ask(&mut self, op: Op, route: &mut Route, signals: &Signals) -> Result<()> {
+    fn ask(&mut self, op: Op, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         let expected = op.with(|command| self.model.execute(NOW, command));
         let Answered { reply, earlier, again } =
             route.ask(&self.id, &words_of(&self.id, &op), signals)?;
@@ -53,7 +53,7 @@ impl Account for Steady {
         &self.id
     }
 
-    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         let op = self.requests.next(None, &Pending::new(), &mut Random::new(0));
         op.with(|command| self.model.execute(NOW, command));
         let made = route.ask(&self.id, &words_of(&self.id, &op), signals)?;
@@ -62,7 +62,7 @@ impl Account for Steady {
         self.ask(Op::debit("made", "cent", TOO_MUCH), route, signals)
     }
 
-    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         let shot = self.model.snapshot(NOW);
         let op = self.requests.next(shot.as_ref(), &Pending::new(), random);
         self.ask(op, route, signals)
@@ -80,7 +80,7 @@ impl Account for Steady {
         Ok(0)
     }
 
-    fn again(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn again(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()> {
         for op in self.requests.some(AGAIN, random) {
             self.ask(op, route, signals)?;
         }

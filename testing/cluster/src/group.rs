@@ -1,0 +1,251 @@
+//! A group of three `scurry serve`, under load and under faults: is everything there, once, that was
+//! acknowledged, do reads show the newest, and does each node hold the same in the end? What a group promises is in
+//! docs/replication.md.
+
+mod client;
+mod disk;
+mod fault;
+mod member;
+mod old_reads;
+mod purse;
+mod report;
+mod round;
+mod run;
+mod same;
+mod shared;
+mod status;
+
+pub use fault::Fault;
+pub use report::{Report, Row};
+pub use run::{Settings, run};
+
+use crate::namespaces::{self, Namespace};
+use anyhow::{Context, Result, bail, ensure};
+use disk::Disk;
+use member::Member;
+use scurry_conformance::Value;
+use scurry_crash::wire::{Words, words};
+use scurry_crash::{Binary, clock};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const NODES: usize = 3;
+/// The main port, one for each thread behind it, and the one for nodes.
+const PORTS: u16 = 1 + THREADS + 1;
+const THREADS: u16 = 2;
+/// The main port where a node has a network of its own.
+const OWN_PORT: u16 = 7_000;
+/// Where free ports are looked for: below those that the kernel gives to clients.
+const FREE_PORTS: std::ops::Range<u16> = 12_000..22_000;
+/// How often is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// How long anything may take that has to come, seconds.
+const PATIENCE_S: i64 = 90;
+
+/// The nodes, stopped when this is dropped.
+pub(crate) struct Group {
+    pub(crate) nodes: Vec<Member>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Group {
+    /// Starts one in an empty directory: the first node begins the group, and the others join it. Where each node has
+    /// a network of its own, these are its first and the next ones: those of an earlier group may not be gone yet.
+    pub(crate) fn start(
+        dir: &Path,
+        binary: &Binary,
+        disk: Disk,
+        first_place: usize,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Group> {
+        let first = free_ports()?;
+        let mut group = Group { nodes: Vec::new(), interrupted: interrupted.clone() };
+        for index in 0..NODES {
+            let (host, port, namespace) = if namespaces::inside() {
+                let place = first_place + index;
+                (Namespace::address(place), OWN_PORT, Some(Namespace::new(place)?))
+            } else {
+                ("127.0.0.1".to_owned(), first + u16::try_from(index)? * PORTS, None)
+            };
+            let home = dir.join(format!("node-{index}"));
+            let others = group.nodes.iter().map(Member::peer).collect();
+            let mut node = Member::new((host, port), home, namespace, binary, disk)?;
+            node.start(others, None)?;
+            group.nodes.push(node);
+            group.until("the node has a leader", |group| {
+                let status = group.nodes[index].status()?;
+                ensure!(status.shards.iter().all(|shard| shard.leader.is_some()), "{status:?}");
+                Ok(())
+            })?;
+        }
+        group.until_whole()?;
+        Ok(group)
+    }
+
+    /// Starts a node that does not run, on what its directory has.
+    pub(crate) fn start_again(&mut self, index: usize) -> Result<()> {
+        self.start_as(index, None)
+    }
+
+    /// Starts a node in an empty directory in the place of one that is lost.
+    pub(crate) fn start_anew(&mut self, index: usize, replaces: &str) -> Result<()> {
+        self.start_as(index, Some(replaces))
+    }
+
+    fn start_as(&mut self, index: usize, replaces: Option<&str>) -> Result<()> {
+        let others = (0..NODES).filter(|other| *other != index);
+        let peers = others.map(|other| self.nodes[other].peer()).collect();
+        self.nodes[index].start(peers, replaces)
+    }
+
+    /// The one of these nodes that executes commands of all shards.
+    pub(crate) fn leader_of(&self, nodes: &[usize]) -> Option<usize> {
+        let mut here = nodes.iter().copied().filter(|node| !self.nodes[*node].is_away);
+        here.find(|node| self.nodes[*node].status().is_ok_and(|status| status.serves()))
+    }
+
+    /// Waits until one of these nodes leads.
+    pub(crate) fn until_leader(&mut self, nodes: &[usize]) -> Result<usize> {
+        let mut leader = None;
+        self.until("one of the nodes leads", |group| {
+            leader = group.leader_of(nodes);
+            ensure!(leader.is_some(), "none of {nodes:?} does: {:?}", group.statuses());
+            Ok(())
+        })?;
+        leader.context("one leads")
+    }
+
+    /// The leader and the others.
+    pub(crate) fn parts(&mut self) -> Result<(usize, Vec<usize>)> {
+        let leader = self.until_leader(&(0..NODES).collect::<Vec<_>>())?;
+        Ok((leader, (0..NODES).filter(|node| *node != leader).collect()))
+    }
+
+    /// Lets this node lead.
+    pub(crate) fn transfer(&mut self, to: usize) -> Result<()> {
+        let id = self.nodes[to].status()?.id;
+        let mut asked_ns = None;
+        self.until("the node leads that was asked to", |group| {
+            if group.leader_of(&[to]).is_some() {
+                return Ok(());
+            }
+            let now = clock::ns();
+            // It is not begun where one is under way, and may come to nothing.
+            if asked_ns.is_none_or(|asked| now - asked > 1_000_000_000) {
+                asked_ns = Some(now);
+                let leader =
+                    group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("nobody leads")?;
+                group.nodes[leader]
+                    .thread_wire()?
+                    .ask(&words(&format!("SCUR.REPLICA TRANSFER {id}")))?;
+            }
+            bail!("not yet: {:?}", group.statuses())
+        })
+    }
+
+    /// Waits until all nodes vote, reach each other and have everything.
+    pub(crate) fn until_whole(&mut self) -> Result<()> {
+        let count = self.nodes.len();
+        self.until("the group is whole", |group| {
+            let all: Vec<usize> = (0..count).collect();
+            let leader = group.leader_of(&all).context("nobody leads")?;
+            let led = group.nodes[leader].status()?;
+            let well = led.members.iter().filter(|member| member.votes && member.connected).count();
+            ensure!(well == count && led.members.len() == count, "{:?}", led.members);
+            for node in &group.nodes {
+                let status = node.status()?;
+                for (own, leads) in status.shards.iter().zip(&led.shards) {
+                    ensure!(
+                        own.leader.as_ref() == Some(&led.id),
+                        "{} follows another: {status:?}",
+                        node.name()
+                    );
+                    ensure!(
+                        own.applied >= leads.committed,
+                        "{} is behind: {own:?} {leads:?}",
+                        node.name()
+                    );
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn statuses(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| format!("{:?}", node.status())).collect()
+    }
+
+    /// Executes a command until it has an answer that is no error, by these nodes. For what may be done twice.
+    pub(crate) fn execute(&mut self, nodes: &[usize], line: &str) -> Result<Value> {
+        let mut reply = None;
+        self.until(line, |group| {
+            let leader = group.leader_of(nodes).context("nobody leads")?;
+            match group.nodes[leader].wire()?.ask(&words(line))? {
+                Value::Error(error) => bail!("{error}"),
+                answer => reply = Some(answer),
+            }
+            Ok(())
+        })?;
+        reply.context("a reply")
+    }
+
+    /// Executes a command of one thread until it has an answer that is no error, whoever leads. For what may be done
+    /// twice.
+    pub(crate) fn write_anywhere(&mut self, request: Words) -> Result<()> {
+        self.until("a write is answered", |group| {
+            let leader =
+                group.leader_of(&(0..NODES).collect::<Vec<_>>()).context("nobody leads")?;
+            match group.nodes[leader].wire()?.ask(&request)? {
+                Value::Error(error) => bail!("{error}"),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Waits until this is no error. A node that has ended by itself is one at once.
+    pub(crate) fn until(
+        &mut self,
+        what: &str,
+        mut look: impl FnMut(&Group) -> Result<()>,
+    ) -> Result<()> {
+        let end = clock::ns() + PATIENCE_S * 1_000_000_000;
+        loop {
+            self.check()?;
+            let Err(error) = look(self) else { return Ok(()) };
+            if clock::ns() > end {
+                return Err(error).with_context(|| format!("not within {PATIENCE_S} s: {what}"));
+            }
+            self.pass(LOOK_EVERY)?;
+        }
+    }
+
+    /// Lets time pass, unless somebody wants this to end.
+    pub(crate) fn pass(&self, time: Duration) -> Result<()> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        std::thread::sleep(time); // tidy: allow (a group says nothing when it has become another)
+        Ok(())
+    }
+
+    /// An error when a node has ended and was not told to.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        self.nodes.iter_mut().try_for_each(Member::check)
+    }
+}
+
+/// The first of so many ports that nobody uses as the nodes need.
+fn free_ports() -> Result<u16> {
+    let count = PORTS * u16::try_from(NODES)?;
+    let blocks = (FREE_PORTS.end - FREE_PORTS.start) / count;
+    // One that starts at the same time begins elsewhere.
+    let begin = u16::try_from(std::process::id() % u32::from(blocks))?;
+    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (0..blocks)
+        .map(|block| FREE_PORTS.start + (begin + block) % blocks * count)
+        .find(|&first| (first..first + count).all(is_free))
+        .context("no free ports")
+}

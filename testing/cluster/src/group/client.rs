@@ -1,0 +1,108 @@
+//! How a client of a group asks: at the main port of any node, with the same id, until it is answered clearly.
+
+use crate::route::{Answered, Ask, Seen, Signals, TRY_EVERY, is_replay, is_undone};
+use anyhow::Result;
+use scurry_conformance::Value;
+use scurry_crash::wire::{Wire, Words};
+use std::time::Duration;
+
+/// An answer that takes longer is none. Who is patient hears what a leader says that was stopped and goes on; who is
+/// not has asked another by then.
+pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::from_millis(1_500)];
+
+/// The fate of a request.
+pub(crate) enum Sent {
+    Clear(Value),
+    /// A node has refused it, and done nothing.
+    Refused,
+    /// No answer has come: it may be done, now or later.
+    InDoubt,
+}
+
+/// A client's connection to one of the nodes after the other.
+pub(crate) struct Way {
+    nodes: Vec<(String, u16)>,
+    next: usize,
+    patience: Duration,
+    wire: Option<Wire>,
+}
+
+impl Way {
+    /// A way that begins at this one of the nodes.
+    pub(crate) fn new(nodes: Vec<(String, u16)>, first: usize, patience: Duration) -> Way {
+        Way { nodes, next: first, patience, wire: None }
+    }
+
+    /// Sends it once; to the next node where the last one did not answer.
+    pub(crate) fn send(&mut self, request: &Words) -> Sent {
+        let mut wire = match self.wire.take() {
+            Some(wire) => wire,
+            None => {
+                let (host, port) = &self.nodes[self.next];
+                match Wire::connect_within((host.as_str(), *port), self.patience) {
+                    Ok(wire) => wire,
+                    Err(_) => {
+                        self.turn();
+                        return Sent::Refused;
+                    }
+                }
+            }
+        };
+        match wire.ask(request) {
+            Ok(reply) if is_undone(&reply) => {
+                self.turn();
+                Sent::Refused
+            }
+            Ok(reply) => {
+                self.wire = Some(wire);
+                Sent::Clear(reply)
+            }
+            Err(_) => {
+                self.turn();
+                Sent::InDoubt
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        self.next = (self.next + 1) % self.nodes.len();
+    }
+}
+
+/// A client that sends again.
+pub(crate) struct Persistent {
+    way: Way,
+    seen: Seen,
+}
+
+impl Persistent {
+    pub(crate) fn new(way: Way) -> Persistent {
+        Persistent { way, seen: Seen::default() }
+    }
+}
+
+impl Ask for Persistent {
+    fn ask(&mut self, _: &str, request: &Words, signals: &Signals) -> Result<Answered> {
+        let mut again = false;
+        loop {
+            match self.way.send(request) {
+                Sent::Clear(reply) => {
+                    self.seen.answered();
+                    signals.answered();
+                    self.seen.replayed += u64::from(is_replay(&reply));
+                    return Ok(Answered { reply, earlier: Vec::new(), again });
+                }
+                // What was refused was not done: a stored answer to it would be a wrong one.
+                Sent::Refused => {}
+                Sent::InDoubt => again = true,
+            }
+            signals.go_on()?;
+            self.seen.resent += 1;
+            std::thread::sleep(TRY_EVERY); // tidy: allow (a group says nothing when it is ready again)
+        }
+    }
+
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.seen
+    }
+}

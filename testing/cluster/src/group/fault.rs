@@ -1,0 +1,159 @@
+//! What goes wrong, under load. Each ends with nothing left wrong: all nodes run and reach each other.
+
+mod cut;
+mod disks;
+mod files;
+mod kill;
+mod operate;
+mod pause;
+
+use super::Group;
+use super::disk::Disk;
+use anyhow::Result;
+use clap::ValueEnum;
+use scurry_model::Random;
+use std::time::Duration;
+
+/// A fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fault {
+    /// SIGKILL of the leader, which is started again at once or when another leads.
+    KillLeader,
+    /// SIGKILL of a follower, which is started again.
+    KillFollower,
+    /// SIGKILL of all three at once.
+    KillAll,
+    /// SIGKILL of both followers: what is left must say that it cannot serve.
+    KillMajority,
+    /// SIGSTOP of the leader until another leads, and SIGCONT; reads on its old connections.
+    PauseLeader,
+    /// SIGSTOP of a follower for some seconds, and SIGCONT.
+    PauseFollower,
+    /// The leader and the others do not reach each other; clients reach all.
+    CutLeader,
+    /// Nobody reaches the leader.
+    UnplugLeader,
+    /// Nothing of the other nodes comes to the leader.
+    DeafLeader,
+    /// Nothing of the leader comes to the other nodes.
+    MuteLeader,
+    /// A follower and the others do not reach each other.
+    CutFollower,
+    /// Connections between nodes are reset, in the middle of whatever they carry.
+    Reset,
+    /// The leader's file system becomes full.
+    FullLeader,
+    /// A follower's file system becomes full.
+    FullFollower,
+    /// The leader's device stands still for some seconds.
+    FrozenLeader,
+    /// A follower's device stands still again and again.
+    SlowFollower,
+    /// A node loses its directory, and an empty one takes its place.
+    Replace,
+    /// A byte of a stopped follower's log is another when it starts.
+    Damage,
+    /// Leadership goes from node to node.
+    Transfer,
+    /// Each node is restarted, the leader when it has handed over.
+    RollingRestart,
+}
+
+/// Means that a fault may use.
+pub(crate) struct Scene<'s> {
+    pub(crate) group: &'s mut Group,
+    pub(crate) random: &'s mut Random,
+    pub(crate) remarks: &'s mut Vec<String>,
+}
+
+impl Fault {
+    /// The name that the command line takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::KillLeader => "kill-leader",
+            Fault::KillFollower => "kill-follower",
+            Fault::KillAll => "kill-all",
+            Fault::KillMajority => "kill-majority",
+            Fault::PauseLeader => "pause-leader",
+            Fault::PauseFollower => "pause-follower",
+            Fault::CutLeader => "cut-leader",
+            Fault::UnplugLeader => "unplug-leader",
+            Fault::DeafLeader => "deaf-leader",
+            Fault::MuteLeader => "mute-leader",
+            Fault::CutFollower => "cut-follower",
+            Fault::Reset => "reset",
+            Fault::FullLeader => "full-leader",
+            Fault::FullFollower => "full-follower",
+            Fault::FrozenLeader => "frozen-leader",
+            Fault::SlowFollower => "slow-follower",
+            Fault::Replace => "replace",
+            Fault::Damage => "damage",
+            Fault::Transfer => "transfer",
+            Fault::RollingRestart => "rolling-restart",
+        }
+    }
+
+    /// Faults of the gate.
+    pub const SHORT: [Fault; 2] = [Fault::KillLeader, Fault::PauseLeader];
+
+    pub(crate) fn disk(self) -> Disk {
+        match self {
+            Fault::FullLeader | Fault::FullFollower | Fault::FrozenLeader | Fault::SlowFollower => {
+                Disk::Device
+            }
+            _ => Disk::Plain,
+        }
+    }
+
+    /// True where each node has to have a network of its own.
+    pub(crate) fn needs_networks(self) -> bool {
+        use Fault::{CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnplugLeader};
+        let cuts = [CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnplugLeader];
+        // Mounts are made where networks are.
+        cuts.contains(&self) || self.disk() != Disk::Plain
+    }
+
+    pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {
+        match self {
+            Fault::KillLeader => kill::leader(scene),
+            Fault::KillFollower => kill::follower(scene),
+            Fault::KillAll => kill::all(scene),
+            Fault::KillMajority => kill::majority(scene),
+            Fault::PauseLeader => pause::leader(scene),
+            Fault::PauseFollower => pause::follower(scene),
+            Fault::CutLeader => cut::leader(scene),
+            Fault::UnplugLeader => cut::unplug(scene),
+            Fault::DeafLeader => cut::deaf(scene),
+            Fault::MuteLeader => cut::mute(scene),
+            Fault::CutFollower => cut::follower(scene),
+            Fault::Reset => cut::reset(scene),
+            Fault::FullLeader => disks::full_leader(scene),
+            Fault::FullFollower => disks::full_follower(scene),
+            Fault::FrozenLeader => disks::frozen_leader(scene),
+            Fault::SlowFollower => disks::slow_follower(scene),
+            Fault::Replace => files::replace(scene),
+            Fault::Damage => files::damage(scene),
+            Fault::Transfer => operate::transfer(scene),
+            Fault::RollingRestart => operate::rolling(scene),
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// Lets so much time pass.
+    pub(crate) fn pass_ms(&mut self, low: i64, high: i64) -> Result<()> {
+        let ms = u64::try_from(self.random.between(low, high))?;
+        self.group.pass(Duration::from_millis(ms))
+    }
+
+    /// The leader, a follower and the other one.
+    fn parts(&mut self) -> Result<(usize, usize, usize)> {
+        let (leader, mut others) = self.group.parts()?;
+        let one = others.swap_remove(self.random.below(others.len()));
+        Ok((leader, one, others[0]))
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.remarks.push(text.to_owned());
+    }
+}

@@ -1,0 +1,94 @@
+//! Networks that divide. Packets vanish: nobody is told, and connections stay.
+
+use super::Scene;
+use crate::group::old_reads::OldReads;
+use crate::namespaces::Namespace;
+use anyhow::{Context, Result};
+
+fn own<'s>(scene: &'s Scene<'_>, node: usize) -> Result<&'s Namespace> {
+    scene.group.nodes[node].namespace.as_ref().context("the node has no network of its own")
+}
+
+/// The numbers of these nodes' networks.
+fn places(scene: &Scene<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
+    nodes.iter().map(|node| Ok(own(scene, *node)?.index())).collect()
+}
+
+/// Nothing passes between this node and the others.
+fn part(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+    own(scene, node)?.part_from(&places(scene, others)?)
+}
+
+/// Undoes [`part`].
+fn join(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+    own(scene, node)?.join_again(&places(scene, others)?)
+}
+
+pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    let mut old = OldReads::open(scene.group, leader)?;
+    part(scene, leader, &[one, other])?;
+    let new = scene.group.until_leader(&[one, other])?;
+    old.overwrite(scene.group, new, "new")?;
+    old.ask();
+    scene.pass_ms(0, 3_000)?;
+    join(scene, leader, &[one, other])?;
+    old.judge().map(drop)
+}
+
+pub(super) fn unplug(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    let mut old = OldReads::open(scene.group, leader)?;
+    own(scene, leader)?.unplug()?;
+    scene.group.nodes[leader].is_away = true;
+    let new = scene.group.until_leader(&[one, other])?;
+    old.overwrite(scene.group, new, "new")?;
+    old.ask();
+    scene.pass_ms(0, 3_000)?;
+    own(scene, leader)?.plug_in()?;
+    scene.group.nodes[leader].is_away = false;
+    old.judge().map(drop)
+}
+
+pub(super) fn mute(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    one_way(scene, &[leader], &[one, other])
+}
+
+pub(super) fn deaf(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    one_way(scene, &[one, other], &[leader])
+}
+
+/// Packets from these to those vanish, for some seconds.
+fn one_way(scene: &mut Scene<'_>, from: &[usize], to: &[usize]) -> Result<()> {
+    for node in from {
+        own(scene, *node)?.take_what_cannot_be_answered(true)?;
+        part(scene, *node, to)?;
+    }
+    scene.pass_ms(1_500, 4_000)?;
+    for node in from {
+        join(scene, *node, to)?;
+        own(scene, *node)?.take_what_cannot_be_answered(false)?;
+    }
+    Ok(())
+}
+
+pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    part(scene, one, &[leader, other])?;
+    scene.pass_ms(1_000, 5_000)?;
+    join(scene, one, &[leader, other])
+}
+
+pub(super) fn reset(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    for _ in 0..scene.random.between(5, 15) {
+        let [a, b] = [scene.random.pick(&[leader, leader, one]), scene.random.pick(&[one, other])];
+        if a != b {
+            own(scene, a)?.reset(own(scene, b)?.index())?;
+        }
+        scene.pass_ms(20, 300)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Devices without room, and devices that stand still.
+
+use super::Scene;
+use crate::group::disk::Mounted;
+use anyhow::{Context, Result, ensure};
+
+/// More than a file of the log takes.
+const VALUE_LEN: usize = 1 << 20;
+const VALUES: usize = 80;
+
+fn disk<'s>(scene: &'s mut Scene<'_>, node: usize) -> Result<&'s mut Mounted> {
+    scene.group.nodes[node].disk.as_mut().context("the node has no file system of its own")
+}
+
+pub(super) fn full_leader(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, ..) = scene.parts()?;
+    full(scene, leader)
+}
+
+pub(super) fn full_follower(scene: &mut Scene<'_>) -> Result<()> {
+    let (_, one, _) = scene.parts()?;
+    full(scene, one)
+}
+
+fn full(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+    scene.group.nodes[node].may_end = true;
+    disk(scene, node)?.fill()?;
+    // Room for the next file of the log is set aside beforehand, so it is missed when that file is begun.
+    let value = vec![b'v'; VALUE_LEN];
+    for _ in 0..VALUES {
+        scene.group.write_anywhere(vec![b"SET".to_vec(), b"long".to_vec(), value.clone()])?;
+    }
+    scene.group.until("the node says that it has no room", |group| {
+        ensure!(group.nodes[node].said().contains("the disk is full"), "it does not");
+        Ok(())
+    })?;
+    scene.pass_ms(500, 2_000)?;
+    disk(scene, node)?.heal();
+    scene.pass_ms(200, 500)?;
+    scene.group.nodes[node].may_end = false;
+    match scene.group.nodes[node].ended()? {
+        Some(status) => {
+            scene.remark(&format!("a node without room ended ({status})"));
+            scene.group.start_again(node)
+        }
+        None => {
+            scene.remark("a node without room went on");
+            Ok(())
+        }
+    }
+}
+
+pub(super) fn frozen_leader(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, ..) = scene.parts()?;
+    disk(scene, leader)?.freeze()?;
+    scene.pass_ms(1_000, 5_000)?;
+    if scene.group.leader_of(&[leader]).is_some() {
+        scene.remark("a leader whose device stood still went on to lead");
+    }
+    disk(scene, leader)?.heal();
+    Ok(())
+}
+
+pub(super) fn slow_follower(scene: &mut Scene<'_>) -> Result<()> {
+    let (_, one, _) = scene.parts()?;
+    for _ in 0..6 {
+        disk(scene, one)?.freeze()?;
+        scene.pass_ms(100, 600)?;
+        disk(scene, one)?.heal();
+        scene.pass_ms(20, 100)?;
+    }
+    Ok(())
+}

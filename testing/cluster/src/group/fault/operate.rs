@@ -1,0 +1,29 @@
+//! What an operator does.
+
+use super::Scene;
+use anyhow::Result;
+
+pub(super) fn transfer(scene: &mut Scene<'_>) -> Result<()> {
+    for _ in 0..4 {
+        let (_, one, _) = scene.parts()?;
+        scene.group.transfer(one)?;
+        scene.pass_ms(50, 400)?;
+    }
+    Ok(())
+}
+
+pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    for node in [one, other] {
+        restart(scene, node)?;
+    }
+    scene.group.transfer(one)?;
+    restart(scene, leader)
+}
+
+fn restart(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+    scene.group.nodes[node].stop()?;
+    scene.pass_ms(0, 300)?;
+    scene.group.start_again(node)?;
+    scene.group.until_whole()
+}

@@ -1,0 +1,243 @@
+//! One `scurry serve` of the group: a child of this program, and told by the kernel to end when this program ends.
+
+use super::disk::{Disk, Mounted};
+use super::status::Status;
+use super::{PORTS, THREADS};
+use crate::namespaces::Namespace;
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use scurry_crash::wire::{Wire, text, words};
+use scurry_crash::{Binary, SETTINGS};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// An answer about the group that takes longer is none.
+const STATUS_PATIENCE: Duration = Duration::from_secs(2);
+/// How often is looked for the end of a node that was told to end.
+const STOP_LOOKS_MAX: u32 = 1_200;
+const LOG_TAIL: usize = 2_500;
+
+/// A node of the group.
+pub(crate) struct Member {
+    host: String,
+    port: u16,
+    pub(crate) home: PathBuf,
+    pub(crate) namespace: Option<Namespace>,
+    pub(crate) disk: Option<Mounted>,
+    binary: Binary,
+    child: Option<Child>,
+    /// True while the node is stopped, paused or cut off from everybody: nobody asks it.
+    pub(crate) is_away: bool,
+    /// True while the node may end by itself, because of what is done to it.
+    pub(crate) may_end: bool,
+}
+
+impl Member {
+    /// A node that has still to be started.
+    pub(crate) fn new(
+        (host, port): (String, u16),
+        home: PathBuf,
+        namespace: Option<Namespace>,
+        binary: &Binary,
+        disk: Disk,
+    ) -> Result<Member> {
+        fs::create_dir_all(&home)?;
+        let disk = disk.mount(&home.join("disk"))?;
+        let binary = binary.clone();
+        let (child, is_away, may_end) = (None, true, false);
+        Ok(Member { host, port, home, namespace, disk, binary, child, is_away, may_end })
+    }
+
+    /// `HOST:PORT` of the main port.
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// Where clients reach it.
+    pub(crate) fn main(&self) -> (String, u16) {
+        (self.host.clone(), self.port)
+    }
+
+    /// Where the other nodes reach it.
+    pub(crate) fn peer(&self) -> String {
+        format!("{}:{}", self.host, self.port + PORTS - 1)
+    }
+
+    /// Directory of its store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.home.join("disk/store")
+    }
+
+    /// Starts it on what its directory has; an empty one joins these nodes.
+    pub(crate) fn start(&mut self, others: Vec<String>, replaces: Option<&str>) -> Result<()> {
+        let settings = self.home.join("settings.toml");
+        fs::write(&settings, SETTINGS)?;
+        let log = File::options().create(true).append(true).open(self.home.join("log"))?;
+        let prefix = self.namespace.as_ref().map(|own| own.prefix().to_vec()).unwrap_or_default();
+        let program = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
+        let mut all = prefix.into_iter().chain(program);
+        let mut command = Command::new(all.next().unwrap_or_default());
+        command.args(all).arg(self.binary.path());
+        command.args(["serve", "--listen", &self.name(), "--replicate", &self.peer()]);
+        command.args(["--threads", &THREADS.to_string(), "--durability", "fsync"]);
+        command.args(["--allow-open-access-without-password", "--snapshot-log", "1mb"]);
+        command.arg("--config").arg(settings).arg("--dir").arg(self.store());
+        if !others.is_empty() {
+            command.args(["--join", &others.join(",")]);
+        }
+        if let Some(id) = replaces {
+            command.args(["--replaces", id]);
+        }
+        command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(log);
+        let child = command.spawn().context("setpriv (util-linux) cannot be started")?;
+        (self.child, self.is_away) = (Some(child), false);
+        Ok(())
+    }
+
+    /// SIGKILL. Returns when the process is gone.
+    pub(crate) fn kill(&mut self) -> Result<()> {
+        self.is_away = true;
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// SIGSTOP.
+    pub(crate) fn pause(&mut self) -> Result<()> {
+        self.is_away = true;
+        self.signal(Signal::SIGSTOP)
+    }
+
+    /// SIGCONT.
+    pub(crate) fn resume(&mut self) -> Result<()> {
+        self.signal(Signal::SIGCONT)?;
+        self.is_away = false;
+        Ok(())
+    }
+
+    /// SIGTERM, as a process manager does it.
+    pub(crate) fn stop(&mut self) -> Result<()> {
+        self.is_away = true;
+        self.signal(Signal::SIGTERM)?;
+        self.wait().map(drop)
+    }
+
+    /// Waits for the end of a node that ends.
+    pub(crate) fn wait(&mut self) -> Result<ExitStatus> {
+        for _ in 0..STOP_LOOKS_MAX {
+            let child = self.child.as_mut().context("the node does not run")?;
+            if let Some(status) = child.try_wait()? {
+                (self.child, self.is_away) = (None, true);
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(25)); // tidy: allow (a child that ends says nothing)
+        }
+        bail!("{} does not end: {}", self.name(), self.last_words())
+    }
+
+    /// How it has ended by itself; none while it runs.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        let Some(child) = &mut self.child else { return Ok(None) };
+        let status = child.try_wait()?;
+        if status.is_some() {
+            (self.child, self.is_away) = (None, true);
+        }
+        Ok(status)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        let child = self.child.as_ref().context("the node does not run")?;
+        let pid = i32::try_from(child.id()).context("the number of a process")?;
+        kill(Pid::from_raw(pid), signal).with_context(|| format!("{} to {pid}", signal.as_str()))
+    }
+
+    /// Removes all that it has.
+    pub(crate) fn empty(&self) -> Result<()> {
+        let store = self.store();
+        fs::remove_dir_all(&store).with_context(|| format!("{}", store.display()))
+    }
+
+    /// An error when it has ended and was not told to.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        if self.may_end || self.is_away {
+            return Ok(());
+        }
+        match self.ended()? {
+            Some(status) => {
+                bail!("{} has ended by itself, {status}: {}", self.name(), self.last_words())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that it has logged.
+    pub(crate) fn said(&self) -> String {
+        let log = fs::read(self.home.join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// The end of it.
+    pub(crate) fn last_words(&self) -> String {
+        let said = self.said();
+        let start = said.len().saturating_sub(LOG_TAIL);
+        said.get(start..).unwrap_or(&said).trim().to_owned()
+    }
+
+    /// A connection to the main port.
+    pub(crate) fn wire(&self) -> Result<Wire> {
+        Wire::connect_to((self.host.as_str(), self.port)).with_context(|| self.name())
+    }
+
+    /// A connection to the port of a thread, where the node itself answers.
+    pub(crate) fn thread_wire(&self) -> Result<Wire> {
+        self.wire_of_thread(0)
+    }
+
+    /// A connection to the port of this thread.
+    pub(crate) fn wire_of_thread(&self, thread: u16) -> Result<Wire> {
+        let address = (self.host.as_str(), self.port + 1 + thread);
+        Wire::connect_within(address, STATUS_PATIENCE).with_context(|| self.name())
+    }
+
+    /// Words of the node about its group.
+    pub(crate) fn status(&self) -> Result<Status> {
+        let said = self.thread_wire()?.ask(&words("SCUR.REPLICA STATUS"))?;
+        Status::read(&text(&said)?)
+    }
+
+    /// Files of its log, the longest first.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        walk(&self.store(), &mut found)?;
+        found.sort_by_key(|(len, _)| std::cmp::Reverse(*len));
+        Ok(found.into_iter().map(|(_, path)| path).collect())
+    }
+}
+
+fn walk(dir: &Path, found: &mut Vec<(u64, PathBuf)>) -> Result<()> {
+    for entry in fs::read_dir(dir).with_context(|| format!("{}", dir.display()))? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            walk(&entry.path(), found)?;
+        } else if entry.file_name().to_string_lossy().starts_with("log-") {
+            found.push((entry.metadata()?.len(), entry.path()));
+        }
+    }
+    Ok(())
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // A device that stands still keeps its process.
+        if let Some(disk) = &mut self.disk {
+            disk.heal();
+        }
+        // It may be gone already; either way it is afterwards.
+        let _ = self.kill();
+    }
+}

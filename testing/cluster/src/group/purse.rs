@@ -1,0 +1,126 @@
+//! An account of debits of one unit: how many of those that were acknowledged are lost, and how many were done
+//! twice, can be counted.
+
+use crate::client::{Account, is_made};
+use crate::route::{Ask, Signals};
+use anyhow::{Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_crash::wire::{Wire, Words, array, entry, int, words};
+use scurry_model::Random;
+
+const CREDIT: i128 = 1_000_000;
+
+/// The account.
+pub(crate) struct Purse {
+    id: String,
+    /// Debits that were acknowledged, from 0; each has its answer.
+    acknowledged: Vec<Value>,
+}
+
+/// Findings of an audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    lost: i128,
+    twice: i128,
+}
+
+impl Purse {
+    pub(crate) fn new(id: String) -> Purse {
+        Purse { id, acknowledged: Vec::new() }
+    }
+
+    fn debit(&self, number: usize) -> Words {
+        words(&format!("SCUR.DEBIT {} d{number} cent 1", self.id))
+    }
+
+    fn left(&self, wire: &mut Wire) -> Result<i128> {
+        let shown = wire.ask(&words(&format!("SCUR.GET {}", self.id)))?;
+        let [bucket] = array(entry(&shown, "buckets")?)? else { bail!("not one bucket: {shown}") };
+        let [_, _, available, ..] = array(bucket)? else { bail!("no bucket: {shown}") };
+        int(available)
+    }
+}
+
+/// A debit that is there gives its stored answer; one that is new when it comes again was lost. What is gone beyond
+/// one unit for each was taken twice.
+fn judge(acknowledged: &[Value], again: &[Value], left: i128) -> Result<Found> {
+    ensure!(acknowledged.len() == again.len(), "{} answers", again.len());
+    let mut lost = 0;
+    for (first, again) in acknowledged.iter().zip(again) {
+        let ([ok, _, first_rest @ ..], [is_ok, replayed, rest @ ..]) =
+            (array(first)?, array(again)?)
+        else {
+            bail!("no answers: {first} and {again}");
+        };
+        if *replayed == Value::Int(0) {
+            lost += 1;
+        } else {
+            ensure!(ok == is_ok && first_rest == rest, "{first} is {again} when it comes again");
+        }
+    }
+    let twice = CREDIT - left - acknowledged.len() as i128;
+    Ok(Found { lost, twice })
+}
+
+impl Account for Purse {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
+        let line = format!("SCUR.CREATE {} BUCKET main cent {CREDIT}", self.id);
+        let made = route.ask(&self.id, &words(&line), signals)?;
+        ensure!(is_made(&made), "{line}: {}", made.reply);
+        Ok(())
+    }
+
+    fn step(&mut self, route: &mut dyn Ask, signals: &Signals, _: &mut Random) -> Result<()> {
+        let request = self.debit(self.acknowledged.len());
+        let answered = route.ask(&self.id, &request, signals)?;
+        let [ok, replayed, ..] = array(&answered.reply)? else { bail!("{}", answered.reply) };
+        ensure!(*ok == Value::Word(b"OK".to_vec()), "{}", answered.reply);
+        let is_new = *replayed == Value::Int(0);
+        ensure!(is_new || answered.again, "it is new, and gets {}", answered.reply);
+        self.acknowledged.push(answered.reply);
+        Ok(())
+    }
+
+    fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
+        let all: Vec<Words> =
+            (0..self.acknowledged.len()).map(|number| self.debit(number)).collect();
+        let again = wire.ask_all(&all)?;
+        let found = judge(&self.acknowledged, &again, self.left(wire)?)?;
+        ensure!(found == Found { lost: 0, twice: 0 }, "of {} debits: {found:?}", all.len());
+        Ok(all.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(replayed: &[i128]) -> Vec<Value> {
+        let answer = |(at, replayed): (usize, &i128)| {
+            let version = Value::Int(at as i128 + 2);
+            let ok = Value::Word(b"OK".to_vec());
+            Value::Array(vec![ok, Value::Int(*replayed), version, Value::Int(1)])
+        };
+        replayed.iter().enumerate().map(answer).collect()
+    }
+
+    #[test]
+    fn the_audit_finds_what_was_lost_and_what_was_done_twice() {
+        let acknowledged = answers(&[0, 0, 0]);
+        let found = |again: &[i128], left| {
+            let Found { lost, twice } = judge(&acknowledged, &answers(again), left).unwrap();
+            (lost, twice)
+        };
+        assert_eq!(found(&[1, 1, 1], CREDIT - 3), (0, 0));
+        assert_eq!(found(&[1, 0, 1], CREDIT - 3), (1, 0));
+        assert_eq!(found(&[1, 1, 1], CREDIT - 4), (0, 1));
+        assert_eq!(found(&[0, 1, 1], CREDIT - 4), (1, 1));
+        let mut other = answers(&[1, 1, 1]);
+        other.swap(0, 1);
+        assert!(judge(&acknowledged, &other, CREDIT - 3).is_err(), "answers of other debits");
+    }
+}

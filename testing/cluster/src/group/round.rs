@@ -1,0 +1,161 @@
+//! One round: accounts are made, clients load the group, something goes wrong, the group becomes whole again, and
+//! everything is looked at.
+
+use super::client::{PATIENCE, Persistent, Way};
+use super::fault::{Fault, Scene};
+use super::purse::Purse;
+use super::report::Row;
+use super::same::Known;
+use super::shared::Sharing;
+use super::{Group, NODES};
+use crate::client::{Account, Chained, Client, Lease, Steady};
+use crate::route::Signals;
+use anyhow::{Context, Result, anyhow, ensure};
+use scurry_conformance::Value;
+use scurry_crash::Shared;
+use scurry_crash::clock::wall_ms;
+use scurry_model::Random;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+/// Clients of a kind.
+struct Kind {
+    clients: usize,
+    /// Of each of them.
+    accounts: usize,
+    make: fn(String) -> Box<dyn Account>,
+}
+
+const KINDS: [Kind; 4] = [
+    Kind { clients: 2, accounts: 4, make: |id| Box::new(Purse::new(id)) },
+    Kind { clients: 2, accounts: 6, make: |id| Box::new(Steady::new(id)) },
+    Kind { clients: 1, accounts: 6, make: |id| Box::new(Lease::new(id)) },
+    Kind { clients: 1, accounts: 4, make: |id| Box::new(Chained::new(id)) },
+];
+/// Clients of the shared keys.
+const SHARING: usize = 4;
+/// The client of the histories that stands for the looks at the end.
+const LAST: usize = 1_000;
+
+/// After the last thing that ends by itself, ms: the clocks of clients and nodes are one.
+const SLACK_MS: i64 = 200;
+
+/// Makes a round. `stem` is what its accounts' names begin with.
+pub(crate) fn round(
+    fault: Fault,
+    stem: &str,
+    group: &mut Group,
+    known: &mut Known,
+    shared: &Shared,
+    random: &mut Random,
+) -> Result<Row> {
+    let signals = Signals::default();
+    let ways = |random: &mut Random, patient: usize| {
+        let nodes = group.nodes.iter().map(|node| node.main()).collect();
+        Way::new(nodes, random.below(NODES), PATIENCE[patient % PATIENCE.len()])
+    };
+    let mut clients = clients(stem, random, &ways);
+    let mut sharing: Vec<Sharing> = (0..SHARING)
+        .map(|number| Sharing::new(number, ways(random, number), Random::new(random.next_u64())))
+        .collect();
+    let mut first = Persistent::new(ways(random, 0));
+    for client in &mut clients {
+        client.create(&mut first, &signals)?;
+        let ids = client.accounts.iter().flat_map(|account| account.ids());
+        known.accounts.extend(ids.map(str::to_owned));
+    }
+    let (leader, _) = group.parts()?;
+    for reply in group.nodes[leader].wire()?.ask_all(&shared.creates())? {
+        ensure!(matches!(reply, Value::Array(_)), "a shared account: {reply}");
+    }
+    known.accounts.extend(shared.accounts().map(str::to_owned));
+    known.values.extend(shared.values().map(str::to_owned));
+    let mut row = Row { rounds: 1, ..Row::new(fault) };
+    load(fault, group, &mut clients, &mut sharing, shared, &signals, random, &mut row)?;
+    row.gap_ms = u64::try_from(signals.gap_ns.load(Ordering::Relaxed) / 1_000_000)?;
+
+    let settled = clients.iter().flat_map(|client| &client.accounts);
+    let ended_at_ms = settled.map(|account| account.ended_at_ms()).max().unwrap_or(0);
+    let left_ms = u64::try_from(ended_at_ms + SLACK_MS - wall_ms()).unwrap_or(0);
+    group.pass(Duration::from_millis(left_ms))?;
+    known.sums_agree(group)?;
+
+    let (leader, _) = group.parts()?;
+    let mut wire = group.nodes[leader].wire()?;
+    for (pending, words) in shared.reads(LAST) {
+        shared.returned(pending, &wire.ask(&words)?)?;
+    }
+    for client in &mut clients {
+        for account in &mut client.accounts {
+            let id = account.id().to_owned();
+            row.found += account.audit(&mut wire).with_context(|| id)?;
+        }
+        client.again(&signals)?;
+    }
+    let seen = clients.iter_mut().map(|client| *client.route.seen());
+    for seen in seen.chain(sharing.iter().map(|client| client.seen)) {
+        row.acknowledged += seen.acknowledged;
+        row.resent += seen.resent;
+        row.replayed += seen.replayed;
+        row.client_gap_ms = row.client_gap_ms.max(u64::try_from(seen.gap_ns / 1_000_000)?);
+    }
+    known.sums_agree(group)?;
+    known.same_everywhere(group)?;
+    Ok(row)
+}
+
+fn clients(
+    stem: &str,
+    random: &mut Random,
+    way: &dyn Fn(&mut Random, usize) -> Way,
+) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for (number, kind) in KINDS.iter().enumerate() {
+        for client in 0..kind.clients {
+            let route = Box::new(Persistent::new(way(random, client)));
+            let id = |at| (kind.make)(format!("{stem}:{number}:{client}:{at}"));
+            let accounts = (0..kind.accounts).map(id).collect();
+            clients.push(Client::new(route, accounts, Random::new(random.next_u64()), true));
+        }
+    }
+    clients
+}
+
+/// Load from before the fault until the group is whole again.
+#[expect(clippy::too_many_arguments, reason = "all that a round has")]
+fn load(
+    fault: Fault,
+    group: &mut Group,
+    clients: &mut [Client],
+    sharing: &mut [Sharing],
+    shared: &Shared,
+    signals: &Signals,
+    random: &mut Random,
+    row: &mut Row,
+) -> Result<()> {
+    thread::scope(|scope| {
+        let own = clients.iter_mut().map(|client| scope.spawn(|| client.load(signals)));
+        let own: Vec<_> = own.collect();
+        let common = sharing.iter_mut().map(|client| scope.spawn(|| client.load(shared, signals)));
+        let common: Vec<_> = common.collect();
+        let outcome = pass(fault, group, random, row);
+        signals.give_up.store(outcome.is_err(), Ordering::Relaxed);
+        signals.stop();
+        let mut ends = Vec::new();
+        for thread in own.into_iter().chain(common) {
+            ends.push(thread.join().map_err(|_| anyhow!("a client has panicked")).flatten());
+        }
+        // A client that gave up because of the fault says nothing new.
+        outcome?;
+        ends.into_iter().collect()
+    })
+}
+
+fn pass(fault: Fault, group: &mut Group, random: &mut Random, row: &mut Row) -> Result<()> {
+    let mut scene = Scene { group, random, remarks: &mut row.remarks };
+    scene.pass_ms(400, 1_000)?;
+    fault.inflict(&mut scene)?;
+    scene.group.until_whole()?;
+    scene.pass_ms(200, 500)
+}

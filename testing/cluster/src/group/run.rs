@@ -1,0 +1,92 @@
+//! Rounds of faults, each fault on a group of its own; one `u64` is all that they draw but for the moments at which
+//! the system lets things happen.
+
+use super::fault::Fault;
+use super::report::{Report, Row};
+use super::round::round;
+use super::same::Known;
+use super::{Group, NODES};
+use crate::namespaces;
+use anyhow::{Context, Result};
+use scurry_crash::{Binary, Shared, linear};
+use scurry_model::Random;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The whole of it.
+    pub seed: u64,
+    /// Rounds of each fault.
+    pub rounds: u64,
+    /// In this order.
+    pub faults: Vec<Fault>,
+    /// Why no node has a network of its own here; none where each has.
+    pub no_network: Option<String>,
+    /// An empty directory for the nodes.
+    pub directory: PathBuf,
+    /// Ends the run early, with an error.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// Runs all rounds, and checks the histories at the end. `tell` gets the row of each round, and `report` has those
+/// that went well also when one did not.
+pub fn run(
+    binary: &Binary,
+    settings: &Settings,
+    report: &mut Report,
+    tell: &mut dyn FnMut(&Row),
+) -> Result<()> {
+    let histories = settings.directory.join("histories");
+    std::fs::create_dir_all(&histories).context("no place for the histories")?;
+    if namespaces::inside() {
+        namespaces::lay_bridge()?;
+    }
+    let mut random = Random::new(settings.seed);
+    let mut epoch = 0;
+    for &fault in &settings.faults {
+        let at = report.rows.len();
+        report.rows.push(Row::new(fault));
+        let no_network = settings.no_network.clone().filter(|_| fault.needs_networks());
+        let why = match no_network {
+            Some(why) => Some(why),
+            None => fault.disk().possible(&settings.directory).err().map(|why| format!("{why:#}")),
+        };
+        if why.is_some() {
+            report.rows[at].skipped = why;
+            continue;
+        }
+        let directory = settings.directory.join(fault.name());
+        let (disk, interrupted) = (fault.disk(), &settings.interrupted);
+        let mut group = Group::start(&directory, binary, disk, at * NODES, interrupted)?;
+        let mut known = Known::default();
+        for number in 0..settings.rounds {
+            // What others draw has no say in this one.
+            let mut own = Random::new(random.next_u64());
+            let stem = format!("{}-{number}", fault.name());
+            let shared = Shared::new(epoch);
+            let shown = round(fault, &stem, &mut group, &mut known, &shared, &mut own);
+            report.calls += linear::write(&histories, epoch, shared)?;
+            epoch += 1;
+            // A node that has ended says more than who has missed it.
+            let shown = group.check().and(shown);
+            let shown = shown.with_context(|| {
+                format!(
+                    "round {} of {}, seed {}; the nodes' logs and files are in {}",
+                    number + 1,
+                    fault.name(),
+                    settings.seed,
+                    directory.display()
+                )
+            })?;
+            tell(&shown);
+            report.rows[at].add(&shown);
+        }
+        // Nodes set much room aside, and nobody asks for it any more.
+        drop(group);
+        std::fs::remove_dir_all(&directory).with_context(|| format!("{}", directory.display()))?;
+    }
+    linear::check(&histories)
+}

@@ -1,0 +1,68 @@
+//! Whether all nodes hold the same: each leads in its turn and shows everything.
+
+use super::Group;
+use crate::audit::sums_agree;
+use anyhow::{Result, ensure};
+use scurry_conformance::Value;
+use scurry_crash::wire::{Words, words};
+
+/// All keys that were ever made, of this group.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) accounts: Vec<String>,
+    pub(crate) values: Vec<String>,
+}
+
+impl Known {
+    /// Shows of one node that leads: each account as bytes, each value, how many keys there are, and the totals.
+    fn shown(&self, group: &Group, node: usize) -> Result<Vec<(String, Value)>> {
+        let dumps = self.accounts.iter().map(|id| format!("SCUR.DUMP {id}"));
+        let gets = self.values.iter().map(|key| format!("GET {key}"));
+        let rest = ["DBSIZE", "SCUR.TOTALS"].map(str::to_owned);
+        let lines: Vec<String> = dumps.chain(gets).chain(rest).collect();
+        let requests: Vec<Words> = lines.iter().map(|line| words(line)).collect();
+        let mut replies = group.nodes[node].wire()?.ask_all(&requests)?;
+        replies.iter_mut().for_each(sort_units);
+        Ok(lines.into_iter().zip(replies).collect())
+    }
+
+    /// TOTALS is the sum of the accounts, none of which is broken.
+    pub(crate) fn sums_agree(&self, group: &mut Group) -> Result<()> {
+        let (leader, _) = group.parts()?;
+        group.until("the totals are the sum of the accounts", |group| {
+            let mut wire = group.nodes[leader].wire()?;
+            let audits = self.accounts.iter().map(|id| words(&format!("SCUR.AUDIT {id}")));
+            let audits = wire.ask_all(&audits.collect::<Vec<_>>())?;
+            let audits: Vec<_> = self.accounts.iter().cloned().zip(audits).collect();
+            sums_agree(&[wire.ask(&words("SCUR.TOTALS"))?], &audits)
+        })
+    }
+
+    /// Every node holds, byte for byte, what the others hold.
+    pub(crate) fn same_everywhere(&self, group: &mut Group) -> Result<()> {
+        let (first, others) = group.parts()?;
+        let theirs = self.shown(group, first)?;
+        for (line, reply) in &theirs {
+            ensure!(!matches!(reply, Value::Error(_)), "{line}: {reply}");
+        }
+        for node in others {
+            group.transfer(node)?;
+            let its = self.shown(group, node)?;
+            for ((line, one), (_, other)) in theirs.iter().zip(&its) {
+                ensure!(one == other, "{line}: node {first} says {one}, and node {node} {other}");
+            }
+        }
+        group.until_whole()?;
+        Ok(())
+    }
+}
+
+/// TOTALS has the units in the order in which a node has met them.
+fn sort_units(totals: &mut Value) {
+    let Value::Map(entries) = totals else { return };
+    for (_, units) in entries {
+        if let Value::Array(units) = units {
+            units.sort_by_key(Value::to_string);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Clients of keys that all of them use: what each saw goes into a history, which porcupine judges.
+
+use super::client::{Sent, Way};
+use crate::route::{Seen, Signals, TRY_EVERY};
+use anyhow::Result;
+use scurry_crash::Shared;
+use scurry_model::Random;
+use std::time::Duration;
+
+/// Between two requests of a client: histories are bounded.
+const PACE: Duration = Duration::from_millis(8);
+
+/// A client.
+pub(crate) struct Sharing {
+    number: usize,
+    way: Way,
+    random: Random,
+    pub(crate) seen: Seen,
+}
+
+impl Sharing {
+    pub(crate) fn new(number: usize, way: Way, random: Random) -> Sharing {
+        Sharing { number, way, random, seen: Seen::default() }
+    }
+
+    /// Asks until the load is over. What carries an id is sent again until it is answered; all else stays in doubt.
+    pub(crate) fn load(&mut self, shared: &Shared, signals: &Signals) -> Result<()> {
+        while !signals.is_over() {
+            let key = self.random.below(shared.len());
+            let mut call = Some(shared.call(key, self.number, &mut self.random));
+            while let Some((pending, words)) = call.take() {
+                match self.way.send(&words) {
+                    Sent::Clear(reply) => {
+                        self.seen.answered();
+                        signals.answered();
+                        shared.returned(pending, &reply)?;
+                        continue;
+                    }
+                    // It was not executed, and is no part of the history.
+                    Sent::Refused => call = shared.repeat(&pending),
+                    Sent::InDoubt => {
+                        call = shared.repeat(&pending);
+                        shared.in_doubt(pending);
+                    }
+                }
+                signals.go_on()?;
+                self.seen.resent += 1;
+                std::thread::sleep(TRY_EVERY); // tidy: allow (a group says nothing when it is ready again)
+            }
+            std::thread::sleep(PACE); // tidy: allow (histories are bounded)
+        }
+        self.seen.rest();
+        Ok(())
+    }
+}

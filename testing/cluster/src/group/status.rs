@@ -1,0 +1,73 @@
+//! Words of a node about its group.
+
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+
+/// The answer to SCUR.REPLICA STATUS.
+#[derive(Debug)]
+pub(crate) struct Status {
+    pub(crate) id: String,
+    pub(crate) members: Vec<Peer>,
+    pub(crate) shards: Vec<Shard>,
+}
+
+/// A node as another one sees it.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) id: String,
+    pub(crate) votes: bool,
+    pub(crate) connected: bool,
+}
+
+/// The log of a thread.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    pub(crate) leader: Option<String>,
+    serves: bool,
+    pub(crate) committed: u64,
+    pub(crate) applied: u64,
+}
+
+impl Status {
+    pub(crate) fn read(said: &str) -> Result<Status> {
+        let lines: Vec<(&str, &str)> =
+            said.lines().filter_map(|line| line.trim().split_once(':')).collect();
+        let id = lines.iter().find(|(name, _)| *name == "scurry_group_node");
+        let of = |kind: &'static str| {
+            let is_one = move |name: &str| {
+                name.strip_prefix(kind).is_some_and(|rest| rest.parse::<u32>().is_ok())
+            };
+            lines.iter().filter(move |(name, _)| is_one(name)).map(|(_, rest)| fields(rest))
+        };
+        let is = |fields: &BTreeMap<&str, &str>, name: &str| fields.get(name) == Some(&"yes");
+        let members = of("member").map(|fields| Peer {
+            id: fields.get("id").copied().unwrap_or_default().to_owned(),
+            votes: is(&fields, "votes"),
+            connected: is(&fields, "connected"),
+        });
+        let number = |fields: &BTreeMap<&str, &str>, name: &str| -> Result<u64> {
+            Ok(fields.get(name).with_context(|| format!("no {name} in {said}"))?.parse()?)
+        };
+        let shards = of("shard").map(|fields| {
+            let leader = fields.get("leader").filter(|leader| **leader != "none");
+            Ok(Shard {
+                leader: leader.map(|leader| (*leader).to_owned()),
+                serves: is(&fields, "serves"),
+                committed: number(&fields, "committed")?,
+                applied: number(&fields, "applied")?,
+            })
+        });
+        let (members, shards) = (members.collect(), shards.collect::<Result<_>>()?);
+        let id = id.with_context(|| format!("no node in {said}"))?.1.to_owned();
+        Ok(Status { id, members, shards })
+    }
+
+    /// True for a node that executes commands of all threads.
+    pub(crate) fn serves(&self) -> bool {
+        !self.shards.is_empty() && self.shards.iter().all(|shard| shard.serves)
+    }
+}
+
+fn fields(of: &str) -> BTreeMap<&str, &str> {
+    of.split(',').filter_map(|field| field.split_once('=')).collect()
+}

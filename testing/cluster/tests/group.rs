@@ -1,0 +1,25 @@
+//! Two faults of a group, on ports of this machine: a leader that is killed, and one that is stopped and goes on.
+
+use scurry_cluster_test::group::{Fault, Report, Settings, run};
+use scurry_crash::Binary;
+use tempfile::TempDir;
+
+#[test]
+fn a_group_loses_its_leader_and_nothing_else() {
+    let directory = TempDir::new().expect("a directory");
+    let settings = Settings {
+        seed: 1,
+        rounds: 1,
+        faults: Fault::SHORT.to_vec(),
+        no_network: None,
+        directory: directory.path().to_owned(),
+        interrupted: Default::default(),
+    };
+    let binary = Binary::find().expect("a scurry binary");
+    let mut report = Report::default();
+    let outcome = run(&binary, &settings, &mut report, &mut |row| println!("{row:?}"));
+    outcome.unwrap_or_else(|error| panic!("{error:?}"));
+    // A run that asked nothing would find nothing.
+    let found = |row: &scurry_cluster_test::group::Row| row.acknowledged > 100 && row.found > 50;
+    assert!(report.rows.iter().all(found) && report.calls > 50, "{report}");
+}
