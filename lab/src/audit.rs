@@ -102,7 +102,7 @@ impl Balance {
         Ok(())
     }
 
-    fn add(&mut self, other: &Balance) {
+    pub(crate) fn add(&mut self, other: &Balance) {
         self.available += other.available;
         self.held += other.held;
         self.credited += other.credited;
@@ -180,6 +180,29 @@ pub fn audit_usage(
     accounts(client, dialect, &every, of)?.check(&whole, "the sum of all accounts")
 }
 
+/// The balance of each of these accounts, which must be whole, and their sum; the totals of the store
+/// must be that sum. It holds no other accounts, and nothing may be in flight.
+///
+/// # Errors
+/// What is broken, or why the store could not be asked.
+pub fn balances(
+    client: &mut Client,
+    dialect: Dialect,
+    numbers: &[u32],
+    unit: &str,
+) -> Result<Vec<Balance>> {
+    let mut all = Vec::with_capacity(numbers.len());
+    let sum = each_account(client, dialect, numbers, |_, _, balance| {
+        all.push(*balance);
+        Ok(())
+    })?;
+    sum.check_conserved("the accounts")?;
+    if dialect.has_totals() {
+        totals(&client.call_each(&["SCUR.TOTALS"])?, unit)?.check(&sum, "the totals")?;
+    }
+    Ok(all)
+}
+
 /// All up to a bound, else some of them.
 fn sample(count: u32, seed: u64) -> Vec<u32> {
     if count <= ACCOUNTS_ALL_MAX {
@@ -229,6 +252,16 @@ fn accounts(
     numbers: &[u32],
     of: impl Fn(u32) -> Balance,
 ) -> Result<Balance> {
+    each_account(client, dialect, numbers, |number, name, balance| balance.check(&of(number), name))
+}
+
+/// Asks for each of these accounts, whose own audit must be right, and gives their sum.
+fn each_account(
+    client: &mut Client,
+    dialect: Dialect,
+    numbers: &[u32],
+    mut look: impl FnMut(u32, &str, &Balance) -> Result<()>,
+) -> Result<Balance> {
     let mut sum = Balance::default();
     let append = append(dialect, "AUDIT", numbers);
     client.pipeline(numbers.len(), append, |index, reply| {
@@ -242,7 +275,7 @@ fn accounts(
                 .with_context(|| format!("{name}: AUDIT has a bucket of another shape: {row}"))?;
             balance.add(&bucket);
         }
-        balance.check(&of(number), &name)?;
+        look(number, &name, &balance)?;
         sum.add(&balance);
         Ok(())
     })?;

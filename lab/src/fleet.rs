@@ -218,18 +218,76 @@ impl Fleet {
         self.all().map(door).collect()
     }
 
-    /// Kills the server that listens there for the owner of a key, and gives its number.
+    /// Number of the server that owns a key, as the first of them says that answers; one of them is not
+    /// asked.
     ///
     /// # Errors
-    /// When nobody listens there, or it does not end.
-    pub fn kill_owner(&self, address: SocketAddr) -> Result<usize> {
+    /// When none answers, or knows the owner.
+    pub fn owner_of(&self, key: &[u8], but: Option<usize>) -> Result<usize> {
+        let doors = self.doors();
+        let asked = doors.iter().enumerate().filter(|(number, _)| Some(*number) != but);
+        let ask = |(_, door): (usize, &SocketAddr)| self.owner_by(&map_of(*door)?, key);
+        let mut outcome = Err(anyhow::anyhow!("there are no servers"));
+        for one in asked {
+            outcome = ask(one);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// Number of the owner of each of these keys, as the first server says.
+    ///
+    /// # Errors
+    /// When it does not answer, or knows no owner.
+    pub fn owners_of<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>) -> Result<Vec<usize>> {
+        let door = self.doors().first().copied().context("there are no servers")?;
+        let map = map_of(door)?;
+        keys.map(|key| self.owner_by(&map, key.as_ref())).collect()
+    }
+
+    fn owner_by(&self, map: &Routes, key: &[u8]) -> Result<usize> {
+        self.number_of(map.addresses()[usize::from(map.owner_of(key))])
+    }
+
+    /// Number of the server that listens at an address, by itself or by one of its threads.
+    fn number_of(&self, address: SocketAddr) -> Result<usize> {
         // The ports of its threads come behind that of a server.
         let distance = |server: &ServerProcess| address.port().checked_sub(server.address().port());
-        let near = |(_, server): &(usize, &ServerProcess)| distance(server).unwrap_or(u16::MAX);
-        let (number, owner) = self.all().enumerate().min_by_key(near).context("no servers")?;
-        ensure!(distance(owner).is_some(), "none of the servers listens at {address}");
-        owner.kill()?;
+        let all = self.all().enumerate().filter_map(|(number, one)| Some((distance(one)?, number)));
+        let (_, number) = all.min().with_context(|| format!("none listens at {address}"))?;
         Ok(number)
+    }
+
+    /// Kills the server of this number.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub fn kill(&self, number: usize) -> Result<()> {
+        self.all().nth(number).context("no server of this number")?.kill()
+    }
+
+    /// Waits until another server than this one owns a key.
+    ///
+    /// # Errors
+    /// When none has taken over for long.
+    pub fn wait_until_taken_over(
+        &self,
+        key: &[u8],
+        from: usize,
+        interrupted: &AtomicBool,
+    ) -> Result<()> {
+        let clock = Clock::start();
+        while !self.owner_of(key, Some(from)).is_ok_and(|owner| owner != from) {
+            ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+            ensure!(clock.elapsed() < TOGETHER_TIMEOUT, "no other node has taken over");
+            // As long as one that lives does not end.
+            let other = self.all().enumerate().find(|(number, _)| *number != from);
+            let (_, other) = other.context("there is no other server")?;
+            ensure!(!other.ends_within(LOOK_EVERY), "another server has ended");
+        }
+        Ok(())
     }
 
     /// Starts the server of this number again, and waits until all are together.
@@ -326,6 +384,11 @@ impl Fleet {
         };
         self.all().map(member).collect()
     }
+}
+
+/// The map of the slots that a node has.
+fn map_of(door: SocketAddr) -> Result<Routes> {
+    Routes::ask(&mut Client::connect(door)?, door)
 }
 
 /// How the server of this number is started.

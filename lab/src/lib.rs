@@ -17,6 +17,7 @@ pub mod echo;
 pub mod echo_sizes;
 pub mod errors;
 pub mod expiry;
+pub mod failover;
 pub mod figures;
 pub mod fill;
 pub mod filling;

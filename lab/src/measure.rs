@@ -2,6 +2,7 @@
 
 mod charging;
 mod driver;
+mod failover;
 mod key_value;
 mod live;
 mod load;
@@ -38,6 +39,8 @@ const AUDIT_IDLE: &str = "failed: nothing was done";
 /// How long a node of a cluster is silent until others take it for dead: longer than a full core keeps
 /// one from answering.
 const NODE_TIMEOUT_MS: u32 = 15_000;
+/// The same where a node is killed: as docs/cluster.md advises.
+const FAILOVER_TIMEOUT_MS: u32 = 5_000;
 /// Servers behind the HTTP door.
 const HTTP_NODES: u16 = 3;
 
@@ -130,7 +133,7 @@ impl Bench<'_> {
             bind_this_thread(cores.loader)?;
         }
         let asked = self.asked();
-        let system = match (self.address, standing.take(&asked)) {
+        let mut system = match (self.address, standing.take(&asked)) {
             (Some(address), _) => System::There { address, wire: self.target.wire() },
             (None, Some(system)) => system,
             (None, None) => {
@@ -147,7 +150,10 @@ impl Bench<'_> {
             self.durability.word(),
             identity.durability
         );
-        let measured = self.load_kind(number, &system, &progress);
+        let measured = match self.scenario.failover {
+            Some(_) => self.failover(number, &mut system, &progress).map(|run| (run, None)),
+            None => self.load_kind(number, &system, &progress),
+        };
         let (run, filling) = measured.map_err(|error| match system.output_tail() {
             tail if tail.is_empty() => error,
             tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
@@ -214,7 +220,10 @@ impl Bench<'_> {
             first: self.command(self.stand.address(self.port)?),
             is_cluster: self.target.is_cluster(),
             group: self.group_threads()?,
-            node_timeout_ms: NODE_TIMEOUT_MS,
+            node_timeout_ms: match self.scenario.failover {
+                Some(_) => FAILOVER_TIMEOUT_MS,
+                None => NODE_TIMEOUT_MS,
+            },
             has_members: self.target.jvm_system().is_some(),
             nodes: self.scenario.nodes,
             replicas: self.copies.replicas,

@@ -41,6 +41,9 @@ pub struct Row {
     /// The figures: those of the median run by throughput.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Result of the losses of a node, where one was killed in each run.
+    #[serde(flatten)]
+    pub losses: Option<Losses>,
     /// Durability of what was acknowledged, as the server says.
     pub durability: String,
     /// The kind of file system that it keeps that on; none where it keeps nothing.
@@ -191,9 +194,40 @@ pub struct Run {
     /// Reports that were given nothing; of usage loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denials: Option<u64>,
+    /// Result of the loss of a node, where one was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
     /// Counts of the requests of live sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveCounts>,
+}
+
+/// Result of the loss of a node in one run. It stands also where the audit failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loss {
+    /// Requests that were acknowledged and are not there.
+    pub lost: u64,
+    /// Requests that were done more than once.
+    pub done_twice: u64,
+    /// The longest time from the kill on in which no client got an answer, milliseconds.
+    pub gap_ms: f64,
+    /// Times that a request was sent again, because it had no clear answer.
+    pub resent: u64,
+    /// Answers that called themselves repeated.
+    pub replayed: u64,
+}
+
+/// Result of the losses of a node over all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Losses {
+    /// Requests that were acknowledged and are not there, of all runs.
+    pub lost: u64,
+    /// Requests that were done more than once, of all runs.
+    pub done_twice: u64,
+    /// The median of the runs' gaps, milliseconds.
+    pub gap_ms_median: f64,
+    /// The longest of them.
+    pub gap_ms_max: f64,
 }
 
 /// Least and greatest throughput of the runs.
@@ -250,6 +284,7 @@ impl Row {
 
     /// Takes the figures of the median run. One run that is not sound leaves the row without.
     pub fn conclude(&mut self) {
+        self.losses = losses(&self.runs);
         if let Some(run) = self.runs.iter().find(|run| !run.is_sound()) {
             self.audit.clone_from(&run.audit);
             self.figures = Figures::default();
@@ -272,6 +307,18 @@ impl Row {
             self.spread = Some(Spread { min, max, percent: crate::figures::rounded(percent, 1) });
         }
     }
+}
+
+/// What the runs that killed a node have lost, whether their audits passed or not.
+fn losses(runs: &[Run]) -> Option<Losses> {
+    let all: Vec<Loss> = runs.iter().filter_map(|run| run.loss).collect();
+    let gaps: Vec<f64> = all.iter().map(|loss| loss.gap_ms).collect();
+    Some(Losses {
+        lost: all.iter().map(|loss| loss.lost).sum(),
+        done_twice: all.iter().map(|loss| loss.done_twice).sum(),
+        gap_ms_median: crate::figures::median(&gaps)?,
+        gap_ms_max: range(&gaps).1,
+    })
 }
 
 /// Fills in the ratios between all rows that have figures.
@@ -345,6 +392,31 @@ mod tests {
         assert_eq!(row.figures.business_ops_per_s, None);
         assert_eq!(row.audit, "failed audit: a unit is lost");
         assert!(!row.is_sound());
+    }
+
+    #[test]
+    fn losses_are_counted_over_all_runs_and_stand_in_a_row_that_failed() {
+        let mut row = row("a", &[100.0, 300.0, 200.0], AUDIT_OK);
+        assert!(row.losses.is_none());
+        let json = serde_json::to_value(&row).unwrap();
+        assert!(json.get("lost").is_none());
+        for (run, (lost, done_twice, gap_ms)) in
+            row.runs.iter_mut().zip([(0, 0, 500.0), (2, 1, 900.0), (1, 0, 400.0)])
+        {
+            run.loss = Some(Loss { lost, done_twice, gap_ms, ..Loss::default() });
+        }
+        row.runs[1].audit = "failed audit: 2 acknowledged requests are lost".to_owned();
+        row.conclude();
+        let json = serde_json::to_value(&row).unwrap();
+        assert_eq!(json["business_ops_per_s"], serde_json::Value::Null);
+        let counts = [&json["lost"], &json["done_twice"]];
+        assert_eq!(counts, [&serde_json::json!(3), &serde_json::json!(1)]);
+        let gaps = [&json["gap_ms_median"], &json["gap_ms_max"]];
+        assert_eq!(gaps, [&serde_json::json!(500.0), &serde_json::json!(900.0)]);
+        let read: Row = serde_json::from_value(json).unwrap();
+        assert_eq!(read.losses, row.losses);
+        let plain: Row = serde_json::from_str("{}").unwrap();
+        assert!(plain.losses.is_none());
     }
 
     #[test]

@@ -262,10 +262,7 @@ impl<'a> RunCommand<'a> {
             cores: self.placement(target),
             scurry: &self.scurry,
             ports,
-            copies: Copies {
-                replicas: 0,
-                acknowledged: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
-            },
+            copies: Copies { replicas: 0, acknowledged: self.asked_copies(target) },
             echo_sizes,
             library: self.library.as_deref(),
             interrupted: self.interrupted,
@@ -292,7 +289,14 @@ impl<'a> RunCommand<'a> {
         if target.is_group() {
             return Some(GROUP_COPIES);
         }
-        self.arguments.acknowledged_copies.filter(|_| target.replicates())
+        self.asked_copies(target)
+    }
+
+    /// The part of these for which a client has to ask.
+    fn asked_copies(&self, target: Target) -> Option<u32> {
+        let failover = self.scenario.failover.as_ref().map(|failover| failover.copies);
+        let asked = self.arguments.acknowledged_copies.or(failover.filter(|copies| *copies > 1));
+        asked.filter(|_| target.replicates())
     }
 
     fn placement(&self, target: Target) -> Option<&Cores> {

@@ -1,6 +1,7 @@
 //! A scenario: what is run, read from a TOML file and overridden by the command line.
 
 mod charging;
+mod failover;
 mod key_value;
 mod live;
 mod search;
@@ -15,6 +16,7 @@ use steps::File;
 pub use steps::Form;
 
 pub use charging::{Bucket, Charging, Operation, Phase};
+pub use failover::Failover;
 pub use key_value::{KeyValue, Order, Quorum};
 pub use live::{AccountChoice, Live};
 pub use search::Search;
@@ -30,6 +32,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("kts-batches", include_str!("../scenarios/kts-batches.toml")),
     ("charglt", include_str!("../scenarios/charglt.toml")),
     ("charging-live", include_str!("../scenarios/charging-live.toml")),
+    ("charging-failover", include_str!("../scenarios/charging-failover.toml")),
     ("charging-hot", include_str!("../scenarios/charging-hot.toml")),
     ("ndb-30-records", include_str!("../scenarios/ndb-30-records.toml")),
     ("entity-quorum", include_str!("../scenarios/entity-quorum.toml")),
@@ -100,6 +103,8 @@ pub struct Scenario {
     pub usage: Option<Usage>,
     /// Live sessions.
     pub live: Option<Live>,
+    /// Charging through the loss of a node.
+    pub failover: Option<Failover>,
     /// The search for the highest rate, instead of one rate.
     pub search: Option<Search>,
 }
@@ -122,12 +127,14 @@ pub enum Kind {
     Usage,
     /// Live charging sessions.
     Live,
+    /// Charging while the node that does it is killed.
+    Failover,
 }
 
 impl Kind {
     /// The target needs the rules of charging.
     pub fn is_charging(self) -> bool {
-        matches!(self, Kind::Charging | Kind::Usage | Kind::Live)
+        matches!(self, Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover)
     }
 }
 
@@ -221,7 +228,10 @@ impl Scenario {
         self.search.as_ref().map_or(Ok(()), Search::check)?;
         let is_kv = matches!(self.kind, Kind::Kv | Kind::Index);
         ensure!(is_kv || self.nodes == 1, "only plain keys are shared by nodes");
+        let failover = self.failover.as_ref();
         match (self.kind, &self.charging, &self.kv, &self.usage, &self.live) {
+            (Kind::Failover, None, None, None, None) if failover.is_some() => self.check_failover(),
+            _ if failover.is_some() => bail!(PARTS),
             (Kind::Charging, Some(charging), None, None, None) => {
                 ensure!(
                     !charging.alone || self.sessions <= self.accounts / 2,
@@ -250,7 +260,7 @@ impl Scenario {
                 ensure!(rate <= RATE_MAX, "{rate} requests per second are above {RATE_MAX}");
                 Ok(())
             }
-            _ => bail!("a scenario has exactly the part that its kind names"),
+            _ => bail!(PARTS),
         }?;
         ensure!(
             is_kv || (1..=ACCOUNTS_MAX).contains(&self.accounts),
@@ -259,7 +269,20 @@ impl Scenario {
         );
         Ok(())
     }
+
+    fn check_failover(&self) -> Result<()> {
+        ensure!(self.rate.is_some(), "charging-failover goes by the clock: give it a rate");
+        ensure!(
+            self.connections == self.sessions && self.depth == 1,
+            "in charging-failover each session has a connection of its own, and one request in flight: leave \
+             --connections and --depth out"
+        );
+        self.failover.as_ref().map_or(Ok(()), Failover::check)
+    }
 }
+
+/// Refusal of a scenario of two kinds, or of none.
+const PARTS: &str = "a scenario has exactly the part that its kind names";
 
 /// The text of a shipped scenario.
 fn built_in_text(name: &str) -> Result<&'static str> {

@@ -129,7 +129,7 @@ fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> 
 /// The targets that suit a kind of load, each that keeps nothing first.
 fn targets(kind: Kind, full: bool) -> Vec<String> {
     let suit = |target: &&Target| match kind {
-        Kind::Charging | Kind::Usage | Kind::Live => {
+        Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover => {
             target.dialect().is_some() && !target.is_cluster() && !target.is_group()
         }
         // Plain commands need no logic: one target of each server.

@@ -56,6 +56,14 @@ impl System {
         }
     }
 
+    /// The servers, where the lab has started them.
+    pub(super) fn fleet_mut(&mut self) -> Option<&mut Fleet> {
+        match self {
+            System::Started { fleet, .. } => Some(fleet),
+            System::There { .. } => None,
+        }
+    }
+
     /// Process that carries out the load in the lab's stead.
     pub(super) fn driver(&self) -> Option<&ServerProcess> {
         match self {

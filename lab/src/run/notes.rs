@@ -202,6 +202,17 @@ fn findings(row: &Row) -> Vec<String> {
             duration(told.longest_us)
         ));
     }
+    if let Some(losses) = row.losses {
+        notes.push(format!(
+            "a node was killed in each of {} runs: {} acknowledged requests lost, {} done twice, no \
+             answers for {} (median), {} at most",
+            row.runs.len(),
+            losses.lost,
+            losses.done_twice,
+            duration(1_000.0 * losses.gap_ms_median),
+            duration(1_000.0 * losses.gap_ms_max)
+        ));
+    }
     notes.extend(run.denials.map(|denials| format!("{denials} reports were denied")));
     if let Some(live) = run.live {
         notes.push(format!(

@@ -52,6 +52,10 @@ impl Target {
                 "measure scurry, tarantool+lua, valkey+lua, redis+lua or hazelcast+java",
             );
         }
+        if scenario.kind == Kind::Failover && !self.is_group() && !self.is_cluster() {
+            let why = format!("no other server would take over from {name}");
+            return missing(why, "measure scurry+replicas or valkey-cluster+module");
+        }
         let is_quorum = scenario.kv.as_ref().is_some_and(|kv| kv.quorum.is_some());
         if is_quorum && !self.is_http() {
             return missing(format!("{name} has no HTTP door"), "measure scurry-http");

@@ -1,0 +1,150 @@
+//! One client: a request at a time, each by the clock, and each sent again until its answer is clear.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+
+use super::round::{Round, STEPS};
+use super::way::{Answer, Way};
+use super::{Answered, FailoverPlan};
+use crate::clock::Clock;
+use crate::names::account_text;
+use crate::resp::Value;
+
+/// From one try of a request to the next: nodes say nothing when one of them serves again.
+const TRY_EVERY: Duration = Duration::from_millis(25);
+/// How long a request may have no clear answer.
+const SILENCE_MAX: Duration = Duration::from_secs(120);
+/// Longest sleep, so that an interrupt is noticed soon.
+const SLEEP_MAX: Duration = Duration::from_millis(100);
+
+/// Everything that a client has seen.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) rounds: Vec<Round>,
+    pub(super) answers: Vec<Answered>,
+    pub(super) resent: u64,
+    pub(super) replayed: u64,
+    pub(super) wrong: u64,
+    pub(super) not_enough: u64,
+}
+
+/// The client.
+pub(super) struct Client<'c> {
+    plan: &'c FailoverPlan<'c>,
+    number: u32,
+    clock: Clock,
+    give_up: &'c AtomicBool,
+    way: Way<'c>,
+    seen: Seen,
+    /// Requests that were meant to be sent so far.
+    meant: u32,
+}
+
+impl<'c> Client<'c> {
+    pub(super) fn new(
+        plan: &'c FailoverPlan<'c>,
+        number: u32,
+        clock: Clock,
+        give_up: &'c AtomicBool,
+    ) -> Client<'c> {
+        let way = Way::new(plan.doors, number as usize, plan.copies, clock);
+        Client { plan, number, clock, give_up, way, seen: Seen::default(), meant: 0 }
+    }
+
+    /// Charges account after account until nothing falls due any more. A round that has begun is
+    /// brought to its end.
+    pub(super) fn load(mut self) -> Result<Seen> {
+        let accounts = self.plan.accounts.iter().skip(self.number as usize);
+        for account in accounts.step_by(self.plan.clients as usize) {
+            if self.due() >= self.plan.length {
+                return Ok(self.seen);
+            }
+            let mut round = Round::new(*account);
+            for step in 0..STEPS.len() {
+                if round.refused.is_none() {
+                    self.step(&mut round, step)?;
+                }
+            }
+            self.seen.rounds.push(round);
+        }
+        ensure!(self.due() >= self.plan.length, "all accounts are used up: use more --accounts");
+        Ok(self.seen)
+    }
+
+    /// When the next request is meant to be sent.
+    fn due(&self) -> Duration {
+        let clients = f64::from(self.plan.clients);
+        let turns = f64::from(self.meant) * clients + f64::from(self.number);
+        Duration::from_secs_f64(turns / self.plan.rate)
+    }
+
+    fn step(&mut self, round: &mut Round, step: usize) -> Result<()> {
+        // Behind the end a round is finished without a pause.
+        let meant = self.due().min(self.plan.length);
+        self.meant += 1;
+        self.sleep_until(meant)?;
+        let request = round.request(self.plan.failover, self.plan.dialect, step);
+        let key = account_text(round.account);
+        let begun = self.clock.elapsed();
+        let mut tries = 0u32;
+        let answer = loop {
+            tries += 1;
+            if let Ok(answer) = self.way.ask(&key, &request) {
+                break answer;
+            }
+            let silence = self.clock.elapsed().saturating_sub(begun);
+            ensure!(
+                silence < SILENCE_MAX,
+                "{} has had no clear answer for {} s",
+                STEPS[step].name(),
+                SILENCE_MAX.as_secs()
+            );
+            self.go_on()?;
+            thread::sleep(TRY_EVERY); // tidy: allow (nodes say nothing when one serves again)
+        };
+        let at = answer.at;
+        let latency = at.saturating_sub(u64::try_from(meant.as_nanos())?);
+        self.seen.answers.push(Answered { step, at, latency });
+        self.seen.resent += u64::from(tries - 1);
+        self.seen.take(round, step, answer, tries > 1);
+        Ok(())
+    }
+
+    fn sleep_until(&self, time: Duration) -> Result<()> {
+        while let Some(left) = time.checked_sub(self.clock.elapsed()).filter(|left| !left.is_zero())
+        {
+            self.go_on()?;
+            thread::sleep(left.min(SLEEP_MAX)); // tidy: allow (the load paces itself)
+        }
+        Ok(())
+    }
+
+    fn go_on(&self) -> Result<()> {
+        if self.give_up.load(Ordering::Relaxed) {
+            bail!("given up");
+        }
+        Ok(())
+    }
+}
+
+impl Seen {
+    /// Takes the answer to a request, which was sent `again` or not.
+    fn take(&mut self, round: &mut Round, step: usize, answer: Answer, again: bool) {
+        match answer.reply.elements() {
+            [code, replayed, ..] if code.text() == Some("OK") => {
+                let is_replay = replayed == &Value::Integer(1);
+                self.replayed += u64::from(is_replay);
+                self.wrong += u64::from(is_replay && !again);
+                self.not_enough += u64::from(!answer.is_enough);
+                round.acknowledged[step] = answer.is_enough;
+            }
+            _ => {
+                let said = answer.reply.text().map_or(answer.reply.to_string(), str::to_owned);
+                round.refused = Some((step, said));
+            }
+        }
+    }
+}

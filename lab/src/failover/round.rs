@@ -1,0 +1,155 @@
+//! The requests of one account, and what their amounts say: each consumes another power of four, so
+//! what the account has consumed says of each request how often it was done.
+
+use crate::dialect::Dialect;
+use crate::names::{account_text, session_text};
+use crate::resp::encode;
+use crate::scenario::Failover;
+
+/// Credit of an account: more than its requests consume when each is done three times.
+pub const CREDIT: i64 = 10_000;
+/// Units that RESERVE and UPDATE ask for: no request uses more.
+const REQUESTED: u32 = 300;
+/// Base of the amounts: a request that is done up to three times is told apart.
+const BASE: i128 = 4;
+
+/// Kind of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// RESERVE, which consumes nothing.
+    Reserve,
+    /// UPDATE with this request number.
+    Update(u32),
+    /// DEBIT with a transaction id of this number.
+    Debit(u32),
+    /// TERMINATE with this request number.
+    Terminate(u32),
+}
+
+/// Requests of an account, in their order.
+pub const STEPS: [Step; 6] = [
+    Step::Reserve,
+    Step::Update(1),
+    Step::Debit(1),
+    Step::Update(2),
+    Step::Debit(2),
+    Step::Terminate(3),
+];
+
+impl Step {
+    /// As a row and an error name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Reserve => "RESERVE",
+            Step::Update(_) => "UPDATE",
+            Step::Debit(_) => "DEBIT",
+            Step::Terminate(_) => "TERMINATE",
+        }
+    }
+}
+
+/// Amount that the request of this number consumes.
+fn amount(step: usize) -> i128 {
+    match step.checked_sub(1) {
+        Some(power) => BASE.pow(u32::try_from(power).unwrap_or(0)),
+        None => 0,
+    }
+}
+
+/// How often each request was done by what the account has consumed; none where no number of times
+/// explains that.
+pub(super) fn times_done(consumed: i128) -> Option<[u8; STEPS.len()]> {
+    let mut times = [0; STEPS.len()];
+    let mut rest = consumed;
+    for times in &mut times[1..] {
+        *times = u8::try_from(rest.rem_euclid(BASE)).ok()?;
+        rest = rest.div_euclid(BASE);
+    }
+    (rest == 0).then_some(times)
+}
+
+/// One account and the fate of its requests.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    /// Number of the account.
+    pub account: u32,
+    /// Requests that were acknowledged, on as many copies as were asked for.
+    pub acknowledged: [bool; STEPS.len()],
+    /// Request that was refused, and what the server said: nothing is sent behind it.
+    pub refused: Option<(usize, String)>,
+}
+
+impl Round {
+    /// Nothing was sent yet.
+    pub fn new(account: u32) -> Round {
+        Round { account, ..Round::default() }
+    }
+
+    /// A request of it, the same whenever it is asked for.
+    pub fn request(&self, plan: &Failover, dialect: Dialect, step: usize) -> Vec<u8> {
+        let account = account_text(self.account).escape_ascii().to_string();
+        let session = session_text(0).escape_ascii().to_string();
+        let (key, amount) = (plan.item_key.to_string(), amount(step).to_string());
+        let requested = REQUESTED.to_string();
+        let numbered = |number: u32| number.to_string();
+        let item = ["ITEM", &key, &plan.unit];
+        let (used, asks) = (["USED", &amount], ["REQUESTED", &requested]);
+        let words = |number: &str, rest: &[&[&str]]| {
+            let words = [&[session.as_str(), number], &item[..], &rest.concat()].concat();
+            words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let rest = match STEPS[step] {
+            Step::Reserve => words("0", &[&asks]),
+            Step::Update(number) => words(&numbered(number), &[&used, &asks]),
+            Step::Terminate(number) => words(&numbered(number), &[&used]),
+            Step::Debit(number) => vec![format!("txn-{number}"), plan.unit.clone(), amount.clone()],
+        };
+        let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+        encode(&dialect.arguments(STEPS[step].name(), &account, &rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resp::words;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn requests_are_those_of_the_grammar_and_the_same_each_time() {
+        let plan = Scenario::built_in("charging-failover").unwrap().failover.unwrap();
+        let round = Round::new(7);
+        let text = |step| {
+            let request = round.request(&plan, Dialect::Scur, step);
+            assert_eq!(request, round.request(&plan, Dialect::Scur, step));
+            let words: Vec<String> =
+                words(&request).map(|word| word.escape_ascii().to_string()).collect();
+            words.join(" ")
+        };
+        let all: Vec<String> = (0..STEPS.len()).map(text).collect();
+        let expected = [
+            "SCUR.RESERVE acc:0000007 s0000000 0 ITEM 1 octets REQUESTED 300",
+            "SCUR.UPDATE acc:0000007 s0000000 1 ITEM 1 octets USED 1 REQUESTED 300",
+            "SCUR.DEBIT acc:0000007 txn-1 octets 4",
+            "SCUR.UPDATE acc:0000007 s0000000 2 ITEM 1 octets USED 16 REQUESTED 300",
+            "SCUR.DEBIT acc:0000007 txn-2 octets 64",
+            "SCUR.TERMINATE acc:0000007 s0000000 3 ITEM 1 octets USED 256",
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn what_was_consumed_says_how_often_each_request_was_done() {
+        let whole: i128 = (0..STEPS.len()).map(amount).sum();
+        assert_eq!(times_done(whole), Some([0, 1, 1, 1, 1, 1]));
+        assert_eq!(times_done(0), Some([0; 6]));
+        // The first DEBIT is not there, and the second was done twice.
+        assert_eq!(times_done(whole - 4 + 64), Some([0, 1, 0, 1, 2, 1]));
+        // Each three times, and no more than that.
+        assert_eq!(times_done(3 * whole), Some([0, 3, 3, 3, 3, 3]));
+        assert_eq!(times_done(3 * whole + 1), None);
+        assert_eq!(times_done(-1), None);
+        assert!(3 * whole + i128::from(REQUESTED) <= i128::from(CREDIT));
+        assert!(amount(STEPS.len() - 1) <= i128::from(REQUESTED));
+    }
+}

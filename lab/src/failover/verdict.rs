@@ -1,0 +1,162 @@
+//! Comparison of what was acknowledged with what the store has when all has settled.
+
+use super::round::{Round, STEPS, times_done};
+use crate::audit::Balance;
+use crate::names::account_text;
+
+/// The first words of the refusal of a request behind one that was acknowledged and is not there.
+const GONE: &[&str] = &["UNKNOWN_SESSION", "UNKNOWN_ACCOUNT", "UNKNOWN_TRANSACTION"];
+
+/// Counts of requests that are not as they were acknowledged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Acknowledged, and not there.
+    pub lost: u64,
+    /// Requests that were done more than once, acknowledged or not.
+    pub done_twice: u64,
+    /// Accounts with another fault.
+    pub other: u64,
+    /// The first of all these, in words.
+    pub first: Option<String>,
+}
+
+impl Verdict {
+    /// Compares the accounts with their balances, in the same order.
+    pub fn of<'a>(rounds: impl Iterator<Item = (&'a Round, &'a Balance)>) -> Verdict {
+        let mut verdict = Verdict::default();
+        rounds.for_each(|(round, balance)| verdict.compare(round, balance));
+        verdict
+    }
+
+    fn compare(&mut self, round: &Round, balance: &Balance) {
+        let name = account_text(round.account).escape_ascii().to_string();
+        let mut is_told = false;
+        if let Some((step, error)) = &round.refused {
+            let step = STEPS[*step].name();
+            let is_gone = GONE.iter().any(|code| error.split(' ').next() == Some(code));
+            let count = if is_gone { &mut self.lost } else { &mut self.other };
+            *count += 1;
+            is_told = true;
+            self.tell(format!("{step} of {name} was refused: {error}"));
+        }
+        let Some(times) = times_done(balance.consumed) else {
+            self.other += 1;
+            return self.tell(format!(
+                "{name} has consumed {}, which no number of its requests explains",
+                balance.consumed
+            ));
+        };
+        // RESERVE consumes nothing: the request behind it says whether it is there.
+        for (step, times) in times.into_iter().enumerate().skip(1) {
+            let step_name = STEPS[step].name();
+            if round.acknowledged[step] && times == 0 {
+                self.lost += 1;
+                is_told = true;
+                self.tell(format!("{step_name} ({step}) of {name} was acknowledged and is lost"));
+            }
+            if times > 1 {
+                self.done_twice += 1;
+                is_told = true;
+                self.tell(format!("{step_name} ({step}) of {name} was done {times} times"));
+            }
+        }
+        // What is held by a session whose end is lost was told above.
+        if balance.held != 0 && !is_told {
+            self.other += 1;
+            self.tell(format!("{name} holds {} when all its sessions have ended", balance.held));
+        }
+    }
+
+    fn tell(&mut self, words: String) {
+        self.first.get_or_insert(words);
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// All of it in one sentence.
+    pub fn words(&self) -> String {
+        let first = self.first.as_deref().unwrap_or("nothing");
+        format!(
+            "{} acknowledged requests are lost, {} were done twice, {} accounts have another fault; \
+             first: {first}",
+            self.lost, self.done_twice, self.other
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every request done once.
+    const ONCE: i128 = 1 + 4 + 16 + 64 + 256;
+
+    fn found(acknowledged: [bool; 6], consumed: i128, held: i128) -> Verdict {
+        let round = Round { acknowledged, ..Round::new(3) };
+        let balance = Balance { held, ..Balance::settled(10_000, consumed) };
+        Verdict::of([(&round, &balance)].into_iter())
+    }
+
+    #[test]
+    fn what_is_there_once_is_right() {
+        assert!(found([true; 6], ONCE, 0).is_clean());
+        // A request that was not acknowledged may be there or not.
+        let mut all = [true; 6];
+        all[5] = false;
+        assert!(found(all, ONCE, 0).is_clean());
+        assert!(found(all, ONCE - 256, 0).is_clean());
+    }
+
+    #[test]
+    fn a_lost_request_is_counted() {
+        for (step, amount) in [(1, 1), (2, 4), (5, 256)] {
+            let verdict = found([true; 6], ONCE - amount, 0);
+            assert_eq!((verdict.lost, verdict.done_twice, verdict.other), (1, 0, 0), "{step}");
+            let first = verdict.first.unwrap();
+            assert!(
+                first.contains(&format!("({step}) of acc:0000003 was acknowledged")),
+                "{first}"
+            );
+        }
+        // With its end a session loses its hold too, which is one fault.
+        let verdict = found([true; 6], ONCE - 256, 300);
+        assert_eq!((verdict.lost, verdict.other), (1, 0));
+        assert_eq!(found([true; 6], 0, 0).lost, 5);
+    }
+
+    #[test]
+    fn a_request_that_was_done_twice_is_counted_acknowledged_or_not() {
+        for acknowledged in [[true; 6], [false; 6]] {
+            let verdict = found(acknowledged, ONCE + 64, 0);
+            assert_eq!((verdict.lost, verdict.done_twice, verdict.other), (0, 1, 0));
+        }
+        // A loss and a double in one account do not make up for each other.
+        let verdict = found([true; 6], ONCE - 64 + 4 + 1, 0);
+        assert_eq!((verdict.lost, verdict.done_twice), (1, 2));
+        assert!(verdict.words().starts_with("1 acknowledged requests are lost, 2 were done twice"));
+    }
+
+    #[test]
+    fn what_no_request_explains_is_a_fault() {
+        assert_eq!(found([true; 6], ONCE + 1_024, 0).other, 1);
+        assert_eq!(found([true; 6], -1, 0).other, 1);
+        assert_eq!(found([true; 6], ONCE, 300).other, 1);
+    }
+
+    #[test]
+    fn a_session_that_is_unknown_behind_its_reserve_is_lost() {
+        let refused = |error: &str| {
+            let acknowledged = [true, false, false, false, false, false];
+            let refused = Some((1, error.to_owned()));
+            let round = Round { account: 3, acknowledged, refused };
+            Verdict::of([(&round, &Balance::settled(10_000, 0))].into_iter())
+        };
+        let verdict = refused("UNKNOWN_SESSION no such session");
+        assert_eq!((verdict.lost, verdict.other), (1, 0));
+        let verdict = refused("REQUEST_MISMATCH another body");
+        assert_eq!((verdict.lost, verdict.other), (0, 1));
+    }
+}

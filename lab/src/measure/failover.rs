@@ -1,0 +1,177 @@
+//! The load during which the node that owns the accounts is killed.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::system::System;
+use super::{Bench, settle};
+use crate::audit::balances;
+use crate::failover::{FailoverPlan, Outcome, STEPS, Scene, Verdict, run};
+use crate::figures::{per, rounded};
+use crate::fleet::Fleet;
+use crate::latency::LatencyRecorder;
+use crate::loader::{OperationResult, Second};
+use crate::names::account_text;
+use crate::populate::create_accounts;
+use crate::progress::Progress;
+use crate::row::{Figures, Loss, Run};
+use crate::target::probe_charging;
+
+const SECOND_NS: u64 = 1_000_000_000;
+const NANOS_PER_MS: f64 = 1e6;
+
+impl Bench<'_> {
+    /// Probes, fills, charges while a node is killed, and audits when all nodes are together again.
+    pub(super) fn failover(
+        &self,
+        number: u32,
+        system: &mut System,
+        progress: &Progress,
+    ) -> Result<Run> {
+        let scenario = self.scenario;
+        let failover = scenario.failover.as_ref().context("the scenario kills no node")?;
+        let dialect = self.target.dialect().context("this target does no charging")?;
+        let client = &mut system.connect()?;
+        self.target.prepare(scenario.kind, client, self.library)?;
+        if let Err(error) = probe_charging(client, dialect) {
+            return Ok(Run::failed(number, format!("failed audit: probe: {error:#}")));
+        }
+        let accounts = scenario.accounts;
+        let filling = self.fill(system, client, accounts, progress, |client, progress| {
+            create_accounts(client, dialect, &failover.create_arguments(), accounts, progress)
+        })?;
+        let fleet = system.fleet_mut().context("the lab kills no node that it has not started")?;
+        fleet.wait_until_equal(self.interrupted)?;
+        let all: Vec<u32> = (0..accounts).collect();
+        let charged = owned_with_the_first(fleet, &all)?;
+        let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds);
+        let (warmup, length) = (scenario.warmup_seconds, scenario.seconds);
+        let doors = fleet.doors();
+        let plan = FailoverPlan {
+            failover,
+            dialect,
+            doors: &doors,
+            accounts: &charged,
+            copies: self.copies.acknowledged.unwrap_or(1),
+            clients: scenario.connections,
+            rate: scenario.rate.context("the scenario has no rate")?,
+            kill_at: seconds(warmup + length / 2.0)?,
+            length: seconds(warmup + length)?,
+            interrupted: self.interrupted,
+        };
+        let mut scene = Killing { bench: self, fleet, killed: None };
+        let outcome = run(&plan, &mut scene)?;
+        let client = &mut system.connect()?;
+        let balances = balances(client, dialect, &all, &failover.unit)?;
+        let of_rounds =
+            outcome.rounds.iter().map(|round| (round, &balances[round.account as usize]));
+        let verdict = Verdict::of(of_rounds);
+        let mut run = self.charged(number, &outcome)?;
+        run.loss = Some(Loss {
+            lost: verdict.lost,
+            done_twice: verdict.done_twice,
+            gap_ms: rounded(outcome.gap() as f64 / NANOS_PER_MS, 1),
+            resent: outcome.resent,
+            replayed: outcome.replayed,
+        });
+        let audit = || {
+            ensure!(verdict.is_clean(), "{}", verdict.words());
+            ensure!(outcome.wrong == 0, "{} new requests were called replays", outcome.wrong);
+            Ok(())
+        };
+        let words = self.verdict(&run.errors, audit);
+        settle(&mut run, words, filling.as_ref(), progress);
+        Ok(run)
+    }
+
+    /// Figures of the measured interval.
+    fn charged(&self, number: u32, outcome: &Outcome) -> Result<Run> {
+        let nanos = |seconds: f64| -> Result<u64> {
+            Ok(u64::try_from(Duration::try_from_secs_f64(seconds)?.as_nanos())?)
+        };
+        let begin = nanos(self.scenario.warmup_seconds)?;
+        let end = begin + nanos(self.scenario.seconds)?;
+        let length = self.scenario.seconds;
+        let mut names: Vec<&str> = STEPS.iter().map(|step| step.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut kinds = Vec::new();
+        for name in names {
+            kinds.push((name, LatencyRecorder::new()?));
+        }
+        let mut whole = LatencyRecorder::new()?;
+        let mut seconds: Vec<LatencyRecorder> = Vec::new();
+        for answered in &outcome.answers {
+            if !(begin..end).contains(&answered.at) {
+                continue;
+            }
+            whole.record(answered.latency);
+            let name = STEPS[answered.step].name();
+            if let Some((_, kind)) = kinds.iter_mut().find(|(known, _)| *known == name) {
+                kind.record(answered.latency);
+            }
+            let second = usize::try_from((answered.at - begin) / SECOND_NS)?;
+            while seconds.len() <= second {
+                seconds.push(LatencyRecorder::new()?);
+            }
+            seconds[second].record(answered.latency);
+        }
+        let second = |(index, recorder): (usize, &LatencyRecorder)| Second {
+            elapsed: rounded(self.scenario.warmup_seconds + index as f64 + 1.0, 3),
+            ops_per_s: recorder.count() as f64,
+            p50_us: rounded(recorder.quantile_us(0.5), 2),
+            p99_us: rounded(recorder.quantile_us(0.99), 2),
+            errors: 0,
+            measured: true,
+        };
+        let operation = |(name, recorder): (&str, LatencyRecorder)| OperationResult {
+            operation: name.to_owned(),
+            count: recorder.count(),
+            latency_us: recorder.summary(),
+        };
+        Ok(Run {
+            run: number,
+            figures: Figures {
+                business_ops_per_s: Some(rounded(per(whole.count(), length), 1)),
+                latency_us: Some(whole.summary()),
+                operations: Some(whole.count()),
+                not_enough_copies: self.copies.acknowledged.map(|_| outcome.not_enough),
+                ..Figures::default()
+            },
+            timeline: seconds.iter().enumerate().map(second).collect(),
+            by_operation: kinds.into_iter().map(operation).collect(),
+            histogram: Some(whole.encode()?),
+            ..Run::default()
+        })
+    }
+}
+
+/// Accounts that the same server owns as the first of them.
+fn owned_with_the_first(fleet: &Fleet, all: &[u32]) -> Result<Vec<u32>> {
+    let owners = fleet.owners_of(all.iter().map(|number| account_text(*number)))?;
+    let of_first = |(_, owner): &(&u32, &usize)| Some(*owner) == owners.first();
+    Ok(all.iter().zip(&owners).filter(of_first).map(|(number, _)| *number).collect())
+}
+
+/// Scene in which the owner of the first account is killed.
+struct Killing<'k, 'b> {
+    bench: &'k Bench<'b>,
+    fleet: &'k mut Fleet,
+    killed: Option<usize>,
+}
+
+impl Scene for Killing<'_, '_> {
+    fn kill(&mut self) -> Result<()> {
+        let owner = self.fleet.owner_of(&account_text(0), None)?;
+        self.killed = Some(owner);
+        self.fleet.kill(owner)
+    }
+
+    fn mend(&mut self) -> Result<()> {
+        let killed = self.killed.context("nothing was killed")?;
+        let interrupted = self.bench.interrupted;
+        self.fleet.wait_until_taken_over(&account_text(0), killed, interrupted)?;
+        self.fleet.start_again(killed, interrupted)
+    }
+}
