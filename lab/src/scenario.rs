@@ -272,11 +272,6 @@ impl Scenario {
 
     fn check_failover(&self) -> Result<()> {
         ensure!(self.rate.is_some(), "charging-failover goes by the clock: give it a rate");
-        ensure!(
-            self.connections == self.sessions && self.depth == 1,
-            "in charging-failover each session has a connection of its own, and one request in flight: leave \
-             --connections and --depth out"
-        );
         self.failover.as_ref().map_or(Ok(()), Failover::check)
     }
 }

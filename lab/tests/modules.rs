@@ -113,6 +113,25 @@ fn without_a_replica_no_operation_is_on_two_copies() {
 }
 
 #[test]
+fn a_cluster_whose_primary_is_killed_goes_on_and_keeps_what_was_on_two_copies() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = lab_with_module(directory.path());
+    let json = directory.path().join("rows.json");
+    let output = Command::new(lab)
+        .args(["run", "charging-failover", "--short", "--seconds", "2", "--quiet"])
+        .args(["--target", "valkey-cluster+module", "--json"])
+        .arg(&json)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let row = &report["rows"][0];
+    assert_eq!((&row["lost"], &row["done_twice"]), (&0.into(), &0.into()), "{row}");
+    assert_eq!((&row["replicas"], &row["acknowledged_copies"]), (&1.into(), &2.into()));
+    assert!(row["runs"][0]["loss"]["resent"].as_u64().unwrap() > 0, "a primary was killed: {row}");
+}
+
+#[test]
 fn a_cluster_is_loaded_by_slots_and_audited_with_its_replicas() {
     let directory = tempfile::tempdir().unwrap();
     let lab = lab_with_module(directory.path());

@@ -261,6 +261,25 @@ fn all_scenarios_have_the_same_cores_and_a_row_for_each_published_system() {
 }
 
 #[test]
+fn the_page_shows_what_a_killed_node_took_with_it_also_of_a_row_that_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rows.json");
+    let row = json!({
+        "scenario": "charging-failover", "target": "scurry+replicas", "durability": "fsync",
+        "version": "scurry 0.1.0", "audit": "failed audit: 3 acknowledged requests are lost",
+        "lost": 3, "done_twice": 41, "gap_ms_median": 512.5, "gap_ms_max": 730.0, "runs": [{}, {}],
+    });
+    std::fs::write(&path, json!({"rows": [row]}).to_string()).unwrap();
+    let text = std::fs::read_to_string(page(directory.path(), &[path])).unwrap();
+    let cells =
+        ["2", "3", "41", "512ms", "730ms"].map(|cell| format!("<td class=\"number\">{cell}</td>"));
+    assert!(text.contains(&cells.concat()), "{text}");
+    assert!(text.contains("A node was killed in each run"), "{text}");
+    let kept = std::fs::read_to_string(page(directory.path(), &kept())).unwrap();
+    assert!(!kept.contains("A node was killed"), "older results killed none");
+}
+
+#[test]
 fn an_open_loop_shows_what_correction_hides() {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");

@@ -140,6 +140,27 @@ fn a_group_of_three_is_charged_and_its_nodes_have_the_same() {
 }
 
 #[test]
+fn a_group_whose_leader_is_killed_loses_nothing_and_does_nothing_twice() {
+    let (rows, text) = sound(
+        "charging-failover --runs 2 --seconds 2 --target scurry+replicas --target scurry \
+         --target valkey+lua --target tarantool+lua:fsync",
+    );
+    let row = &rows[0];
+    assert_eq!(row["audit"], "ok", "{row}");
+    assert_eq!((&row["lost"], &row["done_twice"]), (&0.into(), &0.into()), "{row}");
+    let gaps = ["gap_ms_median", "gap_ms_max"].map(|name| row[name].as_f64().unwrap());
+    assert!(0.0 < gaps[0] && gaps[0] <= gaps[1], "{row}");
+    for run in row["runs"].as_array().unwrap() {
+        assert!(run["loss"]["resent"].as_u64().unwrap() > 0, "the leader was killed: {run}");
+    }
+    assert!(text.contains("0 acknowledged requests lost, 0 done twice"), "{text}");
+    let nobody = "no other server would take over";
+    for (row, why) in rows[1..].iter().zip([nobody, nobody, "elects no leader by itself"]) {
+        assert!(row["not_measured"].as_str().unwrap().contains(why), "{row}");
+    }
+}
+
+#[test]
 fn a_replica_of_tarantool_has_what_its_primary_has() {
     if !has("tarantool") {
         return;

@@ -210,6 +210,10 @@ impl RunArguments {
         // Fewer sessions need fewer connections, unless both were asked for.
         scenario.connections =
             self.connections.unwrap_or_else(|| scenario.connections.min(scenario.sessions));
+        if scenario.failover.is_some() {
+            // A client is a session with a connection of its own, and one request in flight.
+            (scenario.sessions, scenario.depth) = (scenario.connections, 1);
+        }
         self.refuse_misplaced(&scenario)?;
         set(&mut scenario.accounts, self.accounts);
         if let Some(charging) = &mut scenario.charging {

@@ -13,13 +13,17 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
 
+use crate::audit::Balance;
 use crate::clock::Clock;
 use crate::dialect::Dialect;
+use crate::figures::rounded;
+use crate::row::Loss;
 use crate::scenario::Failover;
 use client::{Client, Seen};
 pub use round::{CREDIT, Round, STEPS, Step};
-pub use verdict::Verdict;
+use verdict::Verdict;
 
+const NANOS_PER_MS: f64 = 1e6;
 /// How soon an interrupt is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -146,6 +150,25 @@ impl Outcome {
         self.replayed += seen.replayed;
         self.wrong += seen.wrong;
         self.not_enough += seen.not_enough;
+    }
+
+    /// Compares what was acknowledged with the balance of each account, when all has settled, and says
+    /// what is wrong.
+    pub fn judge(&self, balance: impl Fn(u32) -> Balance) -> (Loss, Result<()>) {
+        let verdict = Verdict::of(self.rounds.iter().map(|round| (round, balance(round.account))));
+        let loss = Loss {
+            lost: verdict.lost,
+            done_twice: verdict.done_twice,
+            gap_ms: rounded(self.gap() as f64 / NANOS_PER_MS, 1),
+            resent: self.resent,
+            replayed: self.replayed,
+        };
+        (loss, verdict.check().and_then(|()| self.check_replays()))
+    }
+
+    fn check_replays(&self) -> Result<()> {
+        ensure!(self.wrong == 0, "{} new requests were called replays", self.wrong);
+        Ok(())
     }
 
     /// The longest time without any client's answer from the kill on, nanoseconds.

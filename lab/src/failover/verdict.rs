@@ -1,5 +1,7 @@
 //! Comparison of what was acknowledged with what the store has when all has settled.
 
+use anyhow::{Result, bail};
+
 use super::round::{Round, STEPS, times_done};
 use crate::audit::Balance;
 use crate::names::account_text;
@@ -9,22 +11,22 @@ const GONE: &[&str] = &["UNKNOWN_SESSION", "UNKNOWN_ACCOUNT", "UNKNOWN_TRANSACTI
 
 /// Counts of requests that are not as they were acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub(super) struct Verdict {
     /// Acknowledged, and not there.
-    pub lost: u64,
+    pub(super) lost: u64,
     /// Requests that were done more than once, acknowledged or not.
-    pub done_twice: u64,
+    pub(super) done_twice: u64,
     /// Accounts with another fault.
-    pub other: u64,
+    pub(super) other: u64,
     /// The first of all these, in words.
-    pub first: Option<String>,
+    pub(super) first: Option<String>,
 }
 
 impl Verdict {
     /// Compares the accounts with their balances, in the same order.
-    pub fn of<'a>(rounds: impl Iterator<Item = (&'a Round, &'a Balance)>) -> Verdict {
+    pub(super) fn of<'a>(rounds: impl Iterator<Item = (&'a Round, Balance)>) -> Verdict {
         let mut verdict = Verdict::default();
-        rounds.for_each(|(round, balance)| verdict.compare(round, balance));
+        rounds.for_each(|(round, balance)| verdict.compare(round, &balance));
         verdict
     }
 
@@ -71,18 +73,15 @@ impl Verdict {
         self.first.get_or_insert(words);
     }
 
-    /// Whether nothing is wrong.
-    pub fn is_clean(&self) -> bool {
-        self.first.is_none()
-    }
-
-    /// All of it in one sentence.
-    pub fn words(&self) -> String {
-        let first = self.first.as_deref().unwrap_or("nothing");
-        format!(
+    /// Says what is wrong, if anything is.
+    pub(super) fn check(&self) -> Result<()> {
+        let Some(first) = &self.first else { return Ok(()) };
+        bail!(
             "{} acknowledged requests are lost, {} were done twice, {} accounts have another fault; \
              first: {first}",
-            self.lost, self.done_twice, self.other
+            self.lost,
+            self.done_twice,
+            self.other
         )
     }
 }
@@ -97,17 +96,17 @@ mod tests {
     fn found(acknowledged: [bool; 6], consumed: i128, held: i128) -> Verdict {
         let round = Round { acknowledged, ..Round::new(3) };
         let balance = Balance { held, ..Balance::settled(10_000, consumed) };
-        Verdict::of([(&round, &balance)].into_iter())
+        Verdict::of([(&round, balance)].into_iter())
     }
 
     #[test]
     fn what_is_there_once_is_right() {
-        assert!(found([true; 6], ONCE, 0).is_clean());
+        assert!(found([true; 6], ONCE, 0).check().is_ok());
         // A request that was not acknowledged may be there or not.
         let mut all = [true; 6];
         all[5] = false;
-        assert!(found(all, ONCE, 0).is_clean());
-        assert!(found(all, ONCE - 256, 0).is_clean());
+        assert!(found(all, ONCE, 0).check().is_ok());
+        assert!(found(all, ONCE - 256, 0).check().is_ok());
     }
 
     #[test]
@@ -136,7 +135,11 @@ mod tests {
         // A loss and a double in one account do not make up for each other.
         let verdict = found([true; 6], ONCE - 64 + 4 + 1, 0);
         assert_eq!((verdict.lost, verdict.done_twice), (1, 2));
-        assert!(verdict.words().starts_with("1 acknowledged requests are lost, 2 were done twice"));
+        let words = verdict.check().unwrap_err().to_string();
+        assert!(
+            words.starts_with("1 acknowledged requests are lost, 2 were done twice"),
+            "{words}"
+        );
     }
 
     #[test]
@@ -152,7 +155,7 @@ mod tests {
             let acknowledged = [true, false, false, false, false, false];
             let refused = Some((1, error.to_owned()));
             let round = Round { account: 3, acknowledged, refused };
-            Verdict::of([(&round, &Balance::settled(10_000, 0))].into_iter())
+            Verdict::of([(&round, Balance::settled(10_000, 0))].into_iter())
         };
         let verdict = refused("UNKNOWN_SESSION no such session");
         assert_eq!((verdict.lost, verdict.other), (1, 0));

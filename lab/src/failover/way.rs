@@ -69,10 +69,11 @@ impl Way<'_> {
         let asks_copies = self.copies > 1;
         let (clock, copies) = (self.clock, self.copies);
         let line = self.line_to(key)?;
-        line.send(request)?;
+        let mut both = request.to_vec();
         if asks_copies {
-            line.send(&encode(&["WAIT", &(copies - 1).to_string(), WAIT_MS]))?;
+            both.extend(encode(&["WAIT", &(copies - 1).to_string(), WAIT_MS]));
         }
+        line.send(&both)?;
         let reply = line.read()?;
         let at = clock.nanos();
         if let Value::Error(text) = &reply

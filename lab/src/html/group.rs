@@ -72,6 +72,7 @@ impl Group {
                     (self.over_time(&measured))
                 }
                 (tables::measured(&self.rows))
+                (tables::losses(&self.rows))
                 (tables::behind(&self.rows))
             }
         })

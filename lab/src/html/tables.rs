@@ -160,6 +160,42 @@ pub(super) fn measured(rows: &[Row]) -> Markup {
     }
 }
 
+/// Requests that a killed node took with it, and the time without answers, where one was killed.
+pub(super) fn losses(rows: &[Row]) -> Markup {
+    let killed: Vec<_> = rows.iter().filter_map(|row| Some((row, row.losses?))).collect();
+    html! {
+        @if !killed.is_empty() {
+            div.scroll {
+                table {
+                    caption { "A node was killed in each run" }
+                    thead {
+                        tr {
+                            th scope="col" { "target" }
+                            th.number scope="col" { "runs" }
+                            th.number scope="col" { "lost" }
+                            th.number scope="col" { "done twice" }
+                            th.number scope="col" { "no answers, median" }
+                            th.number scope="col" { "no answers, at most" }
+                        }
+                    }
+                    tbody {
+                        @for (row, losses) in killed {
+                            tr {
+                                th scope="row" { (row.target) }
+                                td.number { (row.runs.len()) }
+                                td.number { (losses.lost) }
+                                td.number { (losses.done_twice) }
+                                td.number { (duration(1_000.0 * losses.gap_ms_median)) }
+                                td.number { (duration(1_000.0 * losses.gap_ms_max)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Use of each core, where the results have it.
 fn cores(row: &Row) -> Markup {
     // A machine of many cores has its figures in the JSON.

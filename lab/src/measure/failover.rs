@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::system::System;
 use super::{Bench, settle};
 use crate::audit::balances;
-use crate::failover::{FailoverPlan, Outcome, STEPS, Scene, Verdict, run};
+use crate::failover::{FailoverPlan, Outcome, STEPS, Scene, run};
 use crate::figures::{per, rounded};
 use crate::fleet::Fleet;
 use crate::latency::LatencyRecorder;
@@ -15,11 +15,10 @@ use crate::loader::{OperationResult, Second};
 use crate::names::account_text;
 use crate::populate::create_accounts;
 use crate::progress::Progress;
-use crate::row::{Figures, Loss, Run};
+use crate::row::{Figures, Run};
 use crate::target::probe_charging;
 
 const SECOND_NS: u64 = 1_000_000_000;
-const NANOS_PER_MS: f64 = 1e6;
 
 impl Bench<'_> {
     /// Probes, fills, charges while a node is killed, and audits when all nodes are together again.
@@ -64,23 +63,10 @@ impl Bench<'_> {
         let outcome = run(&plan, &mut scene)?;
         let client = &mut system.connect()?;
         let balances = balances(client, dialect, &all, &failover.unit)?;
-        let of_rounds =
-            outcome.rounds.iter().map(|round| (round, &balances[round.account as usize]));
-        let verdict = Verdict::of(of_rounds);
+        let (loss, audit) = outcome.judge(|account| balances[account as usize]);
         let mut run = self.charged(number, &outcome)?;
-        run.loss = Some(Loss {
-            lost: verdict.lost,
-            done_twice: verdict.done_twice,
-            gap_ms: rounded(outcome.gap() as f64 / NANOS_PER_MS, 1),
-            resent: outcome.resent,
-            replayed: outcome.replayed,
-        });
-        let audit = || {
-            ensure!(verdict.is_clean(), "{}", verdict.words());
-            ensure!(outcome.wrong == 0, "{} new requests were called replays", outcome.wrong);
-            Ok(())
-        };
-        let words = self.verdict(&run.errors, audit);
+        run.loss = Some(loss);
+        let words = self.verdict(&run.errors, || audit);
         settle(&mut run, words, filling.as_ref(), progress);
         Ok(run)
     }

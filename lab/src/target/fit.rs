@@ -53,7 +53,12 @@ impl Target {
             );
         }
         if scenario.kind == Kind::Failover && !self.is_group() && !self.is_cluster() {
-            let why = format!("no other server would take over from {name}");
+            let why = match self.is_tarantool() {
+                true => "Tarantool 2.6, which Debian has, elects no leader by itself and has no \
+                         box.ctl.promote; its procedures know no DEBIT"
+                    .to_owned(),
+                false => format!("no other server would take over from {name}"),
+            };
             return missing(why, "measure scurry+replicas or valkey-cluster+module");
         }
         let is_quorum = scenario.kv.as_ref().is_some_and(|kv| kv.quorum.is_some());
