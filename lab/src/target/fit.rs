@@ -32,6 +32,15 @@ impl Target {
     fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
         let missing = |why: String, cure: &str| Err(Missing { why, cure: cure.to_owned() });
         let name = self.name();
+        if scenario.kind == Kind::Failover && !self.is_group() && !self.is_cluster() {
+            let why = match self.is_tarantool() {
+                true => "Tarantool 2.6, which Debian has, elects no leader by itself and has no \
+                         box.ctl.promote; its procedures know no DEBIT"
+                    .to_owned(),
+                false => format!("no other server would take over from {name}"),
+            };
+            return missing(why, "measure scurry+replicas or valkey-cluster+module");
+        }
         let has_replicas = self.replicates() || self.is_group() || self.backs_up(scenario.kind);
         if scenario.replicas > 0 && !has_replicas {
             let why = format!("the lab gives {name} no replicas");
@@ -51,15 +60,6 @@ impl Target {
                 why,
                 "measure scurry, tarantool+lua, valkey+lua, redis+lua or hazelcast+java",
             );
-        }
-        if scenario.kind == Kind::Failover && !self.is_group() && !self.is_cluster() {
-            let why = match self.is_tarantool() {
-                true => "Tarantool 2.6, which Debian has, elects no leader by itself and has no \
-                         box.ctl.promote; its procedures know no DEBIT"
-                    .to_owned(),
-                false => format!("no other server would take over from {name}"),
-            };
-            return missing(why, "measure scurry+replicas or valkey-cluster+module");
         }
         let is_quorum = scenario.kv.as_ref().is_some_and(|kv| kv.quorum.is_some());
         if is_quorum && !self.is_http() {
