@@ -309,7 +309,7 @@ impl Row {
     }
 }
 
-/// What the runs that killed a node have lost, whether their audits passed or not.
+/// Losses of the runs that killed a node, whether their audits passed or not.
 fn losses(runs: &[Run]) -> Option<Losses> {
     let all: Vec<Loss> = runs.iter().filter_map(|run| run.loss).collect();
     let gaps: Vec<f64> = all.iter().map(|loss| loss.gap_ms).collect();

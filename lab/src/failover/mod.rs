@@ -82,7 +82,7 @@ pub struct Answered {
     pub latency: u64,
 }
 
-/// Whatever happens to the servers meanwhile.
+/// Events on the side of the servers.
 pub trait Scene {
     /// Kills the node that owns the accounts.
     ///
