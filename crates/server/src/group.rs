@@ -21,7 +21,7 @@ use bodies::Bodies;
 use channel::{CoreEnd, HostEnd, Progress};
 use host::{Host, Input, Rebuild, Ways};
 use membership::Membership;
-use peers::{Accepted, Identity, Peers};
+use peers::{Accepted, Identity, Peers, Sockets};
 use scurry_codec::{GroupMembers, LogFormat};
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{GroupLog, LogBallot, LogFollower, LogId, LogWriter};
@@ -63,6 +63,7 @@ impl ShardFiles {
 pub(crate) struct Start {
     pub(crate) identity: Identity,
     pub(crate) listener: TcpListener,
+    pub(crate) sockets: Sockets,
     pub(crate) founder: NodeId,
     pub(crate) hash_seed: u64,
     /// The members that were written down last.
@@ -125,8 +126,18 @@ pub(crate) fn start(
     clients_max: usize,
     clock: Clock,
 ) -> Result<(Group, Vec<CoreEnd>), String> {
-    let Start { identity, listener, founder, hash_seed, members, write, shards, rebuild, tick_ms } =
-        start;
+    let Start {
+        identity,
+        listener,
+        sockets,
+        founder,
+        hash_seed,
+        members,
+        write,
+        shards,
+        rebuild,
+        tick_ms,
+    } = start;
     let (inbox, inputs) = queue();
     let node = identity.node;
     let (mut groups, mut ends, mut readers) = (Vec::new(), Vec::new(), Vec::new());
@@ -148,7 +159,7 @@ pub(crate) fn start(
     let member = Member { inbox: inbox.clone(), board: Board::new(view), forwarder };
     let member = Arc::new(member);
     let tell = inbox.clone();
-    let peers = Peers::start(listener, identity, move |inbound| {
+    let peers = Peers::start(listener, identity, sockets, move |inbound| {
         // The host has ended: nobody listens.
         let _ = tell.send(Input::Peer(inbound));
     });

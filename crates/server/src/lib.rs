@@ -33,8 +33,8 @@ pub use open_files::make_room;
 pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{
-    DEFAULT_LISTEN, GroupSettings, RdmaSettings, Settings, StartError, Storage, TlsError,
-    TlsSettings,
+    DEFAULT_LISTEN, GroupSettings, NodeTlsSettings, RdmaSettings, Settings, StartError, Storage,
+    TlsError, TlsSettings,
 };
 pub use users::password::Password;
 pub use users::{

@@ -7,6 +7,7 @@ use crate::durable::{
     self, Durable, GroupPlan, Opened, Plan, RecoveryProgress, RecoveryReport, Retention,
 };
 use crate::execute::node::Node;
+use crate::group::peers::{Credentials, Sockets};
 use crate::group::view::Addresses;
 use crate::group::{self, Group};
 use crate::hash_key::draw_hash_key;
@@ -257,7 +258,9 @@ fn open(
         main: shared.main.port(),
         cores: shared.core_addresses.iter().map(SocketAddr::port).collect(),
     };
-    let with = GroupPlan { settings: group, listener, addresses };
+    let credentials = group.tls.as_ref().map(|files| Credentials::read(files, ip)).transpose()?;
+    let sockets = Sockets::new(credentials);
+    let with = GroupPlan { settings: group, listener, addresses, sockets };
     let (opened, start) = durable::open_grouped(&plan, with, progress)?;
     Ok((Some(opened), Some(start)))
 }

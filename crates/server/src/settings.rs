@@ -7,7 +7,7 @@ mod tls;
 
 pub use rdma::RdmaSettings;
 pub use start_error::StartError;
-pub use tls::{TlsError, TlsSettings};
+pub use tls::{NodeTlsSettings, TlsError, TlsSettings};
 
 use crate::users::Users;
 use scurry_engine::Durability;
@@ -82,6 +82,8 @@ pub struct GroupSettings {
     pub join: Vec<SocketAddr>,
     /// The id of a member that this node takes the place of when it joins: that one is removed for ever.
     pub replaces: Option<u64>,
+    /// TLS between the nodes; none for connections on which nobody shows who it is.
+    pub tls: Option<NodeTlsSettings>,
     /// A tick of the group's clock, ms: a leader is missed after ten to twenty of them.
     pub tick_ms: u32,
 }
@@ -90,10 +92,10 @@ impl GroupSettings {
     /// The default of `tick_ms`.
     pub const TICK_MS: u32 = 30;
 
-    /// Refuses to listen for nodes where others than this machine could: nothing asks them who they are, and
-    /// whoever joins has every balance.
+    /// Refuses to listen for nodes where others than this machine could and nothing asks them who they are: whoever
+    /// joins has every balance.
     pub(crate) fn check_access(&self, open_access_allowed: bool) -> Result<(), StartError> {
-        if self.listen.ip().is_loopback() || open_access_allowed {
+        if self.listen.ip().is_loopback() || self.tls.is_some() || open_access_allowed {
             return Ok(());
         }
         Err(StartError::OpenNodes(self.listen))
@@ -161,22 +163,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_of_other_machines_are_let_in_where_somebody_has_said_so() {
-        let group = |listen: &str| GroupSettings {
+    fn nodes_of_other_machines_are_let_in_by_certificates_or_where_somebody_has_said_so() {
+        let file = |name: &str| name.into();
+        let tls = NodeTlsSettings { certificate: file("c"), key: file("k"), ca: file("ca") };
+        let group = |listen: &str, tls| GroupSettings {
             listen: listen.parse().expect("an address"),
             announce_ip: None,
             join: Vec::new(),
             replaces: None,
+            tls,
             tick_ms: GroupSettings::TICK_MS,
         };
-        for (listen, said, refused) in [
-            ("127.0.0.1:7389", false, false),
-            ("[::1]:7389", false, false),
-            ("192.0.2.1:7389", true, false),
-            ("192.0.2.1:7389", false, true),
-            ("0.0.0.0:7389", false, true),
+        for (listen, tls, said, refused) in [
+            ("127.0.0.1:7389", None, false, false),
+            ("[::1]:7389", None, false, false),
+            ("192.0.2.1:7389", None, true, false),
+            ("192.0.2.1:7389", Some(tls), false, false),
+            ("192.0.2.1:7389", None, false, true),
+            ("0.0.0.0:7389", None, false, true),
         ] {
-            let outcome = group(listen).check_access(said);
+            let outcome = group(listen, tls).check_access(said);
             assert_eq!(outcome.is_err(), refused, "{listen} {said}");
         }
     }

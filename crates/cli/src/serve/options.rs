@@ -50,8 +50,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PASSWORD", env = "SCURRY_REQUIREPASS", hide_env_values = true)]
     pub(crate) requirepass: Option<String>,
 
-    /// Listen on addresses beyond this machine although there is no password: whoever reaches the
-    /// port can spend and delete balances
+    /// Listen on addresses beyond this machine although there is no password, or, for nodes, no TLS:
+    /// whoever reaches the port can spend and delete balances
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub(crate) allow_open_access_without_password: Option<bool>,
 
@@ -132,6 +132,20 @@ pub(crate) struct Options {
     /// never let in again under its id [default: none]
     #[arg(long, value_name = "ID")]
     pub(crate) replaces: Option<NodeName>,
+
+    /// Certificate of this node, for the address by which the other nodes reach it, and those between it
+    /// and its root (PEM). With --replicate-tls-key and --replicate-tls-ca the nodes speak TLS 1.3 with
+    /// each other, and each asks for the other's certificate [default: none, they speak without TLS]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replicate_tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate for nodes (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replicate_tls_key: Option<PathBuf>,
+
+    /// Certificates by which those of all nodes of the group are signed (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replicate_tls_ca: Option<PathBuf>,
 
     /// A tick of the group's clock, ms: for tests.
     #[arg(long, value_name = "MILLISECONDS", hide = true)]
@@ -369,6 +383,9 @@ mod tests {
             "dir",
             "http-hosts",
             "rdma-tuning",
+            "replicate-tls-ca",
+            "replicate-tls-cert",
+            "replicate-tls-key",
             "requirepass",
             "tls-cert",
             "tls-client-ca",

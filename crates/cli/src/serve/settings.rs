@@ -4,12 +4,12 @@
 use super::limits;
 use super::options::Options;
 use crate::written::{Mode, Number};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use scurry_http::Front;
 use scurry_ledger::Name;
 use scurry_server::{
-    DEFAULT_LISTEN, Durability, GroupSettings, Password, Settings, Storage, TlsSettings, UserEntry,
-    Users,
+    DEFAULT_LISTEN, Durability, GroupSettings, NodeTlsSettings, Password, Settings, Storage,
+    TlsSettings, UserEntry, Users,
 };
 use std::sync::Arc;
 
@@ -88,6 +88,9 @@ impl Options {
             for (option, is_given) in [
                 ("--join", self.join.is_some()),
                 ("--replaces", self.replaces.is_some()),
+                ("--replicate-tls-cert", self.replicate_tls_cert.is_some()),
+                ("--replicate-tls-key", self.replicate_tls_key.is_some()),
+                ("--replicate-tls-ca", self.replicate_tls_ca.is_some()),
                 ("--tick-ms", self.tick_ms.is_some()),
             ] {
                 ensure!(
@@ -130,13 +133,36 @@ impl Options {
             self.replaces.is_none() || !join.is_empty(),
             "--replaces is for a node that joins a group: name nodes of it with --join"
         );
+        // Connections are forwarded as they are, to the main port of the node that leads.
+        ensure!(
+            self.tls_listen.is_none(),
+            "a node that does not lead forwards its clients to the main port of the leader: leave \
+             --tls-listen away, and --tls-cert and --tls-key make the main port speak TLS"
+        );
         Ok(Some(GroupSettings {
             listen,
             announce_ip,
             join,
             replaces: self.replaces.map(|name| name.0),
+            tls: self.tls_of_nodes()?,
             tick_ms: self.tick_ms.map_or(GroupSettings::TICK_MS, |ms| ms.0),
         }))
+    }
+
+    /// TLS between the nodes of a group.
+    fn tls_of_nodes(&self) -> Result<Option<NodeTlsSettings>> {
+        match (&self.replicate_tls_cert, &self.replicate_tls_key, &self.replicate_tls_ca) {
+            (None, None, None) => Ok(None),
+            (Some(certificate), Some(key), Some(ca)) => Ok(Some(NodeTlsSettings {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                ca: ca.clone(),
+            })),
+            _ => bail!(
+                "TLS between nodes needs the node's certificate (--replicate-tls-cert), its key \
+                 (--replicate-tls-key) and the CA of all nodes (--replicate-tls-ca)"
+            ),
+        }
     }
 
     /// Where the HTTP door listens; none when nobody has asked for one.
@@ -255,6 +281,10 @@ mod tests {
         for (words, cure) in [
             ("--join 127.0.0.1:1", "--replicate ADDR:PORT"),
             ("--tick-ms 5", "--replicate ADDR:PORT"),
+            (
+                "--replicate-tls-cert c --replicate-tls-key k --replicate-tls-ca a",
+                "--replicate ADDR",
+            ),
             ("--replaces 00000000000000a7", "--replicate ADDR:PORT"),
             ("--replicate 127.0.0.1:1 --durability none", "--durability fsync"),
             ("--replicate 127.0.0.1:1 --dir d --durability write", "--durability fsync"),
@@ -264,6 +294,16 @@ mod tests {
             ("--replicate 10.0.0.1:1 --dir d", "--listen 10.0.0.1:6389"),
             ("--replicate 127.0.0.1:1 --dir d --join 127.0.0.1:1", "leave its own address"),
             ("--replicate 127.0.0.1:1 --dir d --replaces 00000000000000a7", "--join"),
+            ("--replicate 127.0.0.1:1 --dir d --replicate-tls-cert c", "--replicate-tls-key"),
+            (
+                "--replicate 127.0.0.1:1 --dir d --replicate-tls-cert c --replicate-tls-key k",
+                "--replicate-tls-ca",
+            ),
+            ("--replicate 127.0.0.1:1 --dir d --replicate-tls-ca a", "--replicate-tls-cert"),
+            (
+                "--replicate 127.0.0.1:1 --dir d --tls-cert c --tls-key k --tls-listen 127.0.0.1:2",
+                "leave --tls-listen away",
+            ),
         ] {
             let error = group(words).expect_err(words).to_string();
             assert!(error.contains(cure), "{words}: {error}");
@@ -275,11 +315,15 @@ mod tests {
     fn a_node_of_a_group_is_what_the_options_say() {
         let founder = group("--replicate 127.0.0.1:7000 --dir d").expect("it fits").expect("one");
         assert_eq!((founder.listen.port(), founder.tick_ms), (7_000, GroupSettings::TICK_MS));
-        assert!(founder.join.is_empty() && founder.announce_ip.is_none());
+        assert!(founder.join.is_empty() && founder.announce_ip.is_none() && founder.tls.is_none());
         let words = "--replicate 0.0.0.0:7000 --announce-ip 10.0.0.3 --dir d --tick-ms 9 \
-                     --join 10.0.0.1:7000,10.0.0.2:7000 --replaces 00000000000000a7";
+                     --join 10.0.0.1:7000,10.0.0.2:7000 --replaces 00000000000000a7 \
+                     --replicate-tls-cert c --replicate-tls-key k --replicate-tls-ca a";
         let third = group(words).expect("it fits").expect("one");
         assert_eq!((third.tick_ms, third.replaces, third.join.len()), (9, Some(167), 2));
         assert_eq!(third.announce_ip.map(|ip| ip.to_string()).as_deref(), Some("10.0.0.3"));
+        let tls = third.tls.expect("it has certificates");
+        let files = [tls.certificate, tls.key, tls.ca];
+        assert_eq!(files, ["c", "k", "a"].map(std::path::PathBuf::from));
     }
 }

@@ -1,5 +1,6 @@
 //! Groups of real servers on this machine: started and stopped by `scurry replica`, and killed and stopped under load.
 
+mod certificates;
 mod failover;
 mod life;
 mod nodes;
@@ -7,3 +8,4 @@ mod refusals;
 #[path = "../cluster/said.rs"]
 mod said;
 mod support;
+mod tls;

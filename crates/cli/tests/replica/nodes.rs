@@ -28,6 +28,8 @@ pub(crate) struct Nodes {
     directory: TempDir,
     nodes: Vec<Node>,
     threads: u16,
+    /// Options of every node that is started from now on.
+    options: Vec<String>,
     /// The node that is asked next.
     next: AtomicUsize,
 }
@@ -35,8 +37,14 @@ pub(crate) struct Nodes {
 impl Nodes {
     /// Starts so many nodes with so many threads: the first begins the group, and the others join it.
     pub(crate) fn start(count: usize, threads: u16) -> Nodes {
+        Nodes::start_with(count, threads, Vec::new())
+    }
+
+    /// The same with more options.
+    pub(crate) fn start_with(count: usize, threads: u16, options: Vec<String>) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
-        let mut nodes = Nodes { directory, nodes: Vec::new(), threads, next: AtomicUsize::new(0) };
+        let next = AtomicUsize::new(0);
+        let mut nodes = Nodes { directory, nodes: Vec::new(), threads, options, next };
         for node in 0..count {
             let ports = free_ports(threads + 2);
             nodes.nodes.push(Node { child: None, main: ports, peer: ports + threads + 1 });
@@ -62,7 +70,7 @@ impl Nodes {
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(log);
         let child = Some(command.spawn().expect("the binary starts"));
         let nodes = vec![Node { child, main, peer: 0 }];
-        Nodes { directory, nodes, threads: 1, next: AtomicUsize::new(0) }
+        Nodes { directory, nodes, threads: 1, options: Vec::new(), next: AtomicUsize::new(0) }
     }
 
     fn spawn(&mut self, node: usize) {
@@ -75,8 +83,9 @@ impl Nodes {
         command.args(["--replicate", &format!("127.0.0.1:{peer}"), "--dir"]).arg(self.path(&name));
         let other = (0..self.nodes.len()).find(|other| *other != node);
         if let Some(other) = other {
-            command.args(["--join", &format!("127.0.0.1:{}", self.nodes[other].peer)]);
+            command.args(["--join", &self.peer_address(other)]);
         }
+        command.args(&self.options);
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(log.expect("a log"));
         self.nodes[node].child = Some(command.spawn().expect("the binary starts"));
@@ -84,6 +93,16 @@ impl Nodes {
 
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// Other options for nodes that are started from now on.
+    pub(crate) fn set_options(&mut self, options: Vec<String>) {
+        self.options = options;
+    }
+
+    /// Where other nodes reach a node.
+    pub(crate) fn peer_address(&self, node: usize) -> String {
+        format!("127.0.0.1:{}", self.nodes[node].peer)
     }
 
     /// Starts a node that has ended, with its directory.
@@ -213,11 +232,13 @@ impl Nodes {
         }
     }
 
+    /// Lines that a node has logged.
+    pub(crate) fn log(&self, node: usize) -> String {
+        std::fs::read_to_string(self.path(&format!("node-{node}.log"))).unwrap_or_default()
+    }
+
     fn logs(&self) -> String {
-        let log = |node| {
-            let text = std::fs::read_to_string(self.path(&format!("node-{node}.log")));
-            format!("node {node}:\n{}", text.unwrap_or_default())
-        };
+        let log = |node| format!("node {node}:\n{}", self.log(node));
         (0..self.nodes.len()).map(log).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! From a directory to a node of a group: it begins one, joins one, or goes on where it was.
 
 use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin};
-use crate::group::peers::{self, Identity, JoinRequest, ask_to_join};
+use crate::group::peers::{self, Identity, JoinRequest, Sockets, ask_to_join};
 use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
@@ -25,6 +25,8 @@ pub(crate) struct GroupPlan<'p> {
     pub(crate) settings: &'p GroupSettings,
     pub(crate) listener: TcpListener,
     pub(crate) addresses: Addresses,
+    /// The way to other nodes, and theirs here.
+    pub(crate) sockets: Sockets,
 }
 
 /// Opens the store of a node, and recovers what is sure to be committed.
@@ -136,6 +138,7 @@ pub(crate) fn open_grouped(
     let start = Start {
         identity,
         listener: group.listener,
+        sockets: group.sockets,
         founder: node_id(file.founder)?,
         hash_seed: manifest.hash_seed,
         members: GroupMembers { members: file.members },
@@ -193,7 +196,7 @@ fn enter(
             replaces: group.settings.replaces,
             addresses: group.addresses.clone(),
         };
-        let accepted = ask_to_join(&group.settings.join, &request, JOIN_TIME_MAX);
+        let accepted = ask_to_join(&group.settings.join, &request, JOIN_TIME_MAX, &group.sockets);
         let accepted = accepted.map_err(StartError::Group)?;
         if accepted.threads != plan.threads {
             let (here, group) = (plan.threads, accepted.threads);

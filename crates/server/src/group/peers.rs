@@ -5,7 +5,9 @@
 
 mod admission;
 mod bytes;
+mod credentials;
 mod door;
+mod encryption;
 mod greeting;
 mod join;
 mod packet;
@@ -13,13 +15,14 @@ mod roster;
 mod socket;
 
 pub(crate) use admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
+pub(crate) use credentials::Credentials;
 pub(crate) use join::{JoinReply, ask_to_join};
 pub(crate) use packet::Packet;
+pub(crate) use socket::Sockets;
 
 use super::view::Addresses;
 use roster::{Link, Roster};
 use scurry_replica::NodeId;
-use socket::Sockets;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
@@ -76,14 +79,6 @@ struct Way {
 impl Peers {
     /// Begins to accept connections. Nobody is a member before [`Peers::set`].
     pub(crate) fn start(
-        listener: TcpListener,
-        own: Identity,
-        inbox: impl Fn(Inbound) + Send + Sync + 'static,
-    ) -> io::Result<Peers> {
-        Peers::start_with(listener, own, Sockets::new(), inbox)
-    }
-
-    fn start_with(
         listener: TcpListener,
         own: Identity,
         sockets: Sockets,

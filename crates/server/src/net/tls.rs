@@ -1,6 +1,8 @@
-//! TLS on the RESP ports: files that say who the server is, and the transport that speaks it.
+//! TLS on the RESP ports: files that say who the server is, and the transport that speaks it. Files of nodes of
+//! a group are read here too.
 
 mod handshaker;
+pub(crate) mod pem;
 mod stream;
 
 pub(crate) use handshaker::Handshaker;

@@ -19,9 +19,10 @@ pub enum StartError {
     OpenAccess(SocketAddr),
     /// Nodes do not show who they are, and not only this machine could connect.
     #[error(
-        "refusing to listen for nodes on {0}: there is no TLS between nodes yet, and anyone who reaches this \
-         address could join the group and read every balance. Where its network has trusted machines alone, \
-         say so with --allow-open-access-without-password"
+        "refusing to listen for nodes on {0} without TLS: anyone who reaches this address could join the group \
+         and read every balance. Give each node a certificate (--replicate-tls-cert, --replicate-tls-key, \
+         --replicate-tls-ca), or, where its network has trusted machines alone, say so with \
+         --allow-open-access-without-password"
     )]
     OpenNodes(SocketAddr),
     /// The files of TLS.

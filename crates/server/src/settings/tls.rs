@@ -19,13 +19,25 @@ pub struct TlsSettings {
     pub handshake_ms_max: i64,
 }
 
-/// A file of [`crate::TlsSettings`] that does not serve.
+/// Files by which the nodes of a group know each other, over TLS 1.3, all PEM. Each node shows its certificate and asks
+/// for the other's.
+#[derive(Clone, Debug)]
+pub struct NodeTlsSettings {
+    /// The node's certificate, for the address by which others reach it, and those between it and its root.
+    pub certificate: PathBuf,
+    /// The private key of the certificate: PKCS #8, PKCS #1 or SEC 1.
+    pub key: PathBuf,
+    /// Roots of the certificates of all nodes.
+    pub ca: PathBuf,
+}
+
+/// A file of [`TlsSettings`] or [`NodeTlsSettings`] that does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The file cannot be read.
     #[error("cannot read {what} in {path}: {source}. Check the path and who may read it")]
     Read {
-        /// Certificate, key or client CA.
+        /// Certificate, key or CA.
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -56,7 +68,7 @@ pub enum TlsError {
     /// The library refuses it.
     #[error("cannot use {what} in {path}: {source}. Make it anew, or give another file")]
     Refused {
-        /// Certificate, key or client CA.
+        /// Certificate, key or CA.
         what: &'static str,
         /// The file.
         path: PathBuf,

@@ -1,12 +1,13 @@
 //! Connections that other nodes have dialled: accepted, greeted, then read, each by a thread.
 
 use super::Inbound;
-use super::greeting::{Answer, Greeting, Unreadable};
+use super::admission::JoinRequest;
+use super::greeting::{Answer, Greeting, Hello, Unreadable};
 use super::join::JoinReply;
 use super::packet::read_packet;
-use super::roster::{Roster, Seat};
+use super::roster::{Incoming, Roster, Seat};
 use super::socket::Socket;
-use std::io::{self, BufReader};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -14,8 +15,6 @@ use std::time::Duration;
 
 /// Pause after accepting has failed.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Bytes that are read at once; the frames of a packet are read into their place.
-const READ_LEN: usize = 64 << 10;
 
 /// The thread that accepts. It ends, and those that it has started, when the roster stops and the listener is
 /// shut down.
@@ -60,66 +59,75 @@ fn begin(
     let roster = Arc::clone(roster);
     thread::Builder::new()
         .name("from-node".to_owned())
-        .spawn(move || {
-            if let Err(words) = serve(stream, address, place, &roster) {
-                roster.strange(format!("a connection from {address} was closed: {words}"));
-            }
-        })
+        .spawn(move || serve(stream, address, place, &roster))
         .map_err(|error| format!("no thread for a connection from {address}: {error}"))
 }
 
-/// Greets and reads. An error has the words for the log.
-fn serve(
-    stream: TcpStream,
-    address: SocketAddr,
-    place: Seat,
-    roster: &Arc<Roster>,
-) -> Result<(), String> {
-    let io = |error: io::Error| format!("it has not greeted: {error}");
-    let mut socket = roster.sockets.accepted(stream, roster.sockets.greeting_ms).map_err(io)?;
-    let hello = match Greeting::read(&mut socket) {
-        Ok(Greeting::Hello(hello)) => hello,
-        Ok(Greeting::Join(request)) => {
-            let answer = JoinReply::new(request.node, socket, place, roster);
-            roster.hand(Inbound::Join { request, answer });
-            return Ok(());
-        }
-        Err(Unreadable::Words(words)) => return Err(refuse(&mut socket, words)),
-        Err(Unreadable::Io(error)) => return Err(io(error)),
+/// Greets and reads. Whoever is refused hears why, and so does the host.
+fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roster>) {
+    let tell = |words| roster.strange(format!("a connection from {address} was closed: {words}"));
+    let silent = |error| tell(format!("it has not greeted: {error}"));
+    let mut socket = match roster.sockets.accepted(stream, roster.sockets.greeting_ms) {
+        Ok(socket) => socket,
+        Err(error) => return silent(error),
     };
-    let incoming = match roster.arrive(&hello, &place) {
-        Ok(incoming) => incoming,
-        Err(words) => return Err(refuse(&mut socket, words)),
+    let incoming = match meet(&mut socket, &place, roster) {
+        Ok(Met::Member(incoming)) => incoming,
+        Ok(Met::Joiner(request)) => {
+            let answer = JoinReply::new(request.node, socket, place, roster);
+            return roster.hand(Inbound::Join { request, answer });
+        }
+        Err(Unreadable::Words(words)) => {
+            if let Err(error) = Answer::Refusal(words.clone()).write(&mut socket) {
+                tracing::debug!("a refusal did not arrive: {error}");
+            }
+            tell(words);
+            return socket.part();
+        }
+        Err(Unreadable::Io(error)) => return silent(error),
     };
     drop(place);
     let own = &roster.own;
     let welcome = Answer::Welcome { store: own.store, node: own.node, threads: own.threads };
-    welcome.write(&mut socket).and_then(|()| socket.settle()).map_err(io)?;
+    if let Err(error) = welcome.write(&mut socket).and_then(|()| socket.settle()) {
+        return silent(error);
+    }
     let from = incoming.node;
     tracing::debug!(node = %from, %address, "a node has connected");
-    let mut reader = BufReader::with_capacity(READ_LEN, &mut socket);
-    let outcome = loop {
-        match read_packet(&mut reader) {
+    loop {
+        match read_packet(&mut socket) {
             Ok(Some(packet)) => roster.hand(Inbound::Packet { from, packet }),
-            Ok(None) => break Ok(()),
+            Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                break Err(format!("node {from} sent {error}"));
+                tell(format!("node {from} sent {error}"));
+                break;
             }
             // Such as a node that was killed.
             Err(error) => {
                 tracing::debug!(node = %from, "a connection has ended: {error}");
-                break Ok(());
+                break;
             }
         }
-    };
+    }
     socket.close();
-    outcome
 }
 
-/// Says why, where the other side still listens.
-fn refuse(socket: &mut Socket, words: String) -> String {
-    if let Err(error) = Answer::Refusal(words.clone()).write(socket) {
-        tracing::debug!("a refusal did not arrive: {error}");
+/// Somebody who has greeted and is let in.
+enum Met {
+    Member(Incoming),
+    Joiner(JoinRequest),
+}
+
+/// Reads the greeting, and lets in whoever may be.
+fn meet(socket: &mut Socket, place: &Seat, roster: &Arc<Roster>) -> Result<Met, Unreadable> {
+    let greeting = Greeting::read(socket)?;
+    let (Greeting::Hello(Hello { addresses, .. }) | Greeting::Join(JoinRequest { addresses, .. })) =
+        &greeting;
+    socket.vouches_for(addresses.peer.ip()).map_err(Unreadable::Words)?;
+    match greeting {
+        Greeting::Join(request) => Ok(Met::Joiner(request)),
+        Greeting::Hello(hello) => {
+            roster.arrive(&hello, place).map(Met::Member).map_err(Unreadable::Words)
+        }
     }
-    words
 }

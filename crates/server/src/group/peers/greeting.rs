@@ -5,6 +5,8 @@ use super::admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
 use super::bytes::{
     Reader, malformed, put_address, put_addresses, put_bytes, put_sheet, read_sheet,
 };
+use super::encryption::Distrust;
+use super::socket::Socket;
 use crate::group::view::Addresses;
 use scurry_replica::NodeId;
 use std::io::{self, Read, Write};
@@ -62,11 +64,24 @@ pub(super) enum Unreadable {
 
 impl From<io::Error> for Unreadable {
     fn from(error: io::Error) -> Unreadable {
-        match error.kind() {
-            io::ErrorKind::InvalidData => Unreadable::Words(format!("no greeting: {error}")),
-            _ => Unreadable::Io(error),
+        match error.downcast() {
+            Ok(Distrust(words)) => Unreadable::Words(words),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Unreadable::Words(format!("no greeting: {error}"))
+            }
+            Err(error) => Unreadable::Io(error),
         }
     }
+}
+
+/// Greets, on a socket that was dialled, and gives the answer.
+pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<Answer, Unreadable> {
+    let written = greeting.write(socket).map_err(Unreadable::from);
+    let answer = written.and_then(|()| Answer::read(socket));
+    if matches!(answer, Err(Unreadable::Words(_))) {
+        socket.part();
+    }
+    answer
 }
 
 impl Greeting {

@@ -1,7 +1,7 @@
 //! Admission of a node that has no log yet: it asks a member, which asks its host, or names the leader.
 
 use super::admission::{Accepted, JoinAnswer, JoinRequest};
-use super::greeting::{Answer, Greeting, Unreadable};
+use super::greeting::{Answer, Greeting, Unreadable, greet};
 use super::roster::{Roster, Seat};
 use super::socket::{Dialling, Socket, Sockets};
 use scurry_replica::NodeId;
@@ -19,7 +19,7 @@ const ELSEWHERE_MAX: usize = 8;
 /// The way back to a node that asks to be admitted. Dropped, it lets the node ask again.
 pub(crate) struct JoinReply {
     node: NodeId,
-    socket: Socket,
+    socket: Box<Socket>,
     _place: Seat,
     roster: Arc<Roster>,
 }
@@ -31,7 +31,8 @@ impl JoinReply {
         place: Seat,
         roster: &Arc<Roster>,
     ) -> JoinReply {
-        JoinReply { node, socket, _place: place, roster: Arc::clone(roster) }
+        let roster = Arc::clone(roster);
+        JoinReply { node, socket: Box::new(socket), _place: place, roster }
     }
 
     /// Answers. A node that is accepted may connect from now on, before it is set as a member.
@@ -41,7 +42,7 @@ impl JoinReply {
         }
         // A few bytes into an empty socket: this does not wait.
         self.socket.allow(self.roster.sockets.greeting_ms);
-        if let Err(error) = Answer::Join(answer).write(&mut self.socket) {
+        if let Err(error) = Answer::Join(answer).write(&mut *self.socket) {
             tracing::debug!(node = %self.node, "an answer to a join did not arrive: {error}");
         }
         self.socket.close();
@@ -59,8 +60,8 @@ pub(crate) fn ask_to_join(
     addresses: &[SocketAddr],
     request: &JoinRequest,
     within: Duration,
+    sockets: &Sockets,
 ) -> Result<Accepted, String> {
-    let sockets = &Sockets::new();
     let within_ms = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
     let until_ms = sockets.clock.read().uptime_ms.saturating_add(within_ms);
     let left_ms = || until_ms - sockets.clock.read().uptime_ms;
@@ -116,8 +117,7 @@ fn ask(
 ) -> Result<JoinAnswer, Unreadable> {
     let stream = Dialling::new(address)?.connect(address, left_ms.min(sockets.greeting_ms))?;
     let mut socket = sockets.dialled(stream, left_ms.min(ANSWER_MS))?;
-    Greeting::Join(request.clone()).write(&mut socket)?;
-    match Answer::read(&mut socket)? {
+    match greet(&mut socket, &Greeting::Join(request.clone()))? {
         Answer::Join(answer) => Ok(answer),
         Answer::Refusal(words) => Err(Unreadable::Words(words)),
         Answer::Welcome { .. } => {

@@ -2,7 +2,7 @@
 //! node: a thread that dials it, again and again while it must, and writes what waits.
 
 use super::bytes::malformed;
-use super::greeting::{Answer, Greeting, Hello, Unreadable};
+use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, write_packets};
 use super::socket::{Dialling, Socket, Sockets};
 use super::{Identity, Inbound, Inbox};
@@ -423,8 +423,7 @@ impl Link {
             threads: own.threads,
             addresses: own.addresses.clone(),
         };
-        Greeting::Hello(hello).write(&mut socket)?;
-        match Answer::read(&mut socket) {
+        match greet(&mut socket, &Greeting::Hello(hello)) {
             Ok(Answer::Welcome { store, node, threads }) => {
                 let same = if node == self.node {
                     check_store(store, own.store).and_then(|()| check_threads(threads, own.threads))

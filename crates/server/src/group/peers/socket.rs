@@ -1,10 +1,13 @@
 //! A socket between two nodes: greeted within a time, then used in one direction.
 
+use super::credentials::Credentials;
+use super::encryption::{Distrust, Encryption, first_byte};
 use crate::clock::Clock;
 use scurry_ledger::Time;
 use socket2::{Domain, SockRef, TcpKeepalive, Type};
-use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::io::{self, BufReader, IoSlice, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A connection and its greeting take so long at most, ms.
@@ -18,27 +21,61 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Answers that may be missing.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// The maker of sockets that are ready for use: one way for those that were dialled and one for those that were accepted.
+/// Bytes that are taken from a socket at once; longer reads go past the buffer.
+const READ_LEN: usize = 64 << 10;
+/// Bytes that are thrown away at most while a connection ends.
+const REST_LEN_MAX: usize = 1 << 20;
+/// The first byte of a TLS handshake, and of no greeting: RFC 8446 section 5.1.
+const HANDSHAKE: u8 = 22;
+
+/// The maker of sockets that are ready for use, plain ones or with TLS: one way for those that were dialled and one for
+/// those that were accepted.
 #[derive(Clone, Debug)]
-pub(super) struct Sockets {
+pub(crate) struct Sockets {
     pub(super) clock: Clock,
     /// A connection and its greeting take so long at most, ms.
     pub(super) greeting_ms: i64,
+    /// The certificate that this node shows; none for plain connections.
+    pub(super) credentials: Option<Arc<Credentials>>,
 }
 
 impl Sockets {
-    pub(super) fn new() -> Sockets {
-        Sockets { clock: Clock::start(Time(0)), greeting_ms: GREETING_MS }
+    pub(crate) fn new(credentials: Option<Credentials>) -> Sockets {
+        let credentials = credentials.map(Arc::new);
+        Sockets { clock: Clock::start(Time(0)), greeting_ms: GREETING_MS, credentials }
     }
 
     /// A socket whose use may take so long until it is settled.
     pub(super) fn dialled(&self, stream: TcpStream, ms: i64) -> io::Result<Socket> {
-        Ok(Socket { plain: self.timed(stream, ms)? })
+        let ip = stream.peer_addr()?.ip();
+        let wire = self.wire(stream, ms)?;
+        let layer = match &self.credentials {
+            None => Layer::Plain,
+            Some(credentials) => {
+                Layer::Tls(Box::new(Encryption::dialler(credentials.sides(), ip)?))
+            }
+        };
+        Ok(Socket { wire, layer })
     }
 
-    /// The same for one that was accepted.
+    /// The same for one that was accepted, when its first byte is there: it tells whether the other side speaks TLS.
     pub(super) fn accepted(&self, stream: TcpStream, ms: i64) -> io::Result<Socket> {
-        Ok(Socket { plain: self.timed(stream, ms)? })
+        let mut wire = self.wire(stream, ms)?;
+        let first = first_byte(&mut wire)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let speaks_tls = first == HANDSHAKE;
+        let layer = match &self.credentials {
+            None if speaks_tls => Layer::Stranger(TOO_MUCH),
+            None => Layer::Plain,
+            Some(credentials) if speaks_tls => {
+                Layer::Tls(Box::new(Encryption::door(credentials.sides())?))
+            }
+            Some(_) => Layer::Stranger(TOO_LITTLE),
+        };
+        Ok(Socket { wire, layer })
+    }
+
+    fn wire(&self, stream: TcpStream, ms: i64) -> io::Result<BufReader<Timed>> {
+        Ok(BufReader::with_capacity(READ_LEN, self.timed(stream, ms)?))
     }
 
     fn timed(&self, stream: TcpStream, ms: i64) -> io::Result<Timed> {
@@ -82,9 +119,24 @@ impl Dialling {
     }
 }
 
+/// Why a plain node is refused where TLS is spoken, and the other way round.
+const TOO_LITTLE: &str = "nodes of this group speak TLS with each other and show certificates: start every one with \
+                          --replicate-tls-cert, --replicate-tls-key and --replicate-tls-ca";
+const TOO_MUCH: &str = "it speaks TLS, and this node speaks none with other nodes: start every node of a group with \
+                        --replicate-tls-cert, --replicate-tls-key and --replicate-tls-ca, or none";
+
 /// A connected socket.
 pub(super) struct Socket {
-    plain: Timed,
+    wire: BufReader<Timed>,
+    layer: Layer,
+}
+
+/// The step between a socket's bytes and the wire's.
+enum Layer {
+    Plain,
+    Tls(Box<Encryption>),
+    /// The other side begins in another way than this node does: it can be told so, in plain words, and is not read.
+    Stranger(&'static str),
 }
 
 impl Socket {
@@ -107,33 +159,70 @@ impl Socket {
         self.timed().stream.try_clone()
     }
 
+    /// Whether the other side may say that it is reached at this address. Without TLS nobody asks.
+    pub(super) fn vouches_for(&self, ip: IpAddr) -> Result<(), String> {
+        match &self.layer {
+            Layer::Tls(encryption) => encryption.vouches_for(ip),
+            Layer::Plain | Layer::Stranger(_) => Ok(()),
+        }
+    }
+
+    /// The next write is the first with other keys.
+    #[cfg(test)]
+    pub(super) fn change_keys(&mut self) {
+        let Layer::Tls(encryption) = &mut self.layer else { panic!("no TLS") };
+        encryption.change_keys();
+    }
+
     pub(super) fn close(&mut self) {
         // It may be closed already.
         let _ = self.timed().stream.shutdown(Shutdown::Both);
     }
 
+    /// Closes a connection that has not been settled when the other side does, or when its time is over: to close it with
+    /// bytes that nobody has read could take back the words that were sent last.
+    pub(super) fn part(&mut self) {
+        // It may be closed already.
+        let _ = self.timed().stream.shutdown(Shutdown::Write);
+        let (mut rest, mut left) = ([0; 4096], REST_LEN_MAX);
+        while left > 0
+            && let Ok(len @ 1..) = self.timed().read(&mut rest)
+        {
+            left = left.saturating_sub(len);
+        }
+    }
+
     fn timed(&mut self) -> &mut Timed {
-        &mut self.plain
+        self.wire.get_mut()
     }
 }
 
 impl Read for Socket {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.plain.read(bytes)
+        match &mut self.layer {
+            Layer::Plain => self.wire.read(bytes),
+            Layer::Tls(encryption) => encryption.read(&mut self.wire, bytes),
+            Layer::Stranger(words) => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, Distrust((*words).to_owned())))
+            }
+        }
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.plain.write(bytes)
+        self.write_vectored(&[IoSlice::new(bytes)])
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.plain.write_vectored(slices)
+        match &mut self.layer {
+            Layer::Plain | Layer::Stranger(_) => self.wire.get_mut().write_vectored(slices),
+            Layer::Tls(encryption) => encryption.write(&mut self.wire, slices),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.plain.flush()
+        Ok(())
     }
 }
 

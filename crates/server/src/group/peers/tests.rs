@@ -1,5 +1,7 @@
 //! Nodes that meet over real sockets: packets, refusals, admission, ends of connections.
 
+mod tls;
+
 use super::greeting::{Answer, Greeting, Hello};
 use super::packet::{PACKET_LEN_MAX, write_packets};
 use super::*;
@@ -45,14 +47,23 @@ impl Node {
     }
 
     fn start_with(number: u64, listener: TcpListener, change: impl Fn(&mut Identity)) -> Node {
+        let sockets = Sockets { greeting_ms: GREETING_MS, ..Sockets::new(None) };
+        Node::start_over(number, listener, sockets, change)
+    }
+
+    fn start_over(
+        number: u64,
+        listener: TcpListener,
+        sockets: Sockets,
+        change: impl Fn(&mut Identity),
+    ) -> Node {
         let address = listener.local_addr().unwrap();
         let mut own = identity(number, address);
         change(&mut own);
         let (tell, heard) = channel();
         // A test that has seen enough no longer listens.
         let inbox = move |inbound| drop(tell.send(inbound));
-        let sockets = Sockets { greeting_ms: GREETING_MS, ..Sockets::new() };
-        let peers = Peers::start_with(listener, own, sockets, inbox).unwrap();
+        let peers = Peers::start(listener, own, sockets, inbox).unwrap();
         Node { address, peers, heard, own: node(number) }
     }
 
@@ -381,9 +392,9 @@ fn whoever_does_not_greet_is_closed() {
     let (tell, heard) = channel();
     let listener = bind();
     let address = listener.local_addr().unwrap();
-    let sockets = Sockets { greeting_ms: 1, ..Sockets::new() };
+    let sockets = Sockets { greeting_ms: 1, ..Sockets::new(None) };
     let inbox = move |inbound| drop(tell.send(inbound));
-    let _peers = Peers::start_with(listener, identity(1, address), sockets, inbox).unwrap();
+    let _peers = Peers::start(listener, identity(1, address), sockets, inbox).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));

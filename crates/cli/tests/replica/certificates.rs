@@ -1,0 +1,54 @@
+//! A CA and a certificate of nodes on this machine.
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Files of all nodes of a group.
+pub(crate) struct Certificates(TempDir);
+
+impl Certificates {
+    /// Made anew: those of two calls have nothing in common.
+    pub(crate) fn make() -> Certificates {
+        let files = Certificates(tempfile::tempdir().expect("a directory"));
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(vec![]).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "nodes");
+        files.write("ca.pem", &params.self_signed(&key).expect("it is signed").pem());
+        let issuer = Issuer::new(params, key);
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a name");
+        let certificate = params.signed_by(&key, &issuer).expect("it is signed");
+        files.write("node.pem", &certificate.pem());
+        files.write("node.key", &key.serialize_pem());
+        files
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).expect("it is written");
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    }
+
+    /// Puts others in the place of these, as an operator does: whole files, one after the other.
+    pub(crate) fn replace(&self, by: &Certificates) {
+        for name in ["node.key", "node.pem", "ca.pem"] {
+            let new = self.0.path().join("new");
+            std::fs::copy(by.0.path().join(name), &new).expect("it is copied");
+            std::fs::rename(&new, self.0.path().join(name)).expect("it is replaced");
+        }
+    }
+
+    /// Options of a node.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let file = |name: &str| Path::join(self.0.path(), name).to_str().expect("text").to_owned();
+        let options = [
+            ("--replicate-tls-cert", "node.pem"),
+            ("--replicate-tls-key", "node.key"),
+            ("--replicate-tls-ca", "ca.pem"),
+        ];
+        options.into_iter().flat_map(|(option, name)| [option.to_owned(), file(name)]).collect()
+    }
+}

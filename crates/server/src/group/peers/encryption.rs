@@ -1,0 +1,171 @@
+//! TLS on a socket between two nodes, which blocks: the handshake is part of the first read or write.
+
+use super::credentials::{Sides, name_of};
+use rustls::client::verify_server_name;
+use rustls::server::ParsedCertificate;
+use rustls::{
+    AlertDescription, CertificateError, ClientConnection, Connection, Error, ServerConnection,
+};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
+use std::net::IpAddr;
+
+/// Means of every node of a group, for whoever lacks them.
+const CURE: &str = "all nodes of a group have certificates of one CA, each for the address by which the others \
+                    reach it: --replicate-tls-cert, --replicate-tls-key, --replicate-tls-ca";
+
+/// Secrets and records of a connection.
+pub(super) struct Encryption {
+    tls: Connection,
+    /// Nothing more is read or written.
+    fault: Option<Error>,
+}
+
+impl Encryption {
+    /// The side that has dialled this address.
+    pub(super) fn dialler(sides: Sides, ip: IpAddr) -> io::Result<Encryption> {
+        let tls = ClientConnection::new(sides.dialler, name_of(ip)).map_err(io::Error::other)?;
+        Ok(Encryption { tls: tls.into(), fault: None })
+    }
+
+    /// The side that was dialled.
+    pub(super) fn door(sides: Sides) -> io::Result<Encryption> {
+        let tls = ServerConnection::new(sides.door).map_err(io::Error::other)?;
+        Ok(Encryption { tls: tls.into(), fault: None })
+    }
+
+    pub(super) fn read<S: Read + Write>(
+        &mut self,
+        wire: &mut BufReader<S>,
+        bytes: &mut [u8],
+    ) -> io::Result<usize> {
+        self.shake_hands(wire)?;
+        loop {
+            match self.tls.reader().read(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.pull(wire)?,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Takes as much as it can hold, and sends that.
+    pub(super) fn write<S: Read + Write>(
+        &mut self,
+        wire: &mut BufReader<S>,
+        slices: &[IoSlice<'_>],
+    ) -> io::Result<usize> {
+        self.shake_hands(wire)?;
+        let len = self.tls.writer().write_vectored(slices)?;
+        self.push(wire)?;
+        Ok(len)
+    }
+
+    /// Whether the other side has shown a certificate for this address.
+    pub(super) fn vouches_for(&self, ip: IpAddr) -> Result<(), String> {
+        let checked = match self.tls.peer_certificates() {
+            Some([own, ..]) => ParsedCertificate::try_from(own)
+                .and_then(|own| verify_server_name(&own, &name_of(ip))),
+            _ => Err(Error::NoCertificatesPresented),
+        };
+        checked.map_err(|error| {
+            format!(
+                "it says that it is reached at {ip}, and its certificate does not: {error}; {CURE}"
+            )
+        })
+    }
+
+    /// Changes the keys with the next write, as a long connection does on its own.
+    #[cfg(test)]
+    pub(super) fn change_keys(&mut self) {
+        self.tls.refresh_traffic_keys().expect("it has shaken hands");
+    }
+
+    fn shake_hands<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
+        if let Some(fault) = &self.fault {
+            return Err(distrust(fault));
+        }
+        while self.tls.is_handshaking() {
+            self.push(wire)?;
+            self.pull(wire)?;
+        }
+        self.push(wire)
+    }
+
+    /// Sends all records that wait.
+    fn push<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(wire.get_mut()) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes records that have come, or waits for some.
+    fn pull<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
+        let ended = first_byte(wire)?.is_none();
+        self.tls.read_tls(wire)?;
+        if let Err(error) = self.tls.process_new_packets() {
+            // What tells the other side of it; it may be gone.
+            let _ = self.push(wire);
+            let distrust = distrust(&error);
+            self.fault = Some(error);
+            return Err(distrust);
+        }
+        if ended && self.tls.is_handshaking() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+}
+
+/// The other side is not trusted, or does not trust this one: the words that say why, within an [`io::Error`].
+#[derive(Debug)]
+pub(super) struct Distrust(pub(super) String);
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Distrust {}
+
+fn distrust(error: &Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, Distrust(words(error)))
+}
+
+/// A fault in words, with its cure.
+fn words(error: &Error) -> String {
+    match error {
+        Error::NoCertificatesPresented => format!("it has shown no certificate; {CURE}"),
+        // The second is of a CA that was made anew under the same name.
+        Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        ) => format!("the CA of this node has not signed its certificate; {CURE}"),
+        Error::InvalidCertificate(fault) => format!("its certificate is refused: {fault}; {CURE}"),
+        Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            format!("it asks for a certificate; {CURE}")
+        }
+        Error::AlertReceived(alert) => {
+            format!("it refuses the certificate or the TLS of this node ({alert:?}); {CURE}")
+        }
+        Error::PeerIncompatible(_) => format!("it does not speak TLS 1.3 as nodes do ({error})"),
+        Error::InvalidMessage(_) => format!("it does not speak TLS between nodes; {CURE}"),
+        other => format!("{other}; {CURE}"),
+    }
+}
+
+/// The next byte, which stays where it is; none at the end.
+pub(super) fn first_byte(wire: &mut impl BufRead) -> io::Result<Option<u8>> {
+    loop {
+        match wire.fill_buf() {
+            Ok(bytes) => return Ok(bytes.first().copied()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Certificates and keys out of PEM files, and faults that name the file.
+
+use crate::settings::TlsError;
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Permissions that a private key should not give: any to those who are neither owner nor group.
+const OTHERS: u32 = 0o007;
+
+/// The bytes of a file.
+pub(crate) fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|source| TlsError::Read { what, path: path.to_owned(), source })
+}
+
+/// All certificates in a file's text, of which there is at least one.
+pub(crate) fn certificates(
+    text: &[u8],
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text).collect();
+    match all {
+        Ok(all) if !all.is_empty() => Ok(all),
+        _ => Err(empty("certificate", path, "CERTIFICATE")),
+    }
+}
+
+/// The certificates in a file's text as those that others are signed by.
+pub(crate) fn roots(
+    what: &'static str,
+    text: &[u8],
+    path: &Path,
+) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(text, path)? {
+        roots.add(root).map_err(|error| refused(what, path, error))?;
+    }
+    Ok(roots)
+}
+
+/// The private key in a file's text.
+pub(crate) fn private_key(text: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_slice(text).map_err(|_| empty("private key", path, "PRIVATE KEY"))
+}
+
+/// The library does not take what is in a file.
+pub(crate) fn refused(
+    what: &'static str,
+    path: &Path,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> TlsError {
+    TlsError::Refused { what, path: path.to_owned(), source: source.into() }
+}
+
+/// The library does not take a certificate with its key.
+pub(crate) fn no_pair(error: rustls::Error, certificate: &Path, key: &Path) -> TlsError {
+    match error {
+        rustls::Error::InconsistentKeys(_) => {
+            TlsError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() }
+        }
+        rustls::Error::InvalidCertificate(_) => refused("the certificate", certificate, error),
+        _ => refused("the private key", key, error),
+    }
+}
+
+/// Warns of a private key that everybody may read.
+pub(crate) fn warn_of_readers(key: &Path) {
+    let Ok(metadata) = std::fs::metadata(key) else { return };
+    if metadata.permissions().mode() & OTHERS != 0 {
+        let key = key.display();
+        tracing::warn!("every user of this machine may read the private key {key}: chmod 600 it");
+    }
+}
+
+fn empty(what: &'static str, path: &Path, begin: &'static str) -> TlsError {
+    TlsError::Empty { what, path: PathBuf::from(path), begin }
+}
