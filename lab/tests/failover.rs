@@ -192,6 +192,30 @@ fn an_answer_on_too_few_copies_is_no_acknowledgement() {
 }
 
 #[test]
+fn accounts_that_do_not_last_are_refused_before_the_load() {
+    let failover = Scenario::built_in("charging-failover").unwrap().failover.unwrap();
+    let accounts = |count: u32| (0..count).collect::<Vec<u32>>();
+    // 600 requests are 100 accounts, and each client may begin one more.
+    for (count, fits) in [(104, true), (103, false)] {
+        let plan = FailoverPlan {
+            failover: &failover,
+            dialect: Dialect::Scur,
+            doors: &[],
+            accounts: &accounts(count),
+            copies: 1,
+            clients: 4,
+            rate: 100.0,
+            kill_at: Duration::from_secs(3),
+            length: Duration::from_secs(6),
+            interrupted: &AtomicBool::new(false),
+        };
+        let said = plan.check().err().map(|error| error.to_string());
+        assert_eq!(said.is_none(), fits, "{count}: {said:?}");
+        assert!(fits || said.unwrap().contains("use more --accounts"));
+    }
+}
+
+#[test]
 fn a_run_that_is_interrupted_ends() {
     let interrupted = AtomicBool::new(false);
     interrupted.store(true, Ordering::Relaxed);

@@ -148,6 +148,7 @@ fn a_group_whose_leader_is_killed_loses_nothing_and_does_nothing_twice() {
     let row = &rows[0];
     assert_eq!(row["audit"], "ok", "{row}");
     assert_eq!((&row["lost"], &row["done_twice"]), (&0.into(), &0.into()), "{row}");
+    assert_eq!(row["door"], "cores", "clients find the next leader by the map");
     let gaps = ["gap_ms_median", "gap_ms_max"].map(|name| row[name].as_f64().unwrap());
     assert!(0.0 < gaps[0] && gaps[0] <= gaps[1], "{row}");
     for run in row["runs"].as_array().unwrap() {

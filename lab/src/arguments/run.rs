@@ -150,14 +150,15 @@ pub struct RunArguments {
     #[arg(long = "door", value_name = "main|cores", default_values = ["main"])]
     pub ports: Vec<Ports>,
 
-    /// Replicas of each primary of Valkey and Redis: 0 or 1. They run on the loader's core, and their
+    /// Replicas of each primary of Valkey and Redis: 0 or 1; scurry+replicas always has 2. They run on the loader's core, and their
     /// CPU is told apart. Under kv Hazelcast and Ignite get a second member on the target's core, and a
     /// backup of each key [default: the scenario's].
     #[arg(long, value_name = "N")]
     pub replicas: Option<u32>,
 
     /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT goes behind
-    /// each batch of requests [default: nobody waits].
+    /// each batch of requests; scurry+replicas always acknowledges on 2 of 3 [default: the scenario's, else
+    /// nobody waits].
     #[arg(long, value_name = "K")]
     pub acknowledged_copies: Option<u32>,
 

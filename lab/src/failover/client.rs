@@ -70,7 +70,7 @@ impl<'c> Client<'c> {
             }
             self.seen.rounds.push(round);
         }
-        ensure!(self.due() >= self.plan.length, "all accounts are used up: use more --accounts");
+        ensure!(self.due() >= self.plan.length, "a client has no accounts left");
         Ok(self.seen)
     }
 

@@ -52,6 +52,24 @@ pub struct FailoverPlan<'p> {
     pub interrupted: &'p AtomicBool,
 }
 
+impl FailoverPlan<'_> {
+    /// Says that the accounts do not last.
+    ///
+    /// # Errors
+    /// When they do not.
+    pub fn check(&self) -> Result<()> {
+        // Each client may have begun another one at the end.
+        let rounds = self.rate * self.length.as_secs_f64() / STEPS.len() as f64;
+        let needed = rounds.ceil() + f64::from(self.clients);
+        ensure!(
+            self.accounts.len() as f64 >= needed,
+            "{} accounts are the killed node's, and {needed} are used up: use more --accounts",
+            self.accounts.len()
+        );
+        Ok(())
+    }
+}
+
 /// Everything that the clients have seen.
 #[derive(Debug, Default)]
 pub struct Outcome {

@@ -59,6 +59,7 @@ impl Bench<'_> {
             length: seconds(warmup + length)?,
             interrupted: self.interrupted,
         };
+        plan.check()?;
         let mut scene = Killing { bench: self, fleet, killed: None };
         let outcome = run(&plan, &mut scene)?;
         let client = &mut system.connect()?;

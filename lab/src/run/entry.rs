@@ -60,6 +60,8 @@ impl RunCommand<'_> {
         let cores = self.placement(target);
         let is_scurry = target.is_scurry();
         let is_addressed = self.arguments.address_of(target).is_some();
+        // Where a node is killed, clients find the next by the map.
+        let door = if scenario.failover.is_some() { Ports::Cores } else { ports };
         // The plain name is that of the plain way in.
         let name = match ports {
             Ports::Main => variant.name(),
@@ -85,7 +87,7 @@ impl RunCommand<'_> {
                 batch: kv.and_then(|kv| kv.batch),
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
                 threads: self.scurry.threads.filter(|_| is_scurry),
-                door: is_scurry.then(|| ports.name().to_owned()),
+                door: is_scurry.then(|| door.name().to_owned()),
                 target_cores: cores
                     .filter(|_| !is_addressed)
                     .map(|cores| cores.target.clone())
