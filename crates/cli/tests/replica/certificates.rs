@@ -1,8 +1,11 @@
 //! A CA and a certificate of nodes on this machine.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// Files of all nodes of a group.
@@ -43,12 +46,31 @@ impl Certificates {
 
     /// Options of a node.
     pub(crate) fn options(&self) -> Vec<String> {
-        let file = |name: &str| Path::join(self.0.path(), name).to_str().expect("text").to_owned();
-        let options = [
+        self.named([
             ("--replicate-tls-cert", "node.pem"),
             ("--replicate-tls-key", "node.key"),
             ("--replicate-tls-ca", "ca.pem"),
-        ];
+        ])
+    }
+
+    /// Options for the ports for clients.
+    pub(crate) fn options_for_clients(&self) -> Vec<String> {
+        self.named([("--tls-cert", "node.pem"), ("--tls-key", "node.key")])
+    }
+
+    fn named<const N: usize>(&self, options: [(&str, &str); N]) -> Vec<String> {
+        let file = |name: &str| self.0.path().join(name).to_str().expect("text").to_owned();
         options.into_iter().flat_map(|(option, name)| [option.to_owned(), file(name)]).collect()
+    }
+
+    /// A client's trust in these.
+    pub(crate) fn trust(&self) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        let ca = CertificateDer::from_pem_file(self.0.path().join("ca.pem"));
+        roots.add(ca.expect("a certificate")).expect("a root");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider);
+        let builder = builder.with_safe_default_protocol_versions().expect("versions");
+        Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
     }
 }

@@ -2,11 +2,14 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,6 +33,8 @@ pub(crate) struct Nodes {
     threads: u16,
     /// Options of every node that is started from now on.
     options: Vec<String>,
+    /// Trust in the ports for clients, where they speak TLS.
+    trust: Option<Arc<ClientConfig>>,
     /// The node that is asked next.
     next: AtomicUsize,
 }
@@ -42,9 +47,19 @@ impl Nodes {
 
     /// The same with more options.
     pub(crate) fn start_with(count: usize, threads: u16, options: Vec<String>) -> Nodes {
+        Nodes::start_trusted(count, threads, options, None)
+    }
+
+    /// The same where ports for clients speak TLS.
+    pub(crate) fn start_trusted(
+        count: usize,
+        threads: u16,
+        options: Vec<String>,
+        trust: Option<Arc<ClientConfig>>,
+    ) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
-        let next = AtomicUsize::new(0);
-        let mut nodes = Nodes { directory, nodes: Vec::new(), threads, options, next };
+        let (next, nodes) = (AtomicUsize::new(0), Vec::new());
+        let mut nodes = Nodes { directory, nodes, threads, options, trust, next };
         for node in 0..count {
             let ports = free_ports(threads + 2);
             nodes.nodes.push(Node { child: None, main: ports, peer: ports + threads + 1 });
@@ -70,7 +85,8 @@ impl Nodes {
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(log);
         let child = Some(command.spawn().expect("the binary starts"));
         let nodes = vec![Node { child, main, peer: 0 }];
-        Nodes { directory, nodes, threads: 1, options: Vec::new(), next: AtomicUsize::new(0) }
+        let next = AtomicUsize::new(0);
+        Nodes { directory, nodes, threads: 1, options: Vec::new(), trust: None, next }
     }
 
     fn spawn(&mut self, node: usize) {
@@ -150,7 +166,7 @@ impl Nodes {
 
     /// Lines that a node says of its group.
     pub(crate) fn status(&self, node: usize) -> Option<String> {
-        let mut client = Client::connect(self.thread_port(node))?;
+        let mut client = self.connect(self.thread_port(node))?;
         client.patience(Duration::from_secs(2));
         let said = client.ask(&["SCUR.REPLICA", "STATUS"]).ok()?;
         Some(said.trim_start_matches('$').to_owned())
@@ -215,8 +231,15 @@ impl Nodes {
 
     /// Asks once, by the main port of any node.
     pub(crate) fn try_execute(&self, words: &[&str]) -> Option<String> {
-        let reply = Client::connect(self.any_port())?.ask(words).ok()?;
+        let reply = self.connect(self.any_port())?.ask(words).ok()?;
         Some(reply.trim().to_owned())
+    }
+
+    fn connect(&self, port: u16) -> Option<Client> {
+        match &self.trust {
+            None => Client::connect(port),
+            Some(trust) => Client::connect_trusting(port, trust),
+        }
     }
 
     /// Looks again and again.
@@ -284,19 +307,39 @@ pub(crate) fn refused(arguments: &[&str]) -> String {
 }
 
 /// A connection.
-pub(crate) struct Client(BufReader<TcpStream>);
+pub(crate) struct Client {
+    replies: BufReader<Box<dyn Wire>>,
+    /// The socket beneath.
+    stream: TcpStream,
+}
+
+/// A stream, plain or with TLS.
+trait Wire: Read + Write + Send {}
+
+impl<S: Read + Write + Send> Wire for S {}
 
 impl Client {
     pub(crate) fn connect(port: u16) -> Option<Client> {
+        Client::over(port, |stream| Box::new(stream))
+    }
+
+    fn connect_trusting(port: u16, trust: &Arc<ClientConfig>) -> Option<Client> {
+        let name = ServerName::try_from("127.0.0.1").expect("a name");
+        let session = ClientConnection::new(Arc::clone(trust), name).expect("a client");
+        Client::over(port, |stream| Box::new(StreamOwned::new(session, stream)))
+    }
+
+    fn over(port: u16, wire: impl FnOnce(TcpStream) -> Box<dyn Wire>) -> Option<Client> {
         let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_nodelay(true).ok()?;
-        let mut client = Client(BufReader::new(stream));
+        let replies = BufReader::new(wire(stream.try_clone().ok()?));
+        let mut client = Client { replies, stream };
         client.patience(PATIENCE);
         Some(client)
     }
 
     pub(crate) fn patience(&mut self, patience: Duration) {
-        self.0.get_ref().set_read_timeout(Some(patience)).expect("a time-out is set");
+        self.stream.set_read_timeout(Some(patience)).expect("a time-out is set");
     }
 
     pub(crate) fn ask(&mut self, words: &[&str]) -> io::Result<String> {
@@ -313,13 +356,13 @@ impl Client {
         for word in words {
             bytes.push_str(&format!("${}\r\n{word}\r\n", word.len()));
         }
-        self.0.get_mut().write_all(bytes.as_bytes())
+        self.replies.get_mut().write_all(bytes.as_bytes())
     }
 
     /// A reply as text: its parts in lines, with the letters of their kinds.
     pub(crate) fn read(&mut self) -> io::Result<String> {
         let mut line = String::new();
-        if self.0.read_line(&mut line)? == 0 {
+        if self.replies.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let line = line.trim_end();
@@ -328,7 +371,7 @@ impl Client {
         match (kind, usize::try_from(count)) {
             ("$", Ok(len)) => {
                 let mut bytes = vec![0; len + 2];
-                self.0.read_exact(&mut bytes)?;
+                self.replies.read_exact(&mut bytes)?;
                 Ok(format!("${}", String::from_utf8_lossy(&bytes[..len])))
             }
             ("*", Ok(count)) => {

@@ -1,7 +1,7 @@
 //! Nodes with TLS between them: a group that lives, nodes that are refused, certificates that are renewed.
 
 use crate::certificates::Certificates;
-use crate::nodes::{self, Nodes};
+use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
 
 /// Members as the node that leads shows them, without what changes by itself.
@@ -30,6 +30,27 @@ fn a_group_with_tls_survives_its_leader_and_a_node_comes_back() {
     nodes.start_again(leader);
     nodes.wait_for_all();
     assert_eq!(nodes.execute(&["GET", "key-7"]), "$after");
+}
+
+/// A node that does not lead forwards what it cannot read.
+#[test]
+fn tls_of_clients_ends_on_the_node_that_leads() {
+    let (files, of_clients) = (Certificates::make(), Certificates::make());
+    let options = [files.options(), of_clients.options_for_clients()].concat();
+    let nodes = Nodes::start_trusted(3, 1, options, Some(of_clients.trust()));
+    // By one node after another.
+    for key in 0..6 {
+        nodes.execute(&["SET", &format!("key-{key}"), "value"]);
+    }
+    for _ in 0..3 {
+        let mut plain = Client::connect(nodes.any_port()).expect("it listens");
+        let said = plain.ask(&["PING"]).unwrap_or_default();
+        assert!(!said.contains("PONG"), "{said}");
+    }
+    nodes.signal(nodes.leader(), Signal::SIGKILL);
+    for key in 0..6 {
+        assert_eq!(nodes.execute(&["GET", &format!("key-{key}")]), "$value");
+    }
 }
 
 #[test]

@@ -162,8 +162,8 @@ impl Parts {
             .with_client_cert_verifier(Arc::clone(&self.of_diallers))
             .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(refused)?;
-        // Each handshake looks at certificates, and the side that was dialled says nothing on its own: whoever has
-        // dialled takes bytes for the end of the connection.
+        // Nothing to resume a session with, so each handshake looks at certificates. The side that was dialled says no more
+        // than its answer: whoever has dialled takes bytes after it for the end of the connection.
         door.send_tls13_tickets = 0;
         Ok(Sides { dialler: Arc::new(dialler), door: Arc::new(door) })
     }
