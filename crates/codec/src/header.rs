@@ -38,6 +38,8 @@ pub enum FileKind {
     Reach,
     /// The note of the votes that a node of a group has given.
     Ballot,
+    /// The state of a group's log before the first entry that is kept.
+    Base,
 }
 
 impl fmt::Display for HeaderError {
@@ -48,6 +50,7 @@ impl fmt::Display for HeaderError {
             HeaderError::Magic(FileKind::SnapshotEnd) => "not the end of a snapshot",
             HeaderError::Magic(FileKind::Reach) => "not the reach of a log",
             HeaderError::Magic(FileKind::Ballot) => "not the ballot of a node",
+            HeaderError::Magic(FileKind::Base) => "not the base of a log",
             HeaderError::Newer { found, known } => {
                 return write!(
                     f,

@@ -20,6 +20,7 @@ mod group_members;
 mod hash_key;
 mod header;
 mod image;
+mod log_base;
 mod log_header;
 mod pairs;
 mod passed;
@@ -48,6 +49,7 @@ pub use image::{
     ImageError, decode_account, decode_part, decode_session, decode_state, encode_account,
     encode_account_over, encode_session, is_apart, mark_apart,
 };
+pub use log_base::LogBase;
 pub use log_header::{Ballot, Reach, SegmentHeader};
 pub use passed::{About, Late, Left, Lefts, Passed, read_passed};
 pub use record::{Balance, Record, RecordError};

@@ -1,8 +1,8 @@
 //! Frames of a replicated log: pinned bytes, damage that is refused, and what nodes compare.
 
 use scurry_codec::{
-    Ballot, Frame, FrameError, FrameWriter, Framed, HeaderError, LogEntry, LogFormat, Record, Seal,
-    checked_frame, content_of, put_entry, read_frame,
+    Ballot, Frame, FrameError, FrameWriter, Framed, HeaderError, LogBase, LogEntry, LogFormat,
+    Record, Seal, checked_frame, content_of, put_entry, read_frame,
 };
 use scurry_ledger::Time;
 
@@ -97,6 +97,32 @@ fn version_2_is_pinned() {
     }
     let other = Ballot::decode(CHECKSUM, &placed(PLACE, 40)).expect_err("no ballot");
     assert!(matches!(other, HeaderError::Magic(_)), "{other}");
+}
+
+#[test]
+fn a_base_is_pinned_and_every_flipped_bit_is_refused() {
+    let base = LogBase {
+        index: 812,
+        term: 3,
+        sequence: 4_100,
+        at: AT.0,
+        chain: 0x1234_5678,
+        voters: vec![1, 0xfed, u64::MAX],
+        learners: vec![7],
+    };
+    let mut bytes = Vec::new();
+    base.encode((5, 2), CHECKSUM, &mut bytes);
+    assert!(bytes.len() <= LogBase::LEN_MAX);
+    assert_eq!(LogBase::decode(CHECKSUM, &bytes), Ok(((5, 2), base)));
+    expect_test::expect_file!["golden/log-base-v1.hex"].assert_eq(&hex(&bytes));
+    for (bit, bytes) in flipped(&bytes) {
+        assert!(LogBase::decode(CHECKSUM, &bytes).is_err(), "bit {bit}");
+    }
+    for len in 0..bytes.len() {
+        assert!(LogBase::decode(CHECKSUM, &bytes[..len]).is_err(), "{len}");
+    }
+    bytes.push(0);
+    assert!(LogBase::decode(CHECKSUM, &bytes).is_err(), "bytes behind it");
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub use key::{Key, KeyHasher};
 pub use log::{
     Batch, Commits, Cut, Durability, Failed, FollowError, History, LogBallot, LogError,
     LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, Noted, Room, SEGMENT_LEN_MAX,
-    Vote, forget, give_up_spares, is_spare, is_want_of_room, segment_name, segment_of, sync_behind,
+    Vote, clear_incoming, forget, give_up_spares, incoming_name, is_spare, is_want_of_room,
+    read_base, segment_name, segment_of, sync_behind, write_base,
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
@@ -55,12 +56,12 @@ pub use recovery::{
     GroupEntry, GroupLog, Least, Progress, Recovered, RecoveryError, Sink, Until, recover,
     survey_group,
 };
-pub use scurry_codec::HashKey;
+pub use scurry_codec::{HashKey, LogBase};
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};
 pub use slate::{Slate, unpack};
 pub use snapshot::{
-    Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
-    snapshot_of,
+    Piece, Ranges, Shown, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter,
+    shown_by_snapshots, snapshot_name, snapshot_of,
 };
 pub use stats::{Memory, PROBE_LEN_MAX, Stats};
 pub use value::{Expiry, KeyKind, Value};

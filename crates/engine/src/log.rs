@@ -5,6 +5,7 @@
 //! damage. [`LogFollower`] reads along while it is written.
 
 mod ahead;
+mod base;
 mod commits;
 mod error;
 mod follower;
@@ -16,6 +17,8 @@ mod truncate;
 mod window;
 mod writer;
 
+pub(crate) use base::give_way;
+pub use base::{clear_incoming, incoming_name, read_base, write_base};
 pub use commits::{Batch, Commits, Durability, Failed, is_want_of_room};
 pub use error::LogError;
 pub use follower::{FollowError, LogFollower};

@@ -103,6 +103,25 @@ pub struct Recovered {
     pub read: Progress,
 }
 
+impl Recovered {
+    /// A snapshot without a log behind it.
+    fn of_snapshot(base: Base, next: u64, read: Progress) -> Recovered {
+        let Base { begun, at, version_last, passed_over, .. } = base;
+        let passed_over = passed_over.into_iter().map(|(_, error)| error).collect();
+        let snapshot = Some(begun);
+        Recovered {
+            next,
+            at,
+            version_last,
+            segments: vec![],
+            snapshot,
+            passed_over,
+            cut: None,
+            read,
+        }
+    }
+}
+
 /// The least that the files of a log hold. A start that finds less is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
@@ -147,6 +166,11 @@ pub fn recover<D: Disk>(
         return Err(base.without_snapshot());
     }
     let mut at = base.at;
+    if matches!(until, Until::Committed(_)) && base.is_snapshot && base.begun >= limit {
+        // All of it, and of the log there may be nothing yet.
+        let next = base.begun + 1;
+        return Ok(Recovered::of_snapshot(base, next, read));
+    }
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
     if matches!(until, Until::Committed(_)) {
         reader = reader.in_group();

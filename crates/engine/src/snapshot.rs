@@ -16,7 +16,7 @@ mod reader;
 mod writer;
 
 pub use plan::{Piece, Snapshot};
-pub use reader::{Ranges, SnapshotError, SnapshotReader};
+pub use reader::{Ranges, Shown, SnapshotError, SnapshotReader, shown_by_snapshots};
 pub use writer::SnapshotWriter;
 
 const PREFIX: &str = "snapshot-";

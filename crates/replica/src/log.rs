@@ -227,10 +227,25 @@ impl Log {
         cut
     }
 
-    /// Forgets the entries up to here. Within a change of members the base stays before it: it names one list.
+    /// Forgets the entries up to here, as far as [`Log::base_at`] says.
     pub(crate) fn compact(&mut self, to: u64) {
+        let base = self.base_at(to);
+        let to = base.index.0;
+        if to <= self.base.index.0 {
+            return;
+        }
+        self.begin = self.end(to);
+        self.turns = self.turns.split_off(&(to + 1));
+        let count = usize::try_from(to - self.base.index.0).unwrap_or(usize::MAX);
+        self.slots.drain(..count);
+        self.base = base;
+    }
+
+    /// The base of the entries behind this one. Within a change of members it stays before it: a base names one
+    /// list.
+    pub(crate) fn base_at(&self, to: u64) -> Base {
         let mut members = &self.base.members;
-        let mut to = to.min(self.last());
+        let mut to = to.min(self.last()).max(self.base.index.0);
         let mut joint = None;
         for (index, turn) in self.turns.range(..=to) {
             match turn {
@@ -241,15 +256,8 @@ impl Log {
         if let Some((before, _)) = joint {
             to = before;
         }
-        if to <= self.base.index.0 {
-            return;
-        }
-        let (members, term) = (members.clone(), self.term_of(to).unwrap_or_default());
-        self.begin = self.end(to);
-        self.turns = self.turns.split_off(&(to + 1));
-        let count = usize::try_from(to - self.base.index.0).unwrap_or(usize::MAX);
-        self.slots.drain(..count);
-        self.base = Base { index: Index(to), term: Term(term), members };
+        let term = Term(self.term_of(to).unwrap_or_default());
+        Base { index: Index(to), term, members: members.clone() }
     }
 }
 

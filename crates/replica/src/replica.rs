@@ -347,6 +347,12 @@ impl Replica {
         self.base().index
     }
 
+    /// The base that the log would have without the entries up to here, or to one before: see
+    /// [`Replica::compact`].
+    pub fn base_at(&self, to: Index) -> Base {
+        self.engine.store().base_at(to.0.min(self.engine.raft.raft_log.applied))
+    }
+
     /// Takes what has come of the inputs.
     pub fn effects(&mut self) -> Effects {
         let last = self.last().0;

@@ -157,7 +157,7 @@ impl Durable {
             Durability::Write => Way::Here(Box::new(writer)),
             Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
         };
-        let hand = Hand::new(for_keeper, keeper_reach, retention.log_bytes);
+        let hand = Hand::new(for_keeper, keeper_reach, Some(retention.log_bytes));
         let keeper = Keeper::start(log.core, hand, bell.clone())?;
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
@@ -176,8 +176,8 @@ impl Durable {
         shard.keep_journal_in(log, LogFormat::Replicated, next);
         let [_, for_keeper, for_events] = directories;
         let [_, keeper_reach] = reaches;
-        // The log is kept whole: a node that joins begins with it.
-        let hand = Hand::new(for_keeper, keeper_reach, u64::MAX);
+        // The group decides how much of the log is kept.
+        let hand = Hand::new(for_keeper, keeper_reach, None);
         let keeper = Keeper::start(log.core, hand, bell.clone())?;
         let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
@@ -279,6 +279,9 @@ impl Durable {
     fn commit_in_group(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
         let Way::Group(group) = &mut self.way else { return };
         group.end_turn(shard, now);
+        if let Some(snapshot) = self.snapshots.take_news() {
+            group.tell_snapshot(snapshot.shown, snapshot.needless);
+        }
         if group.obey(shard, now)
             && let Some(keeper) = &mut self.keeper
         {

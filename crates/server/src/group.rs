@@ -2,6 +2,7 @@
 //! what every core may show of them.
 
 mod bodies;
+mod catch_up;
 pub(crate) mod channel;
 mod forward;
 pub(crate) mod host;
@@ -19,16 +20,20 @@ use crate::clock::Clock;
 use crate::mail::mesh::Bell;
 use bodies::Bodies;
 use channel::{CoreEnd, HostEnd, Progress};
-use host::{Host, Input, Rebuild, Ways};
+use host::{Files, Host, Input, Rebuild, Ways};
 use membership::Membership;
 use peers::{Accepted, Identity, Peers, Sockets};
 use scurry_codec::{GroupMembers, LogFormat};
-use scurry_disk::{Directory, DiskFile};
-use scurry_engine::{GroupLog, LogBallot, LogFollower, LogId, LogWriter};
-use scurry_replica::{
-    Base, Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Settings, Term, Vote,
+use scurry_disk::{Directory, DiskFile, Manifest};
+use scurry_engine::{
+    GroupEntry, GroupLog, LogBallot, LogBase, LogFollower, LogId, LogWriter, Shown,
 };
-use shard_group::{Beginning, ShardGroup};
+use scurry_ledger::Time;
+use scurry_replica::{
+    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Settings, Term, Vote,
+};
+use shard_group::{Beginning, ShardGroup, base_from};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -47,15 +52,32 @@ pub(crate) struct ShardFiles {
     pub(crate) writer: LogWriter<Directory>,
     /// For frames that memory does not hold any more.
     pub(crate) reader: LogFollower<Directory>,
+    /// The snapshots that are there.
+    pub(crate) snapshots: Vec<Shown>,
 }
 
 impl ShardFiles {
     /// The last committed entry that is known and there: its index and its last sequence.
     pub(crate) fn committed(&self) -> (u64, u64) {
-        let index = self.found.committed.min(self.found.entries.len() as u64);
-        let at = usize::try_from(index).unwrap_or(usize::MAX).checked_sub(1);
-        let last = at.and_then(|at| self.found.entries.get(at)).map_or(0, |entry| entry.last);
-        (index, last)
+        let of = |base: &LogBase| (base.index, base.sequence);
+        let base = self.found.base.as_ref().map_or((0, 0), of);
+        // What a snapshot shows is committed, or it would not count.
+        let shown = self.snapshots.iter().map(|shown| shown.as_of).max().unwrap_or(0);
+        let entries = &self.found.entries;
+        let is_shown = entries.last().is_some_and(|last| shown <= last.last);
+        let is_committed = |entry: &&GroupEntry| {
+            entry.index <= self.found.committed || is_shown && entry.first <= shown
+        };
+        let last = entries.iter().rev().find(is_committed);
+        last.map_or(base, |entry| (entry.index, entry.last))
+    }
+
+    /// The sequence that has to be committed before a snapshot can be used; none where one can, or there is none.
+    pub(crate) fn shows(&self) -> Option<u64> {
+        let base = self.found.base.as_ref()?;
+        let (_, committed) = self.committed();
+        let shown = self.snapshots.iter().filter(|shown| shown.begun >= base.sequence);
+        shown.map(|shown| shown.as_of).min().filter(|as_of| *as_of > committed)
     }
 }
 
@@ -65,12 +87,15 @@ pub(crate) struct Start {
     pub(crate) listener: TcpListener,
     pub(crate) sockets: Sockets,
     pub(crate) founder: NodeId,
-    pub(crate) hash_seed: u64,
+    pub(crate) manifest: Manifest,
     /// The members that were written down last.
     pub(crate) members: GroupMembers,
     pub(crate) write: membership::Write,
     pub(crate) shards: Vec<ShardFiles>,
     pub(crate) rebuild: Rebuild,
+    pub(crate) files: Files,
+    /// Bytes of a log that are kept although nothing needs them.
+    pub(crate) log_bytes: u64,
     pub(crate) tick_ms: u32,
 }
 
@@ -131,25 +156,31 @@ pub(crate) fn start(
         listener,
         sockets,
         founder,
-        hash_seed,
+        manifest,
         members,
         write,
         shards,
         rebuild,
+        files,
+        log_bytes,
         tick_ms,
     } = start;
     let (inbox, inputs) = queue();
     let node = identity.node;
     let (mut groups, mut ends, mut readers) = (Vec::new(), Vec::new(), Vec::new());
+    let logs = shards.iter().map(|shard| shard.log).collect();
     for ((shard, files), bell) in (0..).zip(shards).zip(bells) {
-        let (group, end, reader) = begin(shard, files, (node, founder), (bell, &inbox))?;
+        let (group, end, reader) =
+            begin((shard, log_bytes), files, (node, founder), (bell, &inbox))?;
         groups.push(group);
         ends.push(end);
         readers.push(reader);
     }
     let accepted = Accepted {
-        store: identity.store,
-        hash_seed,
+        store: manifest.store,
+        generation: manifest.generation,
+        restored: manifest.restored,
+        hash_seed: manifest.hash_seed,
         founder,
         threads: identity.threads,
         members: Vec::new(),
@@ -168,7 +199,18 @@ pub(crate) fn start(
     peers.set(&membership.others());
     let host = Host {
         groups,
-        ways: Ways { peers, readers, rebuild, inbox: inbox.clone() },
+        ways: Ways {
+            peers,
+            readers,
+            logs,
+            files,
+            sending: BTreeMap::new(),
+            receiving: BTreeMap::new(),
+            received: BTreeMap::new(),
+            number: getrandom::u64().map_err(|error| error.to_string())?,
+            rebuild,
+            inbox: inbox.clone(),
+        },
         membership,
         member: member.clone(),
         clock,
@@ -184,28 +226,32 @@ fn text(error: io::Error) -> String {
 
 /// A shard's group with what its files hold.
 fn begin(
-    shard: u16,
+    (shard, log_bytes): (u16, u64),
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
     (bell, inbox): (Arc<Bell>, &Sender<Input>),
 ) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>), String> {
     let applied = files.committed();
-    let ShardFiles { log, found, ballot, writer, mut reader } = files;
+    let shows = files.shows();
+    let ShardFiles { log, found, ballot, writer, mut reader, snapshots } = files;
     let seal = log.seal_in(LogFormat::Replicated);
     let newest = ballot.newest();
     let vote = Vote { term: Term(newest.term), candidate: NodeId::new(newest.node) };
-    let base = Base {
-        index: Index(0),
-        term: Term(0),
-        members: Members::new([founder], []).map_err(|error| error.to_string())?,
-    };
-    let at = applied.0.checked_sub(1).and_then(|at| usize::try_from(at).ok());
-    let at = at.and_then(|at| found.entries.get(at)).map_or(scurry_ledger::Time(0), |e| e.at);
+    let log_base = found.base.clone().unwrap_or_else(|| LogBase {
+        chain: seal.chain_start(),
+        voters: vec![founder.get()],
+        ..LogBase::default()
+    });
+    // The founder is the only member before the first entry.
+    let base = base_from(&log_base)?;
+    let entry = found.entries.iter().find(|entry| entry.index == applied.0);
+    let at = entry.map_or(Time(log_base.at), |entry| entry.at);
+    let last = found.entries.last().map_or(log_base.index, |entry| entry.index);
     let mut tail = Vec::new();
-    if applied.0 < found.entries.len() as u64 {
+    if applied.0 < last {
         let error = |error: scurry_engine::FollowError| error.to_string();
         reader.seek(applied.1 + 1).map_err(error)?;
-        while tail.len() as u64 + applied.0 < found.entries.len() as u64
+        while tail.len() as u64 + applied.0 < last
             && let Some(frame) = reader.raw().map_err(error)?
         {
             tail.push(frame.to_vec());
@@ -213,7 +259,7 @@ fn begin(
     }
     let chain = match tail.first() {
         Some(frame) => bodies::chain_of(seal, frame).ok_or("a frame of the log is none")?,
-        None => found.history.map_or(seal.chain_start(), |history| history.chain),
+        None => found.chain,
     };
     let end = bodies::End { index: applied.0, sequence: applied.1, at, chain };
     let mut kept = Bodies::new(seal, end);
@@ -230,7 +276,7 @@ fn begin(
     let replica = Replica::new(Settings::new(node, seed), recovered)
         .map_err(|error| format!("shard {shard}: {error}"))?;
     let tell = inbox.clone();
-    let store = store::start(shard, store::Files { writer, ballot }, move |stored| {
+    let store = store::start(shard, store::Files { writer, ballot, log_bytes }, move |stored| {
         tell.send(Input::Stored(shard, stored)).is_ok()
     });
     let store = store.map_err(text)?;
@@ -241,7 +287,18 @@ fn begin(
     let host = inbox.clone();
     let host = Box::new(move |news| host.send(Input::Core(shard, news)).is_ok());
     let end = CoreEnd { host, orders: from_host, progress, stash: None };
-    let beginning = Beginning { shard, replica, bodies: kept, core, store, applied, named };
+    let beginning = Beginning {
+        shard,
+        replica,
+        bodies: kept,
+        core,
+        store,
+        applied,
+        named,
+        base: log_base,
+        snapshot: snapshots.last().copied(),
+        shows,
+    };
     Ok((ShardGroup::new(beginning), end, reader))
 }
 

@@ -176,19 +176,3 @@ fn a_directory_and_options_that_do_not_fit_are_refused_in_words() {
     let said = nodes::refused(&["--dir", dir, "--replicate", &peer, "--threads", "2"]);
     assert!(said.contains("--threads 1"), "{said}");
 }
-
-#[test]
-fn a_store_of_one_machine_that_holds_something_becomes_no_node_and_keeps_it() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let dir = directory.path().to_str().expect("text");
-    // With `write` what lies beside the log says only later how far it has come.
-    let single = || Nodes::single(directory.path(), "write");
-    let server = single();
-    assert_eq!(server.execute(&["SET", "key", "value"]), "+OK");
-    server.signal(0, Signal::SIGKILL);
-    drop(server);
-    let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
-    let said = nodes::refused(&["--dir", dir, "--replicate", &peer]);
-    assert!(said.contains("scurry export"), "{said}");
-    assert_eq!(single().execute(&["GET", "key"]), "$value");
-}

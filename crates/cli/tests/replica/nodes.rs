@@ -57,10 +57,28 @@ impl Nodes {
         options: Vec<String>,
         trust: Option<Arc<ClientConfig>>,
     ) -> Nodes {
+        let mut nodes = Nodes::of(threads);
+        (nodes.options, nodes.trust) = (options, trust);
+        nodes.and(count)
+    }
+
+    /// The same; the first begins it with the store of one machine that is in this directory.
+    pub(crate) fn start_from(store: &Path, count: usize, threads: u16) -> Nodes {
+        let nodes = Nodes::of(threads);
+        std::fs::rename(store, nodes.path("node-0")).expect("it is moved");
+        nodes.and(count)
+    }
+
+    fn of(threads: u16) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
         let (next, nodes) = (AtomicUsize::new(0), Vec::new());
-        let mut nodes = Nodes { directory, nodes, threads, options, trust, next };
-        for node in 0..count {
+        Nodes { directory, nodes, threads, options: Vec::new(), trust: None, next }
+    }
+
+    /// Has so many more nodes join, one after the other.
+    pub(crate) fn and(mut self, count: usize) -> Nodes {
+        let (threads, nodes) = (self.threads, &mut self);
+        for node in nodes.nodes.len()..nodes.nodes.len() + count {
             let ports = free_ports(threads + 2);
             nodes.nodes.push(Node { child: None, main: ports, peer: ports + threads + 1 });
             nodes.spawn(node);
@@ -70,8 +88,8 @@ impl Nodes {
                     .filter(|said| said.contains("leader=") && !said.contains("leader=none"))
             });
         }
-        nodes.wait_for_all();
-        nodes
+        self.wait_for_all();
+        self
     }
 
     /// Starts a server of no group over a directory that is there.
@@ -157,6 +175,10 @@ impl Nodes {
     pub(crate) fn any_port(&self) -> u16 {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
         self.nodes[next % self.nodes.len()].main
+    }
+
+    pub(crate) fn main_port(&self, node: usize) -> u16 {
+        self.nodes[node].main
     }
 
     /// The port of a node's first thread.

@@ -102,6 +102,13 @@ impl<D: Disk> LogFollower<D> {
         }
     }
 
+    /// Forgets what it has read: other files have taken the place of those.
+    pub fn renew(&mut self) {
+        self.open = None;
+        self.positions.clear();
+        self.position = FramePosition { sequence: 0, segment: 0, offset: 0 };
+    }
+
     /// The first sequence that is kept; none while the log has no segment.
     pub fn oldest(&mut self) -> io::Result<Option<u64>> {
         Ok(self.segments()?.first().copied())

@@ -1,12 +1,13 @@
 //! Writes the log: one segment after another.
 
 use super::ahead::Ahead;
+use super::base::{begin_at, write_base};
 use super::spare::retire;
 use super::truncate::truncate;
 use super::{LogReach, NoteError, Room, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::{LogFormat, SegmentHeader};
+use scurry_codec::{LogBase, LogFormat, SegmentHeader};
 use std::io;
 
 /// A segment is closed before it grows beyond this, bytes; a frame that is longer has its own.
@@ -104,6 +105,21 @@ impl<D: Disk> LogWriter<D> {
         self.file = None;
         self.offset = 0;
         truncate(&mut self.disk, self.log, index)
+    }
+
+    /// Begins a replicated log anew behind a base, in the place of what is there: the snapshot that goes with it
+    /// is on the device as [`incoming_name`](crate::incoming_name) says. After an error or a crash there is what
+    /// was there, or a start ends it.
+    pub fn begin_at(&mut self, base: &LogBase) -> io::Result<()> {
+        self.file = None;
+        self.offset = 0;
+        begin_at(&mut self.disk, self.log, base)
+    }
+
+    /// Lets go of the entries of a replicated log up to a base, as far as nobody wants to keep `keep` bytes of it.
+    pub fn forget(&mut self, base: &LogBase, keep: u64) -> io::Result<()> {
+        write_base(&mut self.disk, self.log, base)?;
+        forget(&mut self.disk, base.sequence, keep)
     }
 
     /// Everything up to `last` was synced. Once for each segment that has records the file beside

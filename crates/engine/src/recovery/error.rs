@@ -53,8 +53,8 @@ pub enum RecoveryError {
     NoSnapshot,
     /// The log was written by a server without a group.
     #[error(
-        "{file} was written by a server without a group: a store of one machine cannot become a node of a \
-         group yet; export it there, and import it into a group"
+        "{file} was written by a server without a group: files were mixed; put the files of this node back, or let \
+         it join anew with an empty directory"
     )]
     Single {
         /// The segment's file.

@@ -3,9 +3,11 @@
 
 use super::{Least, RecoveryError};
 use crate::Disk;
-use crate::log::{Cut, History, LogReader, segment_name};
+use crate::log::{
+    Cut, LogError, LogReader, clear_incoming, give_way, read_base, segment_name, segment_of,
+};
 use crate::log_id::LogId;
-use scurry_codec::{About, Frame, Late, LogFormat, Record, RecordError, read_passed};
+use scurry_codec::{About, Frame, Late, LogBase, LogFormat, Record, RecordError, read_passed};
 use scurry_ledger::Time;
 
 /// An entry of the log.
@@ -30,16 +32,18 @@ pub struct GroupEntry {
     pub members: Option<Vec<u8>>,
 }
 
-/// All of a node's log.
+/// All that a node keeps of its log.
 #[derive(Debug)]
 pub struct GroupLog {
-    /// The entries, from the first one of the group on.
+    /// The state before the first entry; none where that is the first one of the group.
+    pub base: Option<LogBase>,
+    /// The entries behind the base.
     pub entries: Vec<GroupEntry>,
     /// The greatest index that any frame says to be committed. It may lie behind the last entry: others have
     /// committed what this node's device did not take.
     pub committed: u64,
-    /// The end of the log, which the next entry has to follow; none in a log without frames.
-    pub history: Option<History>,
+    /// The chain of the next entry.
+    pub chain: u32,
     /// The sequence of the next record.
     pub next: u64,
     /// No clock may show less: the latest time at which anything was written.
@@ -50,36 +54,88 @@ pub struct GroupLog {
     pub cut: Option<Cut>,
 }
 
-/// Reads all of a node's log, and repairs its end: what is cut is cut on the disk, and all that is left is on
-/// the device. A log that ends before `least.sequence` is refused and left as it is. No snapshot is asked
-/// for, whatever `least` says: the log of a group begins with its first entry.
+/// Reads all of a node's log behind its base, and repairs its end: what is cut is cut on the disk, and all that is
+/// left is on the device. A log that ends before `least.sequence` is refused and left as it is. No snapshot is
+/// asked for, whatever `least` says. An exchange of the log for another ([`LogWriter::begin_at`](crate::LogWriter::begin_at)) that a
+/// crash has cut short is brought to its end.
 pub fn survey_group<D: Disk>(
     disk: &mut D,
     log: LogId,
     least: Least,
 ) -> Result<GroupLog, RecoveryError> {
-    let mut reader = LogReader::new(disk, log, 1)?.in_group();
-    let (mut entries, mut committed, mut at) = (Vec::new(), 0, Time(0));
-    let mut is_first = true;
+    let base = read_base(disk, log)?;
+    let (sequence, start) = base.as_ref().map_or_else(
+        || (0, log.seal_in(LogFormat::Replicated).chain_start()),
+        |base| (base.sequence, base.chain),
+    );
+    let mut found = read_group(disk, log, (base.as_ref(), start), least)?;
+    if found.is_none() {
+        // The base counts, and what is there is what it came in the place of; nothing behind it was promised.
+        if least.sequence > sequence {
+            return Err(RecoveryError::lost(sequence, least.sequence, None, None));
+        }
+        give_way(disk, sequence).map_err(LogError::Directory)?;
+        found = read_group(disk, log, (base.as_ref(), start), least)?;
+    } else if base.is_some() && found.as_ref().is_some_and(|found| found.entries.is_empty()) {
+        give_way(disk, sequence).map_err(LogError::Directory)?;
+    }
+    clear_incoming(disk).map_err(LogError::Directory)?;
+    let found =
+        found.ok_or(RecoveryError::Log(LogError::Missing { first: 0, wanted: sequence + 1 }))?;
+    Ok(GroupLog { base, ..found })
+}
+
+/// Reads the log behind a base, whose chain the first entry has; none where the log does not go on there.
+fn read_group<D: Disk>(
+    disk: &mut D,
+    log: LogId,
+    (base, start): (Option<&LogBase>, u32),
+    least: Least,
+) -> Result<Option<GroupLog>, RecoveryError> {
+    let (base_index, base_sequence) = base.map_or((0, 0), |base| (base.index, base.sequence));
+    let names = disk.list().map_err(LogError::Directory)?;
+    let is_empty = !names.iter().any(|name| segment_of(name).is_some());
+    let mut found = GroupLog {
+        base: None,
+        entries: vec![],
+        committed: base_index,
+        chain: start,
+        next: base_sequence + 1,
+        at: Time(base.map_or(0, |base| base.at)),
+        segments: vec![],
+        cut: None,
+    };
+    if is_empty && base.is_some() {
+        if base_sequence < least.sequence {
+            return Err(RecoveryError::lost(base_sequence, least.sequence, None, None));
+        }
+        return Ok(Some(found));
+    }
+    let mut reader = LogReader::new(disk, log, base_sequence + 1)?.in_group();
+    let other = |first, index| match base {
+        Some(_) => Ok(None),
+        None => Err(RecoveryError::Beginning { file: segment_name(first), index }),
+    };
     while let Some(frame) = reader.frame()? {
         let Some(place) = frame.entry() else {
             return Err(RecoveryError::Single { file: segment_name(frame.first()) });
         };
-        let index = u64::from(frame.count() > 0);
-        let start = log.seal_in(LogFormat::Replicated).chain_start();
-        if is_first && (place.index, place.chain) != (index, start) {
-            let file = segment_name(frame.first());
-            return Err(RecoveryError::Beginning { file, index: place.index });
+        found.committed = found.committed.max(place.committed);
+        found.at = found.at.max(frame.at());
+        if frame.next() <= base_sequence + 1 {
+            // An entry up to the base, or a mark.
+            continue;
         }
-        is_first = false;
-        committed = committed.max(place.committed);
-        at = at.max(frame.at());
+        let follows = (base_index + 1, start, base_sequence + 1);
+        if found.entries.is_empty() && (place.index, place.chain, frame.first()) != follows {
+            return other(frame.first(), place.index);
+        }
         if frame.count() == 0 {
             continue;
         }
         let sequence = frame.first();
         let members = members_of(&frame);
-        entries.push(GroupEntry {
+        found.entries.push(GroupEntry {
             first: sequence,
             last: frame.next() - 1,
             len: u32::try_from(frame.len()).unwrap_or(u32::MAX),
@@ -90,15 +146,21 @@ pub fn survey_group<D: Disk>(
             members: members.map_err(|error| RecoveryError::Record { sequence, error })?,
         });
     }
+    if found.entries.is_empty()
+        && let Some(history) = reader.history()
+        && (history.index, history.chain, reader.next()) != (base_index, start, base_sequence + 1)
+    {
+        return other(reader.next(), history.index);
+    }
     let (last, cut) = (reader.next() - 1, reader.cut().cloned());
-    let segments = reader.segments().to_vec();
+    found.segments = reader.segments().to_vec();
     if last < least.sequence {
-        let newest = segments.last().copied();
+        let newest = found.segments.last().copied();
         return Err(RecoveryError::lost(last, least.sequence, cut.as_ref(), newest));
     }
-    let (history, next) = (reader.history(), reader.next());
+    (found.chain, found.next) = (reader.history().map_or(start, |history| history.chain), last + 1);
     reader.repair()?;
-    Ok(GroupLog { entries, committed, history, next, at, segments, cut })
+    Ok(Some(GroupLog { cut, ..found }))
 }
 
 /// The bytes of the Group record that is all of a frame.

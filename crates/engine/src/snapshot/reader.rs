@@ -1,6 +1,6 @@
 //! Reads a snapshot back.
 
-use super::snapshot_name;
+use super::{snapshot_name, snapshot_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
@@ -76,6 +76,26 @@ impl SnapshotError {
     pub fn is_of_newer_format(&self) -> bool {
         matches!(self, SnapshotError::Header { error: HeaderError::Newer { .. }, .. })
     }
+}
+
+/// The sequences that a snapshot was begun at, and shows at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// All of it shows this.
+    pub begun: u64,
+    /// Some of it shows this.
+    pub as_of: u64,
+}
+
+/// Sequences of the snapshots of a log whose both ends can be read, the oldest first.
+pub fn shown_by_snapshots<D: Disk>(disk: &mut D, log: LogId) -> io::Result<Vec<Shown>> {
+    let mut begun: Vec<u64> = disk.list()?.iter().filter_map(|name| snapshot_of(name)).collect();
+    begun.sort_unstable();
+    let shown = begun.into_iter().filter_map(|begun| {
+        let reader = SnapshotReader::open(disk, log, begun).ok()?;
+        Some(Shown { begun, as_of: reader.footer().as_of })
+    });
+    Ok(shown.collect())
 }
 
 /// Up to which sequence each range of positions is in a snapshot.

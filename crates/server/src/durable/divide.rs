@@ -2,9 +2,11 @@
 
 use crate::settings::StartError;
 use crate::slots::Slots;
+use scurry_codec::LogFormat;
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    KeyHasher, LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter, Step,
+    KeyHasher, LogBase, LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter, Step,
+    write_base,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -61,18 +63,32 @@ impl Sink for Spread<'_> {
     fn touch(&mut self, _hashes: &[u64]) {}
 }
 
-/// Writes the shards as the next generation, which counts from the moment the manifest says so.
+/// Writes the shards as the next generation, which counts from the moment the manifest says so. With a founder it is
+/// that of a group, whose log begins behind an entry that stands for all there was.
 pub(super) fn divide(
     store: &Store,
     before: &Manifest,
     shards: &mut [Shard],
     now: Time,
+    founder: Option<u64>,
 ) -> Result<Manifest, StartError> {
     let threads = u16::try_from(shards.len()).unwrap_or(u16::MAX);
     let manifest = Manifest { generation: before.generation + 1, threads, ..*before };
     for (core, shard) in (0..).zip(shards.iter_mut()) {
-        let directory = store.core(manifest.generation, core).map_err(StartError::store)?;
-        write_whole(directory, shard, manifest.log(core), now).map_err(StartError::store)?;
+        let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
+        let log = manifest.log(core);
+        if let Some(founder) = founder {
+            let base = LogBase {
+                index: 1,
+                term: 1,
+                at: now.0,
+                chain: log.seal_in(LogFormat::Replicated).chain_start(),
+                voters: vec![founder],
+                ..LogBase::default()
+            };
+            write_base(&mut directory, log, &base).map_err(StartError::store)?;
+        }
+        write_whole(directory, shard, log, now).map_err(StartError::store)?;
     }
     // Everything is in the snapshots: the logs begin.
     store.write_reach(&manifest, &vec![0; shards.len()])?;

@@ -3,7 +3,7 @@
 
 use crate::group::channel::{CoreEnd, Epoch, FromCore, ToCore};
 use scurry_codec::{LogFormat, checked_frame};
-use scurry_engine::{LogId, Shard};
+use scurry_engine::{LogId, Shard, Shown};
 use scurry_ledger::Time;
 
 /// Bytes that may be executed and not committed; above it nothing more is executed.
@@ -191,6 +191,11 @@ impl Grouped {
             }
         }
         is_void
+    }
+
+    /// A snapshot counts, and nothing needs the log up to a sequence any more.
+    pub(super) fn tell_snapshot(&self, shown: Shown, needless: u64) {
+        self.end.tell(FromCore::Snapshot { shown, needless });
     }
 
     fn apply(&self, shard: &mut Shard, bytes: &[u8]) -> Result<(), String> {

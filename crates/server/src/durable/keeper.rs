@@ -46,7 +46,11 @@ pub(super) enum News {
 pub(super) enum SnapshotNews {
     Written(Vec<u8>),
     Finished,
-    Published { bytes: u64 },
+    /// The snapshot counts; nothing needs the log up to this sequence any more.
+    Published {
+        bytes: u64,
+        needless: u64,
+    },
     Failed(io::Error),
 }
 
@@ -103,16 +107,17 @@ pub(super) struct Hand {
     path: PathBuf,
     directory: Directory,
     reach: Option<LogReach<DiskFile>>,
-    log_bytes: u64,
+    log_bytes: Option<u64>,
     writer: Option<SnapshotWriter<Directory>>,
 }
 
 impl Hand {
-    /// `log_bytes` are kept of the log although no snapshot needs them.
+    /// `log_bytes` are kept of the log although no snapshot needs them; none where another thread makes the log
+    /// shorter.
     pub(super) fn new(
         directory: Directory,
         reach: Option<LogReach<DiskFile>>,
-        log_bytes: u64,
+        log_bytes: Option<u64>,
     ) -> Hand {
         Hand { path: directory.path().to_owned(), directory, reach, log_bytes, writer: None }
     }
@@ -158,9 +163,11 @@ impl Hand {
             Task::Publish => {
                 let writer = self.writer.take()?;
                 let bytes = writer.len();
-                let outcome = writer.publish().and_then(|needed| {
-                    forget(&mut self.directory, needed, self.log_bytes)?;
-                    Ok(SnapshotNews::Published { bytes })
+                let outcome = writer.publish().and_then(|needless| {
+                    if let Some(log_bytes) = self.log_bytes {
+                        forget(&mut self.directory, needless, log_bytes)?;
+                    }
+                    Ok(SnapshotNews::Published { bytes, needless })
                 });
                 snapshot(outcome)
             }

@@ -2,7 +2,7 @@
 
 use super::keeper::{Keeper, SnapshotNews, Task};
 use crate::mail::report::DurableReport;
-use scurry_engine::{Commits, LogId, Piece, Shard, Snapshot};
+use scurry_engine::{Commits, LogId, Piece, Shard, Shown, Snapshot};
 use scurry_ledger::Time;
 
 /// Pieces under way at most: what a snapshot needs of memory.
@@ -20,7 +20,7 @@ enum Stage {
     /// The log has to be durable up to `as_of`.
     Waiting { begun: u64, as_of: u64 },
     /// The snapshot is durable and gets its name.
-    Publishing { begun: u64 },
+    Publishing { begun: u64, as_of: u64 },
 }
 
 /// Snapshots of one core: when the next one begins, and how far the present one is.
@@ -41,6 +41,16 @@ pub(super) struct Snapshots {
     last_sequence: u64,
     last_time: Time,
     now: Time,
+    /// The newest snapshot that counts and was not told of.
+    news: Option<NewSnapshot>,
+}
+
+/// A snapshot that counts from now on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewSnapshot {
+    pub(super) shown: Shown,
+    /// Nothing needs the log up to here any more.
+    pub(super) needless: u64,
 }
 
 impl Snapshots {
@@ -59,6 +69,7 @@ impl Snapshots {
             last_sequence: 0,
             last_time: Time(0),
             now: Time(0),
+            news: None,
         }
     }
 
@@ -133,9 +144,9 @@ impl Snapshots {
                 }
             }
             Some(Stage::Waiting { begun, as_of }) if commits.synced() >= *as_of => {
-                let begun = *begun;
+                let (begun, as_of) = (*begun, *as_of);
                 keeper.give(Task::Publish);
-                self.stage = Some(Stage::Publishing { begun });
+                self.stage = Some(Stage::Publishing { begun, as_of });
             }
             Some(_) => {}
         }
@@ -156,8 +167,9 @@ impl Snapshots {
                     self.stage = Some(Stage::Waiting { begun, as_of });
                 }
             }
-            SnapshotNews::Published { bytes } => {
-                if let Some(Stage::Publishing { begun }) = self.stage.take() {
+            SnapshotNews::Published { bytes, needless } => {
+                if let Some(Stage::Publishing { begun, as_of }) = self.stage.take() {
+                    self.news = Some(NewSnapshot { shown: Shown { begun, as_of }, needless });
                     tracing::info!(sequence = begun, bytes, "snapshot written");
                     self.written += 1;
                     self.last_sequence = begun;
@@ -173,6 +185,11 @@ impl Snapshots {
                 self.spare.clear();
             }
         }
+    }
+
+    /// The newest that counts, once.
+    pub(super) fn take_news(&mut self) -> Option<NewSnapshot> {
+        self.news.take()
     }
 
     /// Gives up the one that is being written.

@@ -164,7 +164,7 @@ pub(crate) fn open(
         shard.note_version(Version::new(version_last).unwrap_or(Version::LAST));
     }
     if !same {
-        opened.manifest = divide(&opened.store, &manifest, &mut shards, opened.time)?;
+        opened.manifest = divide(&opened.store, &manifest, &mut shards, opened.time, None)?;
         opened.report.notes.push(format!(
             "divided among {} threads, which were {} before",
             plan.threads, manifest.threads

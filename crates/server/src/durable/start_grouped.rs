@@ -1,6 +1,7 @@
 //! From a directory to a node of a group: it begins one, joins one, or goes on where it was.
 
-use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin};
+use super::divide::divide;
+use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin, open};
 use crate::group::peers::{self, Identity, JoinRequest, Sockets, ask_to_join};
 use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
@@ -9,7 +10,7 @@ use scurry_codec::{GroupMember, GroupMembers, LogFormat};
 use scurry_disk::{GroupFile, Manifest, Store};
 use scurry_engine::{
     Disk, LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover,
-    survey_group,
+    shown_by_snapshots, survey_group,
 };
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
@@ -36,13 +37,15 @@ pub(crate) fn open_grouped(
     tell: &(dyn Fn(&super::RecoveryProgress) + Sync),
 ) -> Result<(Opened, Start), StartError> {
     let store = Store::open(plan.path)?;
-    let (manifest, file) = match (store.manifest()?, store.group()?) {
-        (Some(manifest), Some(file)) => (manifest, file),
-        (manifest, _) => {
-            if let Some(manifest) = &manifest {
-                refuse_single(&store, manifest)?;
-            }
-            enter(&store, plan, &group)?
+    let (store, manifest, file) = match (store.manifest()?, store.group()?) {
+        (Some(manifest), Some(file)) => (Arc::new(store), manifest, file),
+        (Some(manifest), None) if is_single(&store, &manifest)? => {
+            drop(store);
+            convert(plan, &group, tell)?
+        }
+        _ => {
+            let (manifest, file) = enter(&store, plan, &group)?;
+            (Arc::new(store), manifest, file)
         }
     };
     if manifest.threads != plan.threads {
@@ -72,6 +75,7 @@ pub(crate) fn open_grouped(
             found,
             ballot: store.ballot(&manifest, core)?,
             writer,
+            snapshots: shown_by_snapshots(&mut directory, log).map_err(StartError::store)?,
             reader: LogFollower::new(
                 store.core(manifest.generation, core).map_err(StartError::store)?,
                 log,
@@ -80,14 +84,18 @@ pub(crate) fn open_grouped(
         let mut shard = Shard::new(plan.config.clone());
         let mut before = Progress::default();
         let until = Until::Committed(found.committed().1);
-        let recovered =
-            recover(&mut directory, log, manifest.hash_seed, until, &mut shard, |progress| {
-                meter.add(&mut before, progress);
-                tell(&meter.read());
-            });
-        let recovered = recovered.map_err(failed)?;
-        time = time.max(recovered.at).max(found.found.at);
-        version_last = version_last.max(recovered.version_last);
+        // What lacks a part of the log behind its snapshot is recovered when that has come.
+        if found.shows().is_none() {
+            let recovered =
+                recover(&mut directory, log, manifest.hash_seed, until, &mut shard, |progress| {
+                    meter.add(&mut before, progress);
+                    tell(&meter.read());
+                });
+            let recovered = recovered.map_err(failed)?;
+            time = time.max(recovered.at);
+            version_last = version_last.max(recovered.version_last);
+        }
+        time = time.max(found.found.at);
         shards.push(shard);
         files.push(found);
     }
@@ -110,11 +118,11 @@ pub(crate) fn open_grouped(
     let node = node_id(file.node)?;
     let identity = Identity {
         node,
-        store: manifest.store,
+        // Another one for each generation: nodes of two do not understand each other.
+        store: manifest.log(0).id,
         threads: manifest.threads,
         addresses: group.addresses,
     };
-    let store = Arc::new(store);
     let (path, config, seed) = (store.clone(), plan.config.clone(), manifest.hash_seed);
     let rebuild = move |core: u16, sequence: u64| {
         let mut directory =
@@ -128,7 +136,7 @@ pub(crate) fn open_grouped(
         shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
         Ok(shard)
     };
-    let writes = store.clone();
+    let (writes, files_of) = (store.clone(), store.clone());
     let (own, founder) = (file.node, file.founder);
     let write = move |members: &GroupMembers| {
         let members = members.members.clone();
@@ -140,11 +148,13 @@ pub(crate) fn open_grouped(
         listener: group.listener,
         sockets: group.sockets,
         founder: node_id(file.founder)?,
-        hash_seed: manifest.hash_seed,
+        manifest,
         members: GroupMembers { members: file.members },
         write: Box::new(write),
         shards: files,
         rebuild: Arc::new(rebuild),
+        files: Arc::new(move |core| files_of.core(manifest.generation, core)),
+        log_bytes: plan.retention.log_bytes,
         tick_ms: group.settings.tick_ms,
     };
     Ok((Opened { store, manifest, cores, time, report }, start))
@@ -159,22 +169,51 @@ fn member_of(member: &peers::GroupMember) -> GroupMember {
     GroupMember { id: member.id.get(), votes: member.votes, peer, ip, main, cores }
 }
 
-/// A store on one machine that holds something stays one. What lies beside its logs may not say so yet: its
+/// True for a store on one machine that holds something. What lies beside its logs may not say so yet: its
 /// files do.
-fn refuse_single(store: &Store, manifest: &Manifest) -> Result<(), StartError> {
+fn is_single(store: &Store, manifest: &Manifest) -> Result<bool, StartError> {
     for (core, least) in (0..).zip(store.least(manifest)?) {
         let files = store.core(manifest.generation, core).and_then(|mut files| files.list());
         let files = files.map_err(StartError::store)?;
         let holds = |name: &String| !name.starts_with("spare-");
         if least.sequence > 0 || least.snapshot || files.iter().any(holds) {
-            return Err(StartError::Group(
-                "the directory holds a store of one machine: export it (scurry export), begin a group \
-                 in an empty directory, and import it there (scurry import)"
-                    .to_owned(),
-            ));
+            return Ok(true);
         }
     }
-    Ok(())
+    Ok(false)
+}
+
+/// Begins a group with a store on one machine. Until the manifest names the new generation it is what it was; from
+/// then until the group's file is there it is a store on one machine still, and is converted anew.
+fn convert(
+    plan: &Plan<'_>,
+    group: &GroupPlan<'_>,
+    tell: &(dyn Fn(&super::RecoveryProgress) + Sync),
+) -> Result<(Arc<Store>, Manifest, GroupFile), StartError> {
+    if !group.settings.join.is_empty() {
+        return Err(StartError::Group(
+            "the directory holds a store of one machine, and --join would have it hold another: start it \
+             without --join to begin a group with it, or give an empty directory"
+                .to_owned(),
+        ));
+    }
+    let Opened { store, manifest, cores, time, .. } = open(plan, tell)?;
+    let mut shards: Vec<Shard> = cores.into_iter().map(|core| core.shard).collect();
+    let own = draw(group)?;
+    let manifest = divide(&store, &manifest, &mut shards, time, Some(own.id))?;
+    store.write_ballots(&manifest)?;
+    let file = GroupFile { node: own.id, founder: own.id, members: vec![own] };
+    store.write_group(&file)?;
+    tracing::info!("the store begins a group: nodes that join get all of it");
+    Ok((store, manifest, file))
+}
+
+/// The node that is started, with an id of its own.
+fn draw(group: &GroupPlan<'_>) -> Result<GroupMember, StartError> {
+    let random = getrandom::u64().map_err(std::io::Error::other);
+    let id = (random.map_err(StartError::system("a random number"))? >> 2).max(1);
+    let Addresses { peer, ip, main, cores } = group.addresses.clone();
+    Ok(GroupMember { id, votes: group.settings.join.is_empty(), peer, ip, main, cores })
 }
 
 /// Begins a group with this node, or has it admitted to one.
@@ -183,11 +222,8 @@ fn enter(
     plan: &Plan<'_>,
     group: &GroupPlan<'_>,
 ) -> Result<(Manifest, GroupFile), StartError> {
-    let random = getrandom::u64().map_err(std::io::Error::other);
-    let id = (random.map_err(StartError::system("a random number"))? >> 2).max(1);
-    let node = node_id(id)?;
-    let Addresses { peer, ip, main, cores } = group.addresses.clone();
-    let own = GroupMember { id, votes: group.settings.join.is_empty(), peer, ip, main, cores };
+    let own = draw(group)?;
+    let (id, node) = (own.id, node_id(own.id)?);
     let (manifest, founder, members) = if group.settings.join.is_empty() {
         (begin(store, plan.threads)?, id, vec![own])
     } else {
@@ -202,9 +238,17 @@ fn enter(
             let (here, group) = (plan.threads, accepted.threads);
             return Err(StartError::GroupThreads { here, group });
         }
-        let manifest = Manifest::new(accepted.store, accepted.hash_seed, accepted.threads);
+        let manifest = Manifest {
+            generation: accepted.generation,
+            restored: accepted.restored,
+            ..Manifest::new(accepted.store, accepted.hash_seed, accepted.threads)
+        };
         store.write_reach(&manifest, &vec![0; usize::from(plan.threads)])?;
         store.write_manifest(&manifest)?;
+        // Of a later generation they are missed where they are not there.
+        for core in 0..manifest.threads {
+            store.core(manifest.generation, core).map_err(StartError::store)?;
+        }
         let mut members: Vec<GroupMember> = accepted.members.iter().map(member_of).collect();
         if members.iter().all(|member| member.id != id) {
             members.push(own);

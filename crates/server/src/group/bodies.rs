@@ -49,9 +49,19 @@ impl Bodies {
         Bodies { seal, before: end, kept: VecDeque::new(), len: 0 }
     }
 
+    /// The end of another log, behind a base.
+    pub(super) fn begun_at(&self, base: End) -> Bodies {
+        Bodies::new(self.seal, base)
+    }
+
     /// The end of the log.
     pub(super) fn end(&self) -> End {
         self.kept.back().map_or(self.before, |kept| kept.behind)
+    }
+
+    /// The end of the log behind a frame that was read back.
+    pub(super) fn end_behind(&self, body: &[u8]) -> Option<End> {
+        end_behind(self.seal, body)
     }
 
     /// The last index before those that are kept.
@@ -140,14 +150,8 @@ impl Bodies {
 
     /// Puts an entry that is stored behind the end, as it was read.
     pub(super) fn push_stored(&mut self, bytes: Vec<u8>) -> Option<()> {
-        let Framed::Frame(frame) = read_frame(self.seal, &bytes) else { return None };
-        let place = frame.entry()?;
-        let behind = End {
-            index: place.index,
-            sequence: frame.next() - 1,
-            at: frame.at(),
-            chain: place.chain_behind(self.seal),
-        };
+        let Framed::Frame(_) = read_frame(self.seal, &bytes) else { return None };
+        let behind = end_behind(self.seal, &bytes)?;
         self.len += bytes.len();
         self.kept.push_back(Kept { body: Arc::new(bytes), behind });
         Some(())
@@ -202,6 +206,18 @@ impl Bodies {
     pub(super) fn describe(&self, frame: &[u8]) -> Option<Descriptor> {
         describe(self.seal, frame)
     }
+}
+
+/// The end of the log behind a stored frame.
+pub(super) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
+    let frame = checked_frame(seal, bytes)?;
+    let place = frame.entry()?;
+    Some(End {
+        index: place.index,
+        sequence: frame.next() - 1,
+        at: frame.at(),
+        chain: place.chain_behind(seal),
+    })
 }
 
 /// The chain that a frame was stored with.

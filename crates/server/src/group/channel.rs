@@ -2,7 +2,7 @@
 //! committed frames and the core's part come down.
 
 use crate::mail::mesh::Bell;
-use scurry_engine::Shard;
+use scurry_engine::{Shard, Shown};
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +26,8 @@ pub(crate) enum FromCore {
     Paused { epoch: Epoch },
     /// The core leads no more, and nothing waits. Its shard shows all up to this sequence.
     Resigned { executed: u64 },
+    /// A snapshot counts from now on, and nothing needs the log up to a sequence any more.
+    Snapshot { shown: Shown, needless: u64 },
     /// The shard was not fit for what it was given.
     Broken(String),
 }

@@ -1,17 +1,19 @@
 //! The thread that has the groups of all shards: it takes what cores, store threads and other nodes say, ticks,
 //! and does what comes of it. It never waits for a device.
 
+use super::catch_up::{self, News, Receiving, Sending};
 use super::channel::{Body, FromCore};
 use super::membership::{Membership, Wish};
 use super::outlet::Outlet;
-use super::peers::{Inbound, Packet, Peers};
-use super::shard_group::{Plan, ShardGroup};
+use super::peers::{CatchUp, Inbound, Offer, Packet, Peers, Subject, Word};
+use super::shard_group::{Came, Plan, ShardGroup, base_from};
 use super::store::Stored;
 use super::view::{Member, View};
 use crate::clock::Clock;
 use scurry_disk::Directory;
-use scurry_engine::{LogFollower, Shard};
-use scurry_replica::Message;
+use scurry_engine::{LogFollower, LogId, Shard};
+use scurry_replica::{Message, NodeId};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub(crate) enum Input {
     Core(u16, FromCore),
     Stored(u16, Stored),
     Peer(Inbound),
+    /// A thread that sends or receives a snapshot of a shard says something.
+    CatchUp(u16, News),
     /// A shard was recovered up to an entry.
     Rebuilt {
         shard: u16,
@@ -44,10 +48,23 @@ pub(crate) enum Input {
 /// Recovers a shard up to a sequence.
 pub(crate) type Rebuild = Arc<dyn Fn(u16, u64) -> Result<Box<Shard>, String> + Send + Sync>;
 
+/// The files of a shard, once more.
+pub(crate) type Files = Arc<dyn Fn(u16) -> io::Result<Directory> + Send + Sync>;
+
 /// Ways of groups beyond themselves.
 pub(super) struct Ways {
     pub(super) peers: Peers,
     pub(super) readers: Vec<LogFollower<Directory>>,
+    pub(super) logs: Vec<LogId>,
+    pub(super) files: Files,
+    /// Snapshots that are sent, by shard and node.
+    pub(super) sending: BTreeMap<(u16, NodeId), Sending>,
+    /// Snapshots that are received, by shard.
+    pub(super) receiving: BTreeMap<u16, Receiving>,
+    /// The snapshot that was received and put in place last, by shard.
+    pub(super) received: BTreeMap<u16, (NodeId, u64)>,
+    /// The number of the last snapshot that was offered.
+    pub(super) number: u64,
     pub(super) rebuild: Rebuild,
     pub(super) inbox: Sender<Input>,
 }
@@ -56,7 +73,8 @@ impl Outlet for Ways {
     fn send(&mut self, shard: u16, message: &Message, bodies: Vec<Body>) -> bool {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
-        self.peers.send(message.to(), Packet { shard, message: bytes, bodies })
+        let packet = Packet { subject: Subject::Replica, shard, message: bytes, bodies };
+        self.peers.send(message.to(), packet)
     }
 
     fn read(&mut self, shard: u16, sequence: u64) -> Option<Body> {
@@ -66,6 +84,44 @@ impl Outlet for Ways {
         }
         let frame = reader.raw().ok()??;
         Some(Body::new(frame.to_vec()))
+    }
+
+    fn renewed(&mut self, shard: u16) {
+        if let Some(reader) = self.readers.get_mut(usize::from(shard)) {
+            reader.renew();
+        }
+    }
+
+    fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer) {
+        self.number = self.number.wrapping_add(1);
+        tracing::info!(shard, node = to.get(), sequence = offer.begun, "a snapshot is sent");
+        let (inbox, number) = (self.inbox.clone(), self.number);
+        let tell = move |news| inbox.send(Input::CatchUp(shard, news)).is_ok();
+        let started = (self.files)(shard)
+            .and_then(|directory| catch_up::send(directory, (to, number), offer, tell));
+        match started {
+            Ok(sending) => {
+                self.sending.insert((shard, to), sending);
+            }
+            Err(error) => {
+                let news = News::Sent { to, outcome: Err(error.to_string()) };
+                let _ = self.inbox.send(Input::CatchUp(shard, news));
+            }
+        }
+    }
+
+    fn is_sending(&self, shard: u16) -> bool {
+        self.sending.keys().any(|(of, _)| *of == shard)
+    }
+
+    fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: Word) {
+        if self.receiving.get(&shard).is_some_and(|r| (r.from, r.number) == (to, number)) {
+            self.receiving.remove(&shard);
+        }
+        if word == Word::Done {
+            self.received.insert(shard, (to, number));
+        }
+        self.say(shard, to, &CatchUp { number, word }, None);
     }
 
     fn rebuild(&mut self, shard: u16, index: u64, sequence: u64) {
@@ -78,6 +134,42 @@ impl Outlet for Ways {
         if let Err(error) = spawned {
             let outcome = Err(format!("no thread to recover a shard: {error}"));
             let _ = self.inbox.send(Input::Rebuilt { shard, index, outcome });
+        }
+    }
+}
+
+impl Ways {
+    /// Says something about a snapshot. What is lost is said again.
+    fn say(&mut self, shard: u16, to: NodeId, catch_up: &CatchUp, bytes: Option<Body>) {
+        let Some(log) = self.logs.get(usize::from(shard)) else { return };
+        let message = catch_up.encode(*log);
+        let bodies = bytes.into_iter().collect();
+        self.peers.send(to, Packet { subject: Subject::CatchUp, shard, message, bodies });
+    }
+
+    /// Begins to receive what was offered, unless that is under way or done.
+    fn offered(&mut self, shard: u16, from: NodeId, number: u64, offer: Offer) {
+        if self.received.get(&shard) == Some(&(from, number)) {
+            return self.say(shard, from, &CatchUp { number, word: Word::Done }, None);
+        }
+        if let Some(receiving) = self.receiving.get(&shard)
+            && (receiving.from, receiving.number) == (from, number)
+        {
+            return receiving.part(u64::MAX, None);
+        }
+        // An older one comes to nothing: its thread ends when nobody sends to it.
+        self.receiving.remove(&shard);
+        let inbox = self.inbox.clone();
+        let tell = move |news| inbox.send(Input::CatchUp(shard, news)).is_ok();
+        let started = base_from(&offer.base).and_then(|_| {
+            let directory = (self.files)(shard).map_err(|error| error.to_string())?;
+            catch_up::receive(directory, (from, number), offer, tell).map_err(|e| e.to_string())
+        });
+        match started {
+            Ok(receiving) => {
+                self.receiving.insert(shard, receiving);
+            }
+            Err(why) => self.say(shard, from, &CatchUp { number, word: Word::Refused(why) }, None),
         }
     }
 }
@@ -156,6 +248,7 @@ impl Host {
                 self.with(shard, |group| group.rebuilt(outcome, index));
             }
             Input::Peer(inbound) => self.hear(inbound),
+            Input::CatchUp(shard, news) => self.learn(shard, news),
             Input::Wish(wish) => {
                 if let Err(why) = self.grant(&wish) {
                     tracing::warn!("{wish:?} was not begun: {why}");
@@ -174,7 +267,14 @@ impl Host {
     fn hear(&mut self, inbound: Inbound) {
         match inbound {
             Inbound::Packet { from, packet } => {
-                let Packet { shard, message, bodies } = packet;
+                let Packet { subject, shard, message, bodies } = packet;
+                if subject == Subject::CatchUp {
+                    let outcome = self.hear_of_snapshot(shard, from, &message, bodies);
+                    if let Err(why) = outcome {
+                        tracing::warn!(node = from.get(), shard, "a word was not taken: {why}");
+                    }
+                    return;
+                }
                 let outcome = match Message::decode(&message) {
                     Err(error) => Err(error.to_string()),
                     Ok(message) if message.from() != from => {
@@ -202,6 +302,63 @@ impl Host {
             }
             Inbound::Hello { from, addresses } => self.membership.greeted(from, &addresses),
             Inbound::Strange { text } => tracing::warn!("{text}"),
+        }
+    }
+
+    /// Another node says something about a snapshot.
+    fn hear_of_snapshot(
+        &mut self,
+        shard: u16,
+        from: NodeId,
+        message: &[u8],
+        mut bodies: Vec<Body>,
+    ) -> Result<(), String> {
+        let log = *self.ways.logs.get(usize::from(shard)).ok_or("there is no such shard")?;
+        let CatchUp { number, word } = CatchUp::decode(log, message)?;
+        match word {
+            Word::Offer(offer) => {
+                let leader = self.groups.get(usize::from(shard)).and_then(ShardGroup::leader);
+                if leader != Some(from) {
+                    return Err("it offers a snapshot and does not lead".to_owned());
+                }
+                self.ways.offered(shard, from, number, *offer);
+            }
+            Word::Part { offset } => {
+                if let Some(receiving) = self.ways.receiving.get(&shard)
+                    && (receiving.from, receiving.number) == (from, number)
+                {
+                    receiving.part(offset, bodies.pop());
+                }
+            }
+            answer => {
+                if let Some(sending) = self.ways.sending.get(&(shard, from))
+                    && sending.number == number
+                {
+                    sending.answer(answer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A thread that sends or receives a snapshot says something.
+    fn learn(&mut self, shard: u16, news: News) {
+        match news {
+            News::Say { to, catch_up, bytes } => self.ways.say(shard, to, &catch_up, bytes),
+            News::Sent { to, outcome } => {
+                self.ways.sending.remove(&(shard, to));
+                self.with(shard, |group| match outcome {
+                    Ok(index) => group.caught_up(to, index),
+                    Err(why) => group.not_caught_up(to, &why),
+                });
+            }
+            News::Came { from, number, offer } => {
+                let base = base_from(&offer.base);
+                self.with(shard, |group| match base {
+                    Ok(base) => group.take_snapshot(Came { from, number, offer, base }),
+                    Err(why) => tracing::error!("a snapshot was not taken: {why}"),
+                });
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod admission;
 mod bytes;
+mod catch_up;
 mod credentials;
 mod door;
 mod encryption;
@@ -15,9 +16,10 @@ mod roster;
 mod socket;
 
 pub(crate) use admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
+pub(crate) use catch_up::{CatchUp, Offer, Word};
 pub(crate) use credentials::Credentials;
 pub(crate) use join::{JoinReply, ask_to_join};
-pub(crate) use packet::Packet;
+pub(crate) use packet::{Packet, Subject};
 pub(crate) use socket::Sockets;
 
 use super::view::Addresses;

@@ -3,13 +3,15 @@
 use super::bodies::{Bodies, End, frames_of};
 use super::channel::{Body, Epoch, FromCore, HostEnd, ToCore};
 use super::outlet::Outlet;
-use super::store::{Order, Stored};
+use super::peers::{Offer, Word};
+use super::store::{Order, Stored, Task};
 use super::view::ShardView;
 use scurry_codec::GroupMembers;
-use scurry_engine::{Shard, Vote};
+use scurry_engine::{LogBase, Shard, Shown, Vote};
+use scurry_ledger::Time;
 use scurry_replica::{
-    AppendError, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId, ReadTicket,
-    Replica, Role, Standing, Store,
+    AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
+    ReadTicket, Recovered, ReplaceError, Replica, Role, Standing, Store, Term,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
@@ -18,6 +20,8 @@ use std::sync::mpsc::Sender;
 const PAUSE_TICKS_MAX: u32 = 40;
 /// Ticks after which the engine has given up a transfer.
 const TRANSFER_TICKS_MAX: u32 = 12;
+/// Ticks after which a snapshot that could not be sent is tried again.
+const FAILED_TICKS: u32 = 40;
 /// Bytes of frames that a core is given at once.
 const APPLY_LEN: usize = 1 << 20;
 
@@ -32,8 +36,9 @@ enum Part {
     Pauses { epoch: Epoch, is_still: bool, ticks: u32 },
     /// The core was told that another node leads; at that time all up to this index and sequence was committed.
     Resigns { index: u64, sequence: u64 },
-    /// The core's shard shows what was not committed, and is made anew from the device.
-    Rebuilds { under_way: bool },
+    /// The core's shard shows what was not committed, or lacks what a snapshot has: it is made anew from the
+    /// device, when all up to this sequence is committed.
+    Rebuilds { under_way: bool, shows: u64 },
 }
 
 /// A reason for a pause.
@@ -57,7 +62,7 @@ pub(super) struct ShardGroup {
     pub(super) replica: Replica,
     bodies: Bodies,
     core: HostEnd,
-    store: Sender<Order>,
+    store: Sender<Task>,
     part: Part,
     epochs: u64,
     /// Frames that have come or were made, for entries that the replica has not given out yet.
@@ -84,6 +89,29 @@ pub(super) struct ShardGroup {
     /// The reason for which this node must stop.
     pub(super) broken: Option<String>,
     is_full: bool,
+    /// The newest snapshot that counts.
+    snapshot: Option<Shown>,
+    /// No snapshot needs the log up to this sequence.
+    needless: u64,
+    /// The last base.
+    base: LogBase,
+    /// Nodes to which no snapshot could be sent, and for how many ticks not.
+    failed: Vec<(NodeId, u32)>,
+    /// A snapshot that has come.
+    came: Option<Came>,
+    /// The replica that takes the place of this one when the device has the base of its log.
+    next: Option<(Replica, Came)>,
+    /// The snapshot, by its sender and number, that the log begins with now.
+    began: Option<(NodeId, u64)>,
+}
+
+/// A snapshot that has come, and is on the device.
+pub(super) struct Came {
+    pub(super) from: NodeId,
+    pub(super) number: u64,
+    pub(super) offer: Box<Offer>,
+    /// The base of the offer, for the replica.
+    pub(super) base: Base,
 }
 
 /// All that a shard's group begins with.
@@ -92,15 +120,31 @@ pub(super) struct Beginning {
     pub(super) replica: Replica,
     pub(super) bodies: Bodies,
     pub(super) core: HostEnd,
-    pub(super) store: Sender<Order>,
+    pub(super) store: Sender<Task>,
     /// The end of what the shard shows: index and sequence.
     pub(super) applied: (u64, u64),
     pub(super) named: Option<GroupMembers>,
+    pub(super) base: LogBase,
+    /// The newest snapshot.
+    pub(super) snapshot: Option<Shown>,
+    /// The core has nothing, and a snapshot that shows as much is on the device.
+    pub(super) shows: Option<u64>,
 }
 
 impl ShardGroup {
     pub(super) fn new(beginning: Beginning) -> ShardGroup {
-        let Beginning { shard, mut replica, bodies, core, store, applied, named } = beginning;
+        let Beginning {
+            shard,
+            mut replica,
+            bodies,
+            core,
+            store,
+            applied,
+            named,
+            base,
+            snapshot,
+            shows,
+        } = beginning;
         // Nobody else has a say: there is nothing to wait for.
         let own = replica.id();
         if replica.membership().is_quorum(|node| node == own) {
@@ -115,7 +159,10 @@ impl ShardGroup {
             bodies,
             core,
             store,
-            part: Part::Follows { given: applied.0 },
+            part: match shows {
+                None => Part::Follows { given: applied.0 },
+                Some(shows) => Part::Rebuilds { under_way: false, shows },
+            },
             epochs: 0,
             incoming: BTreeMap::new(),
             waiting: VecDeque::new(),
@@ -133,6 +180,13 @@ impl ShardGroup {
             transfer_ticks: None,
             broken: None,
             is_full: false,
+            snapshot,
+            needless: 0,
+            base,
+            failed: Vec::new(),
+            came: None,
+            next: None,
+            began: None,
         }
     }
 
@@ -145,10 +199,11 @@ impl ShardGroup {
             committed: self.committed_sequence,
             stored: self.stored_sequence,
             applied: match self.part {
-                Part::Follows { .. } => self.core.progress.applied(),
+                Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied(),
                 _ => self.committed_sequence,
             },
             elections: self.elections,
+            base: self.base.index,
         }
     }
 
@@ -201,7 +256,11 @@ impl ShardGroup {
     }
 
     pub(super) fn tick(&mut self) {
+        if self.next.is_some() {
+            return;
+        }
         self.replica.tick();
+        self.try_again();
         if let Part::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
             if *ticks > PAUSE_TICKS_MAX {
@@ -248,9 +307,13 @@ impl ShardGroup {
                     // What it shows beyond that was this node's alone.
                     self.part = match executed <= sequence {
                         true => Part::Follows { given: index },
-                        false => Part::Rebuilds { under_way: false },
+                        false => Part::Rebuilds { under_way: false, shows: 0 },
                     };
                 }
+            }
+            FromCore::Snapshot { shown, needless } => {
+                self.snapshot = Some(shown);
+                self.needless = self.needless.max(needless);
             }
             FromCore::Broken(why) => self.broken = Some(why),
         }
@@ -298,6 +361,10 @@ impl ShardGroup {
 
     /// A message of another node, with the frames of its entries.
     pub(super) fn receive(&mut self, message: Message, bodies: Vec<Body>) -> Result<(), String> {
+        if self.next.is_some() {
+            // Soon it will be another log: the sender sends it again.
+            return Ok(());
+        }
         let entries = message.entries();
         if entries.len() != bodies.len() {
             let (entries, bodies) = (entries.len(), bodies.len());
@@ -315,6 +382,7 @@ impl ShardGroup {
     /// The store thread says something.
     pub(super) fn stored(&mut self, stored: Stored) {
         match stored {
+            Stored::Begun => self.begin_anew(),
             Stored::Done { ticket, last } => {
                 self.is_full = false;
                 if let Some(last) = last {
@@ -338,6 +406,13 @@ impl ShardGroup {
 
     /// Does what has come of all inputs.
     pub(super) fn act(&mut self, outlet: &mut impl Outlet) {
+        if self.next.is_some() {
+            return;
+        }
+        if let Some((from, number)) = self.began.take() {
+            outlet.renewed(self.shard);
+            outlet.answer(self.shard, from, number, Word::Done);
+        }
         loop {
             let before = (self.committed, self.committed_sequence);
             let effects = self.replica.effects();
@@ -350,6 +425,8 @@ impl ShardGroup {
         }
         self.incoming.clear();
         self.go_on(outlet);
+        self.shorten(outlet);
+        self.exchange(outlet);
     }
 
     fn take(&mut self, effects: Effects, before: (u64, u64), outlet: &mut impl Outlet) {
@@ -361,7 +438,10 @@ impl ShardGroup {
             self.send(&message, outlet);
         }
         for node in behind {
-            tracing::error!(node = node.get(), "the log does not reach back to where this node is");
+            match self.offer(outlet) {
+                Some(offer) => outlet.catch_up(self.shard, node, offer),
+                None => self.not_caught_up(node, "no snapshot is there"),
+            }
         }
         if let Some(standing) = standing {
             self.stand(standing, before);
@@ -411,7 +491,7 @@ impl ShardGroup {
             last,
             sure: self.committed_sequence,
         };
-        if self.store.send(order).is_err() {
+        if self.store.send(Task::Store(order)).is_err() {
             self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
         }
     }
@@ -442,6 +522,15 @@ impl ShardGroup {
         }
         if !outlet.send(self.shard, message, bodies) && !message.entries().is_empty() {
             self.replica.unreachable(message.to());
+        }
+    }
+
+    /// The last sequence of an entry.
+    fn last_of(&self, index: u64) -> u64 {
+        match self.bodies.behind(index) {
+            Some(end) => end.sequence,
+            // The next one's frame is not kept either, or is the first that is.
+            None => self.sequence_of(index + 1) - 1,
         }
     }
 
@@ -546,10 +635,11 @@ impl ShardGroup {
             Part::Pauses { epoch, is_still: true, .. } if self.may_serve() => {
                 self.carry_on(epoch);
             }
-            Part::Rebuilds { under_way: false } => {
-                let sequence = self.committed_sequence.min(self.stored_sequence);
-                if self.stored_sequence >= self.committed_sequence {
-                    self.part = Part::Rebuilds { under_way: true };
+            Part::Rebuilds { under_way: false, shows } => {
+                self.bodies.evict(self.committed);
+                let sequence = self.committed_sequence;
+                if self.stored_sequence >= sequence && sequence >= shows {
+                    self.part = Part::Rebuilds { under_way: true, shows };
                     tracing::info!(shard = self.shard, sequence, "memory is made anew");
                     outlet.rebuild(self.shard, self.committed, sequence);
                 }
@@ -632,9 +722,197 @@ impl ShardGroup {
         }
     }
 
+    /// A snapshot that was sent to a node has come to its end there.
+    pub(super) fn caught_up(&mut self, node: NodeId, index: u64) {
+        if self.leads() {
+            tracing::info!(
+                shard = self.shard,
+                node = node.get(),
+                index,
+                "a snapshot has been taken over"
+            );
+            self.replica.caught_up(node, Index(index));
+        }
+    }
+
+    /// A node that is behind gets no snapshot now: it is tried again.
+    pub(super) fn not_caught_up(&mut self, node: NodeId, why: &str) {
+        tracing::warn!(
+            shard = self.shard,
+            node = node.get(),
+            "no snapshot was sent to a node that is behind: {why}"
+        );
+        self.failed.push((node, 0));
+    }
+
+    fn try_again(&mut self) {
+        for (_, ticks) in &mut self.failed {
+            *ticks += 1;
+        }
+        for (node, _) in self.failed.extract_if(.., |(_, ticks)| *ticks > FAILED_TICKS) {
+            if self.replica.standing().role == Role::Leader {
+                self.replica.snapshot_failed(node);
+            }
+        }
+    }
+
+    /// The newest snapshot with the base behind which the log goes on; none where there is none.
+    fn offer(&self, outlet: &mut impl Outlet) -> Option<Offer> {
+        let Shown { begun, as_of } = self.snapshot?;
+        let base = self.base_at(begun, outlet).filter(|base| base.sequence <= begun)?;
+        Some(Offer {
+            term: self.standing.term.0,
+            base,
+            begun,
+            as_of,
+            len: 0,
+            members: self.named.clone(),
+        })
+    }
+
+    /// The base behind the last entry that has no record behind a sequence, or behind one before.
+    fn base_at(&self, sequence: u64, outlet: &mut impl Outlet) -> Option<LogBase> {
+        let (mut low, mut high) = (self.base.index, self.committed + 1);
+        // The last sequence of the entry `low` is not behind it, that of `high` is.
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if self.last_of(middle) <= sequence {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let base = self.replica.base_at(Index(low));
+        let index = base.index.0;
+        if index <= self.base.index {
+            return Some(self.base.clone());
+        }
+        let end = match self.bodies.behind(index) {
+            Some(end) => end,
+            None => {
+                let body = outlet.read(self.shard, self.sequence_of(index))?;
+                self.bodies.end_behind(&body).filter(|end| end.index == index)?
+            }
+        };
+        Some(base_of(&base, end))
+    }
+
+    /// Forgets entries that nothing needs.
+    fn shorten(&mut self, outlet: &mut impl Outlet) {
+        if self.needless <= self.base.sequence || outlet.is_sending(self.shard) {
+            return;
+        }
+        let Some(base) = self.base_at(self.needless, outlet) else { return };
+        self.needless = 0;
+        if base.index <= self.base.index {
+            return;
+        }
+        self.replica.compact(Index(base.index));
+        tracing::info!(shard = self.shard, entry = base.index, "the log was made shorter");
+        self.base = base.clone();
+        if self.store.send(Task::Forget(base)).is_err() {
+            self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+        }
+    }
+
+    /// A snapshot has come.
+    pub(super) fn take_snapshot(&mut self, came: Came) {
+        self.came = Some(came);
+    }
+
+    /// Begins the exchange of the log for one that begins with a snapshot that has come.
+    fn exchange(&mut self, outlet: &mut impl Outlet) {
+        let is_idle =
+            matches!(self.part, Part::Follows { .. } | Part::Rebuilds { under_way: false, .. });
+        let Some(came) =
+            self.came.take_if(|came| is_idle && came.offer.term <= self.standing.term.0)
+        else {
+            return;
+        };
+        match self.successor(&came.base) {
+            Ok(replica) => {
+                tracing::info!(
+                    shard = self.shard,
+                    entry = came.offer.base.index,
+                    "a snapshot takes the place of the log"
+                );
+                let task = Task::Begin(came.offer.base.clone());
+                self.next = Some((replica, came));
+                if self.store.send(task).is_err() {
+                    self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+                }
+            }
+            Err(ReplaceError::Busy) => self.came = Some(came),
+            // The leader did not know.
+            Err(ReplaceError::Present(_)) => {
+                outlet.answer(self.shard, came.from, came.number, Word::Done)
+            }
+            Err(error) => {
+                let word = Word::Refused(error.to_string());
+                outlet.answer(self.shard, came.from, came.number, word);
+            }
+        }
+    }
+
+    fn successor(&self, base: &Base) -> Result<Replica, ReplaceError> {
+        let (base, committed) = (base.clone(), base.index);
+        // The vote is the one that this replica has stored.
+        let vote = scurry_replica::Vote::default();
+        self.replica.replace(Recovered { vote, base, entries: Vec::new(), committed })
+    }
+
+    /// The device has the base of the log that takes the place of this one.
+    fn begin_anew(&mut self) {
+        let Some((replica, came)) = self.next.take() else { return };
+        self.began = Some((came.from, came.number));
+        let Offer { base, begun, as_of, members, .. } = *came.offer;
+        let end = End {
+            index: base.index,
+            sequence: base.sequence,
+            at: Time(base.at),
+            chain: base.chain,
+        };
+        self.replica = replica;
+        self.bodies = self.bodies.begun_at(end);
+        self.incoming.clear();
+        (self.committed, self.committed_sequence) = (base.index, base.sequence);
+        self.stored_sequence = base.sequence;
+        self.snapshot = Some(Shown { begun, as_of });
+        self.needless = 0;
+        self.base = base;
+        self.part = Part::Rebuilds { under_way: false, shows: as_of };
+        self.named = members.or(self.named.take());
+        self.membership_changed = true;
+    }
+
     /// The last entry that a node is known to have, where this node leads.
     pub(super) fn lag(&self, node: NodeId) -> Option<u64> {
         let last = self.replica.last().0;
         (self.leads()).then(|| self.replica.matched(node).map(|has| last - has.0.min(last)))?
     }
+}
+
+fn base_of(base: &Base, end: End) -> LogBase {
+    let numbers = |nodes: &[NodeId]| nodes.iter().map(|node| node.get()).collect();
+    LogBase {
+        index: base.index.0,
+        term: base.term.0,
+        sequence: end.sequence,
+        at: end.at.0,
+        chain: end.chain,
+        voters: numbers(base.members.voters()),
+        learners: numbers(base.members.learners()),
+    }
+}
+
+/// The base of a replica's log, as it was written down.
+pub(super) fn base_from(base: &LogBase) -> Result<Base, String> {
+    let nodes = |numbers: &[u64]| -> Result<Vec<NodeId>, String> {
+        let node =
+            |number: &u64| NodeId::new(*number).ok_or_else(|| "a base names node 0".to_owned());
+        numbers.iter().map(node).collect()
+    };
+    let members = Members::new(nodes(&base.voters)?, nodes(&base.learners)?);
+    let members = members.map_err(|error| error.to_string())?;
+    Ok(Base { index: Index(base.index), term: Term(base.term), members })
 }

@@ -3,7 +3,7 @@
 
 use super::channel::Body;
 use scurry_disk::{Directory, DiskFile};
-use scurry_engine::{LogBallot, LogWriter, Vote, is_want_of_room};
+use scurry_engine::{LogBallot, LogBase, LogWriter, Vote, is_want_of_room};
 use scurry_replica::Ticket;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -29,8 +29,19 @@ pub(super) struct Order {
     pub(super) sure: u64,
 }
 
+/// Work of the thread.
+pub(super) enum Task {
+    Store(Order),
+    /// Entries up to a base need not be kept any more.
+    Forget(LogBase),
+    /// A snapshot has come: the log begins anew behind its base.
+    Begin(LogBase),
+}
+
 /// The fate of orders.
 pub(crate) enum Stored {
+    /// The log begins behind the base that was given last.
+    Begun,
     /// All up to this ticket are on the device; the log is there up to a sequence, where an order had frames or
     /// cut some off.
     Done { ticket: Ticket, last: Option<u64> },
@@ -44,6 +55,8 @@ pub(crate) enum Stored {
 pub(super) struct Files {
     pub(super) writer: LogWriter<Directory>,
     pub(super) ballot: LogBallot<DiskFile>,
+    /// Bytes of the log that are kept although nothing needs them.
+    pub(super) log_bytes: u64,
 }
 
 /// Starts the thread, which tells what it has done.
@@ -51,10 +64,34 @@ pub(super) fn start(
     shard: u16,
     mut files: Files,
     tell: impl Fn(Stored) -> bool + Send + 'static,
-) -> io::Result<Sender<Order>> {
-    let (orders, work) = channel();
+) -> io::Result<Sender<Task>> {
+    let (tasks, work) = channel();
     thread::Builder::new().name(format!("group-log-{shard}")).spawn(move || {
-        while let Some(batch) = take(&work) {
+        let mut next = None;
+        while let Some(task) = next.take().or_else(|| work.recv().ok()) {
+            let batch = match task {
+                Task::Store(order) => {
+                    let (batch, other) = take(order, &work);
+                    next = other;
+                    batch
+                }
+                Task::Forget(base) => {
+                    if let Err(error) = files.writer.forget(&base, files.log_bytes) {
+                        tracing::warn!(shard, "the log was not made shorter: {error}");
+                    }
+                    continue;
+                }
+                Task::Begin(base) => {
+                    let (said, has_failed) = match files.writer.begin_at(&base) {
+                        Ok(()) => (Stored::Begun, false),
+                        Err(error) => (Stored::Failed(error), true),
+                    };
+                    if !tell(said) || has_failed {
+                        return;
+                    }
+                    continue;
+                }
+            };
             let outcome = store(&mut files, &batch, &tell);
             let Some(newest) = batch.last() else { continue };
             let has_log =
@@ -70,24 +107,28 @@ pub(super) fn start(
             let _ = files.writer.fill_ahead();
         }
     })?;
-    Ok(orders)
+    Ok(tasks)
 }
 
-/// The orders that wait; none when no more come.
-fn take(work: &Receiver<Order>) -> Option<Vec<Order>> {
-    let mut batch = vec![work.recv().ok()?];
+/// The orders that wait behind the first, and a task that is none.
+fn take(first: Order, work: &Receiver<Task>) -> (Vec<Order>, Option<Task>) {
+    let mut batch = vec![first];
     let mut len = 0;
-    while len < WRITE_LEN
-        && let Ok(order) = work.try_recv()
-    {
-        len += order.frames.iter().map(|frame| frame.len()).sum::<usize>();
-        batch.push(order);
+    while len < WRITE_LEN {
+        match work.try_recv() {
+            Ok(Task::Store(order)) => {
+                len += order.frames.iter().map(|frame| frame.len()).sum::<usize>();
+                batch.push(order);
+            }
+            Ok(other) => return (batch, Some(other)),
+            Err(_) => break,
+        }
     }
-    Some(batch)
+    (batch, None)
 }
 
 fn store(files: &mut Files, batch: &[Order], tell: &impl Fn(Stored) -> bool) -> io::Result<()> {
-    let Files { writer, ballot } = files;
+    let Files { writer, ballot, .. } = files;
     let mut bytes = Vec::new();
     let mut first = 0;
     let mut is_dirty = false;

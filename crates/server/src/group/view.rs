@@ -47,6 +47,8 @@ pub(crate) struct ShardView {
     pub(crate) applied: u64,
     /// How often another leader was seen.
     pub(crate) elections: u64,
+    /// The last entry that this node's log does not have any more; 0 where it has all.
+    pub(crate) base: u64,
 }
 
 /// A node's view of its group.

@@ -40,6 +40,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
         stored: 101,
         applied: 99,
         elections: 2,
+        base: 7,
     };
     View {
         node: id(own),

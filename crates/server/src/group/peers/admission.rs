@@ -32,6 +32,9 @@ pub(crate) enum JoinAnswer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Accepted {
     pub(crate) store: u64,
+    /// Generation of the logs, and by how much positions of events begin higher.
+    pub(crate) generation: u32,
+    pub(crate) restored: u32,
     pub(crate) hash_seed: u64,
     /// The member at the beginning of the log.
     pub(crate) founder: NodeId,

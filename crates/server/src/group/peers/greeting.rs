@@ -171,11 +171,14 @@ impl Answer {
             }
             Answer::Refusal(text) => put_text(&mut sheet, 2, text),
             Answer::Join(JoinAnswer::Accepted(accepted)) => {
-                let Accepted { store, hash_seed, founder, threads, members } = &**accepted;
+                let Accepted { store, generation, restored, hash_seed, founder, threads, members } =
+                    &**accepted;
                 sheet.push(3);
                 for number in [*store, *hash_seed, founder.get()] {
                     sheet.extend(number.to_le_bytes());
                 }
+                sheet.extend(generation.to_le_bytes());
+                sheet.extend(restored.to_le_bytes());
                 sheet.extend(threads.to_le_bytes());
                 // A group has no more members.
                 sheet.push(u8::try_from(members.len()).unwrap_or(u8::MAX));
@@ -219,6 +222,7 @@ fn put_text(sheet: &mut Vec<u8>, kind: u8, text: &str) {
 
 fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
     let (store, hash_seed, founder) = (reader.u64()?, reader.u64()?, NodeId::new(reader.u64()?)?);
+    let (generation, restored) = (reader.u32()?, reader.u32()?);
     let threads = reader.u16()?;
     let count = reader.u8()?;
     let member = |_| {
@@ -226,7 +230,7 @@ fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
         Some(GroupMember { id, votes, addresses: reader.addresses()? })
     };
     let members = (0..count).map(member).collect::<Option<_>>()?;
-    Some(Accepted { store, hash_seed, founder, threads, members })
+    Some(Accepted { store, generation, restored, hash_seed, founder, threads, members })
 }
 
 /// Magic, versions and a sheet, in one write.
@@ -304,6 +308,8 @@ mod tests {
         let member = |id, votes| GroupMember { id: node(id), votes, addresses: addresses(&[]) };
         let accepted = Accepted {
             store: 1,
+            generation: 5,
+            restored: 6,
             hash_seed: 2,
             founder: node(3),
             threads: 4,

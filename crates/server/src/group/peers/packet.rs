@@ -1,5 +1,5 @@
-//! What nodes send each other once they have greeted: a message of a shard's replica, and behind it the frames
-//! that it describes. docs/formats/between-nodes.md has the bytes.
+//! What nodes send each other once they have greeted: a message of a shard's replica and the frames that it
+//! describes, or a part of a snapshot for a node that is far behind. docs/formats/between-nodes.md has the bytes.
 
 use super::bytes::{FRONT_LEN, check_sum, front_of, malformed, put_len};
 use scurry_engine::checksum;
@@ -10,8 +10,27 @@ use std::sync::Arc;
 pub(super) const PACKET_LEN_MAX: usize = 80 << 20;
 /// Frames in a packet at most.
 pub(super) const BODIES_MAX: usize = 4096;
-/// The kind of a message of a replica; there is no other yet.
-const KIND_MESSAGE: u8 = 1;
+/// Subjects of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A message of a replica, and frames.
+    Replica,
+    /// A word about a snapshot that is sent, and its bytes.
+    CatchUp,
+}
+
+impl Subject {
+    fn number(self) -> u8 {
+        match self {
+            Subject::Replica => 1,
+            Subject::CatchUp => 2,
+        }
+    }
+
+    fn of(number: u8) -> Option<Subject> {
+        [Subject::Replica, Subject::CatchUp].into_iter().find(|subject| subject.number() == number)
+    }
+}
 /// Bytes between the checksum and the lengths of bodies: kind u8, shard u16, length of the message u32,
 /// count of bodies u32.
 const FIXED_LEN: usize = 1 + 2 + 4 + 4;
@@ -19,11 +38,12 @@ const FIXED_LEN: usize = 1 + 2 + 4 + 4;
 /// A message and the frames that it describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
+    pub(crate) subject: Subject,
     /// The shard whose replicas it is between.
     pub(crate) shard: u16,
-    /// A message of `scurry_replica`, encoded.
+    /// A message of `scurry_replica`, or a word of [`CatchUp`](super::CatchUp), encoded.
     pub(crate) message: Vec<u8>,
-    /// The frames among its entries, in their order.
+    /// The frames among its entries, in their order; bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,
 }
 
@@ -45,7 +65,7 @@ impl Packet {
             Vec::with_capacity(FRONT_LEN + FIXED_LEN + 4 * self.bodies.len() + self.message.len());
         put_len(&mut head, self.len());
         head.extend([0; 4]);
-        head.push(KIND_MESSAGE);
+        head.push(self.subject.number());
         head.extend(self.shard.to_le_bytes());
         put_len(&mut head, self.message.len());
         put_len(&mut head, self.bodies.len());
@@ -101,11 +121,9 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
         )));
     }
     let kind = part.array::<1>()?[0];
-    if kind != KIND_MESSAGE {
-        return Err(malformed(format!(
-            "a packet of kind {kind}, which this release does not know"
-        )));
-    }
+    let subject = Subject::of(kind).ok_or_else(|| {
+        malformed(format!("a packet of kind {kind}, which this release does not know"))
+    })?;
     let shard = u16::from_le_bytes(part.array()?);
     let (message_len, count) = (part.length()?, part.length()?);
     if count > BODIES_MAX {
@@ -121,7 +139,7 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
         return Err(malformed(format!("a packet with {} bytes behind its last frame", part.left)));
     }
     check_sum(stored, part.sum)?;
-    Ok(Some(Packet { shard, message, bodies }))
+    Ok(Some(Packet { subject, shard, message, bodies }))
 }
 
 /// The rest of a packet.
@@ -175,9 +193,19 @@ mod tests {
     fn packets() -> Vec<Packet> {
         let body = |byte, len| Arc::new(vec![byte; len]);
         vec![
-            Packet { shard: 0, message: Vec::new(), bodies: Vec::new() },
-            Packet { shard: 7, message: vec![1; 40], bodies: vec![body(2, 70_000), body(3, 0)] },
-            Packet { shard: u16::MAX, message: vec![4], bodies: vec![body(5, 1); BODIES_MAX] },
+            Packet { subject: Subject::Replica, shard: 0, message: Vec::new(), bodies: Vec::new() },
+            Packet {
+                subject: Subject::Replica,
+                shard: 7,
+                message: vec![1; 40],
+                bodies: vec![body(2, 70_000), body(3, 0)],
+            },
+            Packet {
+                subject: Subject::Replica,
+                shard: u16::MAX,
+                message: vec![4],
+                bodies: vec![body(5, 1); BODIES_MAX],
+            },
         ]
     }
 
@@ -222,7 +250,12 @@ mod tests {
 
     #[test]
     fn no_part_of_a_packet_is_one_and_no_byte_may_change() {
-        let packet = Packet { shard: 3, message: vec![9; 20], bodies: vec![Arc::new(vec![8; 30])] };
+        let packet = Packet {
+            subject: Subject::Replica,
+            shard: 3,
+            message: vec![9; 20],
+            bodies: vec![Arc::new(vec![8; 30])],
+        };
         let bytes = bytes_of(std::slice::from_ref(&packet));
         for len in 1..bytes.len() {
             let error = read_packet(&mut &bytes[..len]).unwrap_err();
@@ -237,7 +270,12 @@ mod tests {
 
     /// The error of a packet with other bytes in the front.
     fn error_with(at: usize, bytes: &[u8]) -> String {
-        let mut all = bytes_of(&[Packet { shard: 3, message: vec![9; 20], bodies: Vec::new() }]);
+        let mut all = bytes_of(&[Packet {
+            subject: Subject::Replica,
+            shard: 3,
+            message: vec![9; 20],
+            bodies: Vec::new(),
+        }]);
         all[at..at + bytes.len()].copy_from_slice(bytes);
         let error = read_packet(&mut &all[..]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
@@ -249,7 +287,7 @@ mod tests {
         for (at, value, words) in [
             (0, u32::MAX, "4294967295 bytes"),
             (0, 3, "a packet of 3 bytes"),
-            (8, 0x0203_0302, "kind 2"),
+            (8, 0x0203_0303, "kind 3"),
             (11, u32::MAX, "4294967295 bytes in a packet that has only"),
             (15, 4097, "4097 frames"),
             (11, 19, "1 bytes behind its last frame"),
@@ -258,7 +296,8 @@ mod tests {
             assert!(error.contains(words), "{error}");
         }
         let long = Arc::new(vec![0; PACKET_LEN_MAX]);
-        let packet = Packet { shard: 0, message: Vec::new(), bodies: vec![long] };
+        let packet =
+            Packet { subject: Subject::Replica, shard: 0, message: Vec::new(), bodies: vec![long] };
         assert!(!packet.is_sendable(), "nobody would take it");
     }
 }

@@ -119,7 +119,12 @@ impl Node {
 
 fn packet(shard: u16, bodies: &[usize]) -> Packet {
     let body = |len: &usize| Arc::new(vec![u8::try_from(*len % 251).unwrap(); *len]);
-    Packet { shard, message: vec![1, 2, 3], bodies: bodies.iter().map(body).collect() }
+    Packet {
+        subject: Subject::Replica,
+        shard,
+        message: vec![1, 2, 3],
+        bodies: bodies.iter().map(body).collect(),
+    }
 }
 
 /// Makes nodes members of one group, and waits until each has a connection with each.

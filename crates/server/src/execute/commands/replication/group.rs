@@ -163,7 +163,7 @@ pub(super) fn lines(view: &View, lines: &mut Lines) {
         lines.line(
             &format!("shard{number}"),
             format_args!(
-                "role={},term={},leader={},serves={},committed={},stored={},applied={},elections={}",
+                "role={},term={},leader={},serves={},committed={},stored={},applied={},elections={},base={}",
                 word(shard.role),
                 shard.term,
                 shard.leader.map_or("none".to_owned(), |id| id.to_string()),
@@ -172,6 +172,7 @@ pub(super) fn lines(view: &View, lines: &mut Lines) {
                 shard.stored,
                 shard.applied,
                 shard.elections,
+                shard.base,
             ),
         );
     }
@@ -231,7 +232,7 @@ mod tests {
             "member2:id=0000000000000003,votes=yes,connected=yes,peer=10.0.0.3:7389,ip=10.0.0.3,\
              port=6389,lag=5",
             "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\
-             applied=99,elections=2",
+             applied=99,elections=2,base=7",
         ] {
             assert!(text.0.contains(&format!("{line}\r\n")), "{line}: {}", text.0);
         }

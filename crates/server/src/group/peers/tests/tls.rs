@@ -135,7 +135,15 @@ fn a_node_is_admitted_over_tls() {
     });
     assert_eq!(came, request);
     let members = Vec::new();
-    let accepted = Accepted { store: STORE, hash_seed: 1, founder: node(1), threads: 2, members };
+    let accepted = Accepted {
+        store: STORE,
+        generation: 1,
+        restored: 0,
+        hash_seed: 1,
+        founder: node(1),
+        threads: 2,
+        members,
+    };
     answer.send(JoinAnswer::Accepted(Box::new(accepted.clone())));
     assert_eq!(asks.join().unwrap(), Ok(accepted));
 }

@@ -1,0 +1,121 @@
+//! Logs that are made shorter, and nodes that get a snapshot because the log does not reach back to them.
+
+use crate::nodes::{self, Client, Nodes};
+use nix::sys::signal::Signal;
+
+/// Has the node that leads write a snapshot, and waits for it.
+fn snapshot(nodes: &Nodes) {
+    let written = |nodes: &Nodes| {
+        let info = nodes.try_execute(&["INFO", "persistence"])?;
+        let line = info.lines().find_map(|line| line.strip_prefix("snapshots_written:"))?;
+        line.trim().parse::<u64>().ok()
+    };
+    let before = nodes.until("the leader answers", || written(nodes));
+    nodes.execute(&["SCUR.SNAPSHOT"]);
+    nodes.until("a snapshot is written", || (written(nodes)? > before).then_some(()));
+}
+
+/// Sets so many keys to this value.
+fn fill(nodes: &Nodes, count: usize, value: &str) {
+    let leader = nodes.leader();
+    let mut client = Client::connect(nodes.main_port(leader)).expect("it is there");
+    for number in 0..count {
+        assert_eq!(client.ask(&["SET", &format!("key-{number}"), value]).expect("a reply"), "+OK");
+    }
+}
+
+/// Writes, and makes the leader's log shorter than that.
+fn fill_and_forget(nodes: &Nodes, value: &str) {
+    let leader = nodes.leader();
+    let before = nodes.until("it says so", || nodes.number(leader, "base"));
+    fill(nodes, 200, value);
+    // The log is kept from the older of two snapshots on.
+    for _ in 0..2 {
+        snapshot(nodes);
+        nodes.execute(&["SET", "marker", value]);
+    }
+    nodes.until("the log is made shorter", || {
+        (nodes.number(leader, "base")? > before).then_some(())
+    });
+}
+
+/// Every key has this value, as a node says that has come to lead.
+fn shown_by(nodes: &Nodes, node: usize, value: &str) {
+    let id = nodes.id(node);
+    nodes.until("the node leads", || {
+        if nodes.leader() == node {
+            return Some(());
+        }
+        nodes.try_execute(&["SCUR.REPLICA", "TRANSFER", &id]);
+        None
+    });
+    for key in ["key-0", "key-77", "key-199", "marker"] {
+        assert_eq!(nodes.execute(&["GET", key]), format!("${value}"), "{key}");
+    }
+    assert_eq!(nodes.execute(&["DBSIZE"]), ":201");
+}
+
+#[test]
+fn nodes_that_join_a_log_without_its_beginning_get_a_snapshot_and_what_follows_it() {
+    let nodes = Nodes::start(1, 2);
+    fill_and_forget(&nodes, "one");
+    let nodes = nodes.and(2);
+    shown_by(&nodes, 1, "one");
+    nodes.execute(&["SET", "key-0", "two"]);
+    nodes.signal(1, Signal::SIGKILL);
+    assert_eq!(nodes.execute(&["GET", "key-0"]), "$two");
+    assert_eq!(nodes.execute(&["GET", "key-199"]), "$one");
+}
+
+#[test]
+fn a_node_that_was_away_for_longer_than_the_log_comes_back_and_leads() {
+    let mut nodes = Nodes::start(3, 1);
+    fill(&nodes, 200, "zero");
+    let away = (nodes.leader() + 1) % 3;
+    let gone = nodes.stop(away);
+    assert!(gone.exists());
+    fill_and_forget(&nodes, "one");
+    nodes.start_again(away);
+    nodes.wait_for_all();
+    shown_by(&nodes, away, "one");
+    // All of it comes back from the devices, each with a log of its own beginning.
+    for node in 0..3 {
+        nodes.signal(node, Signal::SIGKILL);
+    }
+    for node in 0..3 {
+        nodes.start_again(node);
+    }
+    nodes.wait_for_all();
+    for node in [away, (away + 1) % 3, away] {
+        shown_by(&nodes, node, "one");
+    }
+}
+
+#[test]
+fn a_store_of_one_machine_begins_a_group_with_all_it_has() {
+    let above = tempfile::tempdir().expect("a directory");
+    let store = above.path().join("store");
+    let single = Nodes::single(&store, "write");
+    single.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
+    let debit = ["SCUR.DEBIT", "purse", "txn-1", "cent", "7"];
+    let answer = single.execute(&debit);
+    single.execute(&["SET", "key", "value"]);
+    // With `write` what lies beside the log says only later how far it has come.
+    single.signal(0, Signal::SIGKILL);
+    drop(single);
+    let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
+    let dir = store.to_str().expect("text");
+    let said = nodes::refused(&["--dir", dir, "--replicate", &peer, "--join", "127.0.0.1:1"]);
+    assert!(said.contains("without --join"), "{said}");
+    let mut nodes = Nodes::start_from(&store, 1, 2).and(2);
+    assert_eq!(nodes.execute(&["GET", "key"]), "$value");
+    let first = nodes.leader();
+    nodes.signal(first, Signal::SIGKILL);
+    let again = nodes.execute(&debit);
+    assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
+    let shown = nodes.execute(&["SCUR.GET", "purse"]);
+    assert!(shown.contains(":93"), "once: {shown}");
+    nodes.start_again(first);
+    nodes.wait_for_all();
+    assert_eq!(nodes.execute(&["GET", "key"]), "$value");
+}

@@ -1,0 +1,92 @@
+//! The state of a group's log before the first entry that a node keeps; docs/formats/base.md. The bytes,
+//! little-endian:
+//!
+//! | at | bytes |
+//! |---|---|
+//! | 0 | magic `SCURBAS\0` |
+//! | 8 | version u16, 1 |
+//! | 10 | log id u64 |
+//! | 18 | core u32 |
+//! | 22 | index u64 |
+//! | 30 | term u64 |
+//! | 38 | sequence u64 |
+//! | 46 | time i64 |
+//! | 54 | chain u32 |
+//! | 58 | count of voters u8 |
+//! | 59 | count of learners u8 |
+//! | 60 | each voter u64, each learner u64 |
+//! | | checksum u32 of all before it |
+
+use crate::header::{self, FORMAT_LEN, FileKind, Format};
+use crate::{Checksum, HeaderError};
+use alloc::vec::Vec;
+
+const BASE: Format = Format { kind: FileKind::Base, magic: *b"SCURBAS\0", version: 1 };
+
+const COUNTS_AT: usize = FORMAT_LEN + 8 + 4 + 8 + 8 + 8 + 8 + 4;
+
+/// The last entry that is not kept, and what was in force behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogBase {
+    /// Index of the entry.
+    pub index: u64,
+    /// Term of the entry.
+    pub term: u64,
+    /// The last record of the entry.
+    pub sequence: u64,
+    /// Time of the entry, ms since 1970.
+    pub at: i64,
+    /// The chain of the next entry.
+    pub chain: u32,
+    /// Nodes that have a vote, ascending.
+    pub voters: Vec<u64>,
+    /// Nodes without one, ascending.
+    pub learners: Vec<u64>,
+}
+
+impl LogBase {
+    /// The longest there is.
+    pub const LEN_MAX: usize = COUNTS_AT + 2 + 2 * 255 * 8 + 4;
+
+    /// Appends its bytes, for the log with this id and core.
+    ///
+    /// # Panics
+    /// With more than 255 voters, or learners.
+    pub fn encode(&self, (log_id, core): (u64, u32), checksum: Checksum, out: &mut Vec<u8>) {
+        let LogBase { index, term, sequence, at, chain, voters, learners } = self;
+        let count = |nodes: &[u64]| u8::try_from(nodes.len()).expect("a group has few nodes");
+        let counts = [count(voters), count(learners)];
+        let nodes: Vec<u8> =
+            voters.iter().chain(learners).flat_map(|node| node.to_le_bytes()).collect();
+        let fields = [
+            &log_id.to_le_bytes()[..],
+            &core.to_le_bytes(),
+            &index.to_le_bytes(),
+            &term.to_le_bytes(),
+            &sequence.to_le_bytes(),
+            &at.to_le_bytes(),
+            &chain.to_le_bytes(),
+            &counts,
+            &nodes,
+        ];
+        header::encode(BASE, &fields, checksum, out);
+    }
+
+    /// Reads all of `bytes`: the id and the core of the log, and its base.
+    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<((u64, u32), LogBase), HeaderError> {
+        let counts = bytes.get(COUNTS_AT..COUNTS_AT + 2).unwrap_or(&[0, 0]);
+        let [voters, learners] = [counts[0], counts[1]].map(usize::from);
+        let len = COUNTS_AT + 2 + 8 * (voters + learners) + 4;
+        let mut fields = header::decode(BASE, len, checksum, bytes)?;
+        if bytes.len() != len {
+            return Err(HeaderError::Short);
+        }
+        let log = (fields.u64()?, fields.u32()?);
+        let (index, term, sequence) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let (at, chain) = (fields.u64()?.cast_signed(), fields.u32()?);
+        let _counts: [u8; 2] = fields.take()?;
+        let mut nodes = |count| (0..count).map(|_| fields.u64()).collect::<Result<Vec<u64>, _>>();
+        let (voters, learners) = (nodes(voters)?, nodes(learners)?);
+        Ok((log, LogBase { index, term, sequence, at, chain, voters, learners }))
+    }
+}

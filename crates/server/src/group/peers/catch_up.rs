@@ -1,0 +1,148 @@
+//! Words of two nodes about a snapshot that the leader sends to one that is too far behind for its log;
+//! docs/formats/between-nodes.md has the bytes.
+
+use super::bytes::{Reader, put_bytes};
+use scurry_codec::{GroupMembers, LogBase};
+use scurry_engine::{LogId, checksum};
+
+/// A snapshot that a node is offered, and the log behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// The term of the leader.
+    pub(crate) term: u64,
+    /// The log begins behind this.
+    pub(crate) base: LogBase,
+    /// The sequence at which the snapshot was begun.
+    pub(crate) begun: u64,
+    /// The greatest sequence that it shows. All up to there is committed.
+    pub(crate) as_of: u64,
+    /// Bytes of its file.
+    pub(crate) len: u64,
+    /// The members and where they are reached, as far as the log has named them.
+    pub(crate) members: Option<GroupMembers>,
+}
+
+/// A word about a snapshot; each has the number that the leader has given to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The leader has one.
+    Offer(Box<Offer>),
+    /// Bytes from this offset on, which come as the body of the packet.
+    Part { offset: u64 },
+    /// All bytes up to this offset were written.
+    Have { offset: u64 },
+    /// The node has it, and its log begins behind it.
+    Done,
+    /// The node does not take it.
+    Refused(String),
+}
+
+/// A word and the number of the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CatchUp {
+    pub(crate) number: u64,
+    pub(crate) word: Word,
+}
+
+impl CatchUp {
+    pub(crate) fn encode(&self, log: LogId) -> Vec<u8> {
+        let mut out = self.number.to_le_bytes().to_vec();
+        match &self.word {
+            Word::Offer(offer) => {
+                let Offer { term, base, begun, as_of, len, members } = &**offer;
+                out.push(1);
+                for number in [term, begun, as_of, len] {
+                    out.extend(number.to_le_bytes());
+                }
+                let mut bytes = Vec::new();
+                base.encode((log.id, log.core), checksum, &mut bytes);
+                put_bytes(&mut out, &bytes);
+                bytes.clear();
+                members.iter().for_each(|members| members.encode(&mut bytes));
+                put_bytes(&mut out, &bytes);
+            }
+            Word::Part { offset } => {
+                out.push(2);
+                out.extend(offset.to_le_bytes());
+            }
+            Word::Have { offset } => {
+                out.push(3);
+                out.extend(offset.to_le_bytes());
+            }
+            Word::Done => out.push(4),
+            Word::Refused(why) => {
+                out.push(5);
+                put_bytes(&mut out, why.as_bytes());
+            }
+        }
+        out
+    }
+
+    /// Reads what was encoded for this log, and nothing else.
+    pub(crate) fn decode(log: LogId, bytes: &[u8]) -> Result<CatchUp, String> {
+        let mut from = Reader(bytes);
+        let read = (|| {
+            let (number, kind) = (from.u64()?, from.u8()?);
+            let word = match kind {
+                1 => {
+                    let (term, begun) = (from.u64()?, from.u64()?);
+                    let (as_of, len) = (from.u64()?, from.u64()?);
+                    let (of, base) = LogBase::decode(checksum, from.bytes()?).ok()?;
+                    let members = from.bytes()?;
+                    let members = match members {
+                        [] => None,
+                        bytes => Some(GroupMembers::decode(bytes).ok()?),
+                    };
+                    if of != (log.id, log.core) {
+                        return None;
+                    }
+                    Word::Offer(Box::new(Offer { term, base, begun, as_of, len, members }))
+                }
+                2 => Word::Part { offset: from.u64()? },
+                3 => Word::Have { offset: from.u64()? },
+                4 => Word::Done,
+                5 => Word::Refused(from.text()?),
+                _ => return None,
+            };
+            from.0.is_empty().then_some(CatchUp { number, word })
+        })();
+        read.ok_or_else(|| "a word about a snapshot is none that this release knows".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: LogId = LogId { id: 7, core: 1 };
+
+    fn words() -> Vec<Word> {
+        let base =
+            LogBase { index: 4, term: 2, sequence: 9, voters: vec![1, 2], ..LogBase::default() };
+        let offer =
+            |members| Offer { term: 3, base: base.clone(), begun: 10, as_of: 12, len: 99, members };
+        vec![
+            Word::Offer(Box::new(offer(None))),
+            Word::Offer(Box::new(offer(Some(GroupMembers::default())))),
+            Word::Part { offset: 1 << 40 },
+            Word::Have { offset: 0 },
+            Word::Done,
+            Word::Refused("because".to_owned()),
+        ]
+    }
+
+    #[test]
+    fn words_come_back_and_nothing_else_is_one() {
+        for word in words() {
+            let said = CatchUp { number: u64::MAX, word };
+            let bytes = said.encode(LOG);
+            assert_eq!(CatchUp::decode(LOG, &bytes), Ok(said.clone()));
+            for len in 0..bytes.len() {
+                assert!(CatchUp::decode(LOG, &bytes[..len]).is_err(), "{len} of {said:?}");
+            }
+            assert!(CatchUp::decode(LOG, &[&bytes[..], &[0]].concat()).is_err());
+            let other = CatchUp::decode(LogId { core: 2, ..LOG }, &bytes);
+            assert_eq!(other.is_err(), matches!(said.word, Word::Offer(_)), "of another log");
+        }
+    }
+}
