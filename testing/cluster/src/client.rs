@@ -7,7 +7,7 @@ mod loose;
 mod steady;
 
 pub(crate) use chained::Chained;
-pub(crate) use lease::Lease;
+pub(crate) use lease::{LEASE_MAX, Lease};
 pub(crate) use loose::Loose;
 pub(crate) use steady::Steady;
 
@@ -108,6 +108,11 @@ impl Client {
     pub(crate) fn load(&mut self, signals: &Signals) -> Result<()> {
         *self.route.seen() = Seen::default();
         while !signals.is_over() {
+            if signals.holds() {
+                self.route.seen().rest();
+                std::thread::sleep(PACE); // tidy: allow (the one who holds them lets go without a word)
+                continue;
+            }
             let at = self.random.below(self.accounts.len());
             let account = &mut self.accounts[at];
             let done = account.step(&mut *self.route, signals, &mut self.random);

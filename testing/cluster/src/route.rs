@@ -37,6 +37,8 @@ pub(crate) struct Signals {
     pub(crate) stopped_at: AtomicI64,
     /// Somebody has failed: give up.
     pub(crate) give_up: AtomicBool,
+    /// Nobody is to ask for a while.
+    hold: AtomicBool,
     /// When somebody was answered last, ns; 0 before.
     answered_at: AtomicI64,
     /// The longest time for which nobody was answered, ns.
@@ -53,9 +55,19 @@ impl Signals {
     pub(crate) fn answered(&self) {
         let now = clock::ns();
         let before = self.answered_at.fetch_max(now, Ordering::Relaxed);
-        if before > 0 && !self.is_over() {
+        if before > 0 && !self.is_over() && !self.holds() {
             self.gap_ns.fetch_max(now - before, Ordering::Relaxed);
         }
+    }
+
+    /// Whether clients are to begin nothing for a while. Their silence is no gap.
+    pub(crate) fn hold(&self, is: bool) {
+        self.hold.store(is, Ordering::Relaxed);
+        self.answered_at.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn holds(&self) -> bool {
+        self.hold.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_over(&self) -> bool {

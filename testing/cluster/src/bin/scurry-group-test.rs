@@ -59,8 +59,10 @@ fn main() -> Result<()> {
     let outcome = run(&binary, &settings, &mut report, &mut |row| {
         let (name, acknowledged, resent) = (row.fault.name(), row.acknowledged, row.resent);
         let (all, one, remarks) = (row.gap_ms, row.client_gap_ms, row.remarks.join("; "));
+        let whole = row.whole_ms;
         eprintln!(
-            "{name}: {acknowledged} answers, {resent} sent again, {all} and {one} ms. {remarks}"
+            "{name}: {acknowledged} answers, {resent} sent again, none for {all} ms, for one client {one} ms, whole \
+             after {whole} ms. {remarks}"
         );
     });
     print!("{report}");

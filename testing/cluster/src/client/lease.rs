@@ -10,6 +10,7 @@ use scurry_crash::clock::wall_ms;
 use scurry_crash::wire::{Wire, array, entry, int, text, words};
 use scurry_model::Random;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 const CREDIT: i128 = 1_000_000;
 /// Amount that each session holds.
@@ -18,6 +19,8 @@ const HELD: i128 = 10;
 const SESSIONS_MAX: u64 = 300;
 /// Gifts of one account at most: it bounds its buckets.
 const GIFTS_MAX: u64 = 6;
+/// Sessions that end, and gifts, last so long at most.
+pub(crate) const LEASE_MAX: Duration = Duration::from_millis(3_000);
 /// A session that outlasts the run.
 const LONG_MS: i64 = 3_600_000;
 
@@ -46,7 +49,8 @@ impl Lease {
         self.serial += 1;
         let (id, session) = (&self.id, format!("s{}", self.serial));
         let is_long = random.one_in(6);
-        let tcc_ms = if is_long { LONG_MS } else { random.between(50, 3_000) };
+        let tcc_ms =
+            if is_long { LONG_MS } else { random.between(50, LEASE_MAX.as_millis().try_into()?) };
         let line =
             format!("SCUR.RESERVE {id} {session} 0 TCC {tcc_ms} ITEM 1 sec REQUESTED {HELD}");
         let over_ms = wall_ms() + tcc_ms;

@@ -1,13 +1,18 @@
-//! What a node's directory is on: the directory of the test, or a device of its own, which can become full and can
-//! stand still. It is mounted in the test's own namespace, so it goes with the last process there.
+//! What a node's directory is on: the directory of the test, or a device of its own, which can become full, stand
+//! still and answer with errors. It is mounted in the test's own namespace, so it goes with the last process there.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Bytes of a device: a node sets 128 MiB aside for the log of each thread, and a round may need 64 more.
-const DEVICE: &str = "1200M";
+/// Bytes of a device: a node sets 128 MiB aside for the log of each thread, and a round may need as much again.
+const DEVICE: &str = "2G";
+/// Bytes of which a thin device is made as they are written.
+const THIN: &str = "size=400m";
+
+/// The file that takes the room of others.
+const BALLAST: &str = "ballast";
 
 /// A kind of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +21,16 @@ pub(crate) enum Disk {
     Plain,
     /// A device on a file.
     Device,
+    /// A device on a file that may lack the bytes for it: then it answers with errors.
+    Thin,
 }
 
 /// A device of a node.
 pub(crate) struct Mounted {
     at: PathBuf,
+    image: PathBuf,
+    /// The file system of the file, where it is one of its own.
+    under: Option<PathBuf>,
     is_frozen: bool,
 }
 
@@ -28,40 +38,56 @@ impl Disk {
     /// Makes it there; none for what needs nothing.
     pub(crate) fn mount(self, at: &Path) -> Result<Option<Mounted>> {
         fs::create_dir_all(at)?;
-        if self == Disk::Plain {
-            return Ok(None);
+        let under = at.with_extension("under");
+        let (image, under) = match self {
+            Disk::Plain => return Ok(None),
+            Disk::Device => (at.with_extension("img"), None),
+            Disk::Thin => (under.join("img"), Some(under)),
+        };
+        if let Some(under) = &under {
+            fs::create_dir_all(under)?;
+            run(&["mount", "-t", "tmpfs", "-o", THIN, "tmpfs", text(under)?])?;
         }
-        let (path, file) = (text(at)?, at.with_extension("img"));
-        let file = text(&file)?;
-        run(&["truncate", "-s", DEVICE, file])?;
-        run(&["mkfs.ext4", "-q", "-F", file])?;
-        run(&["mount", "-o", "loop", file, path])?;
-        Ok(Some(Mounted { at: at.to_owned(), is_frozen: false }))
+        run(&["truncate", "-s", DEVICE, text(&image)?])?;
+        run(&["mkfs.ext4", "-q", "-F", text(&image)?])?;
+        let mounted = Mounted { at: at.to_owned(), image, under, is_frozen: false };
+        mounted.mount()?;
+        Ok(Some(mounted))
     }
 
     /// An error, where it cannot be made, says why.
     pub(crate) fn possible(self, dir: &Path) -> Result<()> {
         let at = dir.join("try");
-        if let Some(mut mounted) = self.mount(&at)? {
-            mounted.freeze()?;
+        match self.mount(&at)? {
+            Some(mut mounted) if self == Disk::Device => mounted.freeze(),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
 impl Mounted {
+    fn mount(&self) -> Result<()> {
+        run(&["mount", "-o", "loop,errors=remount-ro", text(&self.image)?, text(&self.at)?])
+    }
+
     /// Takes all the room that is left.
     pub(crate) fn fill(&self) -> Result<()> {
-        let file = self.ballast();
-        let (file, mut taken) = (text(&file)?, 0_u64);
-        for len in [64 << 20, 1 << 20, 64 << 10, 4 << 10] {
-            let (at, bytes) = (|taken: u64| taken.to_string(), len.to_string());
-            while run(&["fallocate", "-o", &at(taken), "-l", &bytes, file]).is_ok() {
-                taken += len;
-            }
-        }
-        ensure!(taken > 0, "there was no room to take");
-        Ok(())
+        fill(&self.at)
+    }
+
+    /// Makes it fail: what is written to new places is answered with an error from here on.
+    pub(crate) fn fail(&self) -> Result<()> {
+        fill(self.under.as_ref().context("a device that is not thin")?)
+    }
+
+    /// Looks for what the errors have left, while nobody uses it.
+    pub(crate) fn repair(&mut self) -> Result<()> {
+        self.heal();
+        run(&["umount", text(&self.at)?])?;
+        // It says with an error that it has repaired something.
+        let _ = run(&["e2fsck", "-f", "-y", text(&self.image)?]);
+        run(&["e2fsck", "-f", "-n", text(&self.image)?])?;
+        self.mount()
     }
 
     /// Makes it stand still: all that is written waits.
@@ -77,21 +103,35 @@ impl Mounted {
             // It may be so already.
             let _ = run(&["fsfreeze", "--unfreeze", &self.at.to_string_lossy()]);
         }
-        // It may not be there.
-        let _ = fs::remove_file(self.ballast());
+        for full in self.under.iter().chain([&self.at]) {
+            // It may not be there.
+            let _ = fs::remove_file(full.join(BALLAST));
+        }
     }
+}
 
-    fn ballast(&self) -> PathBuf {
-        self.at.join("ballast")
+/// Takes all the room that a file system has left.
+fn fill(at: &Path) -> Result<()> {
+    let file = at.join(BALLAST);
+    let (file, mut taken) = (text(&file)?, 0_u64);
+    for len in [64 << 20, 1 << 20, 64 << 10, 4 << 10] {
+        let bytes = len.to_string();
+        while run(&["fallocate", "-o", &taken.to_string(), "-l", &bytes, file]).is_ok() {
+            taken += len;
+        }
     }
+    ensure!(taken > 0, "there was no room to take");
+    Ok(())
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
         self.heal();
         // Whoever has files open there keeps it for as long as that; it goes with the test in any case.
-        let _ = run(&["umount", "--lazy", &self.at.to_string_lossy()]);
-        let _ = fs::remove_file(self.at.with_extension("img"));
+        for mounted in [&self.at].into_iter().chain(&self.under) {
+            let _ = run(&["umount", "--lazy", &mounted.to_string_lossy()]);
+        }
+        let _ = fs::remove_file(&self.image);
     }
 }
 

@@ -9,6 +9,7 @@ mod pause;
 
 use super::Group;
 use super::disk::Disk;
+use crate::route::Signals;
 use anyhow::Result;
 use clap::ValueEnum;
 use scurry_model::Random;
@@ -27,6 +28,9 @@ pub enum Fault {
     KillMajority,
     /// SIGSTOP of the leader until another leads, and SIGCONT; reads on its old connections.
     PauseLeader,
+    /// SIGSTOP of a leader that is cut off, and SIGCONT when another leads: it goes on without news of that one,
+    /// and nothing of clients waits in it for a majority.
+    UnawareLeader,
     /// SIGSTOP of a follower for some seconds, and SIGCONT.
     PauseFollower,
     /// The leader and the others do not reach each other; clients reach all.
@@ -45,6 +49,10 @@ pub enum Fault {
     FullLeader,
     /// A follower's file system becomes full.
     FullFollower,
+    /// The leader's device answers with errors.
+    FailingLeader,
+    /// A follower's device answers with errors.
+    FailingFollower,
     /// The leader's device stands still for some seconds.
     FrozenLeader,
     /// A follower's device stands still again and again.
@@ -63,6 +71,7 @@ pub enum Fault {
 pub(crate) struct Scene<'s> {
     pub(crate) group: &'s mut Group,
     pub(crate) random: &'s mut Random,
+    pub(crate) signals: &'s Signals,
     pub(crate) remarks: &'s mut Vec<String>,
 }
 
@@ -75,6 +84,7 @@ impl Fault {
             Fault::KillAll => "kill-all",
             Fault::KillMajority => "kill-majority",
             Fault::PauseLeader => "pause-leader",
+            Fault::UnawareLeader => "unaware-leader",
             Fault::PauseFollower => "pause-follower",
             Fault::CutLeader => "cut-leader",
             Fault::UnplugLeader => "unplug-leader",
@@ -84,6 +94,8 @@ impl Fault {
             Fault::Reset => "reset",
             Fault::FullLeader => "full-leader",
             Fault::FullFollower => "full-follower",
+            Fault::FailingLeader => "failing-leader",
+            Fault::FailingFollower => "failing-follower",
             Fault::FrozenLeader => "frozen-leader",
             Fault::SlowFollower => "slow-follower",
             Fault::Replace => "replace",
@@ -101,14 +113,18 @@ impl Fault {
             Fault::FullLeader | Fault::FullFollower | Fault::FrozenLeader | Fault::SlowFollower => {
                 Disk::Device
             }
+            Fault::FailingLeader | Fault::FailingFollower => Disk::Thin,
             _ => Disk::Plain,
         }
     }
 
     /// True where each node has to have a network of its own.
     pub(crate) fn needs_networks(self) -> bool {
-        use Fault::{CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnplugLeader};
-        let cuts = [CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnplugLeader];
+        use Fault::{
+            CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnawareLeader, UnplugLeader,
+        };
+        let cuts =
+            [CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnawareLeader, UnplugLeader];
         // Mounts are made where networks are.
         cuts.contains(&self) || self.disk() != Disk::Plain
     }
@@ -120,6 +136,7 @@ impl Fault {
             Fault::KillAll => kill::all(scene),
             Fault::KillMajority => kill::majority(scene),
             Fault::PauseLeader => pause::leader(scene),
+            Fault::UnawareLeader => pause::unaware(scene),
             Fault::PauseFollower => pause::follower(scene),
             Fault::CutLeader => cut::leader(scene),
             Fault::UnplugLeader => cut::unplug(scene),
@@ -129,6 +146,8 @@ impl Fault {
             Fault::Reset => cut::reset(scene),
             Fault::FullLeader => disks::full_leader(scene),
             Fault::FullFollower => disks::full_follower(scene),
+            Fault::FailingLeader => disks::failing_leader(scene),
+            Fault::FailingFollower => disks::failing_follower(scene),
             Fault::FrozenLeader => disks::frozen_leader(scene),
             Fault::SlowFollower => disks::slow_follower(scene),
             Fault::Replace => files::replace(scene),

@@ -22,6 +22,8 @@ pub struct Row {
     pub client_gap_ms: u64,
     /// The longest time for which no client had one, ms.
     pub gap_ms: u64,
+    /// The longest time from the end of the fault until all nodes voted and had everything, ms.
+    pub whole_ms: u64,
     /// Remarks about what nodes did.
     pub remarks: Vec<String>,
     /// Why there was no round.
@@ -40,6 +42,7 @@ impl Row {
             found: 0,
             client_gap_ms: 0,
             gap_ms: 0,
+            whole_ms: 0,
             remarks: Vec::new(),
             skipped: None,
         }
@@ -54,6 +57,7 @@ impl Row {
         self.found += other.found;
         self.client_gap_ms = self.client_gap_ms.max(other.client_gap_ms);
         self.gap_ms = self.gap_ms.max(other.gap_ms);
+        self.whole_ms = self.whole_ms.max(other.whole_ms);
         for remark in &other.remarks {
             if !self.remarks.contains(remark) {
                 self.remarks.push(remark.clone());
@@ -71,7 +75,7 @@ pub struct Report {
     pub calls: u64,
 }
 
-const HEAD: [&str; 9] = [
+const HEAD: [&str; 10] = [
     "fault",
     "rounds",
     "acknowledged",
@@ -80,6 +84,7 @@ const HEAD: [&str; 9] = [
     "debits found once",
     "longest without any answer",
     "of one client",
+    "whole again after",
     "remarks",
 ];
 
@@ -93,7 +98,7 @@ impl fmt::Display for Report {
         writeln!(f, "|{}", "---|".repeat(HEAD.len()))?;
         for row in &self.rows {
             if let Some(why) = &row.skipped {
-                writeln!(f, "| {} | skipped: {why} |{}", row.fault.name(), " |".repeat(7))?;
+                writeln!(f, "| {} | skipped: {why} |{}", row.fault.name(), " |".repeat(8))?;
                 continue;
             }
             let cells = [
@@ -105,6 +110,7 @@ impl fmt::Display for Report {
                 row.found.to_string(),
                 seconds(row.gap_ms),
                 seconds(row.client_gap_ms),
+                seconds(row.whole_ms),
                 row.remarks.join("; "),
             ];
             writeln!(f, "| {} |", cells.join(" | "))?;

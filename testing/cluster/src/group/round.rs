@@ -13,7 +13,7 @@ use crate::route::Signals;
 use anyhow::{Context, Result, anyhow, ensure};
 use scurry_conformance::Value;
 use scurry_crash::Shared;
-use scurry_crash::clock::wall_ms;
+use scurry_crash::clock::{ns, wall_ms};
 use scurry_model::Random;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -139,7 +139,7 @@ fn load(
         let own: Vec<_> = own.collect();
         let common = sharing.iter_mut().map(|client| scope.spawn(|| client.load(shared, signals)));
         let common: Vec<_> = common.collect();
-        let outcome = pass(fault, group, random, row);
+        let outcome = pass(fault, group, random, signals, row);
         signals.give_up.store(outcome.is_err(), Ordering::Relaxed);
         signals.stop();
         let mut ends = Vec::new();
@@ -152,10 +152,18 @@ fn load(
     })
 }
 
-fn pass(fault: Fault, group: &mut Group, random: &mut Random, row: &mut Row) -> Result<()> {
-    let mut scene = Scene { group, random, remarks: &mut row.remarks };
+fn pass(
+    fault: Fault,
+    group: &mut Group,
+    random: &mut Random,
+    signals: &Signals,
+    row: &mut Row,
+) -> Result<()> {
+    let mut scene = Scene { group, random, signals, remarks: &mut row.remarks };
     scene.pass_ms(400, 1_000)?;
     fault.inflict(&mut scene)?;
+    let healed_ns = ns();
     scene.group.until_whole()?;
+    row.whole_ms = u64::try_from((ns() - healed_ns) / 1_000_000)?;
     scene.pass_ms(200, 500)
 }

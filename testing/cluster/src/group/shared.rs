@@ -26,6 +26,11 @@ impl Sharing {
     /// Asks until the load is over. What carries an id is sent again until it is answered; all else stays in doubt.
     pub(crate) fn load(&mut self, shared: &Shared, signals: &Signals) -> Result<()> {
         while !signals.is_over() {
+            if signals.holds() {
+                self.seen.rest();
+                std::thread::sleep(PACE); // tidy: allow (the one who holds them lets go without a word)
+                continue;
+            }
             let key = self.random.below(shared.len());
             let mut call = Some(shared.call(key, self.number, &mut self.random));
             while let Some((pending, words)) = call.take() {

@@ -15,12 +15,12 @@ fn places(scene: &Scene<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
 }
 
 /// Nothing passes between this node and the others.
-fn part(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+pub(super) fn part(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
     own(scene, node)?.part_from(&places(scene, others)?)
 }
 
 /// Undoes [`part`].
-fn join(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
+pub(super) fn join(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
     own(scene, node)?.join_again(&places(scene, others)?)
 }
 

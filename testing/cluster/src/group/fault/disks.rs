@@ -4,9 +4,9 @@ use super::Scene;
 use crate::group::disk::Mounted;
 use anyhow::{Context, Result, ensure};
 
-/// More than a file of the log takes.
+/// More in all than two files of the log take.
 const VALUE_LEN: usize = 1 << 20;
-const VALUES: usize = 80;
+const VALUES: usize = 135;
 
 fn disk<'s>(scene: &'s mut Scene<'_>, node: usize) -> Result<&'s mut Mounted> {
     scene.group.nodes[node].disk.as_mut().context("the node has no file system of its own")
@@ -25,7 +25,7 @@ pub(super) fn full_follower(scene: &mut Scene<'_>) -> Result<()> {
 fn full(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].may_end = true;
     disk(scene, node)?.fill()?;
-    // Room for the next file of the log is set aside beforehand, so it is missed when that file is begun.
+    // Room for the next file of the log is set aside beforehand: it is the one behind that for which there is none.
     let value = vec![b'v'; VALUE_LEN];
     for _ in 0..VALUES {
         scene.group.write_anywhere(vec![b"SET".to_vec(), b"long".to_vec(), value.clone()])?;
@@ -48,6 +48,33 @@ fn full(scene: &mut Scene<'_>, node: usize) -> Result<()> {
             Ok(())
         }
     }
+}
+
+pub(super) fn failing_leader(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, ..) = scene.parts()?;
+    failing(scene, leader)
+}
+
+pub(super) fn failing_follower(scene: &mut Scene<'_>) -> Result<()> {
+    let (_, one, _) = scene.parts()?;
+    failing(scene, one)
+}
+
+fn failing(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+    scene.group.nodes[node].may_end = true;
+    disk(scene, node)?.fail()?;
+    // What is written where something was before is no new place, so errors may take a while.
+    scene.pass_ms(3_000, 5_000)?;
+    match scene.group.nodes[node].ended()? {
+        Some(status) => scene.remark(&format!("a node whose device failed ended ({status})")),
+        None => {
+            scene.remark("a node whose device failed went on");
+            scene.group.nodes[node].kill()?;
+        }
+    }
+    disk(scene, node)?.repair()?;
+    scene.group.nodes[node].may_end = false;
+    scene.group.start_again(node)
 }
 
 pub(super) fn frozen_leader(scene: &mut Scene<'_>) -> Result<()> {
