@@ -2,7 +2,7 @@
 
 use super::divide::divide;
 use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin, open};
-use crate::group::peers::{self, Identity, JoinRequest, Sockets, ask_to_join};
+use crate::group::peers::{self, Identity, JoinRequest, Sockets, ask_to_join, is_looked_for};
 use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
@@ -20,6 +20,10 @@ use std::time::Duration;
 
 /// How long a node that joins asks to be admitted.
 const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// How long an empty directory waits for nodes that know better before it begins a group. They dial a member that
+/// does not answer twice a second.
+const LOOK_TIME: Duration = Duration::from_millis(1_500);
 
 /// Settings and addresses of a node of a group at its start.
 pub(crate) struct GroupPlan<'p> {
@@ -225,6 +229,11 @@ fn enter(
     let own = draw(group)?;
     let (id, node) = (own.id, node_id(own.id)?);
     let (manifest, founder, members) = if group.settings.join.is_empty() {
+        let looked_for = is_looked_for(&group.listener, &group.sockets, LOOK_TIME);
+        let looked_for = looked_for.map_err(StartError::system("the port for nodes"))?;
+        if let Some(why) = looked_for {
+            return Err(StartError::Group(why));
+        }
         (begin(store, plan.threads)?, id, vec![own])
     } else {
         let request = JoinRequest {

@@ -18,7 +18,7 @@ mod socket;
 pub(crate) use admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
 pub(crate) use catch_up::{CatchUp, Offer, Word};
 pub(crate) use credentials::Credentials;
-pub(crate) use join::{JoinReply, ask_to_join};
+pub(crate) use join::{JoinReply, ask_to_join, is_looked_for};
 pub(crate) use packet::{Packet, Subject};
 pub(crate) use socket::Sockets;
 

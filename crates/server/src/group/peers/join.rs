@@ -1,11 +1,12 @@
 //! Admission of a node that has no log yet: it asks a member, which asks its host, or names the leader.
 
 use super::admission::{Accepted, JoinAnswer, JoinRequest};
-use super::greeting::{Answer, Greeting, Unreadable, greet};
+use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::roster::{Roster, Seat};
 use super::socket::{Dialling, Socket, Sockets};
 use scurry_replica::NodeId;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,11 @@ const ANSWER_MS: i64 = 10_000;
 const PAUSE: Duration = Duration::from_millis(200);
 /// Members that are asked one behind another because each names the next.
 const ELSEWHERE_MAX: usize = 8;
+
+/// How long a greeting is waited for before a group begins, ms.
+const LOOK_MS: i64 = 500;
+/// Between two looks.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The way back to a node that asks to be admitted. Dropped, it lets the node ask again.
 pub(crate) struct JoinReply {
@@ -53,6 +59,59 @@ impl std::fmt::Debug for JoinReply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "(answer to node {})", self.node)
     }
+}
+
+/// Listens whether nodes of a group look for one at this address, which has lost its directory then. Returns their
+/// words, or none after this time. Whoever asks to be admitted is told to ask again.
+pub(crate) fn is_looked_for(
+    listener: &TcpListener,
+    sockets: &Sockets,
+    within: Duration,
+) -> io::Result<Option<String>> {
+    let now_ms = || sockets.clock.read().uptime_ms;
+    let until_ms = now_ms() + i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
+    listener.set_nonblocking(true)?;
+    let mut found = None;
+    while found.is_none() && now_ms() < until_ms {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                // Whoever breaks off looks for nobody.
+                found =
+                    sockets.accepted(stream, LOOK_MS).ok().and_then(|mut socket| look(&mut socket));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(LOOK_PAUSE); // tidy: allow (a listener has no time-out)
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    listener.set_nonblocking(false)?;
+    Ok(found)
+}
+
+fn look(socket: &mut Socket) -> Option<String> {
+    let (answer, found) = match Greeting::read(socket).ok()? {
+        Greeting::Hello(Hello { node, target, addresses, .. }) => {
+            let peer = addresses.peer;
+            let refusal = Answer::Refusal("this node has lost its directory".to_owned());
+            let found = format!(
+                "the directory is empty, and node {node} of a group, at {peer}, looks for node {target} here: \
+                 its directory is lost, or another one was given. To let a new node take its place, start this \
+                 one with --join {peer} --replaces {target}"
+            );
+            (refusal, Some(found))
+        }
+        Greeting::Join(_) => {
+            let later = "this node is about to begin a group".to_owned();
+            (Answer::Join(JoinAnswer::Later(later)), None)
+        }
+    };
+    if let Err(error) = answer.write(socket) {
+        tracing::debug!("an answer did not arrive: {error}");
+    }
+    socket.close();
+    found
 }
 
 /// Asks to be admitted, at any of these addresses, until there is an answer or the time is over.
