@@ -7,10 +7,11 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -304,18 +305,27 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("a pid"))
 }
 
-/// The first of so many ports behind one another that are free.
+/// Ports that tests of all processes take, below those that the system gives away and those of `scurry replica up`.
+const PORTS: Range<u16> = 10_000..21_000;
+/// Ports that are taken together.
+const BLOCK: u16 = 8;
+
+/// The first of so many ports behind one another that are nobody else's for as long as this process lives: the node
+/// that had one comes back to it.
 pub(crate) fn free_ports(count: u16) -> u16 {
-    loop {
-        let first = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = first.local_addr().expect("an address").port();
-        if port > u16::MAX - count {
-            continue;
-        }
-        if (port + 1..port + count).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
-            return port;
+    static TAKEN: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    assert!(count <= BLOCK, "a block of {BLOCK} ports has not so many");
+    let locks = std::env::temp_dir().join("scurry-test-ports");
+    std::fs::create_dir_all(&locks).expect("a directory");
+    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    for first in PORTS.step_by(BLOCK.into()) {
+        let lock = File::create(locks.join(first.to_string())).expect("a file");
+        if lock.try_lock().is_ok() && (first..first + BLOCK).all(is_free) {
+            TAKEN.lock().expect("nobody has panicked here").push(lock);
+            return first;
         }
     }
+    panic!("no ports are free")
 }
 
 /// Words of `scurry serve` when it does not start.
