@@ -141,7 +141,12 @@ impl Membership {
         }
         let Some(first) = groups.first() else { return Vec::new() };
         if changed {
-            if let Some(named) = &first.named {
+            // A node that joins reads the log from its beginning: members from before it was one may all be gone, and
+            // it is fed by those whom the answer to its joining named.
+            let is_own = |named: &&GroupMembers| {
+                named.members.iter().any(|member| member.id == self.node.get())
+            };
+            if let Some(named) = first.named.as_ref().filter(is_own) {
                 let named = named.clone();
                 self.learn(&named);
                 if let Err(why) = (self.write)(&named) {
