@@ -27,17 +27,19 @@ impl Backup {
     pub(crate) fn run(self) -> Result<()> {
         let source = DataDirectory::open(&self.source)?;
         let manifest = source.manifest()?;
+        source.ensure_begun()?;
         let target = Target::open(&self.to, &self.source, manifest)?;
         let unfinished =
             || format!("the backup is not complete: remove {} and try again", self.to.display());
         let mut bar = Progress::new();
-        let (mut sum, mut sequences) = (0, Vec::new());
+        let (mut sum, mut sequences, mut is_grouped) = (0, Vec::new(), false);
         for (core, (_, path)) in (0..).zip(source.cores()) {
             let place = (manifest.generation, core);
             let source = (&*path, source.least(core).with_context(unfinished)?);
             let copied = copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
             tell(&core_name(manifest.generation, core), &copied);
             sum += copied.bytes;
+            is_grouped |= copied.committed.is_some();
             sequences.push(copied.last);
         }
         // A start with another number of threads writes the data anew, and removes the old.
@@ -50,6 +52,11 @@ impl Backup {
         );
         target.finish(&sequences).with_context(unfinished)?;
         println!("backup in {}: {}, checked", self.to.display(), shown(sum));
+        if is_grouped {
+            println!(
+                "it is a copy of what a node of a group has: `scurry restore` makes a store of one machine of it"
+            );
+        }
         Ok(())
     }
 }
@@ -60,5 +67,11 @@ pub(crate) fn tell(name: &str, copied: &Copied) {
         eprintln!("scurry: {note}");
     }
     let files = count_text(copied.files as u64, "file");
-    println!("{name}: up to sequence {}, {files}, {}", copied.last, shown(copied.bytes));
+    let behind = match copied.committed {
+        Some(committed) if committed < copied.last => {
+            format!(", and it is not known of what is behind {committed} that it is committed")
+        }
+        _ => String::new(),
+    };
+    println!("{name}: up to sequence {}, {files}, {}{behind}", copied.last, shown(copied.bytes));
 }

@@ -1,11 +1,13 @@
 //! `scurry inspect`: what is in files, and whether it is whole.
 
+mod node;
 mod records;
 mod report;
 
 use crate::store::{CoreSurvey, DataDirectory, PathKind, Pinned, Progress, survey_files, surveyed};
 use anyhow::{Result, bail};
 use clap::Args;
+use node::Node;
 use records::{Wanted, print_entries, print_records};
 use scurry_engine::{Least, segment_name, segment_of, snapshot_name};
 use serde_json::json;
@@ -85,27 +87,32 @@ impl Inspect {
                 vec![Part { name: path.display().to_string(), survey }]
             }
         };
-        let manifest = match kind {
-            PathKind::Data(directory) => Some(directory.manifest),
-            _ => None,
+        let (manifest, node) = match kind {
+            PathKind::Data(directory) => (Some(directory.manifest), Some(Node::of(directory))),
+            _ => (None, None),
         };
         if self.json {
             let cores: Vec<_> =
                 parts.iter().map(|part| report::json(&part.name, &part.survey)).collect();
             let manifest = manifest.flatten().map(|manifest| report::manifest_json(&manifest));
             let path = self.path.display().to_string();
-            let object = json!({"path": path, "manifest": manifest, "cores": cores});
+            let node = node.as_ref().map(Node::json);
+            let object = json!({"path": path, "manifest": manifest, "node": node, "cores": cores});
             writeln!(out, "{object:#}")?;
         } else {
             if let Some(manifest) = manifest {
                 report::print_manifest(&self.path, manifest.as_ref(), out)?;
+            }
+            if let Some(node) = &node {
+                node.print(out)?;
             }
             for part in &parts {
                 report::print(&part.name, &part.survey, out)?;
             }
         }
         let wrong = |part: &Part| part.survey.problems.len() + part.survey.bad_snapshots.len();
-        Ok(parts.iter().map(wrong).sum())
+        let wrong_with_node = node.map_or(0, |node| node.problems.len());
+        Ok(wrong_with_node + parts.iter().map(wrong).sum::<usize>())
     }
 
     /// Prints records or entries.

@@ -2,7 +2,7 @@
 
 use crate::backup::tell;
 use crate::store::{
-    DataDirectory, Progress, Target, copy_core, core_name, count_text, rebuild_core,
+    DataDirectory, Point, Progress, Rebuilt, Target, copy_core, core_name, count_text, rebuild_core,
 };
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -38,22 +38,27 @@ pub(crate) struct Restore {
 
     /// The same for core K, once for each core that is not restored to its end
     #[arg(long, value_name = "K:N")]
-    core: Vec<Point>,
+    core: Vec<CorePoint>,
+
+    /// Of a node of a group: take also the end of its log that it does not know to be committed, as the last node
+    /// that is left of a group may alone have. What was refused may be in it
+    #[arg(long, conflicts_with_all = ["sequence", "core"])]
+    uncommitted: bool,
 }
 
 /// A point in the log of a core.
 #[derive(Clone, Copy, Debug)]
-struct Point {
+struct CorePoint {
     core: u16,
     sequence: u64,
 }
 
-impl FromStr for Point {
+impl FromStr for CorePoint {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Point, String> {
+    fn from_str(text: &str) -> Result<CorePoint, String> {
         let point = text.split_once(':').and_then(|(core, sequence)| {
-            Some(Point { core: core.parse().ok()?, sequence: sequence.parse().ok()? })
+            Some(CorePoint { core: core.parse().ok()?, sequence: sequence.parse().ok()? })
         });
         point.ok_or_else(|| format!("{text:?} is no point: write core and sequence as 0:4711"))
     }
@@ -76,6 +81,13 @@ impl Restore {
         let source = DataDirectory::open(&self.backup)?;
         let manifest = source.manifest()?;
         let points = self.points(manifest.threads)?;
+        source.ensure_begun()?;
+        let is_grouped = source.is_of_group()?;
+        ensure!(
+            is_grouped || !self.uncommitted,
+            "--uncommitted is for what a node of a group has, and {} is a store of one machine: leave it out",
+            self.backup.display()
+        );
         let target = Target::open(&self.to, &self.backup, restored(manifest))?;
         let unfinished =
             || format!("nothing was restored: remove {} before another try", self.to.display());
@@ -84,23 +96,40 @@ impl Restore {
         for (core, (_, path)) in (0..).zip(source.cores()) {
             let source = (&*path, source.least(core).with_context(unfinished)?);
             let name = core_name(manifest.generation, core);
-            let Some(&point) = points.get(&core) else {
-                let place = (manifest.generation, core);
-                let copied =
-                    copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
-                tell(&name, &copied);
-                sequences.push(copied.last);
-                continue;
+            let point = match points.get(&core) {
+                Some(&sequence) => Point::Sequence(sequence),
+                None if is_grouped && self.uncommitted => Point::End,
+                None if is_grouped => Point::Committed,
+                None => {
+                    let place = (manifest.generation, core);
+                    let copied =
+                        copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
+                    tell(&name, &copied);
+                    sequences.push(copied.last);
+                    continue;
+                }
             };
             let of = (&manifest, core);
             let rebuilt =
                 rebuild_core(source, &target, of, point, &mut bar).with_context(unfinished)?;
-            let keys = count_text(rebuilt.keys, "key");
-            sequences.push(point);
-            println!("{name}: back at sequence {point} of {}, {keys}", rebuilt.last);
+            let Rebuilt { keys, point: at, committed, last } = rebuilt;
+            sequences.push(at);
+            println!("{name}: back at sequence {at} of {last}, {}", count_text(keys, "key"));
+            if point == Point::Committed && committed < last {
+                println!(
+                    "{name}: it is not known of what is behind {committed} that it is committed: left out, unless \
+                     you say --uncommitted"
+                );
+            }
         }
         target.finish(&sequences).with_context(unfinished)?;
         println!("restored to {}, checked", self.to.display());
+        if is_grouped {
+            println!(
+                "it is a store of one machine: `scurry serve --replicate` begins another group with it, which the \
+                 other nodes join with empty directories"
+            );
+        }
         Ok(())
     }
 
@@ -115,7 +144,7 @@ impl Restore {
             return Ok(BTreeMap::from([(0, sequence)]));
         }
         let mut points = BTreeMap::new();
-        for &Point { core, sequence } in &self.core {
+        for &CorePoint { core, sequence } in &self.core {
             if core >= threads {
                 bail!("there is no core {core}: this is the data of cores 0 to {}", threads - 1);
             }

@@ -18,9 +18,9 @@ pub(crate) use directory::{DataDirectory, PathKind, core_name};
 pub(crate) use line::{entry_line, record_line};
 pub(crate) use pinned::Pinned;
 pub(crate) use progress::Progress;
-pub(crate) use rebuild::rebuild_core;
+pub(crate) use rebuild::{Point, Rebuilt, rebuild_core};
 pub(crate) use survey::{
-    CoreSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
+    CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
 };
 pub(crate) use target::Target;
 pub(crate) use text::{count_text, time_text};

@@ -26,8 +26,22 @@ pub(crate) fn open(
     manifest: &Manifest,
     core: u16,
 ) -> Result<LogBallot<DiskFile>, StoreError> {
+    open_to(directory, manifest, core, true)
+}
+
+/// The vote that a node has given in the group of a core's log. Nothing is locked and nothing written.
+pub fn read_vote(directory: &Path, manifest: &Manifest, core: u16) -> Result<Vote, StoreError> {
+    open_to(directory, manifest, core, false).map(|ballot| ballot.newest())
+}
+
+fn open_to(
+    directory: &Path,
+    manifest: &Manifest,
+    core: u16,
+    writes: bool,
+) -> Result<LogBallot<DiskFile>, StoreError> {
     let path = path_of(directory, manifest.generation);
-    let opened = OpenOptions::new().read(true).write(true).mode(FILE_MODE).open(&path);
+    let opened = OpenOptions::new().read(true).write(writes).mode(FILE_MODE).open(&path);
     let ballot = opened
         .map_err(NoteError::Io)
         .and_then(|file| LogBallot::open(DiskFile::new(file, path.clone()), manifest.log(core)));

@@ -15,11 +15,12 @@ mod store;
 mod store_error;
 mod zeros;
 
+pub use ballot::read_vote;
 pub use directory::Directory;
 pub use fault::os_error;
 pub use file::DiskFile;
 pub use group_file::GroupFile;
 pub use manifest::{FORMAT, Manifest};
 pub use reach::read_least;
-pub use store::{Store, read_manifest};
+pub use store::{Store, read_group, read_manifest};
 pub use store_error::StoreError;

@@ -97,18 +97,7 @@ impl Store {
     /// The identity of this node of a group; none in a store of one machine, and in an empty one. Errors:
     /// it is damaged, or newer, or absent beside votes that were given.
     pub fn group(&self) -> Result<Option<GroupFile>, StoreError> {
-        let path = self.path.join(GROUP);
-        let Some(bytes) = read_whole(&path, GROUP_LEN_MAX)? else {
-            return match begun(&self.path, ballot::has_begun)? {
-                None => Ok(None),
-                Some(left) => Err(StoreError::NoGroup { directory: self.path.clone(), left }),
-            };
-        };
-        match GroupFile::from_bytes(&bytes) {
-            Ok(file) => Ok(Some(file)),
-            Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedGroup { path, what }),
-            Err(Unreadable::Newer(found)) => Err(StoreError::NewerGroup { path, found }),
-        }
+        read_group(&self.path)
     }
 
     /// Replaces the identity of this node, and where others are. After a crash there is the old one or
@@ -207,6 +196,23 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
         Ok(manifest) => Ok(Some(manifest)),
         Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
         Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
+    }
+}
+
+/// The identity of a node that somebody else may serve: nothing is locked and nothing written. Otherwise as
+/// [`Store::group`].
+pub fn read_group(directory: &Path) -> Result<Option<GroupFile>, StoreError> {
+    let path = directory.join(GROUP);
+    let Some(bytes) = read_whole(&path, GROUP_LEN_MAX)? else {
+        return match begun(directory, ballot::has_begun)? {
+            None => Ok(None),
+            Some(left) => Err(StoreError::NoGroup { directory: directory.to_owned(), left }),
+        };
+    };
+    match GroupFile::from_bytes(&bytes) {
+        Ok(file) => Ok(Some(file)),
+        Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedGroup { path, what }),
+        Err(Unreadable::Newer(found)) => Err(StoreError::NewerGroup { path, found }),
     }
 }
 

@@ -45,7 +45,7 @@ pub use home::Home;
 pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
-    Batch, Commits, Cut, Durability, Failed, FollowError, History, LogBallot, LogError,
+    BASE_NAME, Batch, Commits, Cut, Durability, Failed, FollowError, History, LogBallot, LogError,
     LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, Noted, Room, SEGMENT_LEN_MAX,
     Vote, clear_incoming, forget, give_up_spares, incoming_name, is_spare, is_want_of_room,
     read_base, segment_name, segment_of, sync_behind, write_base,
@@ -53,8 +53,8 @@ pub use log::{
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{
-    GroupEntry, GroupLog, Least, Progress, Recovered, RecoveryError, Sink, Until, recover,
-    survey_group,
+    GroupEntry, GroupLog, Least, Progress, Recovered, RecoveryError, Sink, Until, look_at_group,
+    recover, survey_group,
 };
 pub use scurry_codec::{HashKey, LogBase};
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};

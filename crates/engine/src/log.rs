@@ -18,7 +18,7 @@ mod window;
 mod writer;
 
 pub(crate) use base::give_way;
-pub use base::{clear_incoming, incoming_name, read_base, write_base};
+pub use base::{BASE_NAME, clear_incoming, incoming_name, read_base, write_base};
 pub use commits::{Batch, Commits, Durability, Failed, is_want_of_room};
 pub use error::LogError;
 pub use follower::{FollowError, LogFollower};

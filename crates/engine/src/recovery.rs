@@ -10,7 +10,7 @@ use crate::log_id::LogId;
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 pub use error::RecoveryError;
-pub use group::{GroupEntry, GroupLog, survey_group};
+pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
 use replay::Replay;
 use scurry_codec::{Entry, Record, SnapshotOrder};
 use scurry_ledger::Time;

@@ -25,9 +25,7 @@ use membership::Membership;
 use peers::{Accepted, Identity, Peers, Sockets};
 use scurry_codec::{GroupMembers, LogFormat};
 use scurry_disk::{Directory, DiskFile, Manifest};
-use scurry_engine::{
-    GroupEntry, GroupLog, LogBallot, LogBase, LogFollower, LogId, LogWriter, Shown,
-};
+use scurry_engine::{GroupLog, LogBallot, LogBase, LogFollower, LogId, LogWriter, Shown};
 use scurry_ledger::Time;
 use scurry_replica::{
     Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Settings, Term, Vote,
@@ -59,25 +57,12 @@ pub(crate) struct ShardFiles {
 impl ShardFiles {
     /// The last committed entry that is known and there: its index and its last sequence.
     pub(crate) fn committed(&self) -> (u64, u64) {
-        let of = |base: &LogBase| (base.index, base.sequence);
-        let base = self.found.base.as_ref().map_or((0, 0), of);
-        // What a snapshot shows is committed, or it would not count.
-        let shown = self.snapshots.iter().map(|shown| shown.as_of).max().unwrap_or(0);
-        let entries = &self.found.entries;
-        let is_shown = entries.last().is_some_and(|last| shown <= last.last);
-        let is_committed = |entry: &&GroupEntry| {
-            entry.index <= self.found.committed || is_shown && entry.first <= shown
-        };
-        let last = entries.iter().rev().find(is_committed);
-        last.map_or(base, |entry| (entry.index, entry.last))
+        self.found.committed(&self.snapshots)
     }
 
     /// The sequence that has to be committed before a snapshot can be used; none where one can, or there is none.
     pub(crate) fn shows(&self) -> Option<u64> {
-        let base = self.found.base.as_ref()?;
-        let (_, committed) = self.committed();
-        let shown = self.snapshots.iter().filter(|shown| shown.begun >= base.sequence);
-        shown.map(|shown| shown.as_of).min().filter(|as_of| *as_of > committed)
+        self.found.shows(&self.snapshots)
     }
 }
 

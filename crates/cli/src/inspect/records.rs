@@ -69,7 +69,7 @@ fn read(
 ) -> Result<Result<(), LogError>> {
     let Some(log) = log_of(pinned) else { bail!("no header of these files can be read") };
     let mut reader = match LogReader::new(pinned, log, at.next) {
-        Ok(reader) => reader,
+        Ok(reader) => reader.in_group(),
         Err(error) => return Ok(Err(error)),
     };
     while at.left > 0 {

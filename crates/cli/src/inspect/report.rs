@@ -1,9 +1,9 @@
 //! The report on a core: for people, and for machines.
 
 use crate::size::shown;
-use crate::store::{CoreSurvey, SegmentSurvey, SnapshotSurvey, count_text, time_text};
+use crate::store::{CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, count_text, time_text};
 use scurry_disk::Manifest;
-use scurry_engine::{segment_name, snapshot_name};
+use scurry_engine::{LogBase, segment_name, snapshot_name};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -46,6 +46,9 @@ pub(super) fn print(name: &str, survey: &CoreSurvey, out: &mut impl Write) -> io
         Some(log) => writeln!(out, "{name}: log {:016x} of core {}", log.id, log.core)?,
         None => writeln!(out, "{name}: no file of a log")?,
     }
+    if let Some(group) = &survey.group {
+        print_group(group, out)?;
+    }
     if !survey.segments.is_empty() {
         print_log(survey, out)?;
     }
@@ -64,8 +67,12 @@ pub(super) fn print(name: &str, survey: &CoreSurvey, out: &mut impl Write) -> io
         writeln!(out, "  {} lies behind them and goes too", segment_name(first))?;
     }
     for other in &survey.others {
-        let what =
-            if other.ends_with(".new") { "a snapshot that is not finished" } else { "ignored" };
+        let what = match other.as_str() {
+            name if name.ends_with(".new") => "a snapshot that is not finished",
+            name if name.starts_with("incoming-") => "a snapshot that another node was sending",
+            "next-base" => "a base that does not count yet",
+            _ => "ignored",
+        };
         writeln!(out, "  {other}: {what}")?;
     }
     for problem in survey.problems.iter().chain(&survey.bad_snapshots) {
@@ -114,6 +121,38 @@ fn print_log(survey: &CoreSurvey, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+fn print_group(group: &GroupSurvey, out: &mut impl Write) -> io::Result<()> {
+    if let Some(base) = &group.base {
+        let LogBase { index, term, sequence, .. } = base;
+        writeln!(
+            out,
+            "  base: the log begins behind entry {index} of term {term}, sequence {sequence}"
+        )?;
+    }
+    let entries = count_text(group.entries as u64, "entry");
+    match (group.indices, group.terms) {
+        (Some((first, last)), Some((from, to))) => {
+            writeln!(out, "  {entries}: {first} to {last}, terms {from} to {to}")?;
+        }
+        _ => writeln!(out, "  {entries}")?,
+    }
+    let (index, sequence) = group.committed;
+    write!(out, "  committed: entry {index}, sequence {sequence}")?;
+    match group.last.saturating_sub(sequence) {
+        0 => writeln!(out)?,
+        behind => {
+            writeln!(out, "; of {} behind it that is not known", count_text(behind, "record"))?
+        }
+    }
+    if let Some(as_of) = group.waits_for {
+        writeln!(
+            out,
+            "  the snapshot can be used when the log is committed up to sequence {as_of}: the node has not caught up"
+        )?;
+    }
+    Ok(())
+}
+
 fn print_snapshot(snapshot: &SnapshotSurvey, out: &mut impl Write) -> io::Result<()> {
     let SnapshotSurvey { begun, header, footer, ranges, entries, len } = snapshot;
     writeln!(
@@ -146,12 +185,32 @@ pub(super) fn json(name: &str, survey: &CoreSurvey) -> Value {
         "last_sequence": survey.last(),
         "earliest_point": survey.earliest(),
         "records": survey.records().json(),
+        "group": survey.group.as_ref().map(group_json),
         "segments": segments,
         "snapshots": snapshots,
         "cut": cut,
         "cut_off": names(&survey.cut_off),
         "other_files": survey.others,
         "problems": problems,
+    })
+}
+
+fn group_json(group: &GroupSurvey) -> Value {
+    let base = |base: &LogBase| {
+        json!({
+            "index": base.index, "term": base.term, "sequence": base.sequence, "at_ms": base.at,
+        })
+    };
+    json!({
+        "base": group.base.as_ref().map(base),
+        "entries": group.entries,
+        "first_index": group.indices.map(|(first, _)| first),
+        "last_index": group.indices.map(|(_, last)| last),
+        "first_term": group.terms.map(|(first, _)| first),
+        "last_term": group.terms.map(|(_, last)| last),
+        "committed_index": group.committed.0,
+        "committed_sequence": group.committed.1,
+        "waits_for_sequence": group.waits_for,
     })
 }
 

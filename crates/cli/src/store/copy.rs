@@ -6,7 +6,7 @@ use super::survey::{CoreSurvey, ensure_not_overtaken, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_engine::{Disk, File, Least, segment_name, snapshot_name};
+use scurry_engine::{BASE_NAME, Disk, File, Least, segment_name, snapshot_name};
 use std::path::Path;
 
 /// Bytes copied at once.
@@ -19,6 +19,8 @@ const TRIES: usize = 3;
 pub(crate) struct Copied {
     /// The sequence of the last record.
     pub(crate) last: u64,
+    /// The last sequence that is known to be committed, of a node of a group.
+    pub(crate) committed: Option<u64>,
     pub(crate) bytes: u64,
     pub(crate) files: usize,
     /// Files and records of the source that the copy has not.
@@ -39,7 +41,7 @@ pub(crate) fn copy_core(
         ensure_not_overtaken(overtaken, source)?;
         let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
-        let files = files(&survey);
+        let files = files(&mut pinned, &survey)?;
         let bytes = files.iter().map(|(_, len)| len).sum();
         let mut directory = target.core(core)?;
         // What an earlier try has left.
@@ -57,7 +59,9 @@ pub(crate) fn copy_core(
         let (_, copy) = surveyed(&target.core_path(core), least, bar, &label)?;
         if is_same(&survey, &copy) {
             let notes = notes(&survey, &name);
-            return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });
+            ensure_caught_up(&copy, source)?;
+            let committed = copy.group.as_ref().map(|group| group.committed.1);
+            return Ok(Copied { last: copy.last(), committed, bytes, files: files.len(), notes });
         }
         if pinned.is_overtaken() {
             overtaken += 1;
@@ -81,12 +85,24 @@ fn ensure_recoverable(survey: &CoreSurvey, source: &Path) -> Result<()> {
             source.display()
         );
     }
+    ensure_caught_up(survey, source)
+}
+
+/// Refuses what a node has of its group before it knows anything to be committed.
+pub(super) fn ensure_caught_up(survey: &CoreSurvey, source: &Path) -> Result<()> {
+    let waits = survey.group.as_ref().is_some_and(|group| group.waits_for.is_some());
+    ensure!(
+        !waits,
+        "{} is that of a node which lacks the log behind the snapshot that it has got: take another node, or wait \
+         until it has caught up",
+        source.display()
+    );
     Ok(())
 }
 
-/// Files that are copied, and how much of each. The snapshots that are good, and the log up to its last
-/// good frame.
-fn files(survey: &CoreSurvey) -> Vec<(String, u64)> {
+/// Files that are copied, and how much of each. The snapshots that are good, the log up to its last
+/// good frame, and the base of a group's log.
+fn files(pinned: &mut Pinned, survey: &CoreSurvey) -> Result<Vec<(String, u64)>> {
     let mut files = Vec::new();
     for snapshot in &survey.snapshots {
         files.push((snapshot_name(snapshot.begun), snapshot.len));
@@ -94,7 +110,10 @@ fn files(survey: &CoreSurvey) -> Vec<(String, u64)> {
     for segment in &survey.segments {
         files.push((segment_name(segment.first), segment.end));
     }
-    files
+    if survey.group.as_ref().is_some_and(|group| group.base.is_some()) {
+        files.push((BASE_NAME.to_owned(), pinned.open(BASE_NAME)?.len()?));
+    }
+    Ok(files)
 }
 
 fn copy_file(

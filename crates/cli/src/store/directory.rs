@@ -1,10 +1,10 @@
 //! What a path is: a data directory, the directory of a core, or a file of one.
 
-use super::pinned::cannot;
-use anyhow::{Context, Result, bail};
+use super::pinned::{Pinned, cannot};
+use anyhow::{Context, Result, bail, ensure};
 use scurry_codec::{HeaderError, SegmentHeader, SnapshotHeader};
-use scurry_disk::{Manifest, StoreError, read_least, read_manifest};
-use scurry_engine::{Least, checksum, segment_of, snapshot_of};
+use scurry_disk::{GroupFile, Manifest, StoreError, read_group, read_least, read_manifest};
+use scurry_engine::{BASE_NAME, Least, checksum, segment_of, snapshot_of};
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -60,9 +60,49 @@ impl DataDirectory {
     /// The least that the files of a core hold; an error where its directory is missing.
     pub(crate) fn least(&self, core: u16) -> Result<Least, StoreError> {
         match &self.manifest {
-            Some(manifest) => read_least(&self.path, manifest, core),
+            Some(manifest) => {
+                let least = read_least(&self.path, manifest, core)?;
+                // What a node that joins begins with has yet to come.
+                let base = self.path.join(core_name(manifest.generation, core)).join(BASE_NAME);
+                let begins = self.is_node() && !base.exists();
+                Ok(Least { snapshot: least.snapshot && !begins, ..least })
+            }
             None => Ok(Least::default()),
         }
+    }
+
+    /// The identity of the node whose directory it is; none of a store of one machine, and of a copy.
+    pub(crate) fn group(&self) -> Result<Option<GroupFile>, StoreError> {
+        read_group(&self.path)
+    }
+
+    /// True for the directory of a node of a group, also where it has lost its identity.
+    pub(crate) fn is_node(&self) -> bool {
+        self.group().map_or(true, |group| group.is_some())
+    }
+
+    /// True where the logs are those of a group: in the directory of a node, and in a copy of it.
+    pub(crate) fn is_of_group(&self) -> Result<bool> {
+        let mut is_so = self.is_node();
+        for (_, path) in self.cores().iter().filter(|(_, path)| path.is_dir()) {
+            is_so |= Pinned::open(path)?.is_of_group();
+        }
+        Ok(is_so)
+    }
+
+    /// Refuses a node that has joined a group and got nothing of it yet.
+    pub(crate) fn ensure_begun(&self) -> Result<()> {
+        if !self.is_node() {
+            return Ok(());
+        }
+        for (name, path) in self.cores() {
+            ensure!(
+                path.is_dir() && Pinned::open(&path)?.is_of_group(),
+                "{name} is empty: this node has got nothing of its group yet. Take another node, or wait until it \
+                 has caught up"
+            );
+        }
+        Ok(())
     }
 
     /// The directories of the cores, by their names, in the order of the cores.

@@ -3,7 +3,8 @@
 //! reaches them.
 
 use anyhow::{Context, Result, bail};
-use scurry_engine::{Disk, File, is_spare, segment_of, snapshot_of};
+use scurry_codec::{LogFormat, SegmentHeader};
+use scurry_engine::{BASE_NAME, Disk, File, checksum, is_spare, segment_of, snapshot_of};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -30,7 +31,7 @@ pub(crate) struct PinnedFile {
 }
 
 impl Pinned {
-    /// Opens every segment and every snapshot of a core.
+    /// Opens every segment and every snapshot of a core, and the base of its log.
     pub(crate) fn open(directory: &Path) -> Result<Pinned> {
         for _ in 0..TRIES {
             match Pinned::try_open(directory) {
@@ -55,8 +56,10 @@ impl Pinned {
         let is_snapshot = |name: &str| snapshot_of(name).is_some();
         pinned.pin(directory, is_snapshot)?;
         pinned.pin(directory, |name| segment_of(name).is_some())?;
-        let is_other =
-            |name: &String| !is_snapshot(name) && segment_of(name).is_none() && !is_spare(name);
+        // A newer base is that of a log with less at its beginning.
+        pinned.pin(directory, |name| name == BASE_NAME)?;
+        let is_known = |name: &str| is_snapshot(name) || segment_of(name).is_some();
+        let is_other = |name: &String| !is_known(name) && !is_spare(name) && name != BASE_NAME;
         pinned.others = names(directory)?.into_iter().filter(is_other).collect();
         pinned.others.sort_unstable();
         Ok(pinned)
@@ -78,6 +81,17 @@ impl Pinned {
     /// The sequences at which the snapshots were begun, in their order.
     pub(crate) fn snapshots(&self) -> Vec<u64> {
         self.files.keys().filter_map(|name| snapshot_of(name)).collect()
+    }
+
+    /// True for files of a group's log.
+    pub(crate) fn is_of_group(&self) -> bool {
+        let replicated = |file: &PinnedFile| {
+            let mut head = [0; SegmentHeader::LEN];
+            let len = file.clone().read_at(0, &mut head).unwrap_or(0);
+            let header = SegmentHeader::decode(checksum, &head[..len]);
+            header.is_ok_and(|header| header.format == LogFormat::Replicated)
+        };
+        self.files.contains_key(BASE_NAME) || self.files.values().any(replicated)
     }
 
     /// Files that are neither: snapshots that were not finished, and what others put there.

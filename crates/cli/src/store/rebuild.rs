@@ -1,6 +1,7 @@
 //! Restores a core to a point of its log: what it was there is built in memory and written as a
 //! snapshot, from which a server goes on.
 
+use super::copy::ensure_caught_up;
 use super::progress::Progress;
 use super::survey::{CoreSurvey, surveyed};
 use super::target::Target;
@@ -22,32 +23,56 @@ const SEGMENT_LEN: u64 = 4_096;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rebuilt {
     pub(crate) keys: u64,
-    /// The last sequence of the log that it was restored from.
+    /// The last sequence of it.
+    pub(crate) point: u64,
+    /// The last one that is sure to have been committed, of the log that it was restored from.
+    pub(crate) committed: u64,
+    /// The last one that this log has.
     pub(crate) last: u64,
 }
 
-/// Restores a core as it was when the record of this sequence was its last. `manifest` is that
-/// of source and target.
+/// The point that a core is restored to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// When the record of this sequence was its last.
+    Sequence(u64),
+    /// When the last of what a node of a group knows to be committed was there.
+    Committed,
+    /// The end of the log, also of what a node of a group does not know to be committed.
+    End,
+}
+
+/// Restores a core as it was at a point, for a store of one machine. `manifest` is that of source and target.
 pub(crate) fn rebuild_core(
     (source, least): (&Path, Least),
     target: &Target,
     (manifest, core): (&Manifest, u16),
-    point: u64,
+    point: Point,
     bar: &mut Progress,
 ) -> Result<Rebuilt> {
     let name = core_name(manifest.generation, core);
     let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
-    ensure_known(&survey, &name, point)?;
-    let last = survey.last();
+    ensure_caught_up(&survey, source)?;
+    let (committed, last) = (survey.committed(), survey.last());
+    let (point, end) = match point {
+        Point::Sequence(point) => (point, committed),
+        Point::Committed => (committed, committed),
+        Point::End => (last, last),
+    };
+    ensure_known(&survey, &name, (point, end))?;
     // Before the first record there is nothing, unless the log was begun behind a snapshot.
     let Some(log) = survey.log.filter(|_| point > 0 || least.snapshot) else {
         target.core(core)?;
-        return Ok(Rebuilt { keys: 0, last });
+        return Ok(Rebuilt { keys: 0, point, committed, last });
+    };
+    let until = match survey.group.is_some() {
+        true => Until::Committed(point),
+        false => Until::Sequence(point),
     };
     let seed = manifest.hash_seed;
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let (mut shard, found) =
-        load(&mut pinned, log, (&config, seed), point, (bar, &format!("{name}: restoring")))
+        load(&mut pinned, log, (&config, seed), until, (bar, &format!("{name}: restoring")))
             .with_context(|| format!("cannot restore {name} to sequence {point}"))?;
     write(&mut shard, target, (log, core), point, &found)?;
     let sums = Sums::of(&shard);
@@ -56,14 +81,15 @@ pub(crate) fn rebuild_core(
     let (mut copy, survey) =
         surveyed(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
-    let (shard, _) = load(&mut copy, log, (&config, seed), point, (bar, &label))
+    let until = Until::Sequence(point);
+    let (shard, _) = load(&mut copy, log, (&config, seed), until, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
     ensure!(
         survey.is_sound() && Sums::of(&shard) == sums,
         "what was restored to {} is not what was written to it: that disk cannot be trusted",
         path.display()
     );
-    Ok(Rebuilt { keys: sums.keys, last })
+    Ok(Rebuilt { keys: sums.keys, point, committed, last })
 }
 
 /// Sums that two shards with the same content have in common.
@@ -92,17 +118,23 @@ impl Sums {
 }
 
 /// Refuses a point that the files do not reach.
-fn ensure_known(survey: &CoreSurvey, name: &str, point: u64) -> Result<()> {
+fn ensure_known(survey: &CoreSurvey, name: &str, (point, end): (u64, u64)) -> Result<()> {
     ensure!(
         !survey.least.snapshot || !survey.snapshots.is_empty(),
         "{name} cannot be restored: {}",
         RecoveryError::NoSnapshot
     );
-    let (earliest, last) = (survey.earliest(), survey.last());
-    if point < earliest || point > last {
+    let earliest = survey.earliest();
+    if point < earliest || point > end {
+        let last = survey.last();
+        let of = if point > end && point <= last {
+            format!(", and what lies behind it, up to {last}, is not known to be committed")
+        } else {
+            String::new()
+        };
         bail!(
             "{name} cannot be restored to sequence {point}: these files reach from {earliest} to \
-             {last}"
+             {end}{of}"
         );
     }
     Ok(())
@@ -113,12 +145,12 @@ fn load(
     pinned: &mut Pinned,
     log: LogId,
     (config, seed): (&Config, u64),
-    point: u64,
+    until: Until,
     (bar, label): (&mut Progress, &str),
 ) -> Result<(Shard, Recovered)> {
     bar.begin(label.to_owned(), pinned.len()?);
     let mut shard = Shard::new(config.clone());
-    let (mut bytes, until) = (0, Until::Sequence(point));
+    let mut bytes = 0;
     let found = recover(pinned, log, seed, until, &mut shard, |read| {
         bar.add(read.log_bytes.saturating_sub(bytes));
         bytes = read.log_bytes;
@@ -126,6 +158,9 @@ fn load(
     bar.end();
     let found = found?;
     shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
+    let (Until::Sequence(point) | Until::Committed(point)) = until else {
+        return Ok((shard, found));
+    };
     ensure!(found.next > point, "the log ends at sequence {}", found.next - 1);
     Ok((shard, found))
 }

@@ -1,6 +1,7 @@
 //! Reads everything in a core's directory, checks it, and says what is there. What counts as the
 //! end of a log and what as damage is the engine's verdict, the same that recovery acts on.
 
+mod group;
 mod log;
 
 use super::Pinned;
@@ -8,11 +9,12 @@ use super::line::kind_of_entry;
 use super::progress::Progress;
 use super::tally::Tally;
 use anyhow::{Result, ensure};
+pub(crate) use group::GroupSurvey;
 use log::read_log;
-use scurry_codec::{Entry, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
+use scurry_codec::{Entry, LogBase, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
 use scurry_engine::{
-    Cut, Disk, File, Least, LogId, RecoveryError, SnapshotReader, checksum, segment_name,
-    segment_of, snapshot_name,
+    BASE_NAME, Cut, Disk, File, Least, LogId, RecoveryError, SnapshotReader, checksum,
+    segment_name, segment_of, snapshot_name,
 };
 use scurry_ledger::{Account, Status, Time};
 use std::path::Path;
@@ -28,6 +30,10 @@ pub(crate) struct CoreSurvey {
     /// None where no file says it.
     pub(crate) log: Option<LogId>,
     pub(crate) segments: Vec<SegmentSurvey>,
+    /// True where the frames are those of a group's log.
+    pub(crate) is_replicated: bool,
+    /// Contents of a group's log, where it can be read; none of a store of one machine.
+    pub(crate) group: Option<GroupSurvey>,
     /// Snapshots that hold to their end.
     pub(crate) snapshots: Vec<SnapshotSurvey>,
     /// The end of the log that recovery would cut off.
@@ -81,7 +87,14 @@ impl CoreSurvey {
 
     /// The sequence of the last record, 0 without any.
     pub(crate) fn last(&self) -> u64 {
-        self.segments.last().map_or(0, |segment| segment.next - 1)
+        let last = self.segments.last().map_or(0, |segment| segment.next - 1);
+        // A log without a segment may have a base.
+        self.group.as_ref().map_or(last, |group| group.last)
+    }
+
+    /// The last sequence that is sure to stay: of a group's log what it says to be committed, else the last.
+    pub(crate) fn committed(&self) -> u64 {
+        self.group.as_ref().map_or(self.last(), |group| group.committed.1)
     }
 
     /// The records in all segments.
@@ -164,6 +177,7 @@ pub(crate) type Surveyed = (Pinned, CoreSurvey);
 /// Reads all of it.
 pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> CoreSurvey {
     let mut survey = CoreSurvey { least, ..survey_files(pinned, bar) };
+    group::look(pinned, &mut survey);
     check_together(&mut survey);
     survey
 }
@@ -204,18 +218,27 @@ pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
             return Some(LogId { id: header.log_id, core: header.core });
         }
     }
-    None
+    let mut base = vec![0; LogBase::LEN_MAX];
+    let len = pinned.open(BASE_NAME).and_then(|mut file| file.read_at(0, &mut base));
+    let ((id, core), _) = LogBase::decode(checksum, &base[..len.unwrap_or(0)]).ok()?;
+    Some(LogId { id, core })
 }
 
 /// Fault of the header of a file, if there is anything in it. A segment that was
 /// created and not written yet is as it should be, when it is the only one.
 fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
-    let mut head = [0; SnapshotHeader::LEN_MAX];
+    let mut head = [0; if LogBase::LEN_MAX > SnapshotHeader::LEN_MAX {
+        LogBase::LEN_MAX
+    } else {
+        SnapshotHeader::LEN_MAX
+    }];
     let len = match pinned.open(name).and_then(|mut file| file.read_at(0, &mut head)) {
         Ok(len) => len,
         Err(error) => return Some(error.to_string()),
     };
-    let error = if segment_of(name).is_some() {
+    let error = if name == BASE_NAME {
+        LogBase::decode(checksum, &head[..len]).err()
+    } else if segment_of(name).is_some() {
         let is_blank = head[..len].iter().all(|&byte| byte == 0);
         if is_blank && pinned.segments().len() == 1 {
             return None;
@@ -279,7 +302,9 @@ fn check_together(survey: &mut CoreSurvey) {
                 snapshot.begun + 1
             ));
         }
-        if last < as_of {
+        // A node waits for the log behind a snapshot that another has sent.
+        let waits = survey.group.as_ref().is_some_and(|group| group.waits_for.is_some());
+        if last < as_of && !waits {
             survey.problems.push(format!(
                 "the log ends at sequence {last}, and {name} shows {as_of}: its end was lost"
             ));
@@ -294,6 +319,12 @@ fn check_together(survey: &mut CoreSurvey) {
     }
     if survey.snapshots.is_empty() && first <= 1 && survey.least.snapshot {
         survey.problems.push(RecoveryError::NoSnapshot.to_string());
+    }
+    let has_base = survey.group.as_ref().is_some_and(|group| group.base.is_some());
+    if survey.snapshots.is_empty() && has_base && survey.segments.is_empty() {
+        survey
+            .problems
+            .push("the log has a base and no good snapshot: files were removed".to_owned());
     }
     if survey.snapshots.is_empty() && first > 1 {
         survey.problems.push(format!(

@@ -4,7 +4,7 @@ use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
 
 /// Has the node that leads write a snapshot, and waits for it.
-fn snapshot(nodes: &Nodes) {
+pub(crate) fn snapshot(nodes: &Nodes) {
     let written = |nodes: &Nodes| {
         let info = nodes.try_execute(&["INFO", "persistence"])?;
         let line = info.lines().find_map(|line| line.strip_prefix("snapshots_written:"))?;
@@ -25,7 +25,7 @@ fn fill(nodes: &Nodes, count: usize, value: &str) {
 }
 
 /// Writes, and makes the leader's log shorter than that.
-fn fill_and_forget(nodes: &Nodes, value: &str) {
+pub(crate) fn fill_and_forget(nodes: &Nodes, value: &str) {
     let leader = nodes.leader();
     let before = nodes.until("it says so", || nodes.number(leader, "base"));
     fill(nodes, 200, value);

@@ -126,6 +126,11 @@ impl Nodes {
         self.nodes[node].child = Some(command.spawn().expect("the binary starts"));
     }
 
+    /// The directory of a node.
+    pub(crate) fn dir(&self, node: usize) -> PathBuf {
+        self.path(&format!("node-{node}"))
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

@@ -8,7 +8,8 @@ use crate::{Disk, File};
 use scurry_codec::LogBase;
 use std::io;
 
-const NAME: &str = "base";
+/// The file with the base of a group's log.
+pub const BASE_NAME: &str = "base";
 /// The file until it counts.
 const NEXT: &str = "next-base";
 /// A snapshot that another node has sent, until the base that it goes with is there.
@@ -29,17 +30,17 @@ fn incoming_of(name: &str) -> Option<(u64, u64)> {
 /// The base of a log; none where all of the group's entries are kept.
 pub fn read_base<D: Disk>(disk: &mut D, log: LogId) -> Result<Option<LogBase>, LogError> {
     let names = disk.list().map_err(LogError::Directory)?;
-    if !names.iter().any(|name| name == NAME) {
+    if !names.iter().any(|name| name == BASE_NAME) {
         return Ok(None);
     }
     // One byte more than there can be is seen.
     let mut bytes = vec![0; LogBase::LEN_MAX + 1];
-    let read = disk.open(NAME).and_then(|mut file| file.read_at(0, &mut bytes));
-    bytes.truncate(read.map_err(LogError::io(NAME))?);
+    let read = disk.open(BASE_NAME).and_then(|mut file| file.read_at(0, &mut bytes));
+    bytes.truncate(read.map_err(LogError::io(BASE_NAME))?);
     match LogBase::decode(checksum, &bytes) {
         Ok((of, base)) if of == (log.id, log.core) => Ok(Some(base)),
-        Ok(_) => Err(LogError::Foreign { file: NAME.to_owned() }),
-        Err(error) => Err(LogError::Header { file: NAME.to_owned(), error }),
+        Ok(_) => Err(LogError::Foreign { file: BASE_NAME.to_owned() }),
+        Err(error) => Err(LogError::Header { file: BASE_NAME.to_owned(), error }),
     }
 }
 
@@ -50,7 +51,7 @@ pub fn write_base<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io::Resu
     let mut file = disk.create(NEXT, 0)?;
     file.write_at(0, &bytes)?;
     file.sync()?;
-    disk.rename(NEXT, NAME)?;
+    disk.rename(NEXT, BASE_NAME)?;
     disk.sync_dir()
 }
 

@@ -43,6 +43,15 @@ pub enum LogError {
         /// The segment's file.
         file: String,
     },
+    /// A segment that a node of a group has written, where there is no group.
+    #[error(
+        "{file} was written by a node of a group: `scurry restore` makes a store of one machine of a copy of its \
+         directory"
+    )]
+    Replicated {
+        /// The segment's file.
+        file: String,
+    },
     /// A part that was promised to be on the device is not there.
     #[error(
         "{file} is damaged at byte {offset}: sequence {sequence} was synced once and cannot be \

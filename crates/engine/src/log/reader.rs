@@ -113,7 +113,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
     }
 
     /// The same reader, for the node of a group. Without this a log that such a node has written is
-    /// refused, as a newer format is: a server that knows no group would serve what may be taken back.
+    /// refused: a server that knows no group would serve what may be taken back.
     pub fn in_group(self) -> LogReader<'d, D> {
         LogReader { newest: LogFormat::Replicated, ..self }
     }
@@ -240,8 +240,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
             Err(error) => return Err(LogError::Header { file: name, error }),
         };
         if header.format > self.newest {
-            let error = HeaderError::Newer { found: 2, known: 1 };
-            return Err(LogError::Header { file: name, error });
+            return Err(LogError::Replicated { file: name });
         }
         let found = LogId { id: header.log_id, core: header.core };
         if found == self.log && header.first < first {

@@ -71,6 +71,12 @@ pub enum RecoveryError {
         /// The index of the first entry.
         index: u64,
     },
+    /// The log does not go on behind its base.
+    #[error(
+        "base belongs to another log than the segments: the node takes a log from another node just now; look again \
+         when it has, or start it where it does not run"
+    )]
+    Exchange,
 }
 
 impl RecoveryError {

@@ -7,6 +7,7 @@ use crate::log::{
     Cut, LogError, LogReader, clear_incoming, give_way, read_base, segment_name, segment_of,
 };
 use crate::log_id::LogId;
+use crate::snapshot::Shown;
 use scurry_codec::{About, Frame, Late, LogBase, LogFormat, Record, RecordError, read_passed};
 use scurry_ledger::Time;
 
@@ -54,6 +55,30 @@ pub struct GroupLog {
     pub cut: Option<Cut>,
 }
 
+impl GroupLog {
+    /// The last committed entry that is known and there, with these snapshots beside the log: its index and its last
+    /// sequence.
+    pub fn committed(&self, snapshots: &[Shown]) -> (u64, u64) {
+        let base = self.base.as_ref().map_or((0, 0), |base| (base.index, base.sequence));
+        // What a snapshot shows is committed, or it would not count.
+        let shown = snapshots.iter().map(|shown| shown.as_of).max().unwrap_or(0);
+        let is_shown = self.entries.last().is_some_and(|last| shown <= last.last);
+        let is_committed =
+            |entry: &&GroupEntry| entry.index <= self.committed || is_shown && entry.first <= shown;
+        let last = self.entries.iter().rev().find(is_committed);
+        last.map_or(base, |entry| (entry.index, entry.last))
+    }
+
+    /// The sequence that has to be committed before any of these snapshots can be used; none where one can, or
+    /// there is none.
+    pub fn shows(&self, snapshots: &[Shown]) -> Option<u64> {
+        let base = self.base.as_ref()?;
+        let (_, committed) = self.committed(snapshots);
+        let shown = snapshots.iter().filter(|shown| shown.begun >= base.sequence);
+        shown.map(|shown| shown.as_of).min().filter(|as_of| *as_of > committed)
+    }
+}
+
 /// Reads all of a node's log behind its base, and repairs its end: what is cut is cut on the disk, and all that is
 /// left is on the device. A log that ends before `least.sequence` is refused and left as it is. No snapshot is
 /// asked for, whatever `least` says. An exchange of the log for another ([`LogWriter::begin_at`](crate::LogWriter::begin_at)) that a
@@ -63,19 +88,16 @@ pub fn survey_group<D: Disk>(
     log: LogId,
     least: Least,
 ) -> Result<GroupLog, RecoveryError> {
-    let base = read_base(disk, log)?;
-    let (sequence, start) = base.as_ref().map_or_else(
-        || (0, log.seal_in(LogFormat::Replicated).chain_start()),
-        |base| (base.sequence, base.chain),
-    );
-    let mut found = read_group(disk, log, (base.as_ref(), start), least)?;
+    let (base, sequence, start) = beginning(disk, log)?;
+    let read = |disk: &mut D| read_group(disk, log, (base.as_ref(), start), least, true);
+    let mut found = read(disk)?;
     if found.is_none() {
         // The base counts, and what is there is what it came in the place of; nothing behind it was promised.
         if least.sequence > sequence {
             return Err(RecoveryError::lost(sequence, least.sequence, None, None));
         }
         give_way(disk, sequence).map_err(LogError::Directory)?;
-        found = read_group(disk, log, (base.as_ref(), start), least)?;
+        found = read(disk)?;
     } else if base.is_some() && found.as_ref().is_some_and(|found| found.entries.is_empty()) {
         give_way(disk, sequence).map_err(LogError::Directory)?;
     }
@@ -85,12 +107,38 @@ pub fn survey_group<D: Disk>(
     Ok(GroupLog { base, ..found })
 }
 
+/// The same of a log that somebody else may write, without a change to any file. An exchange of the log is an
+/// error here: it is under way, or the next start ends it.
+pub fn look_at_group<D: Disk>(
+    disk: &mut D,
+    log: LogId,
+    least: Least,
+) -> Result<GroupLog, RecoveryError> {
+    let (base, _, start) = beginning(disk, log)?;
+    let found = read_group(disk, log, (base.as_ref(), start), least, false)?;
+    Ok(GroupLog { base, ..found.ok_or(RecoveryError::Exchange)? })
+}
+
+/// The base of a log, its sequence, and the chain of the entry behind it.
+fn beginning<D: Disk>(
+    disk: &mut D,
+    log: LogId,
+) -> Result<(Option<LogBase>, u64, u32), RecoveryError> {
+    let base = read_base(disk, log)?;
+    let (sequence, start) = base.as_ref().map_or_else(
+        || (0, log.seal_in(LogFormat::Replicated).chain_start()),
+        |base| (base.sequence, base.chain),
+    );
+    Ok((base, sequence, start))
+}
+
 /// Reads the log behind a base, whose chain the first entry has; none where the log does not go on there.
 fn read_group<D: Disk>(
     disk: &mut D,
     log: LogId,
     (base, start): (Option<&LogBase>, u32),
     least: Least,
+    repairs: bool,
 ) -> Result<Option<GroupLog>, RecoveryError> {
     let (base_index, base_sequence) = base.map_or((0, 0), |base| (base.index, base.sequence));
     let names = disk.list().map_err(LogError::Directory)?;
@@ -159,7 +207,9 @@ fn read_group<D: Disk>(
         return Err(RecoveryError::lost(last, least.sequence, cut.as_ref(), newest));
     }
     (found.chain, found.next) = (reader.history().map_or(start, |history| history.chain), last + 1);
-    reader.repair()?;
+    if repairs {
+        reader.repair()?;
+    }
     Ok(Some(GroupLog { cut, ..found }))
 }
 

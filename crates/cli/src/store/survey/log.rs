@@ -24,6 +24,7 @@ pub(super) fn read_log(
                 LogError::Header { file, .. }
                 | LogError::Stale { file, .. }
                 | LogError::Foreign { file }
+                | LogError::Replicated { file }
                 | LogError::Damaged { file, .. } => segment_of(file),
                 LogError::Io { .. } | LogError::Directory(_) | LogError::Missing { .. } => None,
             };
@@ -42,7 +43,7 @@ fn read_log_from(
     bar: &mut Progress,
 ) -> Result<(), LogError> {
     let all = pinned.segments();
-    let mut reader = LogReader::new(pinned, log, first)?;
+    let mut reader = LogReader::new(pinned, log, first)?.in_group();
     let mut change = Change { at: Time(0), ops: Vec::new() };
     loop {
         let mut records = Tally::default();
@@ -63,6 +64,7 @@ fn read_log_from(
             }
             sequence += 1;
         }
+        survey.is_replicated |= reader.history().is_some();
         let Some((segment, end)) = reader.position() else { break };
         if let Some((sequence, error)) = broken {
             let offset = end - len;

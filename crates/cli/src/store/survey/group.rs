@@ -1,0 +1,60 @@
+//! A group's log in a survey: what a node would find at its start.
+
+use super::{CoreSurvey, Pinned};
+use scurry_codec::LogBase;
+use scurry_engine::{BASE_NAME, Disk, Least, Shown, look_at_group};
+
+/// Contents of a group's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupSurvey {
+    /// The state before the first entry; none where that is the first one of the group.
+    pub(crate) base: Option<LogBase>,
+    pub(crate) entries: usize,
+    /// The last sequence.
+    pub(crate) last: u64,
+    /// Indices of the first entry and the last.
+    pub(crate) indices: Option<(u64, u64)>,
+    /// The terms in which they were made.
+    pub(crate) terms: Option<(u64, u64)>,
+    /// Index and last sequence of the last entry that is known to be committed.
+    pub(crate) committed: (u64, u64),
+    /// The sequence that has to be committed before a snapshot can be used that another node has sent.
+    pub(crate) waits_for: Option<u64>,
+}
+
+/// Looks at the log as one of a group, where it is one.
+pub(super) fn look(pinned: &mut Pinned, survey: &mut CoreSurvey) {
+    let Some(log) = survey.log else { return };
+    let has_base = pinned.list().is_ok_and(|names| names.iter().any(|name| name == BASE_NAME));
+    let has_frames = survey.segments.iter().any(|segment| segment.frames > 0);
+    // A store of one machine that was about to begin a group has a base and goes on in its own format.
+    if !survey.is_replicated && (has_frames || !has_base) {
+        return;
+    }
+    let found = match look_at_group(pinned, log, Least::default()) {
+        Ok(found) => found,
+        Err(error) => {
+            let text = error.to_string();
+            // Damage that was found before says more.
+            if survey.problems.is_empty() {
+                survey.problems.push(text);
+            }
+            return;
+        }
+    };
+    let shown = |snapshot: &super::SnapshotSurvey| Shown {
+        begun: snapshot.begun,
+        as_of: snapshot.footer.as_of,
+    };
+    let snapshots: Vec<Shown> = survey.snapshots.iter().map(shown).collect();
+    let ends = found.entries.first().zip(found.entries.last());
+    survey.group = Some(GroupSurvey {
+        entries: found.entries.len(),
+        last: found.next - 1,
+        indices: ends.map(|(first, last)| (first.index, last.index)),
+        terms: ends.map(|(first, last)| (first.term, last.term)),
+        committed: found.committed(&snapshots),
+        waits_for: found.shows(&snapshots),
+        base: found.base,
+    });
+}

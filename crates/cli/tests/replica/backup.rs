@@ -1,0 +1,228 @@
+//! Copies of what nodes of a group have, and stores of one machine that are made of them.
+
+use crate::catch_up::{fill_and_forget, snapshot};
+use crate::nodes::{self, Client, Nodes};
+use crate::said::scurry;
+use nix::sys::signal::Signal;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+const DEBIT: [&str; 5] = ["SCUR.DEBIT", "purse", "txn-1", "cent", "7"];
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("text")
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).expect("it is there").flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Restores what is in a directory, with these options; the new one, beside it.
+#[track_caller]
+fn restore(from: &Path, name: &str, options: &[&str]) -> PathBuf {
+    let to = from.with_file_name(name);
+    let words = [&["restore", text(from), "--to", text(&to)], options].concat();
+    let said = scurry(&words).well();
+    assert!(said.contains("it is a store of one machine"), "{said}");
+    assert!(names(&to).iter().all(|name| name != "GROUP" && !name.starts_with("ballot")));
+    let said = scurry(&["inspect", text(&to)]).well();
+    assert!(!said.contains("committed:") && said.contains("every checksum holds"), "{said}");
+    to
+}
+
+/// A group of one node that has set `key` to each of these values, and was killed.
+fn killed_behind(values: &[&str]) -> (Nodes, PathBuf) {
+    let nodes = Nodes::start(1, 1);
+    for value in values {
+        assert_eq!(nodes.execute(&["SET", "key", value]), "+OK");
+    }
+    nodes.signal(0, Signal::SIGKILL);
+    let dir = nodes.dir(0);
+    (nodes, dir)
+}
+
+#[test]
+fn a_copy_of_any_node_that_runs_becomes_a_store_of_one_machine_with_all_that_is_committed() {
+    let nodes = Nodes::start(3, 2);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
+    let answer = nodes.execute(&DEBIT);
+    for number in 0..100 {
+        nodes.execute(&["SET", &format!("key-{number}"), "value"]);
+    }
+    // What comes behind it says of each thread's log that it is committed.
+    for number in 0..20 {
+        nodes.execute(&["SET", &format!("later-{number}"), "value"]);
+    }
+    nodes.wait_for_all();
+    for node in 0..3 {
+        let dir = nodes.dir(node);
+        let said = scurry(&["inspect", text(&dir)]).well();
+        assert!(said.contains(&format!("node {} of a group", nodes.id(node))), "{said}");
+        assert!(said.contains("votes, reached at 127.0.0.1:"), "{said}");
+        assert!(said.contains("committed: entry "), "{said}");
+        let copy = dir.with_file_name(format!("copy-{node}"));
+        let said = scurry(&["backup", text(&dir), "--to", text(&copy)]).well();
+        assert!(said.contains("a copy of what a node of a group has"), "{said}");
+        assert!(names(&copy).iter().all(|name| name != "GROUP" && !name.starts_with("ballot")));
+        let said = nodes::refused(&["--dir", text(&copy)]);
+        assert!(said.contains("`scurry restore` makes a store of one machine"), "{said}");
+        let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
+        let said = nodes::refused(&["--dir", text(&copy), "--threads", "2", "--replicate", &peer]);
+        assert!(said.contains("`scurry restore` makes a store of one machine"), "{said}");
+
+        let single = Nodes::single(&restore(&copy, &format!("restored-{node}"), &[]), "fsync");
+        let again = single.execute(&DEBIT);
+        assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
+        assert!(single.execute(&["SCUR.GET", "purse"]).contains(":93"), "once");
+        for key in ["key-0", "key-42", "key-99"] {
+            assert_eq!(single.execute(&["GET", key]), "$value", "{key}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_known_to_be_committed_is_left_out_unless_somebody_asks_for_it() {
+    let (_nodes, dir) = killed_behind(&["one", "two"]);
+    let said = scurry(&["inspect", text(&dir)]).well();
+    assert!(said.contains("of 1 record behind it that is not known"), "{said}");
+    let last = said.lines().find_map(|line| {
+        let rest = line.trim().strip_prefix("committed: entry ")?.split_once("sequence ")?.1;
+        rest.split(';').next()?.parse::<u64>().ok()
+    });
+    let last = last.expect(&said) + 1;
+    let shown = |options: &[&str], name: &str| {
+        Nodes::single(&restore(&dir, name, options), "fsync").execute(&["GET", "key"])
+    };
+    assert_eq!(shown(&[], "sure"), "$one");
+    assert_eq!(shown(&["--uncommitted"], "all"), "$two");
+    let too_late = last.to_string();
+    let to = dir.with_file_name("too-late");
+    scurry(&["restore", text(&dir), "--to", text(&to), "--sequence", &too_late])
+        .refused(&["is not known to be committed"]);
+    let too_early = (last - 2).to_string();
+    assert_eq!(shown(&["--sequence", &too_early], "before"), "$-1");
+}
+
+#[test]
+fn a_snapshot_tells_that_everything_is_committed() {
+    let nodes = Nodes::start(1, 1);
+    nodes.execute(&["SET", "key", "value"]);
+    snapshot(&nodes);
+    let copy = nodes.dir(0).with_file_name("copy");
+    scurry(&["backup", text(&nodes.dir(0)), "--to", text(&copy)]).well();
+    let single = Nodes::single(&restore(&copy, "restored", &[]), "fsync");
+    assert_eq!(single.execute(&["GET", "key"]), "$value");
+}
+
+#[test]
+fn a_copy_of_a_log_without_its_beginning_begins_another_group() {
+    let nodes = Nodes::start(1, 1);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
+    let answer = nodes.execute(&DEBIT);
+    fill_and_forget(&nodes, "one");
+    fill_and_forget(&nodes, "two");
+    let dir = nodes.dir(0);
+    let said = scurry(&["inspect", text(&dir)]).well();
+    assert!(said.contains("base: the log begins behind entry "), "{said}");
+    let copy = dir.with_file_name("copy");
+    scurry(&["backup", text(&dir), "--to", text(&copy)]).well();
+    let said = scurry(&["inspect", text(&copy)]).well();
+    assert!(said.contains("base: the log begins behind entry "), "{said}");
+    let restored = restore(&copy, "restored", &[]);
+    nodes.signal(0, Signal::SIGKILL);
+    let mut group = Nodes::start_from(&restored, 1, 1).and(2);
+    assert_eq!(group.execute(&["GET", "key-199"]), "$two");
+    let first = group.leader();
+    group.signal(first, Signal::SIGKILL);
+    let again = group.execute(&DEBIT);
+    assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
+    group.start_again(first);
+    group.wait_for_all();
+}
+
+#[test]
+fn what_was_answered_before_a_copy_was_begun_is_in_it() {
+    let nodes = Nodes::start(3, 1);
+    let leader = nodes.leader();
+    let (written, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut client = Client::connect(nodes.main_port(leader)).expect("it is there");
+            for number in 1.. {
+                let value = format!("{number:08}");
+                let is_set =
+                    client.ask(&["SET", "counter", &value]).is_ok_and(|said| said == "+OK");
+                if is_done.load(Ordering::Relaxed) || !is_set {
+                    return;
+                }
+                written.store(number, Ordering::Relaxed);
+            }
+        });
+        let read = || written.load(Ordering::Relaxed);
+        for name in ["first", "second", "third"] {
+            // One more says of those before it that they are committed.
+            let before = read();
+            nodes.until("more is written", || (read() > before + 1).then_some(()));
+            for node in [leader, (leader + 1) % 3] {
+                let copy = nodes.dir(node).with_file_name(format!("{name}-{node}"));
+                scurry(&["backup", text(&nodes.dir(node)), "--to", text(&copy)]).well();
+                let restored = restore(&copy, &format!("restored-{name}-{node}"), &[]);
+                let single = Nodes::single(&restored, "fsync");
+                let shown = single.execute(&["GET", "counter"]);
+                let shown: u64 = shown.trim_start_matches('$').parse().expect("a number");
+                assert!(node != leader || shown > before, "{shown} of {before}");
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn damage_of_what_makes_it_a_node_is_told_and_takes_no_data_away() {
+    let (_nodes, dir) = killed_behind(&["one", "two"]);
+    let is_in = |words: &[&str]| scurry(&["inspect", text(&dir)]).refused(words);
+    let flip = |name: &str, at: usize| {
+        let mut bytes = fs::read(dir.join(name)).expect("it is there");
+        bytes[at] ^= 1;
+        fs::write(dir.join(name), bytes).expect("it is written");
+    };
+    flip("ballot-g1", 30);
+    flip("ballot-g1", 542);
+    is_in(&["WRONG", "ballot-g1", "what it says of core 0 is damaged", "join anew"]);
+    flip("GROUP", 40);
+    is_in(&["WRONG", "GROUP is damaged", "join anew"]);
+    fs::remove_file(dir.join("GROUP")).expect("it is removed");
+    is_in(&["has ballot-g1 but no GROUP"]);
+    let copy = dir.with_file_name("copy");
+    scurry(&["backup", text(&dir), "--to", text(&copy)]).well();
+    let single = Nodes::single(&restore(&copy, "restored", &[]), "fsync");
+    assert_eq!(single.execute(&["GET", "key"]), "$one");
+}
+
+#[test]
+fn a_group_is_exported_and_imported_by_the_port_of_any_node() {
+    let nodes = Nodes::start(3, 2);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
+    let answer = nodes.execute(&DEBIT);
+    for number in 0..50 {
+        nodes.execute(&["SET", &format!("key-{number}"), "value"]);
+    }
+    let follower = (nodes.leader() + 1) % 3;
+    let at = |nodes: &Nodes, node: usize| format!("127.0.0.1:{}", nodes.main_port(node));
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("export");
+    scurry(&["export", "--from", &at(&nodes, follower), "--out", text(&file)]).well();
+    drop(nodes);
+    let other = Nodes::start(3, 1);
+    let follower = (other.leader() + 2) % 3;
+    scurry(&["import", "--to", &at(&other, follower), "--in", text(&file)]).well();
+    other.wait_for_all();
+    other.signal(other.leader(), Signal::SIGKILL);
+    assert_eq!(other.execute(&["DBSIZE"]), ":51");
+    assert_eq!(other.execute(&["GET", "key-49"]), "$value");
+    let again = other.execute(&DEBIT);
+    assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
+}
