@@ -3,6 +3,7 @@
 //! where the server is a cluster.
 
 mod cluster;
+mod libraries;
 pub(crate) mod peer;
 mod programs;
 mod redis_rs;

@@ -221,12 +221,7 @@ pub(crate) fn array(arguments: &[&[u8]]) -> Vec<u8> {
 
 /// Runs a tool for at most a minute; a missing tool is a failure that names the cure.
 pub(crate) fn tool(name: &str, arguments: &[&str]) -> Output {
-    tool_within("60", name, arguments)
-}
-
-/// As [`tool`], for at most so many seconds.
-pub(crate) fn tool_within(seconds: &str, name: &str, arguments: &[&str]) -> Output {
-    let output = Command::new("timeout").arg(seconds).arg(name).args(arguments).output();
+    let output = Command::new("timeout").arg("60").arg(name).args(arguments).output();
     let output = output.expect("timeout (coreutils) runs");
     let missing = matches!(output.status.code(), Some(126 | 127));
     assert!(!missing, "{name} is missing: run scripts/install-tools.sh");

@@ -73,6 +73,21 @@ impl View {
         self.member(self.shards.get(usize::from(shard))?.leader?)
     }
 
+    /// Nodes that have a vote.
+    pub(crate) fn voters(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.votes)
+    }
+
+    /// Nodes with a vote that this one reaches, itself included.
+    pub(crate) fn reached(&self) -> usize {
+        self.voters().filter(|member| member.is_connected).count()
+    }
+
+    /// Nodes with a vote that have to agree.
+    pub(crate) fn needed(&self) -> usize {
+        self.voters().count() / 2 + 1
+    }
+
     /// True when all shards are served here.
     pub(crate) fn serves_all(&self) -> bool {
         !self.shards.is_empty() && self.shards.iter().all(|shard| shard.serves)

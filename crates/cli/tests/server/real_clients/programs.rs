@@ -2,9 +2,8 @@
 //! server of ours, and against one that is not ours to show that they notice.
 
 use super::peer::Peer;
-use super::text;
-use crate::support::{Server, python, tool, tool_within};
-use std::path::PathBuf;
+use super::{libraries, text};
+use crate::support::{Server, tool};
 use std::sync::LazyLock;
 
 /// Task of a program: the arguments that testing/clients/README.md describes.
@@ -38,89 +37,24 @@ impl Program {
 }
 
 /// The programs, prepared when the first test needs them.
-pub(super) static REDIS_PY: LazyLock<Program> = LazyLock::new(|| {
-    let has_redis = tool(&python(), &["-c", "import redis"]);
-    assert!(has_redis.status.success(), "no redis package: run scripts/install-tools.sh");
-    Program { words: vec![python(), source("python/session.py")] }
-});
+pub(super) static REDIS_PY: LazyLock<Program> =
+    LazyLock::new(|| Program { words: libraries::python("venv", "redis", "session.py") });
 
-pub(super) static GLIDE: LazyLock<Program> = LazyLock::new(|| {
-    let python = format!("{}/../../.cache/glide/bin/python", env!("CARGO_MANIFEST_DIR"));
-    let has_glide = tool(&python, &["-c", "import glide"]);
-    assert!(has_glide.status.success(), "no valkey-glide package: run scripts/install-tools.sh");
-    Program { words: vec![python, source("python/glide_session.py")] }
-});
+pub(super) static GLIDE: LazyLock<Program> =
+    LazyLock::new(|| Program { words: libraries::python("glide", "glide", "glide_session.py") });
 
-pub(super) static GO_REDIS: LazyLock<Program> = LazyLock::new(|| {
-    let binary = built("go-session");
-    let cache = format!("{}/go", cache());
-    build(&[
-        "env",
-        &format!("GOMODCACHE={cache}/mod"),
-        &format!("GOCACHE={cache}/build"),
-        "GOPROXY=off",
-        "GOTOOLCHAIN=local",
-        "GOFLAGS=-mod=readonly",
-        "go",
-        "-C",
-        &source("go"),
-        "build",
-        "-buildvcs=false",
-        "-o",
-        &binary,
-        ".",
-    ]);
-    Program { words: vec![binary] }
-});
+pub(super) static GO_REDIS: LazyLock<Program> =
+    LazyLock::new(|| Program { words: libraries::go(".", "go-session") });
 
-pub(super) static IOREDIS: LazyLock<Program> = LazyLock::new(|| {
-    let modules = format!("{}/node/node_modules", cache());
-    assert!(PathBuf::from(&modules).is_dir(), "no {modules}: run scripts/install-tools.sh");
-    let words = ["env", &format!("NODE_PATH={modules}"), "node", &source("node/session.js")];
-    Program { words: words.map(str::to_owned).to_vec() }
-});
+pub(super) static IOREDIS: LazyLock<Program> =
+    LazyLock::new(|| Program { words: libraries::node("session.js") });
 
-pub(super) static JEDIS: LazyLock<Program> = LazyLock::new(|| {
-    let jars = format!("{}/java/jars/*", cache());
-    let classes = built("java-session");
-    build(&[
-        "javac",
-        "-encoding",
-        "UTF-8",
-        "-d",
-        &classes,
-        "-cp",
-        &jars,
-        &source("java/Session.java"),
-    ]);
-    let path = format!("{jars}:{classes}");
-    // A short run gains nothing from the second compiler.
-    let words = ["java", "-XX:TieredStopAtLevel=1", "-cp", &path, "Session"];
-    Program { words: words.map(str::to_owned).to_vec() }
-});
+pub(super) static JEDIS: LazyLock<Program> =
+    LazyLock::new(|| Program { words: libraries::java("Session", "java-session") });
 
 /// Every program whose library knows clusters here, by the name of that.
 pub(super) const ALL: [(&str, &LazyLock<Program>); 4] =
     [("redis-py", &REDIS_PY), ("go-redis", &GO_REDIS), ("ioredis", &IOREDIS), ("jedis", &JEDIS)];
-
-fn source(path: &str) -> String {
-    format!("{}/../../testing/clients/{path}", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Where scripts/install-tools.sh puts the libraries.
-fn cache() -> String {
-    format!("{}/../../.cache/clients", env!("CARGO_MANIFEST_DIR"))
-}
-
-fn built(name: &str) -> String {
-    format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
-}
-
-/// A compiler that has nothing in its cache takes its time on a busy machine.
-fn build(words: &[&str]) {
-    let output = tool_within("300", words[0], &words[1..]);
-    assert!(output.status.success(), "{}: run scripts/install-tools.sh", text(&output));
-}
 
 fn sessions_in_both_protocols(program: &Program, own_parts: &str) {
     for protocol in [2, 3] {

@@ -164,7 +164,7 @@ impl Topology {
 
     /// CLUSTER INFO.
     fn info(&self) -> String {
-        let led = || self.shards.iter().filter(|shard| shard.primary().is_some());
+        let led = || self.shards.iter().filter(|shard| shard.is_led);
         let slots: usize = led().map(|shard| shard.slots.len()).sum();
         let failed = usize::from(SLOTS) - slots;
         let state = if failed == 0 { "ok" } else { "fail" };
@@ -254,8 +254,30 @@ mod tests {
     }
 
     #[test]
-    fn slots_without_a_leader_are_left_out_and_the_state_is_fail() {
-        let nobody = view(1, None, 2);
+    fn a_node_of_a_majority_stands_in_for_the_leader_during_an_election() {
+        let mut nobody = view(1, None, 2);
+        nobody.members[2].is_connected = false;
+        let shown = topology(&nobody, 0);
+        let (one, two) = (name(1, 0), name(2, 0));
+        let slots = said(|reply| shown.slots(reply));
+        let first = format!(
+            "*2 *4 :0 :8191 *4 10.0.0.1 :6390 {one} *0 *4 10.0.0.2 :6390 {two} *0 *4 :8192"
+        );
+        assert!(slots.starts_with(&first), "{slots}");
+        let shards = said(|reply| shown.shards(reply));
+        assert!(shards.starts_with("*2 *4 slots *2 :0 :8191 nodes *3"), "{shards}");
+        let nodes = shown.nodes();
+        let own = format!("{one} 10.0.0.1:6390@0 myself,master - 0 0 7 connected 0-8191");
+        assert!(nodes.lines().any(|line| line == own), "{nodes}");
+        assert_eq!(nodes.matches("master").count(), 2, "{nodes}");
+        assert!(shown.info().contains("cluster_state:fail\r\n"), "{}", shown.info());
+    }
+
+    #[test]
+    fn without_a_majority_slots_are_left_out_and_the_state_is_fail() {
+        let mut nobody = view(1, None, 2);
+        nobody.members[1].is_connected = false;
+        nobody.members[2].is_connected = false;
         let shown = topology(&nobody, 0);
         assert_eq!(said(|reply| shown.slots(reply)), "*0");
         assert!(said(|reply| shown.shards(reply)).starts_with("*2 *4 slots *0 nodes *3"));

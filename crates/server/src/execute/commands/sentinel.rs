@@ -41,7 +41,7 @@ impl Watched<'_> {
 
     /// ckquorum.
     pub(crate) fn quorum(&self, reply: &mut Reply<'_>) {
-        let (reached, needed) = (self.reached(), self.needed());
+        let (reached, needed) = (self.view.reached(), self.view.needed());
         if reached < needed {
             return reply.error(format_args!(
                 "NOQUORUM {reached} nodes with a vote are reached and {needed} are needed: start the others"
@@ -117,7 +117,7 @@ impl Watched<'_> {
             ("config-epoch", epoch.to_string()),
             ("num-slaves", others.clone()),
             ("num-other-sentinels", others),
-            ("quorum", self.needed().to_string()),
+            ("quorum", self.view.needed().to_string()),
         ]);
         fields
     }
@@ -133,16 +133,6 @@ impl Watched<'_> {
             ("runid", point_id(member.id.get(), 0)),
             ("flags", format!("{flags}{down}")),
         ]
-    }
-
-    /// Nodes with a vote that this one reaches.
-    fn reached(&self) -> usize {
-        let members = self.view.members.iter();
-        members.filter(|member| member.votes && member.is_connected).count()
-    }
-
-    fn needed(&self) -> usize {
-        self.view.members.iter().filter(|member| member.votes).count() / 2 + 1
     }
 }
 

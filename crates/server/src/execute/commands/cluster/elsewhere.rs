@@ -93,14 +93,9 @@ impl Entrance<'_> {
 
     /// A majority that is not there, or an election.
     fn why_nobody(&self) -> String {
-        let voters = self.view.members.iter().filter(|member| member.votes);
-        let (mut all, mut reached) = (0, 0);
-        for member in voters {
-            all += 1;
-            reached += usize::from(member.is_connected);
-        }
-        let needed = all / 2 + 1;
+        let (reached, needed) = (self.view.reached(), self.view.needed());
         if reached < needed {
+            let all = self.view.voters().count();
             return format!(
                 "this node reaches {reached} of the {all} nodes that have a vote, itself included, and \
                  {needed} are needed: start the others"

@@ -21,6 +21,8 @@ pub(in crate::execute::commands) struct Topology {
 pub(super) struct ShardRow {
     pub(super) slots: RangeInclusive<u16>,
     pub(super) epoch: u64,
+    /// False while it has no leader.
+    pub(super) is_led: bool,
     /// The primary first, where there is one.
     pub(super) points: Vec<Point>,
 }
@@ -122,6 +124,7 @@ impl Topology {
         let shards = (0..slots.cores()).zip(ports).map(|(core, port)| ShardRow {
             slots: slots.range(core),
             epoch: u64::from(core) + 1,
+            is_led: true,
             points: vec![Point {
                 id: point_id(run_id, core),
                 ip: ip.to_owned(),
@@ -135,10 +138,16 @@ impl Topology {
     }
 
     /// A group: each core has one point on each node.
+    ///
+    /// During an election a node of a majority stands in for the leader. Some clients give up at once where slots
+    /// have no primary, and all try again at a node that says CLUSTERDOWN, or follow its MOVED. A node that reaches
+    /// no majority names nobody, so that its clients ask another one.
     pub(super) fn of_group(view: &View, slots: Slots, own: u16) -> Topology {
         let shards = (0..slots.cores()).zip(&view.shards).map(|(core, shard)| {
+            let stand_in = (view.reached() >= view.needed()).then_some(view.node);
+            let primary = shard.leader.or(stand_in);
             let point = |member: &Member| {
-                let is_primary = shard.leader == Some(member.id);
+                let is_primary = primary == Some(member.id);
                 let offset = match member.lag {
                     _ if member.id == view.node => shard.applied,
                     _ if is_primary => shard.committed,
@@ -157,7 +166,12 @@ impl Topology {
             };
             let mut points: Vec<Point> = view.members.iter().map(point).collect();
             points.sort_by_key(|point| !point.is_primary);
-            ShardRow { slots: slots.range(core), epoch: shard.term, points }
+            ShardRow {
+                slots: slots.range(core),
+                epoch: shard.term,
+                is_led: shard.leader.is_some(),
+                points,
+            }
         });
         Topology { shards: shards.collect(), own_id: point_id(view.node.get(), own) }
     }
