@@ -6,6 +6,7 @@
 //        node console.mjs BASE PROFILE signin TOKEN
 //        node console.mjs BASE PROFILE nodes READY [AWAY]
 //        node console.mjs BASE PROFILE lookup ACCOUNT
+//        node console.mjs BASE PROFILE group '{"state": ..., "lose": ..., "nodes": {"ADDRESS": [...]}}'
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -234,8 +235,26 @@ async function lookup(account) {
   return { found: await found.innerText() };
 }
 
+// A group as one of its nodes shows it: what may be lost and why, and a line for each node.
+async function group(want) {
+  await page.goto(base);
+  await until("whether a node may be lost", () => page.locator("#lose").innerText(), text => text.startsWith(want.lose));
+  await until("the state", () => page.locator("#state").textContent(), text => text === want.state);
+  const lines = () => page.locator("#group tbody tr").evaluateAll(all => all.map(line => [...line.cells].map(cell => cell.textContent)));
+  for (const [address, cells] of Object.entries(want.nodes))
+    await until(`the node at ${address}`, async () => (await lines()).find(line => line[1] === address)?.slice(2), line => JSON.stringify(line) === JSON.stringify(cells));
+  const all = await lines();
+  assert.equal(all.length, Object.keys(want.nodes).length);
+  assert.deepEqual(all.filter(line => line[0].endsWith(" (this one)")).map(line => line[1]), [want.own]);
+  const tree = await page.locator("body").ariaSnapshot();
+  for (const part of ['heading "Group"', 'columnheader "Leads"']) assert.ok(tree.includes(part), `${part} is not in the tree:\n${tree}`);
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  await shot("group");
+  return { nodes: all.length };
+}
+
 try {
-  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told) }[task]();
+  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), group: () => group(JSON.parse(told)) }[task]();
   assert.deepEqual(faults, []);
   console.log(JSON.stringify(found));
 } finally {

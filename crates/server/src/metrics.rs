@@ -118,6 +118,11 @@ mod tests {
         let led = page(Some(view(1, Some(1), 2)));
         for line in [
             "scurry_group_can_lose_a_node 1",
+            "scurry_group_info{node=\"0000000000000001\"} 1",
+            "scurry_group_member_connected{node=\"0000000000000002\",address=\"10.0.0.2:6389\"} 1",
+            "scurry_group_member_votes{node=\"0000000000000003\"} 1",
+            "scurry_group_member_lag_entries{node=\"0000000000000003\"} 5",
+            "scurry_group_leader{core=\"1\",node=\"0000000000000001\"} 1",
             "scurry_group_members 3",
             "scurry_group_members_connected 3",
             "scurry_group_role{core=\"1\",role=\"leader\"} 1",
@@ -130,7 +135,13 @@ mod tests {
         ] {
             assert!(led.lines().any(|shown| shown == line), "{line}: {led}");
         }
-        assert!(page(Some(view(1, None, 1))).contains("scurry_group_can_lose_a_node 0"));
+        assert!(!led.contains("scurry_group_cannot_lose_a_node{"), "{led}");
+        let nobody = page(Some(view(1, None, 1)));
+        assert!(nobody.contains("scurry_group_can_lose_a_node 0"));
+        let why = "scurry_group_cannot_lose_a_node{why=\"shard 0 has no leader\"} 1";
+        assert!(nobody.contains(why), "{nobody}");
+        assert!(!nobody.contains("scurry_group_leader{"), "{nobody}");
+        assert!(!nobody.contains("scurry_group_member_lag_entries{"), "{nobody}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The console, driven in a headless Chromium by testing/console.
 
 use crate::node::keeping;
-use crate::store::Store;
+use crate::store::{Page, Store};
 use crate::support::Door;
 use serde_json::json;
 use std::path::PathBuf;
@@ -105,6 +105,64 @@ fn a_door_to_nodes_shows_its_nodes_and_why_and_since_when_one_is_away() {
     });
     assert!(is_away, "{}", door_sees());
     assert_eq!(drive(&door.url(""), &["nodes", "2 of 3", &gone])["ready"], "2 of 3");
+}
+
+#[test]
+fn a_node_of_a_group_shows_the_others_who_leads_and_whether_one_may_be_lost() {
+    let peers: Vec<String> = (0..3).map(|_| format!("127.0.0.1:{}", free_port())).collect();
+    let start = |number: usize| {
+        let join = ["--join", peers[0].as_str()];
+        let more = if number == 0 { &[][..] } else { &join };
+        // Ticks that are long enough that no pause of the machine makes another node lead.
+        let own = ["--threads", "2", "--tick-ms", "200", "--replicate", &peers[number]];
+        Store::start(&[&own, more].concat())
+    };
+    let mut nodes = vec![start(0)];
+    let address = |node: &Store| format!("127.0.0.1:{}", node.port);
+    let leads = |page: &Page| page.sum("scurry_group_serves", &[]) == 2.0;
+    nodes[0].metrics_when(leads);
+    let own = address(&nodes[0]);
+    let mut want = json!({
+        "state": "serving, and no node may be lost", "own": own,
+        "lose": "Can lose a node: no, 1 of 3 nodes have a vote: let others join.",
+        "nodes": { own.clone(): ["yes", "yes", "yes", "0"] },
+    });
+    drive(&nodes[0].url(""), &["group", &want.to_string()]);
+    nodes.extend([start(1), start(2)]);
+    (want["state"], want["lose"]) = (json!("serving"), json!("Can lose a node: yes."));
+    for other in &nodes[1..] {
+        want["nodes"][address(other)] = json!(["no", "yes", "yes", "0"]);
+    }
+    nodes[0]
+        .metrics_when(|page| leads(page) && page.sum("scurry_group_can_lose_a_node", &[]) == 1.0);
+    drive(&nodes[0].url(""), &["group", &want.to_string()]);
+    // One that follows shows who leads, and knows of no lag.
+    let mut shown = want.clone();
+    (shown["state"], shown["own"]) = (json!("another node leads"), json!(address(&nodes[1])));
+    for node in shown["nodes"].as_object_mut().expect("nodes").values_mut() {
+        node[3] = json!("–");
+    }
+    drive(&nodes[1].url(""), &["group", &shown.to_string()]);
+    let gone = nodes.pop().expect("a node");
+    let (id, gone_address) = (node_of(&gone), address(&gone));
+    drop(gone);
+    want["state"] = json!("serving, and no node may be lost");
+    want["lose"] = json!(format!("Can lose a node: no, no connection to node {id}."));
+    want["nodes"][gone_address] = json!(["no", "no", "yes", "0"]);
+    drive(&nodes[0].url(""), &["group", &want.to_string()]);
+}
+
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// A node's number, as its metrics say it.
+fn node_of(node: &Store) -> String {
+    let page = node.metrics().0;
+    let line = page.lines().find_map(|line| line.strip_prefix("scurry_group_info{node=\""));
+    line.and_then(|rest| rest.split('"').next()).expect("a node").to_owned()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `/metrics`, `/healthz` and `/readyz`: what is done is what is counted, in the form that
 //! Prometheus reads.
 
+use crate::console::free_port;
 use crate::node::keeping;
 use crate::store::{Page, Store};
 use crate::support::Door;
@@ -248,8 +249,10 @@ fn the_dashboard_asks_for_what_there_is() {
         asked.extend(words.filter(|word| word.contains("scurry_") || word.starts_with("process_")));
     }
     assert!(asked.len() > 15, "{asked:?}");
-    let store = Store::start(&[]);
+    // A node of a group has all that a store of one machine has.
+    let store = Store::start(&["--replicate", &format!("127.0.0.1:{}", free_port())]);
     let page = store.metrics();
+    lint(&page.0);
     for name in asked {
         let base = ["_bucket", "_sum", "_count"].iter().find_map(|part| name.strip_suffix(part));
         let is_histogram =

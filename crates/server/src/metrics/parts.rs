@@ -11,6 +11,7 @@ use scurry_engine::Durability;
 use scurry_ledger::{Totals, UnitTotals};
 use scurry_resp::table;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use Kind::{Counter, Gauge};
 
@@ -254,7 +255,36 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
     let help = "1 when service goes on without any one of the nodes, as far as this node sees.";
     let can_lose = u8::from(view.cannot_lose().is_none());
     page.single("scurry_group_can_lose_a_node", Gauge, help, can_lose);
+    let help = "Always 1; the label says why service would end with one more node lost. Absent when it goes on.";
+    page.metric("scurry_group_cannot_lose_a_node", Gauge, help);
+    if let Some(why) = view.cannot_lose() {
+        page.sample(&[("why", &why)], 1);
+    }
+    page.metric(
+        "scurry_group_info",
+        Gauge,
+        "Always 1; the label says which node of the group this is.",
+    );
+    page.sample(&[("node", &view.node.to_string())], 1);
     let members = &view.members;
+    let nodes = || members.iter().map(|member| (member.id.to_string(), member));
+    let help = "1 for a node of the group that this one reaches, itself included.";
+    page.metric("scurry_group_member_connected", Gauge, help);
+    for (node, member) in nodes() {
+        let address = SocketAddr::new(member.addresses.ip, member.addresses.main).to_string();
+        page.sample(&[("node", &node), ("address", &address)], u8::from(member.is_connected));
+    }
+    page.metric("scurry_group_member_votes", Gauge, "1 for a node of the group that has a vote.");
+    for (node, member) in nodes() {
+        page.sample(&[("node", &node)], u8::from(member.votes));
+    }
+    let help = "Entries that a node lacks, over all threads; only the node that leads knows it.";
+    page.metric("scurry_group_member_lag_entries", Gauge, help);
+    for (node, member) in nodes() {
+        if let Some(lag) = member.lag {
+            page.sample(&[("node", &node)], lag);
+        }
+    }
     page.single("scurry_group_members", Gauge, "Nodes of the group.", members.len());
     let connected = members.iter().filter(|member| member.is_connected).count();
     let help = "Nodes of the group that this one reaches, itself included.";
@@ -264,6 +294,14 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
     page.metric("scurry_group_role", Gauge, help);
     for (core, shard) in shards() {
         page.sample(&[("core", &core), ("role", word(shard.role))], 1);
+    }
+    let help =
+        "Always 1; the label says which node leads the thread's log. Absent while nobody does.";
+    page.metric("scurry_group_leader", Gauge, help);
+    for (core, shard) in shards() {
+        if let Some(leader) = shard.leader {
+            page.sample(&[("core", &core), ("node", &leader.to_string())], 1);
+        }
     }
     type Number = (&'static str, Kind, &'static str, fn(&ShardView) -> u64);
     let numbers: [Number; 6] = [
