@@ -334,7 +334,7 @@ install_java() {
   ! is_installed "$directory" "$source/pom.xml" || return 0
   check_version Java "$java_least" \
     "$(javac -version 2>&1 | sed -n 's/^javac \([0-9][0-9.]*\).*/\1/p')"
-  has mvn || fail "mvn is missing: the test clients need Maven to install Jedis"
+  has mvn || fail "mvn is missing: the test clients need Maven to install Jedis and Lettuce"
   say "installing the Java libraries of the test clients into .cache"
   rm -rf "$directory"
   mkdir -p "$directory"

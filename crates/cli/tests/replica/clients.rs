@@ -123,3 +123,18 @@ fn redis_rs_goes_on() {
 fn redis_py_goes_on() {
     programs_through_failovers(&libraries::python("venv", "redis", "failover.py"));
 }
+
+#[test]
+fn go_redis_goes_on() {
+    programs_through_failovers(&libraries::go("./failover", "go-failover"));
+}
+
+#[test]
+fn ioredis_goes_on() {
+    programs_through_failovers(&libraries::node("failover.js"));
+}
+
+#[test]
+fn lettuce_goes_on() {
+    programs_through_failovers(&libraries::java("Failover", "java-failover"));
+}

@@ -6,7 +6,6 @@ mod certificates;
 mod clients;
 mod failover;
 #[path = "../server/real_clients/libraries.rs"]
-#[expect(dead_code, reason = "clients in Go, Node and Java come next")]
 mod libraries;
 mod life;
 mod nodes;
