@@ -203,6 +203,20 @@ fn damage_of_what_makes_it_a_node_is_told_and_takes_no_data_away() {
 }
 
 #[test]
+fn a_node_that_has_got_nothing_yet_is_no_source() {
+    let (_nodes, dir) = killed_behind(&["one"]);
+    for name in names(&dir.join("g1/0")) {
+        fs::remove_file(dir.join("g1/0").join(name)).expect("it is removed");
+    }
+    for command in ["backup", "restore"] {
+        let to = dir.with_file_name(command);
+        scurry(&[command, text(&dir), "--to", text(&to)])
+            .refused(&["this node has got nothing of its group yet"]);
+        assert!(!to.exists(), "nothing is begun");
+    }
+}
+
+#[test]
 fn a_group_is_exported_and_imported_by_the_port_of_any_node() {
     let nodes = Nodes::start(3, 2);
     nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
