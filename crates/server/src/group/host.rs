@@ -369,6 +369,7 @@ impl Host {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
         self.gather_leaders();
+        self.step_down();
         self.show();
     }
 
@@ -383,6 +384,22 @@ impl Host {
             if group.leads() && group.is_settled() {
                 group.plan(Plan::Transfer(first));
             }
+        }
+    }
+
+    /// Has another node lead all shards where this one's device is full or stands still. Clients lose nothing by it,
+    /// since the others store what is committed; but this node would not know it after a crash.
+    fn step_down(&mut self) {
+        let is_settled = self.groups.iter().all(ShardGroup::is_settled);
+        if !is_settled || !self.groups.iter().any(ShardGroup::is_unwell) {
+            return;
+        }
+        if let Some(to) = self.membership.successor(&self.groups) {
+            tracing::warn!(
+                node = to.get(),
+                "the device is full or stands still: another node is to lead"
+            );
+            self.groups.iter_mut().for_each(|group| group.plan(Plan::Transfer(to)));
         }
     }
 

@@ -104,6 +104,15 @@ impl Membership {
         others.min_by_key(|id| group.lag(*id).unwrap_or(u64::MAX))
     }
 
+    /// A voter, beside this node, that lacks hardly anything of any shard.
+    pub(super) fn successor(&self, groups: &[ShardGroup]) -> Option<NodeId> {
+        let voters = groups.first()?.replica.membership().members.voters().iter().copied();
+        let lag = |id| groups.iter().map(|group| group.lag(id)).sum::<Option<u64>>();
+        let others = voters.filter(|id| *id != self.node && self.is_connected(*id));
+        let able = others.filter_map(|id| Some((lag(id)?, id))).filter(|(lag, _)| *lag <= LAG_MAX);
+        able.min().map(|(_, id)| id)
+    }
+
     fn learn(&mut self, members: &GroupMembers) {
         self.known = members
             .members

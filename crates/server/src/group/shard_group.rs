@@ -11,7 +11,7 @@ use scurry_engine::{LogBase, Shard, Shown, Vote};
 use scurry_ledger::Time;
 use scurry_replica::{
     AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
-    ReadTicket, Recovered, ReplaceError, Replica, Role, Standing, Store, Term,
+    ReadTicket, Recovered, ReplaceError, Replica, Role, Standing, Store, Term, Ticket,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
@@ -20,6 +20,11 @@ use std::sync::mpsc::Sender;
 const PAUSE_TICKS_MAX: u32 = 40;
 /// Ticks after which the engine has given up a transfer.
 const TRANSFER_TICKS_MAX: u32 = 12;
+/// Ticks in which a device that works finishes something: 0.3 s.
+const STALL_TICKS: u32 = 10;
+/// Ticks for which a node leads at least before it hands over by itself: 3 s, lest leadership goes in circles where
+/// all devices are slow.
+const LEAD_TICKS_MIN: u32 = 100;
 /// Ticks after which a snapshot that could not be sent is tried again.
 const FAILED_TICKS: u32 = 40;
 /// Bytes of frames that a core is given at once.
@@ -89,6 +94,12 @@ pub(super) struct ShardGroup {
     /// The reason for which this node must stop.
     pub(super) broken: Option<String>,
     is_full: bool,
+    /// Ticks since the device was given something or has finished something; none while it has nothing to do.
+    device_ticks: Option<u32>,
+    /// The last order.
+    ordered: Option<Ticket>,
+    /// Ticks since this node came to serve.
+    serving_ticks: u32,
     /// The newest snapshot that counts.
     snapshot: Option<Shown>,
     /// No snapshot needs the log up to this sequence.
@@ -180,6 +191,9 @@ impl ShardGroup {
             transfer_ticks: None,
             broken: None,
             is_full: false,
+            device_ticks: None,
+            ordered: None,
+            serving_ticks: 0,
             snapshot,
             needless: 0,
             base,
@@ -223,6 +237,13 @@ impl ShardGroup {
             && !self.replica.membership().is_joint()
     }
 
+    /// True for a leader of some seconds whose device takes nothing, or has not finished anything for long: another
+    /// node does better.
+    pub(super) fn is_unwell(&self) -> bool {
+        let stands_still = self.device_ticks.is_some_and(|ticks| ticks > STALL_TICKS);
+        self.serving_ticks > LEAD_TICKS_MIN && (self.is_full || stands_still)
+    }
+
     /// True once after the members have changed.
     pub(super) fn take_membership_change(&mut self) -> bool {
         std::mem::take(&mut self.membership_changed)
@@ -260,6 +281,8 @@ impl ShardGroup {
             return;
         }
         self.replica.tick();
+        self.serving_ticks = if self.is_settled() { self.serving_ticks + 1 } else { 0 };
+        self.device_ticks = self.device_ticks.map(|ticks| ticks + 1);
         self.try_again();
         if let Part::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
@@ -385,6 +408,7 @@ impl ShardGroup {
             Stored::Begun => self.begin_anew(),
             Stored::Done { ticket, last } => {
                 self.is_full = false;
+                self.device_ticks = (Some(ticket) < self.ordered).then_some(0);
                 if let Some(last) = last {
                     self.stored_sequence = last;
                 }
@@ -491,6 +515,8 @@ impl ShardGroup {
             last,
             sure: self.committed_sequence,
         };
+        self.ordered = Some(ticket);
+        self.device_ticks.get_or_insert(0);
         if self.store.send(Task::Store(order)).is_err() {
             self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
         }

@@ -71,6 +71,15 @@ impl Member {
         self.home.join("disk/store")
     }
 
+    /// True when its log has files that nothing needs any more, and that it will use again.
+    pub(crate) fn has_spares(&self) -> bool {
+        let cores = (0..THREADS).map(|core| self.store().join(format!("g1/{core}")));
+        let files = cores.filter_map(|core| fs::read_dir(core).ok()).flatten().flatten();
+        files
+            .filter_map(|file| file.file_name().into_string().ok())
+            .any(|name| name.starts_with("spare-0"))
+    }
+
     /// Starts it on what its directory has; an empty one joins these nodes.
     pub(crate) fn start(&mut self, others: Vec<String>, replaces: Option<&str>) -> Result<()> {
         let settings = self.home.join("settings.toml");
