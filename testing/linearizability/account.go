@@ -36,6 +36,8 @@ type session struct {
 	version   int64
 	lastGrant int64
 	answers   map[int64]answer
+	// dropped are numbers whose answers are gone, or were never kept.
+	dropped map[int64]bool
 }
 
 // answer is what is given again to the same body.
@@ -155,12 +157,14 @@ func (a account) settle(call Call) (account, Outcome) {
 	if !known.open {
 		return a, Outcome{Code: "UNKNOWN_SESSION"}
 	}
-	if len(known.answers) == answersMax && call.Number < lowest(known.answers) {
+	// Below the window a number is new in a gap: one that was never answered while answers above it were dropped.
+	below := len(known.answers) == answersMax && call.Number < lowest(known.answers)
+	if below && (len(known.dropped) == 0 || known.dropped[call.Number]) {
 		return a, Outcome{Code: "OUT_OF_WINDOW"}
 	}
 	a.version++
 	// What was used comes from the hold, then from available, which may become a debt.
-	late := call.Op == "update" && call.Number < known.lastGrant
+	late := call.Op == "update" && (below || call.Number < known.lastGrant)
 	a.available -= call.Used
 	a.use(call.Used)
 	if !late {
@@ -181,7 +185,9 @@ func (a account) settle(call Call) (account, Outcome) {
 	outcome.Version = known.version
 	known.answers = with(known.answers, call.Number, answer{bodyOf(call), outcome})
 	if len(known.answers) > answersMax {
-		delete(known.answers, lowest(known.answers))
+		least := lowest(known.answers)
+		delete(known.answers, least)
+		known.dropped = with(known.dropped, least, true)
 	}
 	a.sessions = with(a.sessions, call.ID, known)
 	return a, outcome

@@ -192,9 +192,7 @@ impl Membership {
             }
             match leader.and_then(|leader| self.known.get(&leader)) {
                 Some((addresses, _)) => answer.send(JoinAnswer::Elsewhere(addresses.peer)),
-                None => answer.send(JoinAnswer::Refused(
-                    "no node leads this group now: ask again".to_owned(),
-                )),
+                None => answer.send(JoinAnswer::Later("no node leads this group now".to_owned())),
             }
         }
     }

@@ -14,6 +14,11 @@ use std::time::Duration;
 const GREETING_MS: i64 = 5_000;
 /// A write that the other side does not take for so long ends the connection.
 const WRITE_MAX: Duration = Duration::from_secs(10);
+/// Bytes that the other side has not acknowledged for so long end the connection: after a network that was cut a
+/// new one carries sooner than the next try of an old one.
+const UNHEARD_MAX: Duration = Duration::from_secs(2);
+/// A connection that is not there after this is tried anew.
+const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// A connection on which nothing came for so long is asked whether it is there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// Between two such questions.
@@ -85,6 +90,7 @@ impl Sockets {
             .with_interval(KEEPALIVE_INTERVAL)
             .with_retries(KEEPALIVE_RETRIES);
         SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+        SockRef::from(&stream).set_tcp_user_timeout(Some(UNHEARD_MAX))?;
         let until_ms = Some(self.clock.read().uptime_ms + ms);
         Ok(Timed { stream, clock: self.clock, until_ms })
     }
@@ -108,7 +114,7 @@ impl Dialling {
     }
 
     pub(super) fn connect(self, address: SocketAddr, ms: i64) -> io::Result<TcpStream> {
-        let within = Duration::from_millis(u64::try_from(ms).unwrap_or(0).max(1));
+        let within = Duration::from_millis(u64::try_from(ms).unwrap_or(0).max(1)).min(CONNECT_MAX);
         self.socket.connect_timeout(&address.into(), within)?;
         let stream: TcpStream = self.socket.into();
         // A port that nobody has may connect to itself where it is one of those that systems give away.
