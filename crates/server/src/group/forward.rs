@@ -17,8 +17,10 @@ use std::time::Duration;
 
 /// Bytes that are on their way in one direction of a connection.
 const BUFFER_LEN: usize = 64 << 10;
-/// How long a client waits while nobody leads, ms.
+/// How long a client waits while nobody leads, or the leader does not answer, ms.
 const WAIT_MS_MAX: i64 = 1_000;
+/// Between two tries to reach the leader for a client, ms.
+const PAUSE_MS: i64 = 50;
 /// The thread looks around this often.
 const WAKE: Duration = Duration::from_millis(50);
 const WAKER: Token = Token(usize::MAX);
@@ -38,6 +40,10 @@ pub(crate) struct Forwarder {
 impl Forwarder {
     /// Starts the thread, for so many connections.
     pub(crate) fn start(connections_max: usize) -> io::Result<Forwarder> {
+        Forwarder::start_with(connections_max, WAIT_MS_MAX)
+    }
+
+    fn start_with(connections_max: usize, wait_ms: i64) -> io::Result<Forwarder> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let (clients, taken) = channel();
@@ -50,6 +56,7 @@ impl Forwarder {
             is_over: is_over.clone(),
             clock: Clock::start(Time(0)),
             connections_max,
+            wait_ms,
             waiting: VecDeque::new(),
             pairs: Slab::new(),
         };
@@ -112,6 +119,18 @@ struct Pair {
     address: SocketAddr,
     to_leader: Flow,
     to_client: Flow,
+    /// The leader has taken the connection; nothing of the client was read before.
+    is_there: bool,
+    /// Until then the client waits for one that does, ms.
+    until_ms: i64,
+}
+
+/// A client without a connection to the leader.
+struct Waiting {
+    client: TcpStream,
+    until_ms: i64,
+    /// Nothing is tried before, ms.
+    from_ms: i64,
 }
 
 struct Work {
@@ -121,8 +140,9 @@ struct Work {
     is_over: Arc<AtomicBool>,
     clock: Clock,
     connections_max: usize,
-    /// Clients that wait for a leader, until then, ms.
-    waiting: VecDeque<(TcpStream, i64)>,
+    /// How long a client waits.
+    wait_ms: i64,
+    waiting: VecDeque<Waiting>,
     pairs: Slab<Pair>,
 }
 
@@ -151,7 +171,7 @@ impl Work {
     fn part_from_others(&mut self, leader: Option<SocketAddr>) {
         let is_old = |(key, pair): (usize, &Pair)| (Some(pair.address) != leader).then_some(key);
         let old: Vec<usize> = self.pairs.iter().filter_map(is_old).collect();
-        old.into_iter().for_each(|key| self.close(key));
+        old.into_iter().for_each(|key| self.end(key, 0));
     }
 
     /// Connects those who have come, and refuses those who have waited for too long.
@@ -161,28 +181,32 @@ impl Work {
             if self.pairs.len() + self.waiting.len() >= self.connections_max {
                 refuse(client, TOO_MANY);
             } else {
-                self.waiting.push_back((client, now_ms + WAIT_MS_MAX));
+                let until_ms = now_ms + self.wait_ms;
+                self.waiting.push_back(Waiting { client, until_ms, from_ms: now_ms });
             }
         }
-        for (client, until_ms) in std::mem::take(&mut self.waiting) {
+        for waiting in std::mem::take(&mut self.waiting) {
             match leader {
-                Some(address) => {
-                    if let Err(error) = self.connect(client, address) {
+                _ if now_ms >= waiting.until_ms => refuse(waiting.client, NO_LEADER),
+                Some(address) if now_ms >= waiting.from_ms => {
+                    if let Err(error) = self.connect(waiting, address) {
                         tracing::debug!("a connection was not forwarded: {error}");
                     }
                 }
-                None if now_ms < until_ms => self.waiting.push_back((client, until_ms)),
-                None => refuse(client, NO_LEADER),
+                Some(_) | None => self.waiting.push_back(waiting),
             }
         }
     }
 
-    fn connect(&mut self, client: TcpStream, address: SocketAddr) -> io::Result<()> {
+    fn connect(&mut self, waiting: Waiting, address: SocketAddr) -> io::Result<()> {
+        let Waiting { client, until_ms, .. } = waiting;
         let leader = TcpStream::connect(address)?;
         client.set_nodelay(true)?;
         leader.set_nodelay(true)?;
         let (to_leader, to_client) = (Flow::default(), Flow::default());
-        let key = self.pairs.insert(Pair { client, leader, address, to_leader, to_client });
+        let is_there = false;
+        let pair = Pair { client, leader, address, to_leader, to_client, is_there, until_ms };
+        let key = self.pairs.insert(pair);
         let registered = register(&mut self.pairs[key], key, self.poll.registry());
         if registered.is_err() {
             self.pairs.remove(key);
@@ -193,20 +217,36 @@ impl Work {
     /// Moves what can be moved.
     fn pump(&mut self, key: usize) {
         let Some(pair) = self.pairs.get_mut(key) else { return };
+        if !pair.is_there {
+            match has_connected(&pair.leader) {
+                Ok(is_there) => pair.is_there = is_there,
+                // Such as a leader that was killed: another one may lead soon.
+                Err(_) => return self.end(key, PAUSE_MS),
+            }
+            if !pair.is_there {
+                return;
+            }
+        }
         let Pair { client, leader, to_leader, to_client, .. } = pair;
         let outcome =
             flow(client, leader, to_leader).and_then(|()| flow(leader, client, to_client));
         if outcome.is_err() || to_leader.is_closed && to_client.is_closed {
-            self.close(key);
+            self.end(key, 0);
         }
     }
 
-    fn close(&mut self, key: usize) {
+    /// Ends a pair. A client of whom the leader has heard nothing waits for another try, after a pause.
+    fn end(&mut self, key: usize, pause_ms: i64) {
         if let Some(mut pair) = self.pairs.try_remove(key) {
             let registry = self.poll.registry();
             // They are closed with this in any case.
             let _ = registry.deregister(&mut pair.client);
             let _ = registry.deregister(&mut pair.leader);
+            if !pair.is_there {
+                let from_ms = self.clock.read().uptime_ms + pause_ms;
+                let Pair { client, until_ms, .. } = pair;
+                self.waiting.push_back(Waiting { client, until_ms, from_ms });
+            }
         }
     }
 }
@@ -216,6 +256,18 @@ fn register(pair: &mut Pair, key: usize, registry: &Registry) -> io::Result<()> 
     let interest = Interest::READABLE | Interest::WRITABLE;
     registry.register(&mut pair.client, Token(2 * key), interest)?;
     registry.register(&mut pair.leader, Token(2 * key + 1), interest)
+}
+
+/// Whether a connection that was begun stands; an error where it does not come to that.
+fn has_connected(stream: &TcpStream) -> io::Result<bool> {
+    if let Some(error) = stream.take_error()? {
+        return Err(error);
+    }
+    match stream.peer_addr() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads and writes until one side would wait.
@@ -310,6 +362,29 @@ mod tests {
         assert_eq!(&answer, b"answer");
         forwarder.leader_is(None);
         assert!(matches!(client.read(&mut answer), Ok(0) | Err(_)), "it is closed");
+        let mut other = connected(&forwarder);
+        let mut said = Vec::new();
+        other.read_to_end(&mut said).expect("words, and the end");
+        assert!(said.starts_with(b"-CLUSTERDOWN"), "{}", said.escape_ascii());
+    }
+    #[test]
+    fn a_client_waits_while_the_leader_is_dead_and_another_is_not_known() {
+        let patient = Forwarder::start_with(2, 600_000).expect("it starts");
+        let dead = TcpListener::bind("127.0.0.1:0").expect("it listens");
+        let next = TcpListener::bind("127.0.0.1:0").expect("it listens");
+        let address = dead.local_addr().expect("an address");
+        drop(dead);
+        patient.leader_is(Some(address));
+        let mut client = connected(&patient);
+        client.write_all(b"question").expect("it is taken");
+        patient.leader_is(Some(next.local_addr().expect("an address")));
+        let (mut server, _) = next.accept().expect("it was forwarded");
+        let mut question = [0; 8];
+        server.read_exact(&mut question).expect("all of it");
+        assert_eq!(&question, b"question");
+        // Nobody takes this one: it is told so, and not only closed.
+        let forwarder = Forwarder::start(2).expect("it starts");
+        forwarder.leader_is(Some(address));
         let mut other = connected(&forwarder);
         let mut said = Vec::new();
         other.read_to_end(&mut said).expect("words, and the end");
