@@ -2,6 +2,9 @@
 
 use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// Has the node that leads write a snapshot, and waits for it.
 pub(crate) fn snapshot(nodes: &Nodes) {
@@ -39,8 +42,14 @@ pub(crate) fn fill_and_forget(nodes: &Nodes, value: &str) {
     });
 }
 
-/// Every key has this value, as a node says that has come to lead.
+/// Every key that was filled has this value, as a node says that has come to lead.
 fn shown_by(nodes: &Nodes, node: usize, value: &str) {
+    shown(nodes, node, &["key-0", "key-77", "key-199", "marker"].map(|key| (key, value)));
+    assert_eq!(nodes.execute(&["DBSIZE"]), ":201");
+}
+
+/// These keys have these values, as a node says that has come to lead.
+fn shown(nodes: &Nodes, node: usize, keys: &[(&str, &str)]) {
     let id = nodes.id(node);
     nodes.until("the node leads", || {
         if nodes.leader() == node {
@@ -49,10 +58,9 @@ fn shown_by(nodes: &Nodes, node: usize, value: &str) {
         nodes.try_execute(&["SCUR.REPLICA", "TRANSFER", &id]);
         None
     });
-    for key in ["key-0", "key-77", "key-199", "marker"] {
+    for (key, value) in keys {
         assert_eq!(nodes.execute(&["GET", key]), format!("${value}"), "{key}");
     }
-    assert_eq!(nodes.execute(&["DBSIZE"]), ":201");
 }
 
 #[test]
@@ -118,4 +126,32 @@ fn a_store_of_one_machine_begins_a_group_with_all_it_has() {
     nodes.start_again(first);
     nodes.wait_for_all();
     assert_eq!(nodes.execute(&["GET", "key"]), "$value");
+}
+
+/// Offset of these bytes in the first file of a node's log, and whether anything was written behind them.
+fn needle(node: &Path, needle: &[u8]) -> Option<(usize, bool)> {
+    let bytes = std::fs::read(node.join("g1/0/log-00000000000000000001")).ok()?;
+    let at = bytes.windows(needle.len()).position(|window| window == needle)?;
+    Some((at, bytes[at + needle.len()..].iter().any(|byte| *byte != 0)))
+}
+
+#[test]
+fn a_byte_that_changes_in_the_last_entry_is_damage_and_not_the_end_of_the_log() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "a needle"]);
+    nodes.wait_for_all();
+    let follower = (nodes.leader() + 1) % 3;
+    let path = nodes.directory_of(follower);
+    // When nothing follows an entry, a mark says that it is on the device.
+    nodes.until("a mark is written", || needle(&path, b"a needle").filter(|(_, marked)| *marked));
+    nodes.stop(follower);
+    let (at, _) = needle(&path, b"a needle").expect("it is there");
+    let file = File::options().write(true).open(path.join("g1/0/log-00000000000000000001"));
+    file.expect("a file").write_at(b"A", at as u64).expect("it is written");
+    let (dir, address) = (path.to_str().expect("text"), nodes.peer_address(follower));
+    let said = nodes::refused(&["--dir", dir, "--replicate", &address, "--durability", "fsync"]);
+    assert!(said.contains("is damaged at byte"), "{said}");
+    nodes.start_anew(follower);
+    nodes.wait_for_all();
+    shown(&nodes, follower, &[("key", "a needle")]);
 }

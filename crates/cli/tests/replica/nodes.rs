@@ -135,6 +135,11 @@ impl Nodes {
         self.directory.path().join(name)
     }
 
+    /// The data of a node.
+    pub(crate) fn directory_of(&self, node: usize) -> PathBuf {
+        self.path(&format!("node-{node}"))
+    }
+
     /// Other options for nodes that are started from now on.
     pub(crate) fn set_options(&mut self, options: Vec<String>) {
         self.options = options;

@@ -168,6 +168,19 @@ impl Bodies {
         frame
     }
 
+    /// A mark behind the end, which says that all up to a sequence is on the device: what is damaged before it is
+    /// not taken for a write that was cut short. `term` is that of the last entry.
+    pub(super) fn mark(&self, term: u64, (committed, synced): (u64, u64)) -> Option<Vec<u8>> {
+        let end = self.end();
+        let mut writer = FrameWriter::new(self.seal, end.sequence + 1);
+        writer.seal(0, end.at);
+        let mut frame = Vec::new();
+        writer.take(&mut frame);
+        let content = content_of(self.seal, &frame)?;
+        let place = LogEntry { term, index: end.index, committed, chain: end.chain, content };
+        put_entry(self.seal, &mut frame, &place, synced).then_some(frame)
+    }
+
     /// Forgets frames of entries up to here, as far as there are too many.
     pub(super) fn evict(&mut self, to: u64) {
         while self.len > KEPT_LEN_MAX

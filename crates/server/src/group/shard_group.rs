@@ -20,6 +20,8 @@ use std::sync::mpsc::Sender;
 const PAUSE_TICKS_MAX: u32 = 40;
 /// Ticks after which the engine has given up a transfer.
 const TRANSFER_TICKS_MAX: u32 = 12;
+/// Ticks without an order after which a mark is written: 0.1 s.
+const QUIET_TICKS: u32 = 4;
 /// Ticks in which a device that works finishes something: 0.3 s.
 const STALL_TICKS: u32 = 10;
 /// Ticks for which a node leads at least before it hands over by itself: 3 s, lest leadership goes in circles where
@@ -98,6 +100,8 @@ pub(super) struct ShardGroup {
     device_ticks: Option<u32>,
     /// The last order.
     ordered: Option<Ticket>,
+    /// Ticks since the device had something to do, and the sequence up to which a mark says what it has.
+    quiet: (u32, u64),
     /// Ticks since this node came to serve.
     serving_ticks: u32,
     /// The newest snapshot that counts.
@@ -193,6 +197,7 @@ impl ShardGroup {
             is_full: false,
             device_ticks: None,
             ordered: None,
+            quiet: (0, stored_sequence),
             serving_ticks: 0,
             snapshot,
             needless: 0,
@@ -283,6 +288,7 @@ impl ShardGroup {
         self.replica.tick();
         self.serving_ticks = if self.is_settled() { self.serving_ticks + 1 } else { 0 };
         self.device_ticks = self.device_ticks.map(|ticks| ticks + 1);
+        self.mark();
         self.try_again();
         if let Part::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
@@ -493,6 +499,7 @@ impl ShardGroup {
                 return;
             }
             self.bodies.truncate(from.0);
+            self.quiet.1 = self.quiet.1.min(self.bodies.end().sequence);
         }
         let first = self.bodies.end().sequence + 1;
         let mut frames = Vec::with_capacity(entries.len());
@@ -516,6 +523,7 @@ impl ShardGroup {
             sure: self.committed_sequence,
         };
         self.ordered = Some(ticket);
+        self.quiet.0 = 0;
         self.device_ticks.get_or_insert(0);
         if self.store.send(Task::Store(order)).is_err() {
             self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
@@ -771,6 +779,25 @@ impl ShardGroup {
         self.failed.push((node, 0));
     }
 
+    /// Says behind the last entry that it is on the device, when nothing has followed it for a while.
+    fn mark(&mut self) {
+        let End { index, sequence, .. } = self.bodies.end();
+        self.quiet.0 += 1;
+        let is_new = self.quiet.1 < sequence && self.stored_sequence == sequence;
+        if !is_new || self.device_ticks.is_some() || self.quiet.0 < QUIET_TICKS {
+            return;
+        }
+        self.quiet.1 = sequence;
+        let Some(entry) = self.replica.entry(Index(index)) else { return };
+        let mark = self.bodies.mark(entry.term.0, (self.committed, sequence));
+        if let Some(frame) = mark {
+            let next = sequence + 1;
+            if self.store.send(Task::Mark { frame, next }).is_err() {
+                self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+            }
+        }
+    }
+
     fn try_again(&mut self) {
         for (_, ticks) in &mut self.failed {
             *ticks += 1;
@@ -903,6 +930,7 @@ impl ShardGroup {
         self.incoming.clear();
         (self.committed, self.committed_sequence) = (base.index, base.sequence);
         self.stored_sequence = base.sequence;
+        self.quiet.1 = base.sequence;
         self.snapshot = Some(Shown { begun, as_of });
         self.needless = 0;
         self.base = base;

@@ -32,6 +32,11 @@ pub(super) struct Order {
 /// Work of the thread.
 pub(super) enum Task {
     Store(Order),
+    /// A frame without entries behind the end, and the sequence of the next record.
+    Mark {
+        frame: Vec<u8>,
+        next: u64,
+    },
     /// Entries up to a base need not be kept any more.
     Forget(LogBase),
     /// A snapshot has come: the log begins anew behind its base.
@@ -74,6 +79,14 @@ pub(super) fn start(
                     let (batch, other) = take(order, &work);
                     next = other;
                     batch
+                }
+                Task::Mark { mut frame, next: first } => {
+                    let marked = patiently(&tell, || files.writer.write(first, &mut frame));
+                    if let Err(error) = marked.and_then(|()| files.writer.sync()) {
+                        tell(Stored::Failed(error));
+                        return;
+                    }
+                    continue;
                 }
                 Task::Forget(base) => {
                     if let Err(error) = files.writer.forget(&base, files.log_bytes) {
