@@ -48,7 +48,7 @@ fn shown_by(nodes: &Nodes, node: usize, value: &str) {
     assert_eq!(nodes.execute(&["DBSIZE"]), ":201");
 }
 
-/// These keys have these values, as a node says that has come to lead.
+/// Keys have these values, as a node says that has come to lead.
 fn shown(nodes: &Nodes, node: usize, keys: &[(&str, &str)]) {
     let id = nodes.id(node);
     nodes.until("the node leads", || {
