@@ -80,14 +80,19 @@ fn a_newer_format_of_the_log() {
     kill(server);
     let segment = segment(&directory);
     let mut bytes = std::fs::read(&segment).expect("it is read");
-    bytes[8] = 2;
-    let crc = crc32c(&bytes[..30]);
-    bytes[30..34].copy_from_slice(&crc.to_le_bytes());
-    std::fs::write(&segment, &bytes).expect("it is written");
-    let said = refusal(&mut under(&[], &directory, "write"));
     let name = segment.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-    assert!(said.contains(name) && said.contains("(format 2); this one reads up to 1"), "{said}");
-    assert!(bytes == std::fs::read(&segment).expect("it is read"), "the log was changed");
+    // The second format is that of nodes of a group.
+    let words =
+        [(2, "was written by a node of a group"), (3, "(format 3); this one reads up to 2")];
+    for (format, words) in words {
+        bytes[8] = format;
+        let crc = crc32c(&bytes[..30]);
+        bytes[30..34].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(&segment, &bytes).expect("it is written");
+        let said = refusal(&mut under(&[], &directory, "write"));
+        assert!(said.contains(name) && said.contains(words), "{said}");
+        assert!(bytes == std::fs::read(&segment).expect("it is read"), "the log was changed");
+    }
 }
 
 /// Without the lock, into which each start writes its number.
