@@ -343,8 +343,18 @@ pub(crate) fn refused(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
     command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null());
-    let output = command.output().expect("the binary starts");
-    assert!(!output.status.success(), "it must not start");
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let tries = PATIENCE.as_millis() / PAUSE.as_millis();
+    let ends = (0..tries).any(|_| {
+        thread::sleep(PAUSE); // tidy: allow (a process that serves has no event for that it goes on)
+        child.try_wait().expect("it is a child").is_some()
+    });
+    if !ends {
+        child.kill().expect("it runs");
+    }
+    let output = child.wait_with_output().expect("it has ended");
+    assert!(ends && !output.status.success(), "it must not start");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
