@@ -4,22 +4,17 @@ use crate::module::Module;
 use crate::namespaces::{self, Namespace};
 use crate::node::Node;
 use crate::view::{Role, View};
-use anyhow::{Context, Result, bail, ensure};
-use scurry_crash::clock;
-use std::net::TcpListener;
+use crate::wait::{self, Watched};
+use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const NODES: usize = 6;
 /// Where free ports are looked for: below those that the kernel gives to clients.
 const PORTS: std::ops::Range<u16> = 22_000..32_000;
-/// How often is looked.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// How long anything may take that has to come, seconds.
-const PATIENCE_S: u64 = 90;
 
 /// The cluster. Its nodes are stopped when it is dropped.
 #[derive(Debug)]
@@ -32,7 +27,7 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one in an empty directory. In a namespace of the test's own each node gets one too.
     pub fn start(dir: &Path, module: &Module, interrupted: &Arc<AtomicBool>) -> Result<Cluster> {
-        let first = free_ports()?;
+        let first = wait::free_ports(PORTS, u16::try_from(2 * NODES)?)?;
         if namespaces::inside() {
             namespaces::lay_bridge()?;
         }
@@ -132,46 +127,22 @@ impl Cluster {
     }
 
     /// Waits until this is no error. A node that has ended by itself is one at once.
-    pub fn until(
-        &mut self,
-        what: &str,
-        mut look: impl FnMut(&Cluster) -> Result<()>,
-    ) -> Result<()> {
-        let end = clock::ns() + i64::try_from(PATIENCE_S)? * 1_000_000_000;
-        loop {
-            self.check()?;
-            let Err(error) = look(self) else { return Ok(()) };
-            if clock::ns() > end {
-                return Err(error).with_context(|| format!("not within {PATIENCE_S} s: {what}"));
-            }
-            self.pass(LOOK_EVERY)?;
-        }
+    pub fn until(&mut self, what: &str, look: impl FnMut(&Cluster) -> Result<()>) -> Result<()> {
+        wait::until(self, what, look)
     }
 
     /// Lets time pass, unless somebody wants this to end.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
-        if self.interrupted.load(Ordering::Relaxed) {
-            bail!("interrupted");
-        }
-        std::thread::sleep(time); // tidy: allow (a cluster says nothing when it has become another)
-        Ok(())
-    }
-
-    /// An error when a node has ended and was not told to.
-    pub(crate) fn check(&mut self) -> Result<()> {
-        self.nodes.iter_mut().try_for_each(Node::check)
+        wait::pass(self, time)
     }
 }
 
-/// The first of so many ports that nobody uses as the nodes need.
-fn free_ports() -> Result<u16> {
-    let count = u16::try_from(2 * NODES)?;
-    let blocks = (PORTS.end - PORTS.start) / count;
-    // One that starts at the same time begins elsewhere.
-    let begin = u16::try_from(std::process::id() % u32::from(blocks))?;
-    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    (0..blocks)
-        .map(|block| PORTS.start + (begin + block) % blocks * count)
-        .find(|&first| (first..first + count).all(is_free))
-        .context("no free ports")
+impl Watched for Cluster {
+    fn interrupted(&self) -> &AtomicBool {
+        &self.interrupted
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.nodes.iter_mut().try_for_each(Node::check)
+    }
 }

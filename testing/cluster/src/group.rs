@@ -20,16 +20,16 @@ pub use report::{Report, Row};
 pub use run::{Settings, run};
 
 use crate::namespaces::{self, Namespace};
+use crate::wait::{self, Watched};
 use anyhow::{Context, Result, bail, ensure};
 use disk::Disk;
 use member::Member;
 use scurry_conformance::Value;
 use scurry_crash::wire::{Words, words};
 use scurry_crash::{Binary, clock};
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const NODES: usize = 3;
@@ -39,11 +39,7 @@ const THREADS: u16 = 2;
 /// The main port where a node has a network of its own.
 const OWN_PORT: u16 = 7_000;
 /// Where free ports are looked for: below those that the kernel gives to clients.
-const FREE_PORTS: std::ops::Range<u16> = 12_000..22_000;
-/// How often is looked.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// How long anything may take that has to come, seconds.
-const PATIENCE_S: i64 = 90;
+const FREE_PORTS: std::ops::Range<u16> = 8_000..10_000;
 
 /// The nodes, stopped when this is dropped.
 pub(crate) struct Group {
@@ -61,7 +57,7 @@ impl Group {
         first_place: usize,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Group> {
-        let first = free_ports()?;
+        let first = wait::free_ports(FREE_PORTS, PORTS * u16::try_from(NODES)?)?;
         let mut group = Group { nodes: Vec::new(), interrupted: interrupted.clone() };
         for index in 0..NODES {
             let (host, port, namespace) = if namespaces::inside() {
@@ -209,43 +205,23 @@ impl Group {
     pub(crate) fn until(
         &mut self,
         what: &str,
-        mut look: impl FnMut(&Group) -> Result<()>,
+        look: impl FnMut(&Group) -> Result<()>,
     ) -> Result<()> {
-        let end = clock::ns() + PATIENCE_S * 1_000_000_000;
-        loop {
-            self.check()?;
-            let Err(error) = look(self) else { return Ok(()) };
-            if clock::ns() > end {
-                return Err(error).with_context(|| format!("not within {PATIENCE_S} s: {what}"));
-            }
-            self.pass(LOOK_EVERY)?;
-        }
+        wait::until(self, what, look)
     }
 
     /// Lets time pass, unless somebody wants this to end.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
-        if self.interrupted.load(Ordering::Relaxed) {
-            bail!("interrupted");
-        }
-        std::thread::sleep(time); // tidy: allow (a group says nothing when it has become another)
-        Ok(())
-    }
-
-    /// An error when a node has ended and was not told to.
-    pub(crate) fn check(&mut self) -> Result<()> {
-        self.nodes.iter_mut().try_for_each(Member::check)
+        wait::pass(self, time)
     }
 }
 
-/// The first of so many ports that nobody uses as the nodes need.
-fn free_ports() -> Result<u16> {
-    let count = PORTS * u16::try_from(NODES)?;
-    let blocks = (FREE_PORTS.end - FREE_PORTS.start) / count;
-    // One that starts at the same time begins elsewhere.
-    let begin = u16::try_from(std::process::id() % u32::from(blocks))?;
-    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    (0..blocks)
-        .map(|block| FREE_PORTS.start + (begin + block) % blocks * count)
-        .find(|&first| (first..first + count).all(is_free))
-        .context("no free ports")
+impl Watched for Group {
+    fn interrupted(&self) -> &AtomicBool {
+        &self.interrupted
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.nodes.iter_mut().try_for_each(Member::check)
+    }
 }

@@ -1,6 +1,7 @@
 //! What rounds have shown, as a table.
 
 use crate::fault::Fault;
+use crate::wait::write_table;
 use std::fmt;
 
 /// The rounds of one fault.
@@ -79,14 +80,9 @@ const HEAD: [&str; 9] = [
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| {} |", HEAD.join(" | "))?;
-        writeln!(f, "|{}", "---|".repeat(HEAD.len()))?;
-        for row in &self.rows {
-            if let Some(why) = &row.skipped {
-                writeln!(f, "| {} | skipped: {why} |{}", row.fault.name(), " |".repeat(7))?;
-                continue;
-            }
-            let cells = [
+        let rows = self.rows.iter().map(|row| match &row.skipped {
+            Some(why) => Err((row.fault.name(), why.as_str())),
+            None => Ok([
                 row.fault.name().to_owned(),
                 row.rounds.to_string(),
                 row.acknowledged_all.to_string(),
@@ -96,9 +92,8 @@ impl fmt::Display for Report {
                 row.lost_all.to_string(),
                 row.lost_one.to_string(),
                 format!("{}.{} s", row.gap_ms / 1_000, row.gap_ms % 1_000 / 100),
-            ];
-            writeln!(f, "| {} |", cells.join(" | "))?;
-        }
-        Ok(())
+            ]),
+        });
+        write_table(f, HEAD, rows)
     }
 }

@@ -6,8 +6,8 @@ use scurry_codec::{
     FrameWriter, Framed, LogEntry, LogFormat, Seal, content_of, put_entry, read_frame,
 };
 use scurry_engine::{
-    Commits, Config, Disk, Durability, Expiry, File, History, Least, LogFollower, LogId, LogReader,
-    LogWriter, RecoveryError, ReplayError, Shard, Until, checksum, recover, segment_of,
+    Commits, Config, Disk, Durability, Expiry, File, History, Least, LogError, LogFollower, LogId,
+    LogReader, LogWriter, RecoveryError, ReplayError, Shard, Until, checksum, recover, segment_of,
     survey_group,
 };
 use scurry_ledger::Time;
@@ -453,6 +453,16 @@ fn the_log_of_a_store_without_a_group_is_refused_in_words() {
         survey_group(&mut disk.clone(), LOG, Least::default()).expect_err("it is no node's");
     assert!(refused.to_string().contains("files were mixed"), "{refused}");
     assert_eq!(disk.changes(), changes);
+}
+
+/// A server without a group would serve what may be taken back.
+#[test]
+fn a_log_of_a_node_is_refused_where_there_is_no_group() {
+    let mut node = Node::new(0);
+    node.write(&mut Random::new(0), 1);
+    let mut reader = LogReader::new(&mut node.disk, LOG, 1).expect("it begins at 1");
+    let refused = reader.frame().map(|frame| frame.is_some());
+    assert!(matches!(refused, Err(LogError::Replicated { .. })), "{refused:?}");
 }
 
 /// A log that begins with another entry than the first is not the whole log of a node.

@@ -3,7 +3,7 @@
 
 use super::catch_up::{self, News, Receiving, Sending};
 use super::channel::{Body, FromCore};
-use super::membership::{Membership, Wish};
+use super::membership::{LAG_MAX, Membership, Wish};
 use super::outlet::Outlet;
 use super::peers::{CatchUp, Inbound, Offer, Packet, Peers, Subject, Word};
 use super::shard_group::{Came, Plan, ShardGroup, base_from};
@@ -394,7 +394,7 @@ impl Host {
         if !is_settled || !self.groups.iter().any(ShardGroup::is_unwell) {
             return;
         }
-        if let Some(to) = self.membership.successor(&self.groups) {
+        if let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
             tracing::warn!(
                 node = to.get(),
                 "the device is full or stands still: another node is to lead"
@@ -403,18 +403,12 @@ impl Host {
         }
     }
 
-    /// Asks others to lead; false when there is nobody.
+    /// Asks another node to lead; false when there is nobody.
     fn hand_over(&mut self) -> bool {
-        let mut is_somebody = false;
-        for group in &mut self.groups {
-            if group.leads()
-                && let Some(to) = self.membership.heir(group)
-            {
-                is_somebody = true;
-                group.hand_over(to);
-            }
-        }
-        is_somebody
+        let Some(to) = self.membership.heir(&self.groups, u64::MAX) else { return false };
+        let led = self.groups.iter_mut().filter(|group| group.leads());
+        led.for_each(|group| group.hand_over(to));
+        true
     }
 
     fn show(&mut self) {

@@ -8,8 +8,8 @@ use scurry_replica::{Members, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// Entries that a node may lack, in each shard, when it gets a vote.
-const LAG_MAX: u64 = 256;
+/// Entries that a node may lack, in each shard, when it gets a vote, and in all when it is to lead.
+pub(super) const LAG_MAX: u64 = 256;
 /// Nodes that have a vote, at most: two of five may be lost, and each commit waits for three.
 const VOTERS_MAX: usize = 5;
 
@@ -97,19 +97,12 @@ impl Membership {
         self.asking.push((request, answer));
     }
 
-    /// The voter, beside this node, that lacks least.
-    pub(super) fn heir(&self, group: &ShardGroup) -> Option<NodeId> {
-        let voters = group.replica.membership().members.voters().iter().copied();
-        let others = voters.filter(|id| *id != self.node && self.is_connected(*id));
-        others.min_by_key(|id| group.lag(*id).unwrap_or(u64::MAX))
-    }
-
-    /// A voter, beside this node, that lacks hardly anything of any shard.
-    pub(super) fn successor(&self, groups: &[ShardGroup]) -> Option<NodeId> {
+    /// The voter, beside this node, that lacks least of the shards that are led here, and no more than this.
+    pub(super) fn heir(&self, groups: &[ShardGroup], lag_max: u64) -> Option<NodeId> {
         let voters = groups.first()?.replica.membership().members.voters().iter().copied();
-        let lag = |id| groups.iter().map(|group| group.lag(id)).sum::<Option<u64>>();
         let others = voters.filter(|id| *id != self.node && self.is_connected(*id));
-        let able = others.filter_map(|id| Some((lag(id)?, id))).filter(|(lag, _)| *lag <= LAG_MAX);
+        let lag = |id| groups.iter().filter_map(|group| group.lag(id)).sum::<u64>();
+        let able = others.map(|id| (lag(id), id)).filter(|(lag, _)| *lag <= lag_max);
         able.min().map(|(_, id)| id)
     }
 

@@ -100,8 +100,10 @@ pub(super) struct ShardGroup {
     device_ticks: Option<u32>,
     /// The last order.
     ordered: Option<Ticket>,
-    /// Ticks since the device had something to do, and the sequence up to which a mark says what it has.
-    quiet: (u32, u64),
+    /// Ticks since the device was given something.
+    quiet_ticks: u32,
+    /// The last sequence and the commit index that the last mark has told.
+    marked: (u64, u64),
     /// Ticks since this node came to serve.
     serving_ticks: u32,
     /// The newest snapshot that counts.
@@ -197,7 +199,8 @@ impl ShardGroup {
             is_full: false,
             device_ticks: None,
             ordered: None,
-            quiet: (0, stored_sequence),
+            quiet_ticks: 0,
+            marked: (stored_sequence, applied.0),
             serving_ticks: 0,
             snapshot,
             needless: 0,
@@ -499,7 +502,7 @@ impl ShardGroup {
                 return;
             }
             self.bodies.truncate(from.0);
-            self.quiet.1 = self.quiet.1.min(self.bodies.end().sequence);
+            self.marked.0 = self.marked.0.min(self.bodies.end().sequence);
         }
         let first = self.bodies.end().sequence + 1;
         let mut frames = Vec::with_capacity(entries.len());
@@ -523,7 +526,7 @@ impl ShardGroup {
             sure: self.committed_sequence,
         };
         self.ordered = Some(ticket);
-        self.quiet.0 = 0;
+        self.quiet_ticks = 0;
         self.device_ticks.get_or_insert(0);
         if self.store.send(Task::Store(order)).is_err() {
             self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
@@ -779,15 +782,15 @@ impl ShardGroup {
         self.failed.push((node, 0));
     }
 
-    /// Says behind the last entry that it is on the device, when nothing has followed it for a while.
+    /// Says behind the last entry that it is on the device, and what is committed, when nothing has followed for a while.
     fn mark(&mut self) {
         let End { index, sequence, .. } = self.bodies.end();
-        self.quiet.0 += 1;
-        let is_new = self.quiet.1 < sequence && self.stored_sequence == sequence;
-        if !is_new || self.device_ticks.is_some() || self.quiet.0 < QUIET_TICKS {
+        self.quiet_ticks += 1;
+        let is_new = self.marked < (sequence, self.committed) && self.stored_sequence == sequence;
+        if !is_new || self.device_ticks.is_some() || self.quiet_ticks < QUIET_TICKS {
             return;
         }
-        self.quiet.1 = sequence;
+        (self.quiet_ticks, self.marked) = (0, (sequence, self.committed));
         let Some(entry) = self.replica.entry(Index(index)) else { return };
         let mark = self.bodies.mark(entry.term.0, (self.committed, sequence));
         if let Some(frame) = mark {
@@ -930,7 +933,7 @@ impl ShardGroup {
         self.incoming.clear();
         (self.committed, self.committed_sequence) = (base.index, base.sequence);
         self.stored_sequence = base.sequence;
-        self.quiet.1 = base.sequence;
+        self.marked = (base.sequence, base.index);
         self.snapshot = Some(Shown { begun, as_of });
         self.needless = 0;
         self.base = base;

@@ -1,6 +1,7 @@
 //! What rounds have shown, as a table.
 
 use super::Fault;
+use crate::wait::write_table;
 use std::fmt;
 
 /// The rounds of one fault.
@@ -94,14 +95,9 @@ fn seconds(ms: u64) -> String {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| {} |", HEAD.join(" | "))?;
-        writeln!(f, "|{}", "---|".repeat(HEAD.len()))?;
-        for row in &self.rows {
-            if let Some(why) = &row.skipped {
-                writeln!(f, "| {} | skipped: {why} |{}", row.fault.name(), " |".repeat(8))?;
-                continue;
-            }
-            let cells = [
+        let rows = self.rows.iter().map(|row| match &row.skipped {
+            Some(why) => Err((row.fault.name(), why.as_str())),
+            None => Ok([
                 row.fault.name().to_owned(),
                 row.rounds.to_string(),
                 row.acknowledged.to_string(),
@@ -112,9 +108,9 @@ impl fmt::Display for Report {
                 seconds(row.client_gap_ms),
                 seconds(row.whole_ms),
                 row.remarks.join("; "),
-            ];
-            writeln!(f, "| {} |", cells.join(" | "))?;
-        }
+            ]),
+        });
+        write_table(f, HEAD, rows)?;
         writeln!(f, "{} calls of shared keys were linearizable", self.calls)
     }
 }

@@ -7,6 +7,7 @@ use super::round::round;
 use super::same::Known;
 use super::{Group, NODES};
 use crate::namespaces;
+use crate::wait::Watched;
 use anyhow::{Context, Result};
 use scurry_crash::{Binary, Shared, linear};
 use scurry_model::Random;

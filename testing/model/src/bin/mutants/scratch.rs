@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 /// Processor seconds of one process, be it a program of tests or the compiler: a mutant can make its test go on
 /// for ever. All tests that catch a mutant take fewer together.
 const PROCESSOR_SECONDS_MAX: u64 = 600;
+/// Seconds by the clock after which a command is given up: a test that waits for ever uses no processor. It is an error,
+/// since a machine that stands still may be the cause.
+const SECONDS_MAX: u64 = 1_200;
 
 /// Fate of a mutant.
 pub(crate) enum Verdict {
@@ -122,7 +125,8 @@ impl Scratch {
 
     fn cargo(&self, catcher: &Catcher, rest: &[&str]) -> Result<Output> {
         // A limit of processor time, which a machine that stands still does not use up.
-        let limited = format!("ulimit -S -t {PROCESSOR_SECONDS_MAX} && exec \"$@\"");
+        let limited =
+            format!("ulimit -S -t {PROCESSOR_SECONDS_MAX} && exec timeout {SECONDS_MAX} \"$@\"");
         let mut command = Command::new("sh");
         command
             .args(["-c", &limited, "sh"])

@@ -1,0 +1,59 @@
+//! Options that the programs of this crate share.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// The size of a run.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// One round each of two or three faults, which are a sample of all
+    #[arg(long)]
+    short: bool,
+    /// Rounds of each fault [default: 3, 1 when short]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// The plan of the whole run
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// An empty directory for the nodes [default: one that vanishes when all went well]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+impl Options {
+    /// The faults that are named, or the short ones, or all.
+    pub fn faults<F: ValueEnum + Clone>(&self, named: Vec<F>, short: &[F]) -> Vec<F> {
+        match (named.is_empty(), self.short) {
+            (false, _) => named,
+            (true, true) => short.to_vec(),
+            (true, false) => F::value_variants().to_vec(),
+        }
+    }
+
+    /// Rounds of each fault.
+    pub fn rounds(&self) -> u64 {
+        self.rounds.unwrap_or(if self.short { 1 } else { 3 })
+    }
+
+    /// The directory for the nodes, and what removes it where nobody has named one.
+    pub fn directory(&self) -> Result<(PathBuf, Option<TempDir>)> {
+        if let Some(named) = &self.dir {
+            return Ok((named.clone(), None));
+        }
+        let own = tempfile::tempdir()?;
+        Ok((own.path().to_owned(), Some(own)))
+    }
+}
+
+/// Set by SIGINT and SIGTERM.
+pub fn interrupted() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, interrupted.clone())?;
+    }
+    Ok(interrupted)
+}

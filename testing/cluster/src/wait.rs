@@ -1,0 +1,78 @@
+//! Waits for what several processes say of themselves, for ports that they need, and tables of what was found.
+
+use anyhow::{Context, Result, bail};
+use scurry_crash::clock;
+use std::fmt;
+use std::net::TcpListener;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Between two looks.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// Seconds after which what is waited for does not come any more.
+pub(crate) const PATIENCE_S: i64 = 90;
+
+/// Processes that are waited for.
+pub(crate) trait Watched {
+    /// Set by whoever wants this to end.
+    fn interrupted(&self) -> &AtomicBool;
+
+    /// An error when a process has ended and was not told to.
+    fn check(&mut self) -> Result<()>;
+}
+
+/// Waits until this is no error. A process that has ended by itself is one at once.
+pub(crate) fn until<W: Watched>(
+    watched: &mut W,
+    what: &str,
+    mut look: impl FnMut(&W) -> Result<()>,
+) -> Result<()> {
+    let end = clock::ns() + PATIENCE_S * 1_000_000_000;
+    loop {
+        watched.check()?;
+        let Err(error) = look(watched) else { return Ok(()) };
+        if clock::ns() > end {
+            return Err(error).with_context(|| format!("not within {PATIENCE_S} s: {what}"));
+        }
+        pass(watched, LOOK_EVERY)?;
+    }
+}
+
+/// Lets time pass, unless somebody wants this to end.
+pub(crate) fn pass(watched: &impl Watched, time: Duration) -> Result<()> {
+    if watched.interrupted().load(Ordering::Relaxed) {
+        bail!("interrupted");
+    }
+    std::thread::sleep(time); // tidy: allow (processes say nothing when they have become others)
+    Ok(())
+}
+
+/// The first of so many ports among these that nobody uses.
+pub(crate) fn free_ports(among: Range<u16>, count: u16) -> Result<u16> {
+    let blocks = (among.end - among.start) / count;
+    // One that starts at the same time begins elsewhere.
+    let begin = u16::try_from(std::process::id() % u32::from(blocks))?;
+    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (0..blocks)
+        .map(|block| among.start + (begin + block) % blocks * count)
+        .find(|&first| (first..first + count).all(is_free))
+        .context("no free ports")
+}
+
+/// Writes a table with this head. A row that was skipped has its name and why.
+pub(crate) fn write_table<'r, const N: usize>(
+    f: &mut fmt::Formatter<'_>,
+    head: [&str; N],
+    rows: impl Iterator<Item = Result<[String; N], (&'r str, &'r str)>>,
+) -> fmt::Result {
+    writeln!(f, "| {} |", head.join(" | "))?;
+    writeln!(f, "|{}", "---|".repeat(N))?;
+    for row in rows {
+        match row {
+            Ok(cells) => writeln!(f, "| {} |", cells.join(" | "))?,
+            Err((name, why)) => writeln!(f, "| {name} | skipped: {why} |{}", " |".repeat(N - 2))?,
+        }
+    }
+    Ok(())
+}
