@@ -1,15 +1,11 @@
 //! One node of three: the groups that keep the shards' logs alike, the connections to the other nodes, and
 //! what every core may show of them.
 
-mod bodies;
 mod catch_up;
-pub(crate) mod channel;
 mod forward;
 pub(crate) mod host;
 mod membership;
-mod outlet;
 pub(crate) mod peers;
-mod shard_group;
 mod store;
 pub(crate) mod view;
 
@@ -18,19 +14,14 @@ pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
 use crate::mail::mesh::Bell;
-use bodies::Bodies;
-use channel::{CoreEnd, HostEnd, Progress};
 use host::{Files, Host, Input, Rebuild, Ways};
 use membership::Membership;
 use peers::{Accepted, Identity, Peers, Sockets};
-use scurry_codec::{GroupMembers, LogFormat};
-use scurry_disk::{Directory, DiskFile, Manifest};
-use scurry_engine::{GroupLog, LogBallot, LogBase, LogFollower, LogId, LogWriter, Shown};
-use scurry_ledger::Time;
-use scurry_replica::{
-    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Settings, Term, Vote,
-};
-use shard_group::{Beginning, ShardGroup, base_from};
+use scurry_codec::GroupMembers;
+use scurry_disk::{Directory, Manifest};
+use scurry_engine::LogFollower;
+use scurry_group::{Begun, CoreEnd, ShardGroup};
+use scurry_replica::{NodeId, Settings};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
@@ -39,32 +30,8 @@ use std::sync::mpsc::{Sender, channel as queue};
 use std::thread::JoinHandle;
 use view::{Board, View};
 
-/// The bytes of the record that ends a change of members.
-const SWITCHED: &[u8] = &[0];
-
-/// A shard's files and what they hold.
-pub(crate) struct ShardFiles {
-    pub(crate) log: LogId,
-    pub(crate) found: GroupLog,
-    pub(crate) ballot: LogBallot<DiskFile>,
-    pub(crate) writer: LogWriter<Directory>,
-    /// For frames that memory does not hold any more.
-    pub(crate) reader: LogFollower<Directory>,
-    /// The snapshots that are there.
-    pub(crate) snapshots: Vec<Shown>,
-}
-
-impl ShardFiles {
-    /// The last committed entry that is known and there: its index and its last sequence.
-    pub(crate) fn committed(&self) -> (u64, u64) {
-        self.found.committed(&self.snapshots)
-    }
-
-    /// The sequence that has to be committed before a snapshot can be used; none where one can, or there is none.
-    pub(crate) fn shows(&self) -> Option<u64> {
-        self.found.shows(&self.snapshots)
-    }
-}
+/// The files of a shard, and what they hold.
+pub(crate) type ShardFiles = scurry_group::ShardFiles<Directory>;
 
 /// All that a node begins with.
 pub(crate) struct Start {
@@ -209,103 +176,22 @@ fn text(error: io::Error) -> String {
     error.to_string()
 }
 
-/// A shard's group with what its files hold.
+/// A shard's group with what its files hold, and its threads.
 fn begin(
     (shard, log_bytes): (u16, u64),
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
     (bell, inbox): (Arc<Bell>, &Sender<Input>),
 ) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>), String> {
-    let applied = files.committed();
-    let shows = files.shows();
-    let ShardFiles { log, found, ballot, writer, mut reader, snapshots } = files;
-    let seal = log.seal_in(LogFormat::Replicated);
-    let newest = ballot.newest();
-    let vote = Vote { term: Term(newest.term), candidate: NodeId::new(newest.node) };
-    let log_base = found.base.clone().unwrap_or_else(|| LogBase {
-        chain: seal.chain_start(),
-        voters: vec![founder.get()],
-        ..LogBase::default()
-    });
-    // The founder is the only member before the first entry.
-    let base = base_from(&log_base)?;
-    let entry = found.entries.iter().find(|entry| entry.index == applied.0);
-    let at = entry.map_or(Time(log_base.at), |entry| entry.at);
-    let last = found.entries.last().map_or(log_base.index, |entry| entry.index);
-    let mut tail = Vec::new();
-    if applied.0 < last {
-        let error = |error: scurry_engine::FollowError| error.to_string();
-        reader.seek(applied.1 + 1).map_err(error)?;
-        while tail.len() as u64 + applied.0 < last
-            && let Some(frame) = reader.raw().map_err(error)?
-        {
-            tail.push(frame.to_vec());
-        }
-    }
-    let chain = match tail.first() {
-        Some(frame) => bodies::chain_of(seal, frame).ok_or("a frame of the log is none")?,
-        None => found.chain,
-    };
-    let end = bodies::End { index: applied.0, sequence: applied.1, at, chain };
-    let mut kept = Bodies::new(seal, end);
-    for frame in tail {
-        kept.push_stored(frame).ok_or("a frame of the log is none")?;
-    }
-    let named = found.entries.iter().rev().find_map(|entry| {
-        let bytes = entry.members.as_ref().filter(|bytes| bytes.len() > 1)?;
-        GroupMembers::decode(bytes).ok()
-    });
-    let entries: Vec<Entry> = found.entries.iter().map(entry_of).collect::<Result<_, _>>()?;
-    let recovered = Recovered { vote, base, entries, committed: Index(found.committed) };
     let seed = getrandom::u64().map_err(|error| error.to_string())?;
-    let replica = Replica::new(Settings::new(node, seed), recovered)
-        .map_err(|error| format!("shard {shard}: {error}"))?;
+    let settings = Settings::new(node, seed);
+    let ring = Arc::new(move || bell.ring());
+    let begun = scurry_group::begin(shard, files, settings, founder, log_bytes, ring)?;
+    let Begun { group, device, tasks, reader, orders, progress } = begun;
     let tell = inbox.clone();
-    let store = store::start(shard, store::Files { writer, ballot, log_bytes }, move |stored| {
-        tell.send(Input::Stored(shard, stored)).is_ok()
-    });
-    let store = store.map_err(text)?;
-    let (orders, from_host) = queue();
-    let progress = Arc::new(Progress::default());
-    progress.note_applied(applied.1);
-    let core = HostEnd { orders, bell, progress: progress.clone() };
+    let told = move |stored| tell.send(Input::Stored(shard, stored)).is_ok();
+    store::start(shard, device, tasks, told).map_err(text)?;
     let host = inbox.clone();
     let host = Box::new(move |news| host.send(Input::Core(shard, news)).is_ok());
-    let end = CoreEnd { host, orders: from_host, progress, stash: None };
-    let beginning = Beginning {
-        shard,
-        replica,
-        bodies: kept,
-        core,
-        store,
-        applied,
-        named,
-        base: log_base,
-        snapshot: snapshots.last().copied(),
-        shows,
-    };
-    Ok((ShardGroup::new(beginning), end, reader))
-}
-
-fn entry_of(entry: &scurry_engine::GroupEntry) -> Result<Entry, String> {
-    let kind = match entry.members.as_deref() {
-        None => Kind::Frame(Descriptor {
-            first: entry.first,
-            last: entry.last,
-            len: entry.len,
-            checksum: entry.content,
-        }),
-        Some([]) => Kind::Empty,
-        Some(bytes) if bytes == SWITCHED => Kind::Switched,
-        Some(bytes) => {
-            let named = GroupMembers::decode(bytes).map_err(|error| error.to_string())?;
-            let of = |votes| {
-                let members = named.members.iter().filter(move |member| member.votes == votes);
-                members.filter_map(|member| NodeId::new(member.id))
-            };
-            let members = Members::new(of(true), of(false)).map_err(|error| error.to_string())?;
-            Kind::Members(Box::new(members))
-        }
-    };
-    Ok(Entry { term: Term(entry.term), index: Index(entry.index), kind })
+    Ok((group, CoreEnd::new(host, orders, progress), reader))
 }

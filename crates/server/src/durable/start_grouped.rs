@@ -12,6 +12,7 @@ use scurry_engine::{
     Disk, LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover,
     shown_by_snapshots, survey_group,
 };
+use scurry_group::recover_to;
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
 use std::net::TcpListener;
@@ -132,13 +133,8 @@ pub(crate) fn open_grouped(
         let mut directory =
             path.core(manifest.generation, core).map_err(|error| error.to_string())?;
         let log = manifest.log(core);
-        let mut shard = Box::new(Shard::new(config.clone()));
-        let until = Until::Committed(sequence);
-        let found = recover(&mut directory, log, seed, until, shard.as_mut(), |_| {})
-            .map_err(|error| error.to_string())?;
-        shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
-        shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
-        Ok(shard)
+        recover_to(&mut directory, (log, seed), config.clone(), sequence)
+            .map_err(|error| error.to_string())
     };
     let (writes, files_of) = (store.clone(), store.clone());
     let (own, founder) = (file.node, file.founder);

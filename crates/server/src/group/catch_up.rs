@@ -2,10 +2,10 @@
 //! one writes it here, so that the host's own never waits for a device. Parts go one behind another, some
 //! ahead of the answers; what is lost is sent again.
 
-use super::channel::Body;
-use super::peers::{CatchUp, Offer, Word};
+use super::peers::CatchUp;
 use scurry_disk::Directory;
 use scurry_engine::{Disk, File, clear_incoming, incoming_name, snapshot_name};
+use scurry_group::{Body, Offer, Word};
 use scurry_replica::NodeId;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

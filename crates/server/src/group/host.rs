@@ -2,16 +2,15 @@
 //! and does what comes of it. It never waits for a device.
 
 use super::catch_up::{self, News, Receiving, Sending};
-use super::channel::{Body, FromCore};
 use super::membership::{LAG_MAX, Membership, Wish};
-use super::outlet::Outlet;
-use super::peers::{CatchUp, Inbound, Offer, Packet, Peers, Subject, Word};
-use super::shard_group::{Came, Plan, ShardGroup, base_from};
-use super::store::Stored;
+use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use super::view::{Member, View};
 use crate::clock::Clock;
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId, Shard};
+use scurry_group::{
+    Body, Came, FromCore, Offer, Outlet, Plan, ShardGroup, Stored, Word, base_from,
+};
 use scurry_replica::{Message, NodeId};
 use std::collections::BTreeMap;
 use std::io;

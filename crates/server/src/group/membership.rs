@@ -1,9 +1,9 @@
 //! Who the members are: asked to join, made voters when they have caught up, removed, and written down.
 
 use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
-use super::shard_group::{Plan, ShardGroup};
 use super::view::Addresses;
 use scurry_codec::{GroupMember, GroupMembers};
+use scurry_group::{Plan, ShardGroup};
 use scurry_replica::{Members, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -16,7 +16,7 @@ mod roster;
 mod socket;
 
 pub(crate) use admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
-pub(crate) use catch_up::{CatchUp, Offer, Word};
+pub(crate) use catch_up::CatchUp;
 pub(crate) use credentials::Credentials;
 pub(crate) use join::{JoinReply, ask_to_join, is_looked_for};
 pub(crate) use packet::{Packet, Subject};

@@ -1,6 +1,7 @@
 //! What a node knows of its group, for whoever shows it: clients of the cluster protocol, INFO, metrics.
 
-use scurry_replica::{NodeId, Role};
+use scurry_group::ShardView;
+use scurry_replica::NodeId;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 
@@ -28,27 +29,6 @@ pub(crate) struct Member {
     pub(crate) is_connected: bool,
     /// Entries that the leader knows it to lack, over all shards; none where this node does not lead.
     pub(crate) lag: Option<u64>,
-}
-
-/// The group of one shard, as this node sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ShardView {
-    pub(crate) role: Role,
-    pub(crate) term: u64,
-    /// The leader, as far as it is known.
-    pub(crate) leader: Option<NodeId>,
-    /// True where this node leads, and has applied all that is committed: commands are executed.
-    pub(crate) serves: bool,
-    /// Sequence up to which a majority has the log.
-    pub(crate) committed: u64,
-    /// Sequence up to which this node's device has it.
-    pub(crate) stored: u64,
-    /// Sequence up to which this node's memory shows it.
-    pub(crate) applied: u64,
-    /// How often another leader was seen.
-    pub(crate) elections: u64,
-    /// The last entry that this node's log does not have any more; 0 where it has all.
-    pub(crate) base: u64,
 }
 
 /// A node's view of its group.

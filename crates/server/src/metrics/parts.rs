@@ -2,12 +2,12 @@
 
 use super::Source;
 use crate::execute::commands::replication::word;
-use crate::group::view::ShardView;
 use crate::mail::report::{CoreReport, Report};
 use crate::measures::histogram::Histogram;
 use crate::metrics::exposition::{Exposition, Kind};
 use crate::net::rdma::RdmaReport;
 use scurry_engine::Durability;
+use scurry_group::ShardView;
 use scurry_ledger::{Totals, UnitTotals};
 use scurry_resp::table;
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Views of a group of three, for tests of what clients are shown.
 
-use crate::group::view::{Addresses, Member, ShardView, View};
+use crate::group::view::{Addresses, Member, View};
+use scurry_group::ShardView;
 use scurry_replica::{NodeId, Role};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -4,38 +4,7 @@
 use super::bytes::{Reader, put_bytes};
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_engine::{LogId, checksum};
-
-/// A snapshot that a node is offered, and the log behind it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Offer {
-    /// The term of the leader.
-    pub(crate) term: u64,
-    /// The log begins behind this.
-    pub(crate) base: LogBase,
-    /// The sequence at which the snapshot was begun.
-    pub(crate) begun: u64,
-    /// The greatest sequence that it shows. All up to there is committed.
-    pub(crate) as_of: u64,
-    /// Bytes of its file.
-    pub(crate) len: u64,
-    /// The members and where they are reached, as far as the log has named them.
-    pub(crate) members: Option<GroupMembers>,
-}
-
-/// A word about a snapshot; each has the number that the leader has given to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
-    /// The leader has one.
-    Offer(Box<Offer>),
-    /// Bytes from this offset on, which come as the body of the packet.
-    Part { offset: u64 },
-    /// All bytes up to this offset were written.
-    Have { offset: u64 },
-    /// The node has it, and its log begins behind it.
-    Done,
-    /// The node does not take it.
-    Refused(String),
-}
+use scurry_group::{Offer, Word};
 
 /// A word and the number of the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]

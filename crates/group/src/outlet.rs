@@ -1,10 +1,11 @@
 //! What a shard's group does beyond itself: messages, what is read back from the device, a shard that is made anew.
 
-use super::channel::Body;
-use super::peers::{Offer, Word};
+use crate::channel::Body;
+use crate::offer::{Offer, Word};
 use scurry_replica::{Message, NodeId};
 
-pub(super) trait Outlet {
+/// The ways of a shard's group beyond itself.
+pub trait Outlet {
     /// Sends a message with the frames of its entries; false when it was dropped.
     fn send(&mut self, shard: u16, message: &Message, bodies: Vec<Body>) -> bool;
     /// Reads the frame that begins with this sequence back.

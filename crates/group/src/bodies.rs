@@ -1,7 +1,7 @@
 //! The end of a shard's log as the host has it: where the next entry goes, and the frames of the last ones,
 //! which others may need.
 
-use super::channel::Body;
+use crate::channel::Body;
 use scurry_codec::{
     FrameWriter, Framed, GroupMembers, LogEntry, Record, Seal, checked_frame, content_of,
     put_entry, read_frame,
@@ -11,20 +11,23 @@ use scurry_replica::{Descriptor, Entry, Kind};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// The bytes of the record that ends a change of members.
+pub(crate) const SWITCHED: &[u8] = &[0];
+
 /// Frames of entries that are committed and were applied are kept up to this, bytes.
 const KEPT_LEN_MAX: usize = 64 << 20;
 
 /// The place that the next entry follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(crate) struct End {
     /// The last entry.
-    pub(super) index: u64,
+    pub(crate) index: u64,
     /// The last record of that entry.
-    pub(super) sequence: u64,
+    pub(crate) sequence: u64,
     /// The time of that entry.
-    pub(super) at: Time,
+    pub(crate) at: Time,
     /// The chain of the next one.
-    pub(super) chain: u32,
+    pub(crate) chain: u32,
 }
 
 /// An entry's frame, and the end of the log behind it.
@@ -36,7 +39,7 @@ struct Kept {
 
 /// The frames of the last entries.
 #[derive(Debug)]
-pub(super) struct Bodies {
+pub(crate) struct Bodies {
     seal: Seal,
     /// The end of the log before the first that is kept.
     before: End,
@@ -45,37 +48,37 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
-    pub(super) fn new(seal: Seal, end: End) -> Bodies {
+    pub(crate) fn new(seal: Seal, end: End) -> Bodies {
         Bodies { seal, before: end, kept: VecDeque::new(), len: 0 }
     }
 
     /// The end of another log, behind a base.
-    pub(super) fn begun_at(&self, base: End) -> Bodies {
+    pub(crate) fn begun_at(&self, base: End) -> Bodies {
         Bodies::new(self.seal, base)
     }
 
     /// The end of the log.
-    pub(super) fn end(&self) -> End {
+    pub(crate) fn end(&self) -> End {
         self.kept.back().map_or(self.before, |kept| kept.behind)
     }
 
     /// The end of the log behind a frame that was read back.
-    pub(super) fn end_behind(&self, body: &[u8]) -> Option<End> {
+    pub(crate) fn end_behind(&self, body: &[u8]) -> Option<End> {
         end_behind(self.seal, body)
     }
 
     /// The last index before those that are kept.
-    pub(super) fn before(&self) -> End {
+    pub(crate) fn before(&self) -> End {
         self.before
     }
 
     /// The frame of an entry.
-    pub(super) fn get(&self, index: u64) -> Option<&Body> {
+    pub(crate) fn get(&self, index: u64) -> Option<&Body> {
         self.at(index).map(|kept| &kept.body)
     }
 
     /// The end of the log behind an entry that is kept, or behind the last that is not.
-    pub(super) fn behind(&self, index: u64) -> Option<End> {
+    pub(crate) fn behind(&self, index: u64) -> Option<End> {
         if index == self.before.index {
             return Some(self.before);
         }
@@ -88,7 +91,7 @@ impl Bodies {
     }
 
     /// Takes the entries from here on out.
-    pub(super) fn truncate(&mut self, from: u64) {
+    pub(crate) fn truncate(&mut self, from: u64) {
         while self.kept.back().is_some_and(|kept| kept.behind.index >= from)
             && let Some(kept) = self.kept.pop_back()
         {
@@ -98,7 +101,7 @@ impl Bodies {
 
     /// Puts an entry behind the end, in the form that this node stores: its frame where it has one, or one that
     /// is made. Refuses a frame that does not follow.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         entry: &Entry,
         body: Option<Body>,
@@ -108,7 +111,7 @@ impl Bodies {
         let body = match body {
             Some(body) => body,
             None if entry.kind == Kind::Empty => Arc::new(self.group_frame(&[])),
-            None if entry.kind == Kind::Switched => Arc::new(self.group_frame(super::SWITCHED)),
+            None if entry.kind == Kind::Switched => Arc::new(self.group_frame(SWITCHED)),
             None => return Err(format!("entry {} has come without its frame", entry.index.0)),
         };
         let mut bytes = Arc::try_unwrap(body).unwrap_or_else(|shared| shared.to_vec());
@@ -149,7 +152,7 @@ impl Bodies {
     }
 
     /// Puts an entry that is stored behind the end, as it was read.
-    pub(super) fn push_stored(&mut self, bytes: Vec<u8>) -> Option<()> {
+    pub(crate) fn push_stored(&mut self, bytes: Vec<u8>) -> Option<()> {
         let Framed::Frame(_) = read_frame(self.seal, &bytes) else { return None };
         let behind = end_behind(self.seal, &bytes)?;
         self.len += bytes.len();
@@ -158,7 +161,7 @@ impl Bodies {
     }
 
     /// The frame of an entry that no command made, behind the end.
-    pub(super) fn group_frame(&self, members: &[u8]) -> Vec<u8> {
+    pub(crate) fn group_frame(&self, members: &[u8]) -> Vec<u8> {
         let end = self.end();
         let mut writer = FrameWriter::new(self.seal, end.sequence + 1);
         writer.group(members);
@@ -170,7 +173,7 @@ impl Bodies {
 
     /// A mark behind the end, which says that all up to a sequence is on the device: what is damaged before it is
     /// not taken for a write that was cut short. `term` is that of the last entry.
-    pub(super) fn mark(&self, term: u64, (committed, synced): (u64, u64)) -> Option<Vec<u8>> {
+    pub(crate) fn mark(&self, term: u64, (committed, synced): (u64, u64)) -> Option<Vec<u8>> {
         let end = self.end();
         let mut writer = FrameWriter::new(self.seal, end.sequence + 1);
         writer.seal(0, end.at);
@@ -182,7 +185,7 @@ impl Bodies {
     }
 
     /// Forgets frames of entries up to here, as far as there are too many.
-    pub(super) fn evict(&mut self, to: u64) {
+    pub(crate) fn evict(&mut self, to: u64) {
         while self.len > KEPT_LEN_MAX
             && self.kept.front().is_some_and(|kept| kept.behind.index <= to)
             && let Some(kept) = self.kept.pop_front()
@@ -193,7 +196,7 @@ impl Bodies {
     }
 
     /// True when a frame that has come is the one that its entry describes.
-    pub(super) fn is_of(&self, entry: &Entry, body: &[u8]) -> bool {
+    pub(crate) fn is_of(&self, entry: &Entry, body: &[u8]) -> bool {
         let Framed::Frame(frame) = read_frame(self.seal, body) else { return false };
         let Some(place) = frame.entry() else { return false };
         let is_content = match &entry.kind {
@@ -207,7 +210,7 @@ impl Bodies {
     }
 
     /// The members that the frame of a change of members names.
-    pub(super) fn members(&self, body: &[u8]) -> Option<GroupMembers> {
+    pub(crate) fn members(&self, body: &[u8]) -> Option<GroupMembers> {
         let frame = checked_frame(self.seal, body)?;
         match frame.records().next()?.ok()? {
             Record::Group { members } => GroupMembers::decode(members).ok(),
@@ -216,13 +219,13 @@ impl Bodies {
     }
 
     /// The descriptor of a frame.
-    pub(super) fn describe(&self, frame: &[u8]) -> Option<Descriptor> {
+    pub(crate) fn describe(&self, frame: &[u8]) -> Option<Descriptor> {
         describe(self.seal, frame)
     }
 }
 
 /// The end of the log behind a stored frame.
-pub(super) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
+pub(crate) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
     let frame = checked_frame(seal, bytes)?;
     let place = frame.entry()?;
     Some(End {
@@ -234,7 +237,7 @@ pub(super) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
 }
 
 /// The chain that a frame was stored with.
-pub(super) fn chain_of(seal: Seal, frame: &[u8]) -> Option<u32> {
+pub(crate) fn chain_of(seal: Seal, frame: &[u8]) -> Option<u32> {
     Some(checked_frame(seal, frame)?.entry()?.chain)
 }
 
@@ -247,7 +250,7 @@ fn describe(seal: Seal, bytes: &[u8]) -> Option<Descriptor> {
 }
 
 /// The frames that stand one behind another; nearly always there is one.
-pub(super) fn frames_of(mut bytes: Vec<u8>) -> Vec<Vec<u8>> {
+pub(crate) fn frames_of(mut bytes: Vec<u8>) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some(head) = bytes.first_chunk() {
         let len = usize::try_from(u32::from_le_bytes(*head)).unwrap_or(usize::MAX);

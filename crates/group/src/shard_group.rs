@@ -1,11 +1,11 @@
 //! One shard's group on this node: its replica, the end of its log, and what its core is doing.
 
-use super::bodies::{Bodies, End, frames_of};
-use super::channel::{Body, Epoch, FromCore, HostEnd, ToCore};
-use super::outlet::Outlet;
-use super::peers::{Offer, Word};
-use super::store::{Order, Stored, Task};
-use super::view::ShardView;
+use crate::bodies::{Bodies, End, frames_of};
+use crate::channel::{Body, Epoch, FromCore, HostEnd, ToCore};
+use crate::device::{Order, Stored, Task};
+use crate::offer::{Offer, Word};
+use crate::outlet::Outlet;
+use crate::shard_view::ShardView;
 use scurry_codec::GroupMembers;
 use scurry_engine::{LogBase, Shard, Shown, Vote};
 use scurry_ledger::Time;
@@ -50,11 +50,16 @@ enum Part {
 
 /// A reason for a pause.
 #[derive(Clone, Debug)]
-pub(super) enum Plan {
+pub enum Plan {
     /// Another node is to lead.
     Transfer(NodeId),
     /// The members change; the bytes of the entry's record.
-    Change { members: Members, record: GroupMembers },
+    Change {
+        /// The members.
+        members: Members,
+        /// The words of the entry about them.
+        record: GroupMembers,
+    },
 }
 
 /// Requests of the core that wait until the log takes more.
@@ -64,9 +69,11 @@ enum Waiting {
 }
 
 /// A shard's group.
-pub(super) struct ShardGroup {
-    pub(super) shard: u16,
-    pub(super) replica: Replica,
+pub struct ShardGroup {
+    /// The number of the shard.
+    pub shard: u16,
+    /// The replica of the log.
+    pub replica: Replica,
     bodies: Bodies,
     core: HostEnd,
     store: Sender<Task>,
@@ -89,12 +96,12 @@ pub(super) struct ShardGroup {
     stored_sequence: u64,
     elections: u64,
     /// Members that the log has named last, with their addresses.
-    pub(super) named: Option<GroupMembers>,
+    pub named: Option<GroupMembers>,
     membership_changed: bool,
     /// Ticks since another node was asked to lead.
     transfer_ticks: Option<u32>,
     /// The reason for which this node must stop.
-    pub(super) broken: Option<String>,
+    pub broken: Option<String>,
     is_full: bool,
     /// Ticks since the device was given something or has finished something; none while it has nothing to do.
     device_ticks: Option<u32>,
@@ -123,33 +130,36 @@ pub(super) struct ShardGroup {
 }
 
 /// A snapshot that has come, and is on the device.
-pub(super) struct Came {
-    pub(super) from: NodeId,
-    pub(super) number: u64,
-    pub(super) offer: Box<Offer>,
+pub struct Came {
+    /// The node that has sent it.
+    pub from: NodeId,
+    /// The number that it has there.
+    pub number: u64,
+    /// The offer that it came by.
+    pub offer: Box<Offer>,
     /// The base of the offer, for the replica.
-    pub(super) base: Base,
+    pub base: Base,
 }
 
 /// All that a shard's group begins with.
-pub(super) struct Beginning {
-    pub(super) shard: u16,
-    pub(super) replica: Replica,
-    pub(super) bodies: Bodies,
-    pub(super) core: HostEnd,
-    pub(super) store: Sender<Task>,
+pub(crate) struct Beginning {
+    pub(crate) shard: u16,
+    pub(crate) replica: Replica,
+    pub(crate) bodies: Bodies,
+    pub(crate) core: HostEnd,
+    pub(crate) store: Sender<Task>,
     /// The end of what the shard shows: index and sequence.
-    pub(super) applied: (u64, u64),
-    pub(super) named: Option<GroupMembers>,
-    pub(super) base: LogBase,
+    pub(crate) applied: (u64, u64),
+    pub(crate) named: Option<GroupMembers>,
+    pub(crate) base: LogBase,
     /// The newest snapshot.
-    pub(super) snapshot: Option<Shown>,
+    pub(crate) snapshot: Option<Shown>,
     /// The core has nothing, and a snapshot that shows as much is on the device.
-    pub(super) shows: Option<u64>,
+    pub(crate) shows: Option<u64>,
 }
 
 impl ShardGroup {
-    pub(super) fn new(beginning: Beginning) -> ShardGroup {
+    pub(crate) fn new(beginning: Beginning) -> ShardGroup {
         let Beginning {
             shard,
             mut replica,
@@ -212,7 +222,8 @@ impl ShardGroup {
         }
     }
 
-    pub(super) fn view(&self) -> ShardView {
+    /// Knowledge of it for whoever shows it.
+    pub fn view(&self) -> ShardView {
         ShardView {
             role: self.standing.role,
             term: self.standing.term.0,
@@ -230,16 +241,17 @@ impl ShardGroup {
     }
 
     /// True when this node is the leader.
-    pub(super) fn leads(&self) -> bool {
+    pub fn leads(&self) -> bool {
         self.standing.role == Role::Leader
     }
 
-    pub(super) fn leader(&self) -> Option<NodeId> {
+    /// The leader, as far as it is known.
+    pub fn leader(&self) -> Option<NodeId> {
         self.standing.leader
     }
 
     /// True when the members are in force, no change is under way, and commands are executed here.
-    pub(super) fn is_settled(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         matches!(self.part, Part::Leads(_))
             && self.plans.is_empty()
             && !self.replica.membership().is_joint()
@@ -247,31 +259,31 @@ impl ShardGroup {
 
     /// True for a leader of some seconds whose device takes nothing, or has not finished anything for long: another
     /// node does better.
-    pub(super) fn is_unwell(&self) -> bool {
+    pub fn is_unwell(&self) -> bool {
         let stands_still = self.device_ticks.is_some_and(|ticks| ticks > STALL_TICKS);
         self.serving_ticks > LEAD_TICKS_MIN && (self.is_full || stands_still)
     }
 
     /// True once after the members have changed.
-    pub(super) fn take_membership_change(&mut self) -> bool {
+    pub fn take_membership_change(&mut self) -> bool {
         std::mem::take(&mut self.membership_changed)
     }
 
     /// Begins what needs a pause.
-    pub(super) fn plan(&mut self, plan: Plan) {
+    pub fn plan(&mut self, plan: Plan) {
         self.plans.push_back(plan);
         self.pause();
     }
 
     /// The core has ended: nothing more comes of it.
-    pub(super) fn core_has_ended(&mut self) {
+    pub fn core_has_ended(&mut self) {
         if let Part::Leads(epoch) | Part::Pauses { epoch, .. } = self.part {
             self.part = Part::Pauses { epoch, is_still: true, ticks: 0 };
         }
     }
 
     /// Another node is to lead: the core has ended.
-    pub(super) fn hand_over(&mut self, to: NodeId) {
+    pub fn hand_over(&mut self, to: NodeId) {
         if self.transfer_ticks.is_none() && self.plans.is_empty() {
             self.plans.push_back(Plan::Transfer(to));
         }
@@ -284,7 +296,8 @@ impl ShardGroup {
         }
     }
 
-    pub(super) fn tick(&mut self) {
+    /// Time goes on.
+    pub fn tick(&mut self) {
         if self.next.is_some() {
             return;
         }
@@ -309,7 +322,7 @@ impl ShardGroup {
     }
 
     /// A core says something.
-    pub(super) fn core_says(&mut self, news: FromCore) {
+    pub fn core_says(&mut self, news: FromCore) {
         match news {
             FromCore::Frames { epoch, turn, frames } => {
                 let frames = frames_of(frames);
@@ -392,7 +405,7 @@ impl ShardGroup {
     }
 
     /// A message of another node, with the frames of its entries.
-    pub(super) fn receive(&mut self, message: Message, bodies: Vec<Body>) -> Result<(), String> {
+    pub fn receive(&mut self, message: Message, bodies: Vec<Body>) -> Result<(), String> {
         if self.next.is_some() {
             // Soon it will be another log: the sender sends it again.
             return Ok(());
@@ -412,7 +425,7 @@ impl ShardGroup {
     }
 
     /// The store thread says something.
-    pub(super) fn stored(&mut self, stored: Stored) {
+    pub fn stored(&mut self, stored: Stored) {
         match stored {
             Stored::Begun => self.begin_anew(),
             Stored::Done { ticket, last } => {
@@ -438,7 +451,7 @@ impl ShardGroup {
     }
 
     /// Does what has come of all inputs.
-    pub(super) fn act(&mut self, outlet: &mut impl Outlet) {
+    pub fn act(&mut self, outlet: &mut impl Outlet) {
         if self.next.is_some() {
             return;
         }
@@ -486,7 +499,7 @@ impl ShardGroup {
             {
                 self.reads.pop_front();
                 self.core.progress.confirm(turn);
-                self.core.bell.ring();
+                (self.core.ring)();
             }
         }
         self.commit(committed);
@@ -638,12 +651,12 @@ impl ShardGroup {
                 self.core.progress.confirm(turn);
                 self.turns.pop_front();
             }
-            self.core.bell.ring();
+            (self.core.ring)();
         }
         let visible = self.committed_sequence.min(self.stored_sequence);
         if visible != self.core.progress.committed() {
             self.core.progress.commit(visible);
-            self.core.bell.ring();
+            (self.core.ring)();
         }
     }
 
@@ -749,7 +762,7 @@ impl ShardGroup {
     }
 
     /// The shard was made anew, up to this index.
-    pub(super) fn rebuilt(&mut self, outcome: Result<Box<Shard>, String>, index: u64) {
+    pub fn rebuilt(&mut self, outcome: Result<Box<Shard>, String>, index: u64) {
         match outcome {
             Ok(shard) => {
                 self.core.order(ToCore::Replace(shard));
@@ -760,7 +773,7 @@ impl ShardGroup {
     }
 
     /// A snapshot that was sent to a node has come to its end there.
-    pub(super) fn caught_up(&mut self, node: NodeId, index: u64) {
+    pub fn caught_up(&mut self, node: NodeId, index: u64) {
         if self.leads() {
             tracing::info!(
                 shard = self.shard,
@@ -773,7 +786,7 @@ impl ShardGroup {
     }
 
     /// A node that is behind gets no snapshot now: it is tried again.
-    pub(super) fn not_caught_up(&mut self, node: NodeId, why: &str) {
+    pub fn not_caught_up(&mut self, node: NodeId, why: &str) {
         tracing::warn!(
             shard = self.shard,
             node = node.get(),
@@ -872,7 +885,7 @@ impl ShardGroup {
     }
 
     /// A snapshot has come.
-    pub(super) fn take_snapshot(&mut self, came: Came) {
+    pub fn take_snapshot(&mut self, came: Came) {
         self.came = Some(came);
     }
 
@@ -943,7 +956,7 @@ impl ShardGroup {
     }
 
     /// The last entry that a node is known to have, where this node leads.
-    pub(super) fn lag(&self, node: NodeId) -> Option<u64> {
+    pub fn lag(&self, node: NodeId) -> Option<u64> {
         let last = self.replica.last().0;
         (self.leads()).then(|| self.replica.matched(node).map(|has| last - has.0.min(last)))?
     }
@@ -963,7 +976,7 @@ fn base_of(base: &Base, end: End) -> LogBase {
 }
 
 /// The base of a replica's log, as it was written down.
-pub(super) fn base_from(base: &LogBase) -> Result<Base, String> {
+pub fn base_from(base: &LogBase) -> Result<Base, String> {
     let nodes = |numbers: &[u64]| -> Result<Vec<NodeId>, String> {
         let node =
             |number: &u64| NodeId::new(*number).ok_or_else(|| "a base names node 0".to_owned());

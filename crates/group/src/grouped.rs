@@ -1,7 +1,7 @@
 //! A core whose log a group keeps: what it executes goes to the host, replies wait for the confirmation of the turn
 //! in which they were formed, and while another node leads it applies what that has committed.
 
-use crate::group::channel::{CoreEnd, Epoch, FromCore, ToCore};
+use crate::channel::{CoreEnd, Epoch, FromCore, ToCore};
 use scurry_codec::{LogFormat, checked_frame};
 use scurry_engine::{LogId, Shard, Shown};
 use scurry_ledger::Time;
@@ -21,7 +21,7 @@ enum Part {
 }
 
 /// A core's side of its group.
-pub(super) struct Grouped {
+pub struct Grouped {
     end: CoreEnd,
     log: LogId,
     part: Part,
@@ -38,7 +38,8 @@ pub(super) struct Grouped {
 }
 
 impl Grouped {
-    pub(super) fn new(end: CoreEnd, log: LogId) -> Grouped {
+    /// A core that follows; `log` is its log.
+    pub fn new(end: CoreEnd, log: LogId) -> Grouped {
         Grouped {
             end,
             log,
@@ -53,24 +54,24 @@ impl Grouped {
 
     /// True while commands are executed here.
     #[inline]
-    pub(super) fn leads(&self) -> bool {
+    pub fn leads(&self) -> bool {
         matches!(self.part, Part::Leads(_))
     }
 
     /// True from the end of its leadership until nothing waits.
-    pub(super) fn resigns(&self) -> bool {
+    pub fn resigns(&self) -> bool {
         self.part == Part::Resigns
     }
 
     /// Something of the shard was shown, or written.
     #[inline]
-    pub(super) fn note_shown(&mut self) {
+    pub fn note_shown(&mut self) {
         self.shows = true;
     }
 
     /// The turn up to which replies may leave.
     #[inline]
-    pub(super) fn confirmed(&self) -> u64 {
+    pub fn confirmed(&self) -> u64 {
         match self.part {
             Part::Follows => u64::MAX,
             Part::Leads(_) | Part::Resigns => self.end.progress.confirmed(),
@@ -79,7 +80,7 @@ impl Grouped {
 
     /// The turn that has to be confirmed before what shows the shard as it is now may leave.
     #[inline]
-    pub(super) fn pending(&self) -> Option<u64> {
+    pub fn pending(&self) -> Option<u64> {
         let shown = if self.shows { self.turn } else { self.turn - 1 };
         match self.part {
             Part::Follows => None,
@@ -90,36 +91,37 @@ impl Grouped {
     }
 
     /// The last sequence that is committed and on this node's device.
-    pub(super) fn committed(&self) -> u64 {
+    pub fn committed(&self) -> u64 {
         self.end.progress.committed()
     }
 
     /// True when no more is to be executed for now.
-    pub(super) fn is_congested(&self) -> bool {
+    pub fn is_congested(&self) -> bool {
         self.is_paused || self.end.progress.uncommitted() > UNCOMMITTED_LEN_MAX
     }
 
     /// True when what is due may be committed.
-    pub(super) fn takes_commits(&self) -> bool {
+    pub fn takes_commits(&self) -> bool {
         self.leads() && !self.is_congested()
     }
 
-    pub(super) fn has_orders(&mut self) -> bool {
+    /// True when the host has said something.
+    pub fn has_orders(&mut self) -> bool {
         self.end.has_orders()
     }
 
     /// The time of the log that this node has come to lead.
-    pub(super) fn take_floor(&mut self) -> Option<Time> {
+    pub fn take_floor(&mut self) -> Option<Time> {
         self.floor.take()
     }
 
     /// Bytes of frames that were applied or sent.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Ends the turn: what it has written goes to the host, and what it has only shown is to be confirmed.
-    pub(super) fn end_turn(&mut self, shard: &mut Shard, now: Time) {
+    pub fn end_turn(&mut self, shard: &mut Shard, now: Time) {
         let Part::Leads(epoch) = self.part else { return };
         let turn = self.turn;
         let journal = shard
@@ -145,7 +147,7 @@ impl Grouped {
 
     /// Does what the host says. True when the shard is another one, or another node leads: a snapshot that is
     /// being written of it is void.
-    pub(super) fn obey(&mut self, shard: &mut Shard, now: Time) -> bool {
+    pub fn obey(&mut self, shard: &mut Shard, now: Time) -> bool {
         let mut is_void = false;
         while let Some(order) = self.end.order() {
             match order {
@@ -194,7 +196,7 @@ impl Grouped {
     }
 
     /// A snapshot counts, and nothing needs the log up to a sequence any more.
-    pub(super) fn tell_snapshot(&self, shown: Shown, needless: u64) {
+    pub fn tell_snapshot(&self, shown: Shown, needless: u64) {
         self.end.tell(FromCore::Snapshot { shown, needless });
     }
 
@@ -209,7 +211,7 @@ impl Grouped {
     }
 
     /// Nothing waits any more.
-    pub(super) fn end_resignation(&mut self, shard: &Shard) {
+    pub fn end_resignation(&mut self, shard: &Shard) {
         if self.part == Part::Resigns {
             self.part = Part::Follows;
             self.shows = false;

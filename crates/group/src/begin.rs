@@ -1,0 +1,173 @@
+//! From what the files of a shard hold to its group, and to the shard that shows what is committed.
+
+use crate::bodies::{Bodies, End, SWITCHED, chain_of};
+use crate::channel::{HostEnd, Progress, Ring, ToCore};
+use crate::device::{LogDevice, Task};
+use crate::shard_group::{Beginning, ShardGroup, base_from};
+use scurry_codec::{GroupMembers, LogFormat};
+use scurry_engine::{
+    Config, Disk, FollowError, GroupEntry, GroupLog, LogBallot, LogBase, LogFollower, LogId,
+    LogWriter, RecoveryError, Shard, Shown, Until, Version, recover,
+};
+use scurry_ledger::Time;
+use scurry_replica::{
+    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Settings, Term, Vote,
+};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+/// A shard's files and what they hold.
+pub struct ShardFiles<D: Disk> {
+    /// The log.
+    pub log: LogId,
+    /// The entries of the log.
+    pub found: GroupLog,
+    /// The vote.
+    pub ballot: LogBallot<D::File>,
+    /// The end of the log, where entries are written.
+    pub writer: LogWriter<D>,
+    /// For frames that memory does not hold any more.
+    pub reader: LogFollower<D>,
+    /// The snapshots that are there.
+    pub snapshots: Vec<Shown>,
+}
+
+impl<D: Disk> ShardFiles<D> {
+    /// The last committed entry that is known and there: its index and its last sequence.
+    pub fn committed(&self) -> (u64, u64) {
+        self.found.committed(&self.snapshots)
+    }
+
+    /// The sequence that has to be committed before a snapshot can be used; none where one can, or there is none.
+    pub fn shows(&self) -> Option<u64> {
+        self.found.shows(&self.snapshots)
+    }
+}
+
+/// A shard's group, and the other ends of what it speaks by.
+pub struct Begun<D: Disk> {
+    /// The group.
+    pub group: ShardGroup,
+    /// The device that does its tasks.
+    pub device: LogDevice<D>,
+    /// Tasks for the device.
+    pub tasks: Receiver<Task>,
+    /// For frames that memory does not hold any more.
+    pub reader: LogFollower<D>,
+    /// Orders for the core.
+    pub orders: Receiver<ToCore>,
+    /// Numbers that the core reads.
+    pub progress: Arc<Progress>,
+}
+
+/// Begins a shard's group with what its files hold. `settings` are the replica's; `founder` is the only member before
+/// the first entry of all; `log_bytes` of the log are kept although nothing needs them; `ring` wakes the core.
+pub fn begin<D: Disk>(
+    shard: u16,
+    files: ShardFiles<D>,
+    settings: Settings,
+    founder: NodeId,
+    log_bytes: u64,
+    ring: Ring,
+) -> Result<Begun<D>, String> {
+    let applied = files.committed();
+    let shows = files.shows();
+    let ShardFiles { log, found, ballot, writer, mut reader, snapshots } = files;
+    let seal = log.seal_in(LogFormat::Replicated);
+    let newest = ballot.newest();
+    let vote = Vote { term: Term(newest.term), candidate: NodeId::new(newest.node) };
+    let log_base = found.base.clone().unwrap_or_else(|| LogBase {
+        chain: seal.chain_start(),
+        voters: vec![founder.get()],
+        ..LogBase::default()
+    });
+    // The founder is the only member before the first entry.
+    let base = base_from(&log_base)?;
+    let entry = found.entries.iter().find(|entry| entry.index == applied.0);
+    let at = entry.map_or(Time(log_base.at), |entry| entry.at);
+    let last = found.entries.last().map_or(log_base.index, |entry| entry.index);
+    let mut tail = Vec::new();
+    if applied.0 < last {
+        let error = |error: FollowError| error.to_string();
+        reader.seek(applied.1 + 1).map_err(error)?;
+        while tail.len() as u64 + applied.0 < last
+            && let Some(frame) = reader.raw().map_err(error)?
+        {
+            tail.push(frame.to_vec());
+        }
+    }
+    let chain = match tail.first() {
+        Some(frame) => chain_of(seal, frame).ok_or("a frame of the log is none")?,
+        None => found.chain,
+    };
+    let end = End { index: applied.0, sequence: applied.1, at, chain };
+    let mut kept = Bodies::new(seal, end);
+    for frame in tail {
+        kept.push_stored(frame).ok_or("a frame of the log is none")?;
+    }
+    let named = found.entries.iter().rev().find_map(|entry| {
+        let bytes = entry.members.as_ref().filter(|bytes| bytes.len() > 1)?;
+        GroupMembers::decode(bytes).ok()
+    });
+    let entries: Vec<Entry> = found.entries.iter().map(entry_of).collect::<Result<_, _>>()?;
+    let recovered = Recovered { vote, base, entries, committed: Index(found.committed) };
+    let replica =
+        Replica::new(settings, recovered).map_err(|error| format!("shard {shard}: {error}"))?;
+    let (store, tasks) = channel();
+    let (to_core, orders) = channel();
+    let progress = Arc::new(Progress::default());
+    progress.note_applied(applied.1);
+    let beginning = Beginning {
+        shard,
+        replica,
+        bodies: kept,
+        core: HostEnd { orders: to_core, ring, progress: progress.clone() },
+        store,
+        applied,
+        named,
+        base: log_base,
+        snapshot: snapshots.last().copied(),
+        shows,
+    };
+    let device = LogDevice { writer, ballot, log_bytes };
+    Ok(Begun { group: ShardGroup::new(beginning), device, tasks, reader, orders, progress })
+}
+
+fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
+    let kind = match entry.members.as_deref() {
+        None => Kind::Frame(Descriptor {
+            first: entry.first,
+            last: entry.last,
+            len: entry.len,
+            checksum: entry.content,
+        }),
+        Some([]) => Kind::Empty,
+        Some(bytes) if bytes == SWITCHED => Kind::Switched,
+        Some(bytes) => {
+            let named = GroupMembers::decode(bytes).map_err(|error| error.to_string())?;
+            let of = |votes| {
+                let members = named.members.iter().filter(move |member| member.votes == votes);
+                members.filter_map(|member| NodeId::new(member.id))
+            };
+            let members = Members::new(of(true), of(false)).map_err(|error| error.to_string())?;
+            Kind::Members(Box::new(members))
+        }
+    };
+    Ok(Entry { term: Term(entry.term), index: Index(entry.index), kind })
+}
+
+/// Recovers a shard from the device up to a sequence that is committed, while others append behind it. `seed` is the
+/// manifest's.
+pub fn recover_to<D: Disk>(
+    disk: &mut D,
+    (log, seed): (LogId, u64),
+    config: Config,
+    sequence: u64,
+) -> Result<Box<Shard>, RecoveryError> {
+    let mut shard = Box::new(Shard::new(config));
+    let until = Until::Committed(sequence);
+    let found = recover(disk, log, seed, until, shard.as_mut(), |_| {})?;
+    shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
+    shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
+    Ok(shard)
+}

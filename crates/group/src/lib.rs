@@ -1,0 +1,23 @@
+//! One shard's group on a node: when a core may answer, what it applies, when it leads, pauses and resigns, what is
+//! given to the device, and what is recovered. It knows no thread, no socket and no clock, so that a server and a
+//! simulation of three nodes run the same code.
+#![forbid(unsafe_code)]
+
+mod begin;
+mod bodies;
+mod channel;
+mod device;
+mod grouped;
+mod offer;
+mod outlet;
+mod shard_group;
+mod shard_view;
+
+pub use begin::{Begun, ShardFiles, begin, recover_to};
+pub use channel::{Body, CoreEnd, Epoch, FromCore, Progress, Ring, ToCore};
+pub use device::{LogDevice, Order, Stored, Task, Worked};
+pub use grouped::Grouped;
+pub use offer::{Offer, Word};
+pub use outlet::Outlet;
+pub use shard_group::{Came, Plan, ShardGroup, base_from};
+pub use shard_view::ShardView;
