@@ -7,6 +7,7 @@ mod disk;
 mod fault;
 mod member;
 mod old_reads;
+mod probe;
 mod purse;
 mod report;
 mod round;

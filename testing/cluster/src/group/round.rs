@@ -3,6 +3,7 @@
 
 use super::client::{PATIENCE, Persistent, Way};
 use super::fault::{Fault, Scene};
+use super::probe;
 use super::purse::Purse;
 use super::report::Row;
 use super::same::Known;
@@ -139,6 +140,9 @@ fn load(
         let own: Vec<_> = own.collect();
         let common = sharing.iter_mut().map(|client| scope.spawn(|| client.load(shared, signals)));
         let common: Vec<_> = common.collect();
+        for node in group.nodes.iter().map(|node| node.main()) {
+            scope.spawn(|| probe::ask(node, signals));
+        }
         let outcome = pass(fault, group, random, signals, row);
         signals.give_up.store(outcome.is_err(), Ordering::Relaxed);
         signals.stop();
