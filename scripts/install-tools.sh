@@ -5,7 +5,7 @@
 # usage: scripts/install-tools.sh [demo|check|tests|all|rdma|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
-#   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, the checker of
+#   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
 #          testing/linearizability, cargo-fuzz and the linter of Prometheus
 #   all    what `make test-all` needs: also the client libraries of testing/clients, Chromium with the
 #          library that drives it, valgrind and qemu (the default)
@@ -489,6 +489,8 @@ need_tests() {
   need python3 python3
   # A device that fails: calls are answered in the kernel's place.
   need strace strace
+  # The wall clock of one process is set.
+  need faketime faketime
   need curl curl
   venv_ready && schemathesis_ready && nextest_ready || venv_python >/dev/null ||
     missing+=(python3-venv)

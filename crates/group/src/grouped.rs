@@ -215,6 +215,7 @@ impl Grouped {
         if self.part == Part::Resigns {
             self.part = Part::Follows;
             self.shows = false;
+            self.end.progress.note_applied(shard.sequence());
             self.end.tell(FromCore::Resigned { executed: shard.sequence() });
         }
     }

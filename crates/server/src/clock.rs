@@ -22,7 +22,7 @@ pub(crate) struct Clock {
 }
 
 /// One reading.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// UTC, for the ledger.
     pub(crate) time: Time,
@@ -36,6 +36,19 @@ impl Reading {
         let passed_ms = later.uptime_ms - self.uptime_ms;
         Some(self.time.plus_ms(passed_ms).0 - later.time.0).filter(|&ms| ms >= SET_BACK_MS_MIN)
     }
+
+    /// A reading behind this one, and by how much the wall clock was set back between them.
+    pub(crate) fn then(self, read: impl Fn() -> Reading) -> (Reading, Option<i64>) {
+        let mut now = read();
+        for _ in 1..READINGS_MAX {
+            if self.set_back_ms(now).is_none() {
+                break;
+            }
+            // A thread that has to wait between the two clocks sees the same.
+            now = read();
+        }
+        (now, self.set_back_ms(now))
+    }
 }
 
 impl Clock {
@@ -46,12 +59,9 @@ impl Clock {
         Clock { floor, behind_ms: first.set_back_ms(clock.read()), ..clock }
     }
 
-    /// From now on no earlier time is read than this.
+    /// From now on no earlier time is read than this and what passes behind it.
     pub(crate) fn not_before(&mut self, time: Time) {
-        let now = self.read();
-        if now.time < time {
-            self.floor = time.plus_ms(-now.uptime_ms);
-        }
+        self.floor = self.floor.max(time.plus_ms(-self.wall().uptime_ms));
     }
 
     /// Milliseconds that the wall clock was behind what was written before, at the start.
@@ -59,27 +69,23 @@ impl Clock {
         self.behind_ms
     }
 
-    /// A reading after another, and by how much the wall clock was set back between them.
-    pub(crate) fn read_after(&self, before: Reading) -> (Reading, Option<i64>) {
-        let mut now = self.read();
-        for _ in 1..READINGS_MAX {
-            if before.set_back_ms(now).is_none() {
-                break;
-            }
-            // A thread that has to wait between the two clocks sees the same.
-            now = self.read();
-        }
-        (now, before.set_back_ms(now))
+    pub(crate) fn read(&self) -> Reading {
+        self.not_behind(self.wall())
     }
 
+    /// A clock that was set back before the start goes on from where the last run was.
+    pub(crate) fn not_behind(&self, reading: Reading) -> Reading {
+        let time = reading.time.max(self.floor.plus_ms(reading.uptime_ms));
+        Reading { time, ..reading }
+    }
+
+    /// The wall clock, whatever was written before.
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
-    pub(crate) fn read(&self) -> Reading {
+    pub(crate) fn wall(&self) -> Reading {
         // A clock before 1970 reads as 1970: the ledger's time never runs back anyway.
         let utc = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let uptime_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let utc = Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX));
-        // A clock that was set back before the start goes on from where the last run was.
-        let time = utc.max(self.floor.plus_ms(uptime_ms));
+        let time = Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX));
         Reading { time, uptime_ms }
     }
 
@@ -120,13 +126,26 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_was_given_holds_also_when_the_clock_is_set_back_later() {
+        let mut clock = Clock::start(Time(0));
+        let given = clock.read().time.plus_ms(-1_000);
+        clock.not_before(given);
+        let now = clock.wall();
+        let set_back = Reading { time: now.time.plus_ms(-3_600_000), ..now };
+        assert!(clock.not_behind(set_back).time >= given);
+        assert_eq!(clock.not_behind(now), now);
+        let later = Reading { uptime_ms: now.uptime_ms + 60_000, ..set_back };
+        assert!(clock.not_behind(later).time >= given.plus_ms(60_000), "it goes on");
+    }
+
+    #[test]
     fn a_start_before_what_was_written_is_told() {
         assert_eq!(Clock::start(Time(0)).behind_ms(), None);
         let year_3000 = Time(32_503_680_000_000);
         let clock = Clock::start(year_3000);
         assert!(clock.behind_ms().is_some_and(|ms| ms > 1_000_000));
         assert!(clock.read().time >= year_3000, "time goes on from there");
-        let (_, set_back) = clock.read_after(clock.read());
+        let (_, set_back) = clock.read().then(|| clock.read());
         assert_eq!(set_back, None);
     }
 }

@@ -2,6 +2,7 @@
 //! what every core may show of them.
 
 mod catch_up;
+pub(crate) mod clocks;
 mod forward;
 pub(crate) mod host;
 mod membership;
@@ -14,6 +15,7 @@ pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
 use crate::mail::mesh::Bell;
+use clocks::Clocks;
 use host::{Files, Host, Input, Rebuild, Ways};
 use membership::Membership;
 use peers::{Accepted, Identity, Peers, Sockets};
@@ -79,6 +81,8 @@ impl Group {
 pub(crate) struct Member {
     inbox: Sender<Input>,
     board: Board,
+    /// The other nodes' clocks, to which the time of the ledger is held.
+    pub(crate) clocks: Arc<Clocks>,
     /// Where connections go that came to the main port of a node which does not lead.
     pub(crate) forwarder: Forwarder,
 }
@@ -137,12 +141,14 @@ pub(crate) fn start(
         threads: identity.threads,
         members: Vec::new(),
     };
-    let view = View { node, members: Vec::new(), shards: Vec::new() };
+    let view = View { node, clock_off_ms: 0, members: Vec::new(), shards: Vec::new() };
     let forwarder = Forwarder::start(clients_max).map_err(text)?;
-    let member = Member { inbox: inbox.clone(), board: Board::new(view), forwarder };
+    let clocks = Arc::new(Clocks::new(clock));
+    let (board, told) = (Board::new(view), clocks.clone());
+    let member = Member { inbox: inbox.clone(), board, clocks, forwarder };
     let member = Arc::new(member);
     let tell = inbox.clone();
-    let peers = Peers::start(listener, identity, sockets, move |inbound| {
+    let peers = Peers::start(listener, identity, (sockets, told), move |inbound| {
         // The host has ended: nobody listens.
         let _ = tell.send(Input::Peer(inbound));
     });
@@ -166,6 +172,7 @@ pub(crate) fn start(
         membership,
         member: member.clone(),
         clock,
+        is_clock_told: false,
         tick_ns: u64::from(tick_ms) * 1_000_000,
     };
     let thread = host::start(host, inputs).map_err(text)?;

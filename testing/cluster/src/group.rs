@@ -28,7 +28,7 @@ use member::Member;
 use scurry_conformance::Value;
 use scurry_crash::wire::{Words, words};
 use scurry_crash::{Binary, clock};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -42,6 +42,14 @@ const OWN_PORT: u16 = 7_000;
 /// Where free ports are looked for: below those that the kernel gives to clients.
 const FREE_PORTS: std::ops::Range<u16> = 8_000..10_000;
 
+/// The library that gives a process a wall clock of its own; an error, where there is none, says so.
+fn faketime() -> Result<PathBuf> {
+    let libraries = std::fs::read_dir("/usr/lib").context("/usr/lib")?.flatten();
+    let mut places = libraries.map(|of| of.path().join("faketime/libfaketimeMT.so.1"));
+    let found = places.find(|library| library.exists());
+    found.context("no libfaketime (the package faketime) sets the clock of one process")
+}
+
 /// The nodes, stopped when this is dropped.
 pub(crate) struct Group {
     pub(crate) nodes: Vec<Member>,
@@ -54,7 +62,7 @@ impl Group {
     pub(crate) fn start(
         dir: &Path,
         binary: &Binary,
-        disk: Disk,
+        (disk, clock): (Disk, Option<PathBuf>),
         first_place: usize,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Group> {
@@ -69,7 +77,8 @@ impl Group {
             };
             let home = dir.join(format!("node-{index}"));
             let others = group.nodes.iter().map(Member::peer).collect();
-            let mut node = Member::new((host, port), home, namespace, binary, disk)?;
+            let mut node =
+                Member::new((host, port), home, namespace, binary, (disk, clock.clone()))?;
             node.start(others, None)?;
             group.nodes.push(node);
             group.until("the node has a leader", |group| {

@@ -39,6 +39,8 @@ pub(crate) struct Signals {
     pub(crate) give_up: AtomicBool,
     /// Nobody is to ask for a while.
     hold: AtomicBool,
+    /// By how much the clock of whoever answers may be ahead of the clients', ms.
+    pub(crate) ahead_ms: i64,
     /// When somebody was answered last, ns; 0 before.
     answered_at: AtomicI64,
     /// The longest time for which nobody was answered, ns.
@@ -46,6 +48,11 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
+    /// For clients whose clock may be so far behind that of whoever answers, ms.
+    pub(crate) fn of_clients_behind(ahead_ms: i64) -> Signals {
+        Signals { ahead_ms, ..Signals::default() }
+    }
+
     pub(crate) fn stop(&self) {
         self.stopped_at.store(clock::ns(), Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);

@@ -4,6 +4,7 @@ mod backup;
 mod catch_up;
 mod certificates;
 mod clients;
+mod clocks;
 mod failover;
 #[path = "../server/real_clients/libraries.rs"]
 mod libraries;

@@ -36,6 +36,8 @@ pub(crate) struct Nodes {
     options: Vec<String>,
     /// Trust in the ports for clients, where they speak TLS.
     trust: Option<Arc<ClientConfig>>,
+    /// The library by which each node has a wall clock of its own.
+    clocks: Option<PathBuf>,
     /// The node that is asked next.
     next: AtomicUsize,
 }
@@ -70,10 +72,32 @@ impl Nodes {
         nodes.and(count)
     }
 
+    /// The same where each node's wall clock can be set; none where this machine lacks what does it.
+    pub(crate) fn start_with_clocks(count: usize, threads: u16) -> Option<Nodes> {
+        let libraries = std::fs::read_dir("/usr/lib").expect("it is there").flatten();
+        let mut places = libraries.map(|of| of.path().join("faketime/libfaketimeMT.so.1"));
+        let Some(library) = places.find(|library| library.exists()) else {
+            println!(
+                "left out: no libfaketime (the package faketime) sets the clock of one process"
+            );
+            return None;
+        };
+        let mut nodes = Nodes::of(threads);
+        nodes.clocks = Some(library);
+        Some(nodes.and(count))
+    }
+
+    /// Sets a node's wall clock, by so many days from what it is. The node sees it within a second.
+    pub(crate) fn set_clock(&self, node: usize, days: i32) {
+        let new = self.path("clock");
+        std::fs::write(&new, format!("{days:+}d\n")).expect("it is written");
+        std::fs::rename(new, self.path(&format!("node-{node}.clock"))).expect("it is set");
+    }
+
     fn of(threads: u16) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
         let (next, nodes) = (AtomicUsize::new(0), Vec::new());
-        Nodes { directory, nodes, threads, options: Vec::new(), trust: None, next }
+        Nodes { directory, nodes, threads, options: Vec::new(), trust: None, clocks: None, next }
     }
 
     /// Has so many more nodes join, one after the other.
@@ -95,17 +119,16 @@ impl Nodes {
 
     /// Starts a server of no group over a directory that is there.
     pub(crate) fn single(dir: &Path, durability: &str) -> Nodes {
-        let directory = tempfile::tempdir().expect("a directory");
-        let log = File::create(directory.path().join("node-0.log")).expect("a log");
+        let mut nodes = Nodes::of(1);
+        let log = File::create(nodes.path("node-0.log")).expect("a log");
         let main = free_ports(1);
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["serve", "--listen", &format!("127.0.0.1:{main}")]);
         command.args(["--durability", durability, "--dir"]).arg(dir);
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(log);
         let child = Some(command.spawn().expect("the binary starts"));
-        let nodes = vec![Node { child, main, peer: 0 }];
-        let next = AtomicUsize::new(0);
-        Nodes { directory, nodes, threads: 1, options: Vec::new(), trust: None, next }
+        nodes.nodes.push(Node { child, main, peer: 0 });
+        nodes
     }
 
     fn spawn(&mut self, node: usize) {
@@ -121,6 +144,15 @@ impl Nodes {
             command.args(["--join", &self.peer_address(other)]);
         }
         command.args(&self.options);
+        if let Some(library) = &self.clocks {
+            let clock = self.path(&format!("{name}.clock"));
+            if !clock.exists() {
+                std::fs::write(&clock, "+0\n").expect("it is written");
+            }
+            command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", clock);
+            command.env("FAKETIME_CACHE_DURATION", "1").env("FAKETIME_DONT_RESET", "1");
+            command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("NO_FAKE_STAT", "1");
+        }
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(log.expect("a log"));
         self.nodes[node].child = Some(command.spawn().expect("the binary starts"));

@@ -175,7 +175,7 @@ impl Node {
         if let Some(group) = &self.group {
             self.view = Some(group.view());
         }
-        let (now, set_back_ms) = self.clock.read_after(self.now);
+        let (now, set_back_ms) = self.now.then(|| self.read_clock());
         self.now = now;
         if let Some(ms) = set_back_ms
             && self.core == 0
@@ -187,6 +187,13 @@ impl Node {
                  by as much"
             );
         }
+    }
+
+    /// The time; in a group held to the clocks of the other nodes.
+    fn read_clock(&self) -> Reading {
+        let Some(group) = &self.group else { return self.clock.read() };
+        let wall = self.clock.wall();
+        self.clock.not_behind(Reading { time: group.clocks.time(wall), ..wall })
     }
 
     /// Says once that look-ups have become long: nothing else shows where the time goes.
@@ -270,7 +277,7 @@ impl Node {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
         if let Some(time) = self.durable.take_floor() {
             self.clock.not_before(time);
-            self.now = self.clock.read();
+            self.now = self.read_clock();
         }
     }
 

@@ -2,6 +2,7 @@
 //! and does what comes of it. It never waits for a device.
 
 use super::catch_up::{self, News, Receiving, Sending};
+use super::clocks::APART_MS_MAX;
 use super::membership::{LAG_MAX, Membership, Wish};
 use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use super::view::{Member, View};
@@ -180,6 +181,8 @@ pub(super) struct Host {
     pub(super) membership: Membership,
     pub(super) member: Arc<super::Member>,
     pub(super) clock: Clock,
+    /// The log has said that this node's wall clock is far from the others'.
+    pub(super) is_clock_told: bool,
     pub(super) tick_ns: u64,
 }
 
@@ -410,7 +413,23 @@ impl Host {
         true
     }
 
+    /// Says once that the wall clock is wrong: nothing else of this node shows it.
+    fn look_at_the_clock(&mut self) -> i64 {
+        let off_ms = self.member.clocks.off_ms();
+        let is_apart = off_ms.abs() > APART_MS_MAX;
+        if is_apart && !self.is_clock_told {
+            tracing::warn!(
+                ms = off_ms,
+                "the wall clock of this node is not that of the other nodes: while it leads, the time of the ledger \
+                 is held within {APART_MS_MAX} ms of theirs; put the clock right"
+            );
+        }
+        self.is_clock_told = is_apart;
+        off_ms
+    }
+
     fn show(&mut self) {
+        let clock_off_ms = self.look_at_the_clock();
         let members = self.membership.known().map(|(id, addresses, votes)| Member {
             id,
             addresses: addresses.clone(),
@@ -420,6 +439,7 @@ impl Host {
         });
         let view = View {
             node: self.membership.node(),
+            clock_off_ms,
             members: members.collect(),
             shards: self.groups.iter().map(ShardGroup::view).collect(),
         };

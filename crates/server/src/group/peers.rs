@@ -22,6 +22,7 @@ pub(crate) use join::{JoinReply, ask_to_join, is_looked_for};
 pub(crate) use packet::{Packet, Subject};
 pub(crate) use socket::Sockets;
 
+use super::clocks::Clocks;
 use super::view::Addresses;
 use roster::{Link, Roster};
 use scurry_replica::NodeId;
@@ -83,10 +84,10 @@ impl Peers {
     pub(crate) fn start(
         listener: TcpListener,
         own: Identity,
-        sockets: Sockets,
+        (sockets, clocks): (Sockets, Arc<Clocks>),
         inbox: impl Fn(Inbound) + Send + Sync + 'static,
     ) -> io::Result<Peers> {
-        let roster = Arc::new(Roster::new(own, Box::new(inbox), sockets));
+        let roster = Arc::new(Roster::new(own, Box::new(inbox), sockets, clocks));
         let door = door::start(listener.try_clone()?, Arc::clone(&roster))?;
         let (links, ending) = (BTreeMap::new(), Vec::new());
         Ok(Peers { roster, links, ending, listener, door: Some(door) })

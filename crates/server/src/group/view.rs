@@ -36,6 +36,8 @@ pub(crate) struct Member {
 pub(crate) struct View {
     /// The node whose view it is.
     pub(crate) node: NodeId,
+    /// By how much its wall clock is ahead of the middle one of the nodes' clocks, ms.
+    pub(crate) clock_off_ms: i64,
     /// All nodes, this one among them, ascending by id.
     pub(crate) members: Vec<Member>,
     /// By shard, which is by thread.

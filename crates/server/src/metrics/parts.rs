@@ -285,6 +285,10 @@ pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
             page.sample(&[("node", &node)], lag);
         }
     }
+    let help =
+        "By how much this node's wall clock is ahead of the middle one of the nodes' clocks.";
+    let off_seconds = view.clock_off_ms as f64 / 1e3;
+    page.single("scurry_group_clock_off_seconds", Gauge, help, off_seconds);
     page.single("scurry_group_members", Gauge, "Nodes of the group.", members.len());
     let connected = members.iter().filter(|member| member.is_connected).count();
     let help = "Nodes of the group that this one reaches, itself included.";

@@ -64,7 +64,7 @@ impl Lease {
             };
             let is_again = answered.again || at > 0;
             // It was opened, and its time is over: there is no answer to give again.
-            let is_over = wall_ms() >= over_ms
+            let is_over = wall_ms() + signals.ahead_ms >= over_ms
                 && matches!(reply, Value::Error(error) if error.starts_with("SESSION_EXISTS "));
             let is_right = *reply == held(0) || is_again && (*reply == held(1) || is_over);
             ensure!(is_right, "{line}: {reply}");
@@ -84,13 +84,12 @@ impl Lease {
         let to_ms = wall_ms() + random.between(100, 2_500);
         let line = format!("SCUR.TOPUP {id} {bucket} {bucket} {amount} UNIT tok TO {to_ms}");
         let answered = route.ask(id, &words(&line), signals)?;
+        let is_over = || wall_ms() + signals.ahead_ms >= to_ms;
         let is_there = match &answered.reply {
             // Its time was over before it was sent for the last time, and it had not been done, as
             // far as the node knew that said so.
-            Value::Error(error) if error.starts_with("BUCKET_EXPIRED ") && wall_ms() >= to_ms => {
-                false
-            }
-            Value::Error(error) if error.starts_with("INVALID ") && wall_ms() >= to_ms => false,
+            Value::Error(error) if error.starts_with("BUCKET_EXPIRED ") && is_over() => false,
+            Value::Error(error) if error.starts_with("INVALID ") && is_over() => false,
             Value::Array(parts) if parts.first() == Some(&word("OK")) => {
                 let is_new = parts.get(1) == Some(&Value::Int(0));
                 ensure!(is_new || answered.again, "{line} is new: {}", answered.reply);

@@ -1,5 +1,6 @@
 //! What goes wrong, under load. Each ends with nothing left wrong: all nodes run and reach each other.
 
+mod clocks;
 mod cut;
 mod disks;
 mod files;
@@ -61,6 +62,12 @@ pub enum Fault {
     Replace,
     /// A byte of a stopped follower's log is another when it starts.
     Damage,
+    /// The wall clock of the leader is set forward, by an hour or a year.
+    ClockForwardLeader,
+    /// The wall clock of the leader is set back, by an hour or a year.
+    ClockBackLeader,
+    /// The wall clock of a follower is set, and it comes to lead.
+    ClockFollower,
     /// Leadership goes from node to node.
     Transfer,
     /// Each node is restarted, the leader when it has handed over.
@@ -100,6 +107,9 @@ impl Fault {
             Fault::SlowFollower => "slow-follower",
             Fault::Replace => "replace",
             Fault::Damage => "damage",
+            Fault::ClockForwardLeader => "clock-forward-leader",
+            Fault::ClockBackLeader => "clock-back-leader",
+            Fault::ClockFollower => "clock-follower",
             Fault::Transfer => "transfer",
             Fault::RollingRestart => "rolling-restart",
         }
@@ -129,6 +139,17 @@ impl Fault {
         cuts.contains(&self) || self.disk() != Disk::Plain
     }
 
+    /// True where each node has to have a wall clock of its own.
+    pub(crate) fn sets_clocks(self) -> bool {
+        matches!(self, Fault::ClockForwardLeader | Fault::ClockBackLeader | Fault::ClockFollower)
+    }
+
+    /// By how much the time of the ledger may be ahead of the clients' clock, ms: a second, and what a word about a
+    /// clock is under way.
+    pub(crate) fn ahead_ms(self) -> i64 {
+        if self.sets_clocks() { 1_500 } else { 0 }
+    }
+
     pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {
         match self {
             Fault::KillLeader => kill::leader(scene),
@@ -152,6 +173,9 @@ impl Fault {
             Fault::SlowFollower => disks::slow_follower(scene),
             Fault::Replace => files::replace(scene),
             Fault::Damage => files::damage(scene),
+            Fault::ClockForwardLeader => clocks::leader(scene, 1),
+            Fault::ClockBackLeader => clocks::leader(scene, -1),
+            Fault::ClockFollower => clocks::follower(scene),
             Fault::Transfer => operate::transfer(scene),
             Fault::RollingRestart => operate::rolling(scene),
         }

@@ -27,6 +27,8 @@ pub(crate) struct Member {
     pub(crate) home: PathBuf,
     pub(crate) namespace: Option<Namespace>,
     pub(crate) disk: Option<Mounted>,
+    /// The library by which it has a wall clock of its own.
+    clock: Option<PathBuf>,
     binary: Binary,
     child: Option<Child>,
     /// True while the node is stopped, paused or cut off from everybody: nobody asks it.
@@ -42,13 +44,13 @@ impl Member {
         home: PathBuf,
         namespace: Option<Namespace>,
         binary: &Binary,
-        disk: Disk,
+        (disk, clock): (Disk, Option<PathBuf>),
     ) -> Result<Member> {
         fs::create_dir_all(&home)?;
         let disk = disk.mount(&home.join("disk"))?;
         let binary = binary.clone();
         let (child, is_away, may_end) = (None, true, false);
-        Ok(Member { host, port, home, namespace, disk, binary, child, is_away, may_end })
+        Ok(Member { host, port, home, namespace, disk, clock, binary, child, is_away, may_end })
     }
 
     /// `HOST:PORT` of the main port.
@@ -100,11 +102,30 @@ impl Member {
         if let Some(id) = replaces {
             command.args(["--replaces", id]);
         }
+        if let Some(library) = &self.clock {
+            if !self.clock_file().exists() {
+                self.set_clock(0)?;
+            }
+            command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", self.clock_file());
+            command.env("FAKETIME_CACHE_DURATION", "1").env("FAKETIME_DONT_RESET", "1");
+            command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("NO_FAKE_STAT", "1");
+        }
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(log);
         let child = command.spawn().context("setpriv (util-linux) cannot be started")?;
         (self.child, self.is_away) = (Some(child), false);
         Ok(())
+    }
+
+    fn clock_file(&self) -> PathBuf {
+        self.home.join("clock")
+    }
+
+    /// Sets its wall clock, by so much from what it is: it sees that within a second.
+    pub(crate) fn set_clock(&self, seconds: i64) -> Result<()> {
+        let new = self.home.join("clock.new");
+        fs::write(&new, format!("{seconds:+}\n"))?;
+        fs::rename(new, self.clock_file()).context("the clock cannot be set")
     }
 
     /// SIGKILL. Returns when the process is gone.

@@ -51,7 +51,7 @@ pub(crate) fn round(
     shared: &Shared,
     random: &mut Random,
 ) -> Result<Row> {
-    let signals = Signals::default();
+    let signals = Signals::of_clients_behind(fault.ahead_ms());
     let ways = |random: &mut Random, patient: usize| {
         let nodes = group.nodes.iter().map(|node| node.main()).collect();
         Way::new(nodes, random.below(NODES), PATIENCE[patient % PATIENCE.len()])
@@ -78,7 +78,9 @@ pub(crate) fn round(
 
     let settled = clients.iter().flat_map(|client| &client.accounts);
     let ended_at_ms = settled.map(|account| account.ended_at_ms()).max().unwrap_or(0);
-    let left_ms = u64::try_from(ended_at_ms + SLACK_MS - wall_ms()).unwrap_or(0);
+    // What was begun while time was ahead ends later by as much when it is right again.
+    let slack_ms = SLACK_MS + signals.ahead_ms;
+    let left_ms = u64::try_from(ended_at_ms + slack_ms - wall_ms()).unwrap_or(0);
     group.pass(Duration::from_millis(left_ms))?;
     known.sums_agree(group)?;
 

@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::report::{Report, Row};
 use super::round::round;
 use super::same::Known;
-use super::{Group, NODES};
+use super::{Group, NODES, faketime};
 use crate::namespaces;
 use crate::wait::Watched;
 use anyhow::{Context, Result};
@@ -55,13 +55,15 @@ pub fn run(
             Some(why) => Some(why),
             None => fault.disk().possible(&settings.directory).err().map(|why| format!("{why:#}")),
         };
+        let clock = fault.sets_clocks().then(faketime).transpose();
+        let why = why.or(clock.as_ref().err().map(|why| format!("{why:#}")));
         if why.is_some() {
             report.rows[at].skipped = why;
             continue;
         }
         let directory = settings.directory.join(fault.name());
-        let (disk, interrupted) = (fault.disk(), &settings.interrupted);
-        let mut group = Group::start(&directory, binary, disk, at * NODES, interrupted)?;
+        let (means, interrupted) = ((fault.disk(), clock?), &settings.interrupted);
+        let mut group = Group::start(&directory, binary, means, at * NODES, interrupted)?;
         let mut known = Known::default();
         for number in 0..settings.rounds {
             // What others draw has no say in this one.

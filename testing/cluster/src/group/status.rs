@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct Status {
     pub(crate) id: String,
+    /// By how much its wall clock is ahead of the others'.
+    pub(crate) clock_off_ms: i64,
     pub(crate) members: Vec<Peer>,
     pub(crate) shards: Vec<Shard>,
 }
@@ -33,6 +35,9 @@ impl Status {
         let lines: Vec<(&str, &str)> =
             said.lines().filter_map(|line| line.trim().split_once(':')).collect();
         let id = lines.iter().find(|(name, _)| *name == "scurry_group_node");
+        let clock_off_ms = lines.iter().find(|(name, _)| *name == "clock_off_ms");
+        let clock_off_ms =
+            clock_off_ms.with_context(|| format!("no clock in {said}"))?.1.parse()?;
         let of = |kind: &'static str| {
             let is_one = move |name: &str| {
                 name.strip_prefix(kind).is_some_and(|rest| rest.parse::<u32>().is_ok())
@@ -59,7 +64,7 @@ impl Status {
         });
         let (members, shards) = (members.collect(), shards.collect::<Result<_>>()?);
         let id = id.with_context(|| format!("no node in {said}"))?.1.to_owned();
-        Ok(Status { id, members, shards })
+        Ok(Status { id, clock_off_ms, members, shards })
     }
 
     /// True for a node that executes commands of all threads.

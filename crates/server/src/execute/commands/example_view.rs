@@ -45,6 +45,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
     };
     View {
         node: id(own),
+        clock_off_ms: -3,
         members: (1..=3).map(member).collect(),
         shards: vec![shard; threads.into()],
     }

@@ -4,9 +4,10 @@ use super::Inbound;
 use super::admission::JoinRequest;
 use super::greeting::{Answer, Greeting, Hello, Unreadable};
 use super::join::JoinReply;
-use super::packet::read_packet;
+use super::packet::{Subject, read_packet};
 use super::roster::{Incoming, Roster, Seat};
 use super::socket::Socket;
+use scurry_ledger::Time;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -96,6 +97,13 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
     tracing::debug!(node = %from, %address, "a node has connected");
     loop {
         match read_packet(&mut socket) {
+            Ok(Some(packet)) if packet.subject == Subject::Clock => {
+                let Ok(ms) = packet.message.try_into() else {
+                    tell(format!("node {from} sent a clock that is none"));
+                    break;
+                };
+                roster.clocks.note(from, Time(i64::from_le_bytes(ms)));
+            }
             Ok(Some(packet)) => roster.hand(Inbound::Packet { from, packet }),
             Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {

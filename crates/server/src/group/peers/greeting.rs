@@ -16,7 +16,7 @@ const MAGIC: [u8; 8] = *b"SCURNODE";
 /// Bytes of the magic and of the versions.
 const OPENING_LEN: usize = 12;
 /// The lowest and the highest version that this release speaks.
-const VERSIONS: (u16, u16) = (1, 1);
+const VERSIONS: (u16, u16) = (1, 2);
 /// A text of a refusal, bytes; more is cut.
 const TEXT_LEN_MAX: usize = 4096;
 
@@ -74,8 +74,8 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// Greets, on a socket that was dialled, and gives the answer.
-pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<Answer, Unreadable> {
+/// Greets, on a socket that was dialled, and gives the answer, and the highest version that both sides speak.
+pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<(Answer, u16), Unreadable> {
     let written = greeting.write(socket).map_err(Unreadable::from);
     let answer = written.and_then(|()| Answer::read(socket));
     if matches!(answer, Err(Unreadable::Words(_))) {
@@ -92,13 +92,14 @@ impl Greeting {
     /// The next bytes of a connection, as a greeting. The versions that both speak have one form.
     pub(super) fn read(from: &mut impl Read) -> Result<Greeting, Unreadable> {
         let version = read_opening(from)?;
-        let Some(1) = version.spoken else {
+        let Some(spoken) = version.spoken else {
             return Err(Unreadable::Words(version.fault("the node that has dialled")));
         };
         let sheet = read_sheet(from)?;
         let mut reader = Reader(&sheet);
         let greeting = Greeting::of(&mut reader).filter(|_| reader.0.is_empty());
-        Ok(greeting.ok_or_else(|| malformed("its fields are not those of version 1"))?)
+        Ok(greeting
+            .ok_or_else(|| malformed(format!("its fields are not those of version {spoken}")))?)
     }
 
     fn sheet(&self) -> Vec<u8> {
@@ -146,16 +147,19 @@ impl Answer {
         send(&self.sheet(), to)
     }
 
-    /// The next bytes of a connection, as an answer.
-    pub(super) fn read(from: &mut impl Read) -> Result<Answer, Unreadable> {
+    /// The next bytes of a connection, as an answer, and the highest version that both sides speak.
+    pub(super) fn read(from: &mut impl Read) -> Result<(Answer, u16), Unreadable> {
         let version = read_opening(from)?;
         let sheet = read_sheet(from)?;
         let mut reader = Reader(&sheet);
         let answer = Answer::of(&mut reader).filter(|_| reader.0.is_empty());
         match (version.spoken, answer) {
             // Refusals have the same form in all versions, and say it better.
-            (_, Some(answer @ Answer::Refusal(_))) | (Some(1), Some(answer)) => Ok(answer),
-            (Some(1), None) => Err(malformed("its fields are not those of version 1").into()),
+            (spoken, Some(answer @ Answer::Refusal(_))) => Ok((answer, spoken.unwrap_or(0))),
+            (Some(spoken), Some(answer)) => Ok((answer, spoken)),
+            (Some(spoken), None) => {
+                Err(malformed(format!("its fields are not those of version {spoken}")).into())
+            }
             _ => Err(Unreadable::Words(version.fault("the node that was dialled"))),
         }
     }
@@ -351,7 +355,11 @@ mod tests {
     #[test]
     fn beginnings_come_back_and_no_part_of_one_is_one() {
         check(greetings(), |one, to| one.write(to), |from| Greeting::read(from));
-        check(answers(), |one, to| one.write(to), |from| Answer::read(from));
+        check(
+            answers(),
+            |one, to| one.write(to),
+            |from| Answer::read(from).map(|(answer, _)| answer),
+        );
     }
 
     #[test]
@@ -388,16 +396,20 @@ mod tests {
         answers()[1].write(&mut refusal).unwrap();
         let newer = in_versions(hello.clone(), 1, 9);
         assert_eq!(Greeting::read(&mut &newer[..]).unwrap(), greetings()[0]);
-        let words = "versions 2 to 9 of the protocol between nodes, and this one 1 to 1";
-        match Greeting::read(&mut &in_versions(hello, 2, 9)[..]) {
+        let words = "versions 3 to 9 of the protocol between nodes, and this one 1 to 2";
+        match Greeting::read(&mut &in_versions(hello, 3, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        match Answer::read(&mut &in_versions(welcome, 2, 9)[..]) {
+        match Answer::read(&mut &in_versions(welcome.clone(), 3, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        let refusal = in_versions(refusal, 2, 9);
-        assert_eq!(Answer::read(&mut &refusal[..]).unwrap(), answers()[1], "in its own words");
+        let refusal = in_versions(refusal, 3, 9);
+        assert_eq!(Answer::read(&mut &refusal[..]).unwrap().0, answers()[1], "in its own words");
+        for (highest, spoken) in [(1, 1), (2, 2), (9, 2)] {
+            let welcome = in_versions(welcome.clone(), 1, highest);
+            assert_eq!(Answer::read(&mut &welcome[..]).unwrap(), (answers()[0].clone(), spoken));
+        }
     }
 }

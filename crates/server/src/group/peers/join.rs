@@ -176,7 +176,7 @@ fn ask(
 ) -> Result<JoinAnswer, Unreadable> {
     let stream = Dialling::new(address)?.connect(address, left_ms.min(sockets.greeting_ms))?;
     let mut socket = sockets.dialled(stream, left_ms.min(ANSWER_MS))?;
-    match greet(&mut socket, &Greeting::Join(request.clone()))? {
+    match greet(&mut socket, &Greeting::Join(request.clone()))?.0 {
         Answer::Join(answer) => Ok(answer),
         Answer::Refusal(words) => Err(Unreadable::Words(words)),
         Answer::Welcome { .. } => {

@@ -17,6 +17,8 @@ pub(crate) enum Subject {
     Replica,
     /// A word about a snapshot that is sent, and its bytes.
     CatchUp,
+    /// The time of the sender's wall clock.
+    Clock,
 }
 
 impl Subject {
@@ -24,11 +26,14 @@ impl Subject {
         match self {
             Subject::Replica => 1,
             Subject::CatchUp => 2,
+            Subject::Clock => 3,
         }
     }
 
     fn of(number: u8) -> Option<Subject> {
-        [Subject::Replica, Subject::CatchUp].into_iter().find(|subject| subject.number() == number)
+        [Subject::Replica, Subject::CatchUp, Subject::Clock]
+            .into_iter()
+            .find(|subject| subject.number() == number)
     }
 }
 /// Bytes between the checksum and the lengths of bodies: kind u8, shard u16, length of the message u32,
@@ -41,7 +46,7 @@ pub(crate) struct Packet {
     pub(crate) subject: Subject,
     /// The shard whose replicas it is between.
     pub(crate) shard: u16,
-    /// A message of `scurry_replica`, or a word of [`CatchUp`](super::CatchUp), encoded.
+    /// A message of `scurry_replica`, a word of [`CatchUp`](super::CatchUp), or a time, encoded.
     pub(crate) message: Vec<u8>,
     /// The frames among its entries, in their order; bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,
@@ -287,7 +292,7 @@ mod tests {
         for (at, value, words) in [
             (0, u32::MAX, "4294967295 bytes"),
             (0, 3, "a packet of 3 bytes"),
-            (8, 0x0203_0303, "kind 3"),
+            (8, 0x0203_0304, "kind 4"),
             (11, u32::MAX, "4294967295 bytes in a packet that has only"),
             (15, 4097, "4097 frames"),
             (11, 19, "1 bytes behind its last frame"),

@@ -3,9 +3,11 @@
 
 use super::bytes::malformed;
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
-use super::packet::{Packet, write_packets};
+use super::packet::{Packet, Subject, write_packets};
 use super::socket::{Dialling, Socket, Sockets};
 use super::{Identity, Inbound, Inbox};
+use crate::group::clocks::Clocks;
+use scurry_ledger::Time;
 use scurry_replica::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,6 +25,7 @@ const STRANGE_MS: i64 = 1_000;
 pub(super) struct Roster {
     pub(super) own: Identity,
     pub(super) sockets: Sockets,
+    pub(super) clocks: Arc<Clocks>,
     inbox: Inbox,
     state: Mutex<State>,
     stopped: Condvar,
@@ -91,8 +94,13 @@ impl State {
 }
 
 impl Roster {
-    pub(super) fn new(own: Identity, inbox: Inbox, sockets: Sockets) -> Roster {
-        Roster { own, sockets, inbox, state: Mutex::default(), stopped: Condvar::new() }
+    pub(super) fn new(
+        own: Identity,
+        inbox: Inbox,
+        sockets: Sockets,
+        clocks: Arc<Clocks>,
+    ) -> Roster {
+        Roster { own, sockets, clocks, inbox, state: Mutex::default(), stopped: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -186,6 +194,7 @@ impl Roster {
 
     /// The members, and who writes to each of them. Connections of others are closed.
     pub(super) fn set(&self, members: BTreeSet<NodeId>, links: BTreeMap<NodeId, Arc<Link>>) {
+        self.clocks.keep_only(&members);
         let mut state = self.state();
         // A member that is removed later is not taken for one that is still to come.
         state.admitted.retain(|node| !members.contains(node));
@@ -285,6 +294,19 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// The longest pause where the other side has refused.
 const PAUSE_REFUSED_MAX: Duration = Duration::from_secs(2);
 
+/// The version of the protocol since which nodes tell their clocks.
+const CLOCKS_SINCE: u16 = 2;
+/// Between two tellings, ms.
+const CLOCK_EVERY_MS: i64 = 1_000;
+/// Between two looks whether one is due, where nothing else is sent.
+const CLOCK_PAUSE: Duration = Duration::from_millis(500);
+
+/// The time of this node's wall clock, for another one.
+fn clock_packet(time: Time) -> Packet {
+    let message = time.0.to_le_bytes().to_vec();
+    Packet { subject: Subject::Clock, shard: 0, message, bodies: Vec::new() }
+}
+
 /// The way to one node, as its thread and others see it.
 pub(super) struct Link {
     pub(super) node: NodeId,
@@ -368,10 +390,11 @@ impl Link {
         let mut said = String::new();
         while !self.waiting().stopping {
             let longest = match self.dial(roster) {
-                Ok(mut socket) => {
+                Ok((mut socket, version)) => {
                     (pause, said) = (PAUSE_FIRST, String::new());
                     roster.dialled(self, true);
-                    let ended = self.use_up(&mut socket);
+                    let ended = self
+                        .use_up(&mut socket, (version >= CLOCKS_SINCE).then_some(&*roster.clocks));
                     tracing::debug!(node = %self.node, "a connection has ended: {ended:?}");
                     roster.dialled(self, false);
                     PAUSE_MAX
@@ -405,7 +428,7 @@ impl Link {
         (waiting.packets, waiting.len) = (Vec::new(), 0);
     }
 
-    fn dial(&self, roster: &Roster) -> Result<Socket, NoLink> {
+    fn dial(&self, roster: &Roster) -> Result<(Socket, u16), NoLink> {
         let greeting_ms = roster.sockets.greeting_ms;
         let dialling = Dialling::new(self.address)?;
         self.waiting().socket = Some(dialling.copy()?);
@@ -423,27 +446,30 @@ impl Link {
             threads: own.threads,
             addresses: own.addresses.clone(),
         };
-        match greet(&mut socket, &Greeting::Hello(hello)) {
-            Ok(Answer::Welcome { store, node, threads }) => {
+        let version = match greet(&mut socket, &Greeting::Hello(hello)) {
+            Ok((Answer::Welcome { store, node, threads }, version)) => {
                 let same = if node == self.node {
                     check_store(store, own.store).and_then(|()| check_threads(threads, own.threads))
                 } else {
                     Err(format!("node {node} is there, and no node {}", self.node))
                 };
                 same.map_err(NoLink::Refused)?;
+                version
             }
-            Ok(Answer::Refusal(words)) => return Err(NoLink::Refused(words)),
-            Ok(Answer::Join(_)) => return Err(malformed("an answer to another question").into()),
+            Ok((Answer::Refusal(words), _)) => return Err(NoLink::Refused(words)),
+            Ok((Answer::Join(_), _)) => {
+                return Err(malformed("an answer to another question").into());
+            }
             Err(Unreadable::Words(words)) => return Err(NoLink::Refused(words)),
             Err(Unreadable::Io(error)) => return Err(error.into()),
-        }
+        };
         socket.settle()?;
         self.waiting().connected = true;
-        Ok(socket)
+        Ok((socket, version))
     }
 
     /// Writes what comes until the connection ends, and notices the end when there is nothing to write, too.
-    fn use_up(&self, socket: &mut Socket) -> io::Result<()> {
+    fn use_up(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
         let copy = socket.copy()?;
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name(format!("at-node-{}", self.node));
@@ -454,25 +480,36 @@ impl Link {
                 self.waiting().over = true;
                 self.bell.notify_one();
             })?;
-            let outcome = self.write(socket);
+            let outcome = self.write(socket, clocks);
             socket.close();
             outcome
         })
     }
 
-    /// Writes what comes, until the connection ends or is to end.
-    fn write(&self, socket: &mut Socket) -> io::Result<()> {
+    /// Writes what comes, until the connection ends or is to end, and what this node's clock shows, to a node that
+    /// understands it: first of all, so that nobody who has a vote of this node lacks it.
+    fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
+        let mut next_ms = i64::MIN;
         loop {
+            if let Some(own) = clocks.map(Clocks::own)
+                && own.uptime_ms >= next_ms
+            {
+                next_ms = own.uptime_ms + CLOCK_EVERY_MS;
+                write_packets(&[clock_packet(own.time)], socket)?;
+            }
             let idle = |waiting: &mut Waiting| {
                 waiting.packets.is_empty() && !waiting.stopping && !waiting.over
             };
-            let waiting = self.bell.wait_while(self.waiting(), idle);
-            let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+            let waiting = self.bell.wait_timeout_while(self.waiting(), CLOCK_PAUSE, idle);
+            let (mut waiting, _) = waiting.unwrap_or_else(PoisonError::into_inner);
             if waiting.stopping || waiting.over {
                 return Ok(());
             }
             let packets = std::mem::take(&mut waiting.packets);
             drop(waiting);
+            if packets.is_empty() {
+                continue;
+            }
             write_packets(&packets, socket)?;
             let len: usize = packets.iter().map(Packet::len).sum();
             self.waiting().len -= len;

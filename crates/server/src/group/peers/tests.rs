@@ -5,6 +5,8 @@ mod tls;
 use super::greeting::{Answer, Greeting, Hello};
 use super::packet::{PACKET_LEN_MAX, write_packets};
 use super::*;
+use crate::clock::Clock;
+use scurry_ledger::Time;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -35,6 +37,21 @@ struct Node {
     peers: Peers,
     heard: Receiver<Inbound>,
     own: NodeId,
+    clocks: Arc<Clocks>,
+}
+
+fn clocks() -> Arc<Clocks> {
+    Arc::new(Clocks::new(Clock::start(Time(0))))
+}
+
+/// The next packet that tells no clock.
+fn read_other(stream: &mut TcpStream) -> Option<Packet> {
+    loop {
+        let packet = packet::read_packet(stream).unwrap();
+        if packet.as_ref().is_none_or(|packet| packet.subject != Subject::Clock) {
+            return packet;
+        }
+    }
 }
 
 fn bind() -> TcpListener {
@@ -63,8 +80,9 @@ impl Node {
         let (tell, heard) = channel();
         // A test that has seen enough no longer listens.
         let inbox = move |inbound| drop(tell.send(inbound));
-        let peers = Peers::start(listener, own, sockets, inbox).unwrap();
-        Node { address, peers, heard, own: node(number) }
+        let told = clocks();
+        let peers = Peers::start(listener, own, (sockets, told.clone()), inbox).unwrap();
+        Node { address, peers, heard, own: node(number), clocks: told }
     }
 
     fn place(&self) -> (NodeId, SocketAddr) {
@@ -243,7 +261,7 @@ fn refusal(change: impl Fn(&mut Hello)) -> (String, String) {
     let mut stream = TcpStream::connect(nodes[0].address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     Greeting::Hello(hello).write(&mut stream).unwrap();
-    let answer = Answer::read(&mut stream).unwrap();
+    let (answer, _) = Answer::read(&mut stream).unwrap();
     let Answer::Refusal(words) = answer else { panic!("{answer:?}") };
     assert_eq!(stream.read(&mut [0]).unwrap(), 0, "and it is closed");
     (words, nodes[0].wait_strange())
@@ -306,7 +324,7 @@ fn the_welcome_of_another_node_is_no_welcome() {
     while !first.peers.send(node(2), packet(7, &[])) {
         std::thread::yield_now();
     }
-    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(packet(7, &[])));
+    assert_eq!(read_other(&mut stream), Some(packet(7, &[])));
 }
 
 /// A connection of node 2 that node 1 has welcomed.
@@ -319,7 +337,7 @@ fn welcomed(first: &mut Node) -> TcpStream {
     let addresses = addresses(other);
     let hello = Hello { store: STORE, node: own, target, threads: 2, addresses };
     Greeting::Hello(hello).write(&mut stream).unwrap();
-    let answer = Answer::read(&mut stream).unwrap();
+    let (answer, _) = Answer::read(&mut stream).unwrap();
     assert_eq!(answer, Answer::Welcome { store: STORE, node: node(1), threads: 2 });
     stream
 }
@@ -373,7 +391,7 @@ fn clients_of_another_protocol_get_words_for_the_log() {
     let mut stream = TcpStream::connect(first.address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     stream.write_all(b"*1\r\n$4\r\nPING\r\n").unwrap();
-    let answer = Answer::read(&mut stream).unwrap();
+    let (answer, _) = Answer::read(&mut stream).unwrap();
     assert!(matches!(&answer, Answer::Refusal(words) if words.contains("SCURNODE")), "{answer:?}");
     let told = first.wait_strange();
     assert!(told.contains("Name the port for nodes"), "{told}");
@@ -399,7 +417,7 @@ fn whoever_does_not_greet_is_closed() {
     let address = listener.local_addr().unwrap();
     let sockets = Sockets { greeting_ms: 1, ..Sockets::new(None) };
     let inbox = move |inbound| drop(tell.send(inbound));
-    let _peers = Peers::start(listener, identity(1, address), sockets, inbox).unwrap();
+    let _peers = Peers::start(listener, identity(1, address), (sockets, clocks()), inbox).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
@@ -424,10 +442,65 @@ fn a_full_queue_drops_and_does_not_wait() {
         std::thread::yield_now();
     }
     assert!(!first.peers.send(node(2), packet(1, &[])), "nobody reads, and the queue is full");
-    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(long));
+    assert!(read_other(&mut stream) == Some(long), "it comes whole");
     while !first.peers.send(node(2), packet(2, &[])) {
         std::thread::yield_now();
     }
-    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(packet(2, &[])));
+    assert_eq!(read_other(&mut stream), Some(packet(2, &[])));
     assert!(!first.peers.send(node(2), packet(3, &[PACKET_LEN_MAX])), "nobody would take it");
+}
+
+/// A connection of node 1 to a node 2 that speaks versions of the protocol up to this.
+fn dialled(first: &mut Node, highest: u16) -> TcpStream {
+    let fake = bind();
+    first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
+    let (mut stream, _) = fake.accept().unwrap();
+    Greeting::read(&mut stream).unwrap();
+    let mut welcome = Vec::new();
+    Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut welcome).unwrap();
+    welcome[10..12].copy_from_slice(&highest.to_le_bytes());
+    stream.write_all(&welcome).unwrap();
+    while !first.peers.send(node(2), packet(7, &[])) {
+        std::thread::yield_now();
+    }
+    stream
+}
+
+#[test]
+fn a_node_tells_its_clock_before_all_else_to_those_who_understand_it() {
+    let mut first = Node::start(1);
+    let mut stream = dialled(&mut first, 2);
+    let told = packet::read_packet(&mut stream).unwrap().unwrap();
+    assert_eq!((told.subject, told.bodies.len()), (Subject::Clock, 0));
+    let told_ms = i64::from_le_bytes(told.message.try_into().unwrap());
+    assert!((clocks().own().time.0 - told_ms).abs() < 3_600_000, "{told_ms}");
+    assert_eq!(read_other(&mut stream), Some(packet(7, &[])));
+    // It is told again and again.
+    assert_eq!(packet::read_packet(&mut stream).unwrap().unwrap().subject, Subject::Clock);
+
+    let mut first = Node::start(1);
+    let mut stream = dialled(&mut first, 1);
+    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(packet(7, &[])));
+}
+
+#[test]
+fn a_clock_that_is_told_counts_and_one_that_is_none_ends_the_connection() {
+    let mut first = Node::start(1);
+    let mut stream = welcomed(&mut first);
+    let a_year_ms = 365 * 24 * 3_600_000;
+    let clock = |message: Vec<u8>| Packet {
+        subject: Subject::Clock,
+        shard: 0,
+        message,
+        bodies: Vec::new(),
+    };
+    let time = first.clocks.own().time.plus_ms(-a_year_ms);
+    write_packets(&[clock(time.0.to_le_bytes().to_vec())], &mut stream).unwrap();
+    while first.clocks.off_ms() < a_year_ms / 2 {
+        std::thread::yield_now();
+    }
+    write_packets(&[clock(vec![1, 2, 3])], &mut stream).unwrap();
+    let told = first.wait_strange();
+    assert!(told.contains("a clock that is none"), "{told}");
+    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)), "it hangs up");
 }

@@ -142,6 +142,7 @@ pub(super) fn lines(view: &View, lines: &mut Lines) {
     let why = view.cannot_lose();
     let can_lose = why.map_or("yes".to_owned(), |why| format!("no, {why}"));
     lines.line("can_lose_a_node", can_lose);
+    lines.line("clock_off_ms", view.clock_off_ms);
     for (number, member) in view.members.iter().enumerate() {
         let word = |is: bool| if is { "yes" } else { "no" };
         let addresses = &member.addresses;
@@ -229,6 +230,7 @@ mod tests {
         for line in [
             "scurry_group_node:0000000000000001",
             "can_lose_a_node:yes",
+            "clock_off_ms:-3",
             "member2:id=0000000000000003,votes=yes,connected=yes,peer=10.0.0.3:7389,ip=10.0.0.3,\
              port=6389,lag=5",
             "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\

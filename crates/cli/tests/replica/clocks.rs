@@ -1,0 +1,94 @@
+//! Wall clocks that are set: on the node that leads, and on one that comes to lead. Nothing comes early by it, nothing
+//! goes back, and nobody loses leadership.
+
+use crate::nodes::Nodes;
+
+const YEAR_DAYS: i32 = 365;
+const DAY_S: i64 = 86_400;
+
+/// The time of the node that leads, s.
+fn time(nodes: &Nodes) -> i64 {
+    let said = nodes.execute(&["TIME"]);
+    said.lines().next().and_then(|line| line.parse().ok()).expect(&said)
+}
+
+/// By how many days a node says that its clock is ahead of the others'.
+fn off_days(nodes: &Nodes, node: usize) -> Option<i64> {
+    let said = nodes.status(node)?;
+    let line = said.lines().find_map(|line| line.strip_prefix("clock_off_ms:"))?;
+    line.trim().parse::<i64>().ok().map(|ms| ms / 1_000 / DAY_S)
+}
+
+/// Sets a node's clock, and waits until the node knows.
+fn set(nodes: &Nodes, node: usize, days: i32) {
+    nodes.set_clock(node, days);
+    let about = |off: i64| (off - i64::from(days)).abs() <= 1;
+    nodes.until("the node knows that its clock is wrong", || {
+        off_days(nodes, node).filter(|off| about(*off))
+    });
+}
+
+/// Has a node lead.
+fn lead(nodes: &Nodes, node: usize) {
+    let id = nodes.id(node);
+    nodes.until("the node leads", || {
+        if nodes.leader_of(&[node]).is_some() {
+            return Some(());
+        }
+        nodes.try_execute(&["SCUR.REPLICA", "TRANSFER", &id]);
+        None
+    });
+}
+
+/// The purse holds what was held, and time is what it was, but for a day at most.
+#[track_caller]
+fn nothing_came_early(nodes: &Nodes, begun_s: i64) {
+    let shown = nodes.execute(&["SCUR.GET", "purse"]);
+    assert!(shown.contains("held-for-a-day"), "{shown}");
+    let passed_s = time(nodes) - begun_s;
+    // Another clock that is right may be a little behind.
+    assert!((-2..DAY_S / 2).contains(&passed_s), "{passed_s} s have passed");
+}
+
+/// A hold ends when its time is over, also now.
+fn a_hold_ends(nodes: &Nodes, session: &str) {
+    nodes.until("a hold is made", || {
+        let said = nodes.try_execute(&reserve(session, "100"))?;
+        // It was made, and the answer was lost.
+        (!said.starts_with('-') || said.starts_with("-SESSION_EXISTS")).then_some(())
+    });
+    nodes.until("the hold ends", || {
+        let shown = nodes.try_execute(&["SCUR.GET", "purse"])?;
+        (!shown.contains(session) && shown.contains("held-for-a-day")).then_some(())
+    });
+}
+
+fn reserve<'w>(session: &'w str, tcc_ms: &'w str) -> [&'w str; 11] {
+    ["SCUR.RESERVE", "purse", session, "0", "TCC", tcc_ms, "ITEM", "1", "cent", "REQUESTED", "5"]
+}
+
+#[test]
+fn a_clock_that_is_set_by_a_year_on_one_node_ends_no_hold_and_stops_none_from_ending() {
+    let Some(nodes) = Nodes::start_with_clocks(3, 1) else { return };
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "1000"]);
+    nodes.execute(&reserve("held-for-a-day", "86400000"));
+    let (begun_s, first) = (time(&nodes), nodes.leader());
+    let second = (first + 1) % 3;
+    set(&nodes, first, YEAR_DAYS);
+    nothing_came_early(&nodes, begun_s);
+    a_hold_ends(&nodes, "short-1");
+    assert_eq!(nodes.leader(), first, "no election is by the wall clock");
+    assert!(nodes.log(first).contains("is not that of the other nodes"), "{}", nodes.log(first));
+    // Nor does the log remember another time.
+    lead(&nodes, second);
+    nothing_came_early(&nodes, begun_s);
+    set(&nodes, first, -YEAR_DAYS);
+    lead(&nodes, first);
+    nothing_came_early(&nodes, begun_s);
+    a_hold_ends(&nodes, "short-2");
+    set(&nodes, first, 0);
+    set(&nodes, second, YEAR_DAYS);
+    lead(&nodes, second);
+    nothing_came_early(&nodes, begun_s);
+    a_hold_ends(&nodes, "short-3");
+}

@@ -1,0 +1,203 @@
+//! Clocks of the other nodes, to which the time of the node that leads is held: one clock that was set by a year would
+//! end every hold and refill every allowance, and time in the log never goes back.
+//!
+//! A clock is known by what it showed when this node's uptime was 0: as long as nobody sets it, that stays the same.
+
+use crate::clock::{Clock, Reading};
+use scurry_ledger::Time;
+use scurry_replica::NodeId;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The time of a group is no farther from the middle one of its nodes' clocks, ms.
+pub(crate) const APART_MS_MAX: i64 = 1_000;
+/// Words of one node that are kept. The latest time among them counts: it was under way for the shortest time.
+const WORDS_MAX: usize = 8;
+
+/// Words of the nodes about their clocks.
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    clock: Clock,
+    told: Mutex<BTreeMap<NodeId, VecDeque<i64>>>,
+    /// The clocks of others between which this node's is the middle one, ms at uptime 0.
+    low: AtomicI64,
+    high: AtomicI64,
+}
+
+impl Clocks {
+    /// Nobody has told anything. Readings that are held to it have to come of the same start.
+    pub(crate) fn new(clock: Clock) -> Clocks {
+        let (low, high) = (AtomicI64::new(i64::MIN), AtomicI64::new(i64::MAX));
+        Clocks { clock, told: Mutex::default(), low, high }
+    }
+
+    /// The wall clock of this node.
+    pub(super) fn own(&self) -> Reading {
+        self.clock.wall()
+    }
+
+    /// A node has told what its wall clock shows.
+    pub(super) fn note(&self, node: NodeId, time: Time) {
+        let begun = time.plus_ms(-self.own().uptime_ms).0;
+        let mut told = self.told();
+        let words = told.entry(node).or_default();
+        words.push_back(begun);
+        if words.len() > WORDS_MAX {
+            words.pop_front();
+        }
+        self.look(&told);
+    }
+
+    /// Others have no say any more.
+    pub(super) fn keep_only(&self, members: &BTreeSet<NodeId>) {
+        let mut told = self.told();
+        told.retain(|node, _| members.contains(node));
+        self.look(&told);
+    }
+
+    /// The time of a group whose leader's wall clock shows this.
+    #[inline]
+    pub(crate) fn time(&self, own: Reading) -> Time {
+        let (low, high) = self.between();
+        let low = low.saturating_sub(APART_MS_MAX);
+        let high = high.saturating_add(APART_MS_MAX);
+        Time(begun(own).clamp(low, high)).plus_ms(own.uptime_ms)
+    }
+
+    /// By how much this node's wall clock is ahead of the middle one, ms; 0 where it is that.
+    pub(super) fn off_ms(&self) -> i64 {
+        let (low, high) = self.between();
+        let own = begun(self.own());
+        own - own.clamp(low, high)
+    }
+
+    fn between(&self) -> (i64, i64) {
+        let low = self.low.load(Ordering::Relaxed);
+        // They may be of two moments.
+        (low, self.high.load(Ordering::Relaxed).max(low))
+    }
+
+    fn told(&self) -> MutexGuard<'_, BTreeMap<NodeId, VecDeque<i64>>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, told: &BTreeMap<NodeId, VecDeque<i64>>) {
+        let clocks = told.values().filter_map(|words| words.iter().max().copied());
+        let (low, high) = middle(clocks.collect());
+        self.low.store(low, Ordering::Relaxed);
+        self.high.store(high, Ordering::Relaxed);
+    }
+}
+
+fn begun(own: Reading) -> i64 {
+    own.time.plus_ms(-own.uptime_ms).0
+}
+
+/// The clocks of others between which one more is the middle one. Of an even number in all the earlier of two counts:
+/// holds that end late do less harm than those that end early.
+fn middle(mut others: Vec<i64>) -> (i64, i64) {
+    others.sort_unstable();
+    let at = others.len() / 2;
+    let low = at.checked_sub(1).and_then(|at| others.get(at));
+    (low.copied().unwrap_or(i64::MIN), others.get(at).copied().unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR_MS: i64 = 3_600_000;
+    const YEAR_MS: i64 = 365 * 24 * HOUR_MS;
+
+    fn node(number: u64) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    /// Clocks of so many others that differ from this node's by this.
+    fn told(by_ms: &[i64]) -> Clocks {
+        let clocks = Clocks::new(Clock::start(Time(0)));
+        let now = clocks.own().time;
+        for (number, ms) in (2..).zip(by_ms) {
+            clocks.note(node(number), now.plus_ms(*ms));
+        }
+        clocks
+    }
+
+    /// By how much the time of a group is ahead of this node's clock when that was set by so much.
+    fn held(clocks: &Clocks, set_ms: i64) -> i64 {
+        let own = clocks.own();
+        let set = Reading { time: own.time.plus_ms(set_ms), ..own };
+        clocks.time(set).0 - own.time.0
+    }
+
+    /// The same, give or take what the test's own steps have taken.
+    #[track_caller]
+    fn is_about(ms: i64, expected: i64) {
+        assert!((ms - expected).abs() < HOUR_MS / 2, "{ms} and not about {expected}");
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_alone_is_held_to_the_others() {
+        let clocks = told(&[0, 0]);
+        for wrong in [-YEAR_MS, -HOUR_MS, HOUR_MS, YEAR_MS] {
+            is_about(held(&clocks, wrong), 0);
+        }
+        assert_eq!(held(&clocks, 0), 0, "one that is right is left alone");
+        assert_eq!(held(&clocks, 500), 500, "also where it is not quite right");
+        is_about(clocks.off_ms(), 0);
+    }
+
+    #[test]
+    fn another_node_with_a_wrong_clock_changes_nothing() {
+        for wrong in [-YEAR_MS, YEAR_MS] {
+            let clocks = told(&[0, wrong]);
+            assert_eq!(held(&clocks, 0), 0);
+            is_about(held(&clocks, YEAR_MS), if wrong > 0 { YEAR_MS } else { 0 });
+        }
+        // The earlier of two, where no third tells which is right.
+        let clocks = told(&[-YEAR_MS]);
+        is_about(held(&clocks, 0), -YEAR_MS);
+        is_about(clocks.off_ms(), YEAR_MS);
+        assert_eq!(held(&told(&[YEAR_MS]), 0), 0);
+        assert_eq!(held(&told(&[]), YEAR_MS), YEAR_MS, "nobody says anything else");
+    }
+
+    #[test]
+    fn a_word_that_was_long_under_way_sets_nothing_back_and_a_clock_that_was_set_counts() {
+        let clocks = told(&[0, 0]);
+        let late = |clocks: &Clocks, count| {
+            for number in [2, 3] {
+                for _ in 0..count {
+                    clocks.note(node(number), clocks.own().time.plus_ms(-HOUR_MS));
+                }
+            }
+        };
+        late(&clocks, WORDS_MAX - 1);
+        assert_eq!(held(&clocks, 0), 0);
+        late(&clocks, 1);
+        is_about(held(&clocks, 0), -HOUR_MS);
+    }
+
+    #[test]
+    fn whoever_is_no_member_has_no_say() {
+        let clocks = told(&[-YEAR_MS, -YEAR_MS]);
+        is_about(held(&clocks, 0), -YEAR_MS);
+        clocks.keep_only(&BTreeSet::new());
+        assert_eq!(held(&clocks, 0), 0);
+    }
+
+    #[test]
+    fn the_middle_of_any_number_is_between_these() {
+        let none = (i64::MIN, i64::MAX);
+        for (others, expected) in [
+            (vec![], none),
+            (vec![5], (none.0, 5)),
+            (vec![7, 5], (5, 7)),
+            (vec![9, 5, 7], (5, 7)),
+            (vec![9, 5, 7, 1], (5, 7)),
+        ] {
+            assert_eq!(middle(others), expected);
+        }
+    }
+}

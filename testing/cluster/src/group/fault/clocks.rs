@@ -1,0 +1,51 @@
+//! Wall clocks that are set. Clients keep theirs, so they see what comes early or late.
+
+use super::Scene;
+use anyhow::{Result, ensure};
+
+const HOUR_S: i64 = 3_600;
+const YEAR_S: i64 = 365 * 24 * HOUR_S;
+
+/// Sets the leader's clock forward or back, and lets another lead meanwhile, or not.
+pub(super) fn leader(scene: &mut Scene<'_>, sign: i64) -> Result<()> {
+    let (leader, one, _) = scene.parts()?;
+    set(scene, leader, sign)?;
+    scene.pass_ms(500, 2_000)?;
+    if scene.random.one_in(2) {
+        scene.group.transfer(one)?;
+        scene.pass_ms(200, 1_000)?;
+        scene.group.transfer(leader)?;
+    }
+    scene.pass_ms(200, 1_000)?;
+    right(scene, leader)
+}
+
+/// Sets a follower's clock, and has it lead.
+pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
+    let (_, one, _) = scene.parts()?;
+    let sign = scene.random.pick(&[1, -1]);
+    set(scene, one, sign)?;
+    scene.group.transfer(one)?;
+    scene.pass_ms(500, 2_000)?;
+    right(scene, one)
+}
+
+fn set(scene: &mut Scene<'_>, node: usize, sign: i64) -> Result<()> {
+    let seconds = sign * scene.random.pick(&[HOUR_S, YEAR_S]);
+    scene.group.nodes[node].set_clock(seconds)?;
+    until_off(scene, node, seconds)
+}
+
+fn right(scene: &mut Scene<'_>, node: usize) -> Result<()> {
+    scene.group.nodes[node].set_clock(0)?;
+    until_off(scene, node, 0)
+}
+
+/// Waits until the node knows by how much its clock is wrong.
+fn until_off(scene: &mut Scene<'_>, node: usize, seconds: i64) -> Result<()> {
+    scene.group.until("a node knows that its clock was set", |group| {
+        let off_s = group.nodes[node].status()?.clock_off_ms / 1_000;
+        ensure!((off_s - seconds).abs() < HOUR_S / 2, "it is off by {off_s} s");
+        Ok(())
+    })
+}
