@@ -122,7 +122,7 @@ pub(crate) fn start(
         tick_ms,
     } = start;
     let (inbox, inputs) = queue();
-    let node = identity.node;
+    let (node, own) = (identity.node, identity.addresses.clone());
     let (mut groups, mut ends, mut readers) = (Vec::new(), Vec::new(), Vec::new());
     let logs = shards.iter().map(|shard| shard.log).collect();
     for ((shard, files), bell) in (0..).zip(shards).zip(bells) {
@@ -153,7 +153,7 @@ pub(crate) fn start(
         let _ = tell.send(Input::Peer(inbound));
     });
     let mut peers = peers.map_err(text)?;
-    let membership = Membership::new(node, &members, accepted, write);
+    let membership = Membership::new((node, own), &members, accepted, write);
     peers.set(&membership.others());
     let host = Host {
         groups,

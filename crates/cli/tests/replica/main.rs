@@ -1,5 +1,6 @@
 //! Groups of real servers on this machine: started and stopped by `scurry replica`, and killed and stopped under load.
 
+mod addresses;
 mod backup;
 mod catch_up;
 mod certificates;

@@ -117,6 +117,13 @@ impl Nodes {
         self
     }
 
+    /// Starts one more node, which joins, and waits for nothing.
+    pub(crate) fn begin_one_more(&mut self) {
+        let ports = free_ports(self.threads + 2);
+        self.nodes.push(Node { child: None, main: ports, peer: ports + self.threads + 1 });
+        self.spawn(self.nodes.len() - 1);
+    }
+
     /// Starts a server of no group over a directory that is there.
     pub(crate) fn single(dir: &Path, durability: &str) -> Nodes {
         let mut nodes = Nodes::of(1);
@@ -188,6 +195,14 @@ impl Nodes {
         self.spawn(node);
     }
 
+    /// Stops a node, and starts it with its directory on other ports.
+    pub(crate) fn start_elsewhere(&mut self, node: usize) {
+        self.end(node, Signal::SIGTERM);
+        let ports = free_ports(self.threads + 2);
+        (self.nodes[node].main, self.nodes[node].peer) = (ports, ports + self.threads + 1);
+        self.spawn(node);
+    }
+
     /// Starts a node that has ended with an empty directory.
     pub(crate) fn start_anew(&mut self, node: usize) {
         self.end(node, Signal::SIGKILL);
@@ -235,6 +250,13 @@ impl Nodes {
         client.patience(Duration::from_secs(2));
         let said = client.ask(&["SCUR.REPLICA", "STATUS"]).ok()?;
         Some(said.trim_start_matches('$').to_owned())
+    }
+
+    /// The reply of the port of a node's first thread.
+    pub(crate) fn ask_node(&self, node: usize, words: &[&str]) -> Option<String> {
+        let mut client = self.connect(self.thread_port(node))?;
+        client.patience(Duration::from_secs(2));
+        client.ask(words).ok()
     }
 
     /// A number of a node's first shard.

@@ -22,13 +22,30 @@ pub(crate) enum Wish {
     Remove(NodeId),
 }
 
+/// The members of a record.
+fn of_log(members: &GroupMembers) -> BTreeMap<NodeId, (Addresses, bool)> {
+    let member = |member: &GroupMember| {
+        let GroupMember { id, votes, peer, ip, main, cores } = member.clone();
+        Some((NodeId::new(id)?, (Addresses { peer, ip, main, cores }, votes)))
+    };
+    members.members.iter().filter_map(member).collect()
+}
+
 /// Writes the members down, durably.
 pub(super) type Write = Box<dyn FnMut(&GroupMembers) -> Result<(), String> + Send>;
 
-/// The members, as the log of the first shard names them.
+/// The members, as the log of the first shard names them, and as they say of themselves.
 pub(super) struct Membership {
     node: NodeId,
     known: BTreeMap<NodeId, (Addresses, bool)>,
+    /// Where this node is reached since it was started.
+    own: Addresses,
+    /// Where members have said that they are reached, other than the log had it at that time.
+    told: BTreeMap<NodeId, Addresses>,
+    /// The members that the log had named when these were looked at last.
+    named: Option<GroupMembers>,
+    /// Somebody has told another address since then.
+    has_news: bool,
     connected: BTreeSet<NodeId>,
     asking: Vec<(JoinRequest, JoinReply)>,
     /// The answer to a node that joins, but for the members.
@@ -38,7 +55,7 @@ pub(super) struct Membership {
 
 impl Membership {
     pub(super) fn new(
-        node: NodeId,
+        (node, own): (NodeId, Addresses),
         members: &GroupMembers,
         accepted: Accepted,
         write: Write,
@@ -46,6 +63,10 @@ impl Membership {
         let mut membership = Membership {
             node,
             known: BTreeMap::new(),
+            own,
+            told: BTreeMap::new(),
+            named: None,
+            has_news: false,
             connected: BTreeSet::new(),
             asking: Vec::new(),
             accepted,
@@ -75,14 +96,21 @@ impl Membership {
         }
     }
 
-    /// A member says where it is reached.
-    pub(super) fn greeted(&self, node: NodeId, addresses: &Addresses) {
-        if self.known.get(&node).is_some_and(|(known, _)| known != addresses) {
-            tracing::warn!(
-                "node {:016x} has other addresses than the group knows: clients are sent to the old ones until it \
-                 joins anew with an empty directory",
-                node.get()
+    /// A member says where it is reached: it is dialled there from now on, and clients are sent there.
+    pub(super) fn greeted(&mut self, node: NodeId, addresses: &Addresses) {
+        if let Some((known, _)) = self.known.get_mut(&node)
+            && known != addresses
+        {
+            tracing::info!(
+                node = %node,
+                peer = %addresses.peer,
+                ip = %addresses.ip,
+                port = addresses.main,
+                "a node has other addresses than before"
             );
+            *known = addresses.clone();
+            self.told.insert(node, addresses.clone());
+            self.has_news = true;
         }
     }
 
@@ -106,15 +134,52 @@ impl Membership {
         able.min().map(|(_, id)| id)
     }
 
+    /// Takes these for the members. A node knows better than the log where it is reached itself, and so does a member
+    /// that has told, until the log names another address of it.
     fn learn(&mut self, members: &GroupMembers) {
-        self.known = members
-            .members
-            .iter()
-            .filter_map(|member| {
-                let GroupMember { id, votes, peer, ip, main, cores } = member.clone();
-                Some((NodeId::new(id)?, (Addresses { peer, ip, main, cores }, votes)))
-            })
-            .collect();
+        let logged = of_log(members);
+        let before = self.named.as_ref().map(of_log).unwrap_or_default();
+        let is_as_before = |id: &NodeId| {
+            let now = logged.get(id).map(|(now, _)| now);
+            before.get(id).is_none_or(|(before, _)| now == Some(before))
+        };
+        self.told.retain(|id, _| is_as_before(id));
+        self.named = Some(members.clone());
+        self.known = logged;
+        for (id, (addresses, _)) in &mut self.known {
+            let better = if *id == self.node { Some(&self.own) } else { self.told.get(id) };
+            if let Some(better) = better {
+                addresses.clone_from(better);
+            }
+        }
+    }
+
+    /// True for a member that is not reached where the log has it.
+    fn has_moved(&self, id: NodeId) -> bool {
+        let logged = self.named.as_ref().map(of_log).unwrap_or_default();
+        let address = |of: &BTreeMap<NodeId, (Addresses, bool)>| of.get(&id).map(|of| of.0.clone());
+        address(&logged).is_some_and(|logged| address(&self.known) != Some(logged))
+    }
+
+    /// A change by which the log learns where a member is reached, for nodes that this one does not reach from there.
+    /// The log names members when they change: the node loses its vote for a moment, and gets it back as one that has
+    /// joined does: not while a node is away, since that would be missed. A leader that has moved has one lead that has
+    /// not, which may reach nodes that do not know yet where this one is.
+    fn tell(&self, groups: &[ShardGroup]) -> Option<Plan> {
+        let members = &groups.first()?.replica.membership().members;
+        let voters = members.voters();
+        let is_there = |id: &NodeId| *id == self.node || self.is_connected(*id);
+        if self.has_moved(self.node) {
+            let stays = |id: &&NodeId| is_there(id) && !self.has_moved(**id);
+            return voters.iter().find(stays).map(|to| Plan::Transfer(*to));
+        }
+        if !voters.iter().all(is_there) {
+            return None;
+        }
+        let moved = *voters.iter().find(|id| self.has_moved(**id))?;
+        let others: Vec<_> = voters.iter().copied().filter(|id| *id != moved).collect();
+        let learners: Vec<_> = members.learners().iter().copied().chain([moved]).collect();
+        self.change(&others, &learners)
     }
 
     /// Words of the log about these members; none where an address is not known.
@@ -137,7 +202,7 @@ impl Membership {
 
     /// Takes note of other members, answers who has asked to join, and says what is to be changed.
     pub(super) fn look(&mut self, groups: &mut [ShardGroup], peers: &mut Peers) -> Vec<Plan> {
-        let mut changed = false;
+        let mut changed = std::mem::take(&mut self.has_news);
         for group in groups.iter_mut() {
             changed |= group.take_membership_change();
         }
@@ -149,11 +214,15 @@ impl Membership {
                 named.members.iter().any(|member| member.id == self.node.get())
             };
             if let Some(named) = first.named.as_ref().filter(is_own) {
-                let named = named.clone();
-                self.learn(&named);
-                if let Err(why) = (self.write)(&named) {
-                    tracing::error!("the members were not written down: {why}");
-                }
+                self.learn(&named.clone());
+            }
+            let known = self.known.iter().map(|(id, (addresses, votes))| {
+                let Addresses { peer, ip, main, cores } = addresses.clone();
+                GroupMember { id: id.get(), votes: *votes, peer, ip, main, cores }
+            });
+            let known = GroupMembers { members: known.collect() };
+            if let Err(why) = (self.write)(&known) {
+                tracing::error!("the members were not written down: {why}");
             }
             peers.set(&self.others());
         }
@@ -162,7 +231,9 @@ impl Membership {
         if !leads {
             return Vec::new();
         }
-        self.admit(groups).or_else(|| self.promote(groups)).into_iter().collect()
+        let plan =
+            self.admit(groups).or_else(|| self.promote(groups)).or_else(|| self.tell(groups));
+        plan.into_iter().collect()
     }
 
     /// Answers those who are members by now, and those who have asked the wrong node.
@@ -257,5 +328,63 @@ impl Membership {
                 self.change(&voters, &learners).ok_or("no node would have a vote".to_owned())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: u64) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    fn at(port: u16) -> Addresses {
+        let peer = SocketAddr::from(([10, 0, 0, 1], port));
+        Addresses { peer, ip: peer.ip(), main: port + 1, cores: vec![port + 2] }
+    }
+
+    /// Nodes 1, 2 and so on at these ports.
+    fn named(ports: &[u16]) -> GroupMembers {
+        let member = |(id, port): (u64, &u16)| {
+            let Addresses { peer, ip, main, cores } = at(*port);
+            GroupMember { id, votes: true, peer, ip, main, cores }
+        };
+        GroupMembers { members: (1..).zip(ports).map(member).collect() }
+    }
+
+    #[test]
+    fn who_tells_where_it_is_reached_knows_better_than_the_log_until_that_names_it_anew() {
+        let accepted = Accepted {
+            store: 1,
+            generation: 1,
+            restored: 0,
+            hash_seed: 1,
+            founder: node(1),
+            threads: 1,
+            members: Vec::new(),
+        };
+        let own = (node(1), at(101));
+        let mut membership =
+            Membership::new(own, &named(&[100, 200, 300]), accepted, Box::new(|_| Ok(())));
+        let ports = |membership: &Membership| -> Vec<u16> {
+            membership.known().map(|(_, addresses, _)| addresses.peer.port()).collect()
+        };
+        let moved = |membership: &Membership| [1, 2, 3].map(|id| membership.has_moved(node(id)));
+        assert_eq!(ports(&membership), [101, 200, 300], "itself it knows");
+        membership.greeted(node(2), &at(201));
+        membership.greeted(node(3), &at(300));
+        membership.greeted(node(4), &at(400));
+        assert_eq!(ports(&membership), [101, 201, 300]);
+        assert_eq!(moved(&membership), [true, true, false]);
+        // The log of the past is read, and then it names what was told.
+        membership.learn(&named(&[100, 200, 300]));
+        assert_eq!(ports(&membership), [101, 201, 300]);
+        membership.learn(&named(&[101, 201, 300]));
+        assert_eq!(moved(&membership), [false; 3]);
+        // It was told to others alone that it has moved again.
+        membership.learn(&named(&[101, 202, 300]));
+        assert_eq!(ports(&membership), [101, 202, 300]);
+        assert_eq!(moved(&membership), [false; 3]);
     }
 }
