@@ -107,6 +107,29 @@ fn what_is_not_known_to_be_committed_is_left_out_unless_somebody_asks_for_it() {
 }
 
 #[test]
+fn one_node_of_three_that_is_left_becomes_another_group_with_all_that_was_answered() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
+    let answer = nodes.execute(&DEBIT);
+    nodes.wait_for_all();
+    let left = (nodes.leader() + 1) % 3;
+    for node in (0..3).filter(|node| *node != left) {
+        nodes.signal(node, Signal::SIGKILL);
+    }
+    nodes.until("it says that it cannot serve alone", || {
+        let said = nodes.ask_node(left, &["SCUR.GET", "purse"])?;
+        said.contains("this node reaches 1 of the 3 nodes").then_some(())
+    });
+    let dir = nodes.stop(left);
+    let restored = restore(&dir, "restored", &["--uncommitted"]);
+    let group = Nodes::start_from(&restored, 1, 1).and(2);
+    let again = group.execute(&DEBIT);
+    assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
+    group.signal(group.leader(), Signal::SIGKILL);
+    assert!(group.execute(&["SCUR.GET", "purse"]).contains(":93"), "once");
+}
+
+#[test]
 fn a_snapshot_tells_that_everything_is_committed() {
     let nodes = Nodes::start(1, 1);
     nodes.execute(&["SET", "key", "value"]);

@@ -42,6 +42,59 @@ pub(crate) fn fill_and_forget(nodes: &Nodes, value: &str) {
     });
 }
 
+/// Kills a node while a snapshot comes to it. Its directory must have nothing of one before. False where all of it
+/// had come already.
+fn kill_in_the_middle(nodes: &Nodes, node: usize) -> bool {
+    let dir = nodes.directory_of(node).join("g1/0");
+    let has_part = || {
+        let names = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+        let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.any(|name| name.starts_with("incoming-"))
+    };
+    nodes.until("a snapshot comes", || {
+        // It may be there for a moment alone.
+        (0..10_000).any(|_| has_part()).then_some(())
+    });
+    nodes.signal(node, Signal::SIGKILL);
+    has_part()
+}
+
+#[test]
+fn a_node_that_is_killed_while_it_takes_a_snapshot_and_whose_leader_dies_too_joins_all_the_same() {
+    let mut nodes = Nodes::start(2, 1);
+    let value = "v".repeat(1 << 20);
+    let mut was_killed = false;
+    for attempt in 0..20 {
+        let leader = nodes.leader();
+        let mut client = Client::connect(nodes.main_port(leader)).expect("it is there");
+        for number in 0..24 {
+            let key = format!("long-{number}");
+            assert_eq!(client.ask(&["SET", &key, &value]).expect("a reply"), "+OK");
+        }
+        fill_and_forget(&nodes, "one");
+        if attempt == 0 {
+            nodes.begin_one_more();
+        } else {
+            nodes.start_again(2);
+        }
+        was_killed = kill_in_the_middle(&nodes, 2);
+        if was_killed {
+            nodes.signal(leader, Signal::SIGKILL);
+            nodes.start_again(leader);
+            break;
+        }
+        // It has got all of it: the next one finds it behind again.
+    }
+    assert!(was_killed, "it was killed in the middle");
+    nodes.start_again(2);
+    nodes.wait_for_all();
+    for node in [2, 0, 1] {
+        shown(&nodes, node, &[("key-0", "one"), ("marker", "one")]);
+        assert_eq!(nodes.execute(&["STRLEN", "long-23"]), format!(":{}", value.len()));
+        assert_eq!(nodes.execute(&["DBSIZE"]), ":225");
+    }
+}
+
 /// Every key that was filled has this value, as a node says that has come to lead.
 fn shown_by(nodes: &Nodes, node: usize, value: &str) {
     shown(nodes, node, &["key-0", "key-77", "key-199", "marker"].map(|key| (key, value)));
