@@ -605,7 +605,7 @@ impl ShardGroup {
             tracing::info!(
                 shard = self.shard,
                 term = standing.term.0,
-                leader = standing.leader.map_or(0, NodeId::get),
+                leader = standing.leader.map(tracing::field::display),
                 "a leader"
             );
         }
@@ -777,7 +777,7 @@ impl ShardGroup {
         if self.leads() {
             tracing::info!(
                 shard = self.shard,
-                node = node.get(),
+                node = %node,
                 index,
                 "a snapshot has been taken over"
             );
@@ -789,7 +789,7 @@ impl ShardGroup {
     pub fn not_caught_up(&mut self, node: NodeId, why: &str) {
         tracing::warn!(
             shard = self.shard,
-            node = node.get(),
+            node = %node,
             "no snapshot was sent to a node that is behind: {why}"
         );
         self.failed.push((node, 0));

@@ -16,3 +16,4 @@ mod refusals;
 mod said;
 mod support;
 mod tls;
+mod upgrade;

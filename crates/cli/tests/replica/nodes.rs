@@ -38,6 +38,8 @@ pub(crate) struct Nodes {
     trust: Option<Arc<ClientConfig>>,
     /// The library by which each node has a wall clock of its own.
     clocks: Option<PathBuf>,
+    /// The program that nodes run that are started from now on.
+    pub(crate) binary: PathBuf,
     /// The node that is asked next.
     next: AtomicUsize,
 }
@@ -62,6 +64,13 @@ impl Nodes {
     ) -> Nodes {
         let mut nodes = Nodes::of(threads);
         (nodes.options, nodes.trust) = (options, trust);
+        nodes.and(count)
+    }
+
+    /// The same, of another version of the program.
+    pub(crate) fn start_of(binary: PathBuf, count: usize, threads: u16) -> Nodes {
+        let mut nodes = Nodes::of(threads);
+        nodes.binary = binary;
         nodes.and(count)
     }
 
@@ -97,7 +106,16 @@ impl Nodes {
     fn of(threads: u16) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
         let (next, nodes) = (AtomicUsize::new(0), Vec::new());
-        Nodes { directory, nodes, threads, options: Vec::new(), trust: None, clocks: None, next }
+        Nodes {
+            directory,
+            nodes,
+            threads,
+            options: Vec::new(),
+            trust: None,
+            clocks: None,
+            binary: PathBuf::from(env!("CARGO_BIN_EXE_scurry")),
+            next,
+        }
     }
 
     /// Has so many more nodes join, one after the other.
@@ -142,7 +160,7 @@ impl Nodes {
         let Node { main, peer, .. } = self.nodes[node];
         let name = format!("node-{node}");
         let log = File::options().append(true).create(true).open(self.path(&format!("{name}.log")));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        let mut command = Command::new(&self.binary);
         command.args(["serve", "--listen", &format!("127.0.0.1:{main}")]);
         command.args(["--threads", &self.threads.to_string(), "--durability", "fsync"]);
         command.args(["--replicate", &format!("127.0.0.1:{peer}"), "--dir"]).arg(self.path(&name));

@@ -94,7 +94,7 @@ impl Outlet for Ways {
 
     fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer) {
         self.number = self.number.wrapping_add(1);
-        tracing::info!(shard, node = to.get(), sequence = offer.begun, "a snapshot is sent");
+        tracing::info!(shard, node = %to, sequence = offer.begun, "a snapshot is sent");
         let (inbox, number) = (self.inbox.clone(), self.number);
         let tell = move |news| inbox.send(Input::CatchUp(shard, news)).is_ok();
         let started = (self.files)(shard)
@@ -273,7 +273,7 @@ impl Host {
                 if subject == Subject::CatchUp {
                     let outcome = self.hear_of_snapshot(shard, from, &message, bodies);
                     if let Err(why) = outcome {
-                        tracing::warn!(node = from.get(), shard, "a word was not taken: {why}");
+                        tracing::warn!(node = %from, shard, "a word was not taken: {why}");
                     }
                     return;
                 }
@@ -288,7 +288,7 @@ impl Host {
                     },
                 };
                 if let Err(why) = outcome {
-                    tracing::warn!(node = from.get(), shard, "a message was not taken: {why}");
+                    tracing::warn!(node = %from, shard, "a message was not taken: {why}");
                 }
             }
             Inbound::Connected(node) => self.membership.connected(node, true),
@@ -398,7 +398,7 @@ impl Host {
         }
         if let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
             tracing::warn!(
-                node = to.get(),
+                node = %to,
                 "the device is full or stands still: another node is to lead"
             );
             self.groups.iter_mut().for_each(|group| group.plan(Plan::Transfer(to)));

@@ -286,7 +286,7 @@ impl Membership {
         let mut learners: Vec<_> =
             membership.members.learners().iter().filter(stays).copied().collect();
         learners.push(id);
-        tracing::info!(node = id.get(), "a node joins");
+        tracing::info!(node = %id, "a node joins");
         self.change(&voters, &learners)
     }
 
@@ -304,7 +304,7 @@ impl Membership {
         let voters: Vec<_> = members.voters().iter().copied().chain([id]).collect();
         let learners: Vec<_> =
             members.learners().iter().copied().filter(|other| *other != id).collect();
-        tracing::info!(node = id.get(), "a node has caught up and gets a vote");
+        tracing::info!(node = %id, "a node has caught up and gets a vote");
         self.change(&voters, &learners)
     }
 
