@@ -1,11 +1,12 @@
 //! The door beside an embedded engine: how it is, and what it has counted.
 
+use crate::charging::{Retry, outcome};
 use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
 use crate::problem::Problem;
 use crate::routes::charged;
-use crate::service::Service;
+use crate::service::{Repeat, Service};
 use crate::traffic::Traffic;
 use axum::Router;
 use axum::extract::State;
@@ -13,7 +14,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use scurry_resp::table::Role;
-use scurry_server::{Exposition, Inside, Measurement, Roles};
+use scurry_server::{Exposition, Inside, Measurement};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,19 +22,23 @@ use tokio::task::spawn_blocking;
 
 /// No answer of the engine takes longer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request waits for a node of a group that leads.
+const WAIT: Duration = Duration::from_secs(1);
 
 /// State that the requests of this door can reach.
 pub(crate) struct Beside {
     inside: Inside,
+    store: Arc<dyn Service>,
     traffic: Arc<Traffic>,
 }
 
 pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
-    let charges = Roles::NONE.with(Role::Read).with(Role::Charge).with(Role::Provision);
     let way = inside.clone();
-    let engine = Engine::new(move || way.connect(charges).map_err(io::Error::other), PATIENCE);
+    let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
+    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), PATIENCE, wait);
     let store: Arc<dyn Service> = Arc::new(engine);
-    let beside = Arc::new(Beside { inside, traffic: Arc::clone(traffic) });
+    let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
+    let beside = Arc::new(Beside { inside, store: way, traffic: own });
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
     let own = own.merge(charged(&store, gate));
@@ -58,10 +63,15 @@ async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse,
     Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text()))
 }
 
-/// 200 when every core answers and its log takes changes, else 503 with the reason.
+/// 200 when every core answers and its log takes changes, else 503 with the reason. Where another node leads, that one
+/// answers a read through this door.
 async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Problem> {
-    match beside.measure().await?.trouble() {
-        None => Ok("ready\n"),
-        Some(why) => Err(unavailable(why)),
+    if let Some(why) = beside.measure().await?.trouble() {
+        return Err(unavailable(why));
     }
+    if !beside.inside.leads() {
+        let read = [b"EXISTS".to_vec(), b"readyz".to_vec()];
+        outcome(beside.store.execute(&read, Repeat::Harmless).await, Retry::Read)?;
+    }
+    Ok("ready\n")
 }

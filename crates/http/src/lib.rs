@@ -54,6 +54,6 @@ pub use door::Door;
 pub use front::Front;
 pub use quorum::{Quorum, QuorumError};
 pub use redis::Value;
-pub use service::{Service, ServiceError};
+pub use service::{Repeat, Service, ServiceError};
 pub use settings::Settings;
 pub use start_error::StartError;

@@ -4,7 +4,7 @@ use crate::charging::{Retry, outcome};
 use crate::problem::Problem;
 use crate::query;
 use crate::reply::{field, fields, named, text};
-use crate::service::Service;
+use crate::service::{Repeat, Service};
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use redis::Value;
@@ -117,7 +117,7 @@ fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&
 
 async fn read(store: &dyn Service, words: &[&[u8]]) -> Result<Value, Problem> {
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
-    Ok(outcome(store.execute(&words).await, Retry::Read)?)
+    Ok(outcome(store.execute(&words, Repeat::Harmless).await, Retry::Read)?)
 }
 
 /// The newest events of the account, oldest first, or why there are none to be had.

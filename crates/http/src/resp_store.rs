@@ -2,7 +2,7 @@
 
 use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
 use crate::node::{ASKED_AGAIN_MAX, pause};
-use crate::service::{Service, ServiceError};
+use crate::service::{Repeat, Service, ServiceError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::aio::ConnectionLike;
@@ -253,6 +253,7 @@ impl Service for RespStore {
     fn execute<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
+        _: Repeat,
     ) -> BoxFuture<'a, Result<Value, ServiceError>> {
         self.ask(command(arguments), To::Own).boxed()
     }

@@ -5,6 +5,15 @@ use futures_util::future::BoxFuture;
 use redis::Value;
 use thiserror::Error;
 
+/// Consequence of sending a command once more, when its reply did not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// None: the command changes nothing, or has an id or a number by which the store knows it.
+    Harmless,
+    /// Perhaps another answer than the first one.
+    Unclear,
+}
+
 /// Executes commands: a store at an address, or whatever else answers as one.
 pub trait Service: Send + Sync + 'static {
     /// Executes one command: its name, its key, and its further arguments. The reply may be a
@@ -12,27 +21,28 @@ pub trait Service: Send + Sync + 'static {
     fn execute<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
+        repeat: Repeat,
     ) -> BoxFuture<'a, Result<Value, ServiceError>>;
 
-    /// Executes one command that does not begin with a key where the store keeps this one.
+    /// Executes one command that reads and does not begin with a key where the store keeps this one.
     fn execute_beside<'a>(
         &'a self,
         _key: &'a [u8],
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        self.execute(arguments)
+        self.execute(arguments, Repeat::Harmless)
     }
 
-    /// Executes one command that has no key on every server of the store, each of which answers
+    /// Executes one command that reads and has no key on every server of the store, each of which answers
     /// for itself alone. Their replies; one that is not there is an error.
     fn execute_everywhere<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Vec<Value>, ServiceError>> {
-        async move { Ok(vec![self.execute(arguments).await?]) }.boxed()
+        async move { Ok(vec![self.execute(arguments, Repeat::Harmless).await?]) }.boxed()
     }
 
-    /// Executes one command that has no key on one server of the store: the one of this number in an
+    /// Executes one command that reads and has no key on one server of the store: the one of this number in an
     /// order that stays as long as the servers do. Its reply, and whether it is the last one; none where
     /// there are fewer.
     fn execute_on<'a>(
@@ -42,7 +52,7 @@ pub trait Service: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Option<(Value, bool)>, ServiceError>> {
         async move {
             match server {
-                0 => Ok(Some((self.execute(arguments).await?, true))),
+                0 => Ok(Some((self.execute(arguments, Repeat::Harmless).await?, true))),
                 _ => Ok(None),
             }
         }

@@ -18,7 +18,7 @@ use crate::mail::mesh::Bell;
 use clocks::Clocks;
 use host::{Files, Host, Input, Rebuild, Ways};
 use membership::Membership;
-use peers::{Accepted, Identity, Peers, Sockets};
+use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
 use scurry_codec::GroupMembers;
 use scurry_disk::{Directory, Manifest};
 use scurry_engine::LogFollower;
@@ -85,6 +85,8 @@ pub(crate) struct Member {
     pub(crate) clocks: Arc<Clocks>,
     /// Where connections go that came to the main port of a node which does not lead.
     pub(crate) forwarder: Forwarder,
+    /// Where doors of this process ask while it does not lead.
+    pub(crate) passages: Arc<Passages>,
 }
 
 impl Member {
@@ -105,6 +107,7 @@ pub(crate) fn start(
     start: Start,
     bells: Vec<Arc<Bell>>,
     clients_max: usize,
+    enter: Enter,
     clock: Clock,
 ) -> Result<(Group, Vec<CoreEnd>), String> {
     let Start {
@@ -142,17 +145,20 @@ pub(crate) fn start(
         members: Vec::new(),
     };
     let view = View { node, clock_off_ms: 0, members: Vec::new(), shards: Vec::new() };
-    let forwarder = Forwarder::start(clients_max).map_err(text)?;
     let clocks = Arc::new(Clocks::new(clock));
-    let (board, told) = (Board::new(view), clocks.clone());
-    let member = Member { inbox: inbox.clone(), board, clocks, forwarder };
-    let member = Arc::new(member);
-    let tell = inbox.clone();
-    let peers = Peers::start(listener, identity, (sockets, told), move |inbound| {
+    let (tell, told) = (inbox.clone(), clocks.clone());
+    let peers = Peers::start(listener, identity, (sockets, told), enter, move |inbound| {
         // The host has ended: nobody listens.
         let _ = tell.send(Input::Peer(inbound));
     });
     let mut peers = peers.map_err(text)?;
+    let member = Arc::new(Member {
+        inbox: inbox.clone(),
+        board: Board::new(view),
+        clocks,
+        forwarder: Forwarder::start(clients_max).map_err(text)?,
+        passages: Arc::new(peers.passages()),
+    });
     let membership = Membership::new((node, own), &members, accepted, write);
     peers.set(&membership.others());
     let host = Host {

@@ -3,6 +3,7 @@
 //! cores have counted comes as mail.
 
 use crate::group;
+use crate::group::peers::Passages;
 use crate::mail::mesh::Letterbox;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
@@ -12,6 +13,7 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::{Roles, Users};
 use mio::net::TcpStream;
+use scurry_resp::table::Role;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -37,6 +39,28 @@ pub struct Inside {
     group: Option<Arc<group::Member>>,
 }
 
+/// The way for a door to the store.
+pub enum Inlet {
+    /// A connection to the cores of this process, which does not block.
+    Here(UnixStream),
+    /// Another node leads.
+    Leader(Passage),
+}
+
+/// The way to the store of the node that leads, over the connections that nodes have with each other: each has shown
+/// the other who it is there, as far as nodes are asked for that.
+pub struct Passage(Arc<Passages>);
+
+impl Passage {
+    /// A connection like those within the process. Blocks, for up to two seconds.
+    ///
+    /// # Errors
+    /// When no node leads, or the one that does is not reached: nothing was sent.
+    pub fn open(&self) -> Result<UnixStream, InsideError> {
+        self.0.open().map_err(InsideError::NoLeader)
+    }
+}
+
 /// No connection is to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
@@ -49,6 +73,9 @@ pub enum InsideError {
     /// The server is busy, or has ended.
     #[error("the server takes no connection at present: it is busy, or stops")]
     Busy,
+    /// The node that leads is not reached, or there is none.
+    #[error("{0}")]
+    NoLeader(String),
     /// The system has none.
     #[error("no pair of sockets: {0}")]
     System(#[from] io::Error),
@@ -56,9 +83,9 @@ pub enum InsideError {
 
 impl Inside {
     /// Connections from within the process at most: a door has a few, so that what it asks overlaps
-    /// syncs of the log, and makes new ones for those that are lost. They are no clients, so that no
-    /// number of clients keeps the doors from the engine.
-    pub const CONNECTIONS_MAX: usize = 64;
+    /// syncs of the log, and makes new ones for those that are lost; the doors of other nodes of a group come
+    /// in here as well. They are no clients, so that no number of clients keeps the doors from the engine.
+    pub const CONNECTIONS_MAX: usize = 256;
 
     pub(crate) fn new(
         letterboxes: Vec<Letterbox>,
@@ -85,12 +112,34 @@ impl Inside {
         &self.users
     }
 
-    /// A connection that speaks RESP, admitted with these roles; it serves every key. It does not
-    /// count among the clients, and does not block.
+    /// True for a node of a group.
+    pub fn is_grouped(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// True where commands are executed here: on a store on one machine, and on the node that leads or is about to.
+    pub fn leads(&self) -> bool {
+        self.group.as_ref().is_none_or(|group| group.view().leads())
+    }
+
+    /// The way for a door to where commands are executed now.
+    ///
+    /// # Errors
+    /// When there are too many connections here, or the server stops.
+    pub fn inlet(&self) -> Result<Inlet, InsideError> {
+        match &self.group {
+            Some(group) if !self.leads() => Ok(Inlet::Leader(Passage(group.passages.clone()))),
+            _ => self.connect().map(Inlet::Here),
+        }
+    }
+
+    /// A connection that speaks RESP, admitted with the roles of a door, which lets users do what theirs permit; it
+    /// serves every key. It does not count among the clients, and does not block.
     ///
     /// # Errors
     /// When there are too many, or the server stops.
-    pub fn connect(&self, roles: Roles) -> Result<UnixStream, InsideError> {
+    pub(crate) fn connect(&self) -> Result<UnixStream, InsideError> {
+        let roles = Roles::NONE.with(Role::Read).with(Role::Charge).with(Role::Provision);
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         theirs.set_nonblocking(true)?;

@@ -25,7 +25,7 @@ mod users;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use hash_key::draw_hash_key;
-pub use inside::{Inside, InsideError};
+pub use inside::{Inlet, Inside, InsideError, Passage};
 pub use measures::histogram::Histogram;
 pub use metrics::Measurement;
 pub use metrics::exposition::{Exposition, Kind, Labels};

@@ -33,19 +33,20 @@ impl Measurement {
             if report.durable.failed {
                 return Some(format!("the log of core {core} has failed: see the server's log"));
             }
-            if report.durable.full {
+            // Where another node leads that one's counts.
+            if report.durable.full && self.group.as_ref().is_none_or(|view| view.leads()) {
                 return Some(format!("the log of core {core} has no room: writes are refused"));
             }
         }
-        match &self.group {
-            Some(view) if !view.serves_all() => Some(match view.leader(0) {
-                Some(leader) if leader.id != view.node => {
-                    format!("node {} of the group leads, at {}", leader.id, leader.addresses.ip)
-                }
-                Some(_) => "this node has come to lead and has not taken over yet".to_owned(),
-                None => "no node of the group leads".to_owned(),
-            }),
-            _ => None,
+        let view = self.group.as_ref().filter(|view| !view.serves_all())?;
+        match view.leader(0) {
+            Some(leader) if leader.id != view.node && leader.is_connected => None,
+            Some(leader) if leader.id != view.node => Some(format!(
+                "node {} of the group leads, at {}, and is not connected to this one",
+                leader.id, leader.addresses.ip
+            )),
+            Some(_) => Some("this node has come to lead and has not taken over yet".to_owned()),
+            None => Some(format!("no node of the group leads: {}", view.why_nobody())),
         }
     }
 
@@ -145,13 +146,20 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_does_not_lead_should_get_no_work() {
+    fn a_node_that_does_not_lead_should_get_work_while_it_reaches_the_one_that_does() {
         let trouble = |group| measurement(group).trouble();
         assert_eq!(trouble(None), None);
         assert_eq!(trouble(Some(view(1, Some(1), 2))), None);
-        let another = trouble(Some(view(1, Some(2), 2))).expect("another leads");
-        assert!(another.contains("0000000000000002 of the group leads, at 10.0.0.2"), "{another}");
-        assert!(trouble(Some(view(1, None, 2))).expect("nobody").contains("no node"));
+        let mut another = view(1, Some(2), 2);
+        assert_eq!(trouble(Some(another.clone())), None);
+        another.members[1].is_connected = false;
+        let away = trouble(Some(another)).expect("it is away");
+        assert!(
+            away.contains("0000000000000002 of the group leads, at 10.0.0.2, and is not"),
+            "{away}"
+        );
+        let nobody = trouble(Some(view(1, None, 2))).expect("nobody leads");
+        assert!(nobody.contains("no node of the group leads: an election"), "{nobody}");
         let mut soon = view(1, Some(1), 2);
         soon.shards[1].serves = false;
         assert!(trouble(Some(soon)).expect("soon").contains("not taken over yet"));

@@ -111,7 +111,9 @@ impl Server {
         let (group, ends) = match grouped {
             None => (None, Vec::new()),
             Some(start) => {
-                let started = group::start(start, bells, settings.clients_max, clock);
+                let way = inside.clone();
+                let enter = Box::new(move || way.connect().map_err(io::Error::other));
+                let started = group::start(start, bells, settings.clients_max, enter, clock);
                 let (group, ends) = started.map_err(StartError::Group)?;
                 (Some(group), ends)
             }

@@ -34,6 +34,8 @@ pub(crate) struct Nodes {
     threads: u16,
     /// Options of every node that is started from now on.
     options: Vec<String>,
+    /// Every node has an HTTP door.
+    has_doors: bool,
     /// Trust in the ports for clients, where they speak TLS.
     trust: Option<Arc<ClientConfig>>,
     /// The library by which each node has a wall clock of its own.
@@ -53,6 +55,13 @@ impl Nodes {
     /// The same with more options.
     pub(crate) fn start_with(count: usize, threads: u16, options: Vec<String>) -> Nodes {
         Nodes::start_trusted(count, threads, options, None)
+    }
+
+    /// The same with an HTTP door at each.
+    pub(crate) fn start_with_doors(count: usize, threads: u16, options: Vec<String>) -> Nodes {
+        let mut nodes = Nodes::of(threads);
+        (nodes.options, nodes.has_doors) = (options, true);
+        nodes.and(count)
     }
 
     /// The same where ports for clients speak TLS.
@@ -111,6 +120,7 @@ impl Nodes {
             nodes,
             threads,
             options: Vec::new(),
+            has_doors: false,
             trust: None,
             clocks: None,
             binary: PathBuf::from(env!("CARGO_BIN_EXE_scurry")),
@@ -122,7 +132,7 @@ impl Nodes {
     pub(crate) fn and(mut self, count: usize) -> Nodes {
         let (threads, nodes) = (self.threads, &mut self);
         for node in nodes.nodes.len()..nodes.nodes.len() + count {
-            let ports = free_ports(threads + 2);
+            let ports = free_ports(threads + 3);
             nodes.nodes.push(Node { child: None, main: ports, peer: ports + threads + 1 });
             nodes.spawn(node);
             nodes.until("the node has a leader", || {
@@ -167,6 +177,9 @@ impl Nodes {
         let other = (0..self.nodes.len()).find(|other| *other != node);
         if let Some(other) = other {
             command.args(["--join", &self.peer_address(other)]);
+        }
+        if self.has_doors {
+            command.args(["--http-listen", &self.http_address(node)]);
         }
         command.args(&self.options);
         if let Some(library) = &self.clocks {
@@ -255,6 +268,11 @@ impl Nodes {
 
     pub(crate) fn main_port(&self, node: usize) -> u16 {
         self.nodes[node].main
+    }
+
+    /// Where a node's HTTP door is.
+    pub(crate) fn http_address(&self, node: usize) -> String {
+        format!("127.0.0.1:{}", self.nodes[node].peer + 1)
     }
 
     /// The port of a node's first thread.

@@ -5,6 +5,7 @@ use super::answer::Answer;
 use super::command::Command;
 use super::input::Input;
 use crate::problem::Problem;
+use crate::service::Repeat;
 use redis::Value;
 use schemars::{Schema, SchemaGenerator};
 use scurry_resp::table::{Spec, find};
@@ -109,6 +110,19 @@ impl Retry {
             }
             Retry::State | Retry::StateOrKey => {
                 "it may have been done or not: send it again; 409 or 404 may then say that it was"
+            }
+        }
+    }
+}
+
+impl Retry {
+    /// Consequence of sending a request once more, with an Idempotency-Key or without.
+    pub(crate) fn repeat(self, has_key: bool) -> Repeat {
+        match self {
+            Retry::State => Repeat::Unclear,
+            Retry::StateOrKey if !has_key => Repeat::Unclear,
+            Retry::Read | Retry::Key | Retry::Request | Retry::Commands | Retry::StateOrKey => {
+                Repeat::Harmless
             }
         }
     }

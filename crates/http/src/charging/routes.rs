@@ -1,7 +1,7 @@
 //! From a request to a response: one way for every operation of the table.
 
 use super::answer::Answer;
-use super::input::{BODY_LEN_MAX, Input};
+use super::input::{BODY_LEN_MAX, IDEMPOTENCY_KEY, Input};
 use super::openapi;
 use super::operation::{Asked, Method, Operation};
 use super::refusal::{explain, foreign, outcome};
@@ -92,7 +92,10 @@ async fn answer(
     }
     let command = (operation.build)(&input)?;
     let reply = match operation.asked {
-        Asked::Owner => service.execute(&command.0).await,
+        Asked::Owner => {
+            let has_key = input.headers.contains_key(IDEMPOTENCY_KEY);
+            service.execute(&command.0, operation.retry.repeat(has_key)).await
+        }
         Asked::Everyone => service.execute_everywhere(&command.0).await.map(together),
         Asked::One(server) => {
             let server = server(&input);

@@ -1,7 +1,6 @@
 //! An engine that answers when a test says so, as one does whose log is slow.
 
 use super::*;
-use redis::cmd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,20 +12,33 @@ const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
 /// An engine, and its ends of the connections to it, as they are made.
 fn engine() -> (Arc<Engine>, Receiver<UnixStream>) {
+    engine_of(Duration::ZERO)
+}
+
+/// The same on a node of a group: another try may reach another node.
+fn grouped() -> (Arc<Engine>, Receiver<UnixStream>) {
+    engine_of(PATIENCE)
+}
+
+fn engine_of(wait: Duration) -> (Arc<Engine>, Receiver<UnixStream>) {
     let (made, ends) = channel();
     let connect = move || {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         theirs.set_nonblocking(true)?;
         made.send(theirs).map_err(io::Error::other)?;
-        Ok(ours)
+        Ok(Inlet::Here(ours))
     };
-    (Arc::new(Engine::new(connect, PATIENCE)), ends)
+    (Arc::new(Engine::new(connect, PATIENCE, wait)), ends)
 }
 
 fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, ServiceError>> {
+    ask_with(engine, Repeat::Harmless)
+}
+
+fn ask_with(engine: &Arc<Engine>, repeat: Repeat) -> JoinHandle<Result<Value, ServiceError>> {
     let engine = Arc::clone(engine);
-    tokio::spawn(async move { engine.ask(&cmd("PING")).await })
+    tokio::spawn(async move { engine.execute(&[b"PING".to_vec()], repeat).await })
 }
 
 /// The next connection that was made.
@@ -130,8 +142,11 @@ async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there
     ours.set_nonblocking(true).expect("it is ours");
     theirs.set_nonblocking(true).expect("it is ours");
     let only = Mutex::new(Some(ours));
-    let connect = move || only.lock().unwrap().take().ok_or(io::ErrorKind::WouldBlock.into());
-    let engine = Arc::new(Engine::new(connect, PATIENCE));
+    let connect = move || {
+        let ours = only.lock().unwrap().take();
+        ours.map(Inlet::Here).ok_or(io::ErrorKind::WouldBlock.into())
+    };
+    let engine = Arc::new(Engine::new(connect, PATIENCE, Duration::ZERO));
     let first = ask(&engine);
     let mut end = tokio::net::UnixStream::from_std(theirs).expect("it can be waited for");
     take(&mut end, 1).await;
@@ -141,4 +156,81 @@ async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there
     for reply in [first, second] {
         reply.await.expect("it ends").expect("a reply");
     }
+}
+
+/// The next connection, once it is made.
+async fn following(ends: &Receiver<UnixStream>) -> tokio::net::UnixStream {
+    loop {
+        if let Ok(end) = ends.try_recv() {
+            return tokio::net::UnixStream::from_std(end).expect("it can be waited for");
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_another_node_executes_is_asked_anew() {
+    for refusal in [
+        &b"-READONLY another node leads now\r\n"[..],
+        b"-CLUSTERDOWN no node leads shard 0: an election is under way: try again\r\n",
+    ] {
+        let (engine, ends) = grouped();
+        let asked = ask_with(&engine, Repeat::Unclear);
+        let mut old = following(&ends).await;
+        take(&mut old, 1).await;
+        old.write_all(refusal).await.expect("it is taken");
+        let mut new = following(&ends).await;
+        take(&mut new, 1).await;
+        new.write_all(b"+PONG\r\n").await.expect("it is taken");
+        let reply = asked.await.expect("it ends").expect("a reply");
+        assert_eq!(reply, Value::SimpleString("PONG".to_owned()));
+    }
+    // A store on one machine says it itself.
+    let (engine, ends) = engine();
+    let asked = ask(&engine);
+    let mut end = following(&ends).await;
+    take(&mut end, 1).await;
+    end.write_all(b"-READONLY\r\n").await.expect("it is taken");
+    let reply = asked.await.expect("it ends").expect("a reply");
+    assert!(is_elsewhere(&reply), "{reply:?}");
+}
+
+#[tokio::test]
+async fn only_what_is_harmless_is_repeated_when_its_outcome_is_unknown() {
+    let (engine, ends) = grouped();
+    let harmless = ask(&engine);
+    let mut end = following(&ends).await;
+    take(&mut end, 1).await;
+    drop(end);
+    let mut end = following(&ends).await;
+    take(&mut end, 1).await;
+    end.write_all(b"+PONG\r\n").await.expect("it is taken");
+    harmless.await.expect("it ends").expect("a reply");
+    let unclear = ask_with(&engine, Repeat::Unclear);
+    take(&mut end, 1).await;
+    drop(end);
+    let error = unclear.await.expect("it ends").expect_err("nobody has answered");
+    assert!(matches!(error, ServiceError::Unknown(_)), "{error}");
+    assert!(ends.try_recv().is_err(), "it was not sent again");
+}
+
+#[tokio::test]
+async fn what_was_sent_once_is_never_said_to_have_not_been_done() {
+    let wait = Duration::from_millis(200);
+    let (engine, ends) = engine_of(wait);
+    let asked = ask(&engine);
+    let mut end = following(&ends).await;
+    take(&mut end, 1).await;
+    drop(end);
+    // Nobody leads from now on.
+    while !asked.is_finished() {
+        if let Ok(end) = ends.try_recv() {
+            let mut end = tokio::net::UnixStream::from_std(end).expect("it can be waited for");
+            take(&mut end, 1).await;
+            end.write_all(b"-CLUSTERDOWN no node leads\r\n").await.expect("it is taken");
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let error = asked.await.expect("it ends").expect_err("it has no answer");
+    assert!(matches!(error, ServiceError::Unknown(_)), "{error}");
 }

@@ -8,7 +8,7 @@ use crate::charging::{
     AccountId, Command, REPLAYED, Retry, SessionReply, foreign, outcome, read_body, read_json,
 };
 use crate::problem::Problem;
-use crate::service::Service;
+use crate::service::{Repeat, Service};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -139,7 +139,8 @@ fn add(command: Command, items: &[Item]) -> Command {
 }
 
 async fn ask(store: &dyn Service, command: Command) -> Result<SessionReply, Problem> {
-    let reply = outcome(store.execute(&command.0).await, Retry::Request).map_err(refused)?;
+    let reply = store.execute(&command.0, Repeat::Harmless).await;
+    let reply = outcome(reply, Retry::Request).map_err(refused)?;
     SessionReply::read(&reply).ok_or_else(|| refused(foreign()))
 }
 

@@ -444,6 +444,7 @@ impl Host {
             shards: self.groups.iter().map(ShardGroup::view).collect(),
         };
         let leader = view.leader(0);
+        self.member.passages.leader_is(leader.map(|leader| (leader.id, leader.addresses.peer)));
         let leader =
             leader.map(|leader| SocketAddr::new(leader.addresses.ip, leader.addresses.main));
         self.member.forwarder.leader_is(leader);

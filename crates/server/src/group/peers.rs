@@ -12,6 +12,7 @@ mod encryption;
 mod greeting;
 mod join;
 mod packet;
+mod passage;
 mod roster;
 mod socket;
 
@@ -20,6 +21,7 @@ pub(crate) use catch_up::CatchUp;
 pub(crate) use credentials::Credentials;
 pub(crate) use join::{JoinReply, ask_to_join, is_looked_for};
 pub(crate) use packet::{Packet, Subject};
+pub(crate) use passage::Passages;
 pub(crate) use socket::Sockets;
 
 use super::clocks::Clocks;
@@ -29,6 +31,7 @@ use scurry_replica::NodeId;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -63,6 +66,9 @@ pub(crate) enum Inbound {
 /// Where it is put: called by several threads, with the connections locked, so it must neither wait nor use them.
 type Inbox = Box<dyn Fn(Inbound) + Send + Sync>;
 
+/// The way to the store of this process: a new connection, which speaks RESP.
+pub(crate) type Enter = Box<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
+
 /// The connections. They end when this is dropped.
 pub(crate) struct Peers {
     roster: Arc<Roster>,
@@ -85,12 +91,18 @@ impl Peers {
         listener: TcpListener,
         own: Identity,
         (sockets, clocks): (Sockets, Arc<Clocks>),
+        enter: Enter,
         inbox: impl Fn(Inbound) + Send + Sync + 'static,
     ) -> io::Result<Peers> {
-        let roster = Arc::new(Roster::new(own, Box::new(inbox), sockets, clocks));
+        let roster = Arc::new(Roster::new(own, (Box::new(inbox), enter), sockets, clocks));
         let door = door::start(listener.try_clone()?, Arc::clone(&roster))?;
         let (links, ending) = (BTreeMap::new(), Vec::new());
         Ok(Peers { roster, links, ending, listener, door: Some(door) })
+    }
+
+    /// The way for doors of this process to the store of another node.
+    pub(crate) fn passages(&self) -> Passages {
+        Passages::new(Arc::clone(&self.roster))
     }
 
     /// The members and their addresses for nodes; this node may be among them. Others are let go.

@@ -80,6 +80,19 @@ impl View {
         self.shards.first().is_some_and(|shard| shard.leader == Some(self.node))
     }
 
+    /// Why nobody leads: a majority that is not there, or an election.
+    pub(crate) fn why_nobody(&self) -> String {
+        let (reached, needed) = (self.reached(), self.needed());
+        if reached < needed {
+            let all = self.voters().count();
+            return format!(
+                "this node reaches {reached} of the {all} nodes that have a vote, itself included, and \
+                 {needed} are needed: start the others"
+            );
+        }
+        "an election is under way: try again".to_owned()
+    }
+
     /// Why service would end with one more node lost; none when it goes on without any one of them. Known to
     /// the leader.
     pub(crate) fn cannot_lose(&self) -> Option<String> {

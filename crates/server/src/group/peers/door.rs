@@ -1,15 +1,17 @@
-//! Connections that other nodes have dialled: accepted, greeted, then read, each by a thread.
+//! Connections that other nodes have dialled: accepted, greeted, then read or carried on, each by a thread.
 
 use super::Inbound;
 use super::admission::JoinRequest;
 use super::greeting::{Answer, Greeting, Hello, Unreadable};
 use super::join::JoinReply;
 use super::packet::{Subject, read_packet};
-use super::roster::{Incoming, Roster, Seat};
+use super::passage::carry;
+use super::roster::{Incoming, Passing, Roster, Seat};
 use super::socket::Socket;
 use scurry_ledger::Time;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -74,6 +76,10 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
     };
     let incoming = match meet(&mut socket, &place, roster) {
         Ok(Met::Member(incoming)) => incoming,
+        Ok(Met::Passing(passing, near)) => {
+            drop(place);
+            return let_pass(socket, near, &passing, roster);
+        }
         Ok(Met::Joiner(request)) => {
             let answer = JoinReply::new(request.node, socket, place, roster);
             return roster.hand(Inbound::Join { request, answer });
@@ -88,9 +94,7 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
         Err(Unreadable::Io(error)) => return silent(error),
     };
     drop(place);
-    let own = &roster.own;
-    let welcome = Answer::Welcome { store: own.store, node: own.node, threads: own.threads };
-    if let Err(error) = welcome.write(&mut socket).and_then(|()| socket.settle()) {
+    if let Err(error) = welcome(roster).write(&mut socket).and_then(|()| socket.settle()) {
         return silent(error);
     }
     let from = incoming.node;
@@ -120,22 +124,44 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
     socket.close();
 }
 
+fn welcome(roster: &Roster) -> Answer {
+    let own = &roster.own;
+    Answer::Welcome { store: own.store, node: own.node, threads: own.threads }
+}
+
+/// Carries the questions of a member's door to the store of this process, and the answers back.
+fn let_pass(mut socket: Socket, near: UnixStream, passing: &Passing, roster: &Roster) {
+    let node = passing.node;
+    tracing::debug!(%node, "the door of a node has connected");
+    let outcome = welcome(roster).write(&mut socket).and_then(|()| carry(&mut socket, near));
+    tracing::debug!(%node, "the door of a node has gone: {outcome:?}");
+    socket.close();
+}
+
 /// Somebody who has greeted and is let in.
 enum Met {
     Member(Incoming),
     Joiner(JoinRequest),
+    /// With a connection to the store.
+    Passing(Passing, UnixStream),
 }
 
 /// Reads the greeting, and lets in whoever may be.
 fn meet(socket: &mut Socket, place: &Seat, roster: &Arc<Roster>) -> Result<Met, Unreadable> {
     let greeting = Greeting::read(socket)?;
-    let (Greeting::Hello(Hello { addresses, .. }) | Greeting::Join(JoinRequest { addresses, .. })) =
-        &greeting;
+    let (Greeting::Hello(Hello { addresses, .. })
+    | Greeting::Passage(Hello { addresses, .. })
+    | Greeting::Join(JoinRequest { addresses, .. })) = &greeting;
     socket.vouches_for(addresses.peer.ip()).map_err(Unreadable::Words)?;
     match greeting {
         Greeting::Join(request) => Ok(Met::Joiner(request)),
         Greeting::Hello(hello) => {
             roster.arrive(&hello, place).map(Met::Member).map_err(Unreadable::Words)
+        }
+        Greeting::Passage(hello) => {
+            let passing = roster.pass(&hello, place).map_err(Unreadable::Words)?;
+            let near = (roster.enter)().map_err(|error| Unreadable::Words(error.to_string()))?;
+            Ok(Met::Passing(passing, near))
         }
     }
 }

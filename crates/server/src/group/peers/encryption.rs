@@ -60,6 +60,35 @@ impl Encryption {
         Ok(len)
     }
 
+    /// Reads what has come, on a wire that never waits, after the handshake. What is to be sent stays: both sides would
+    /// wait for each other if neither took anything before it has sent its own.
+    pub(super) fn take<S: Read + Write>(
+        &mut self,
+        wire: &mut BufReader<S>,
+        bytes: &mut [u8],
+    ) -> io::Result<usize> {
+        loop {
+            match self.tls.reader().read(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.pull(wire)?,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Takes as much as it can hold, on a wire that never waits, when all that was taken before is sent.
+    pub(super) fn put<S: Read + Write>(
+        &mut self,
+        wire: &mut BufReader<S>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        self.push(wire)?;
+        let len = self.tls.writer().write(bytes)?;
+        match self.push(wire) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(len),
+        }
+    }
+
     /// Whether the other side has shown a certificate for this address.
     pub(super) fn vouches_for(&self, ip: IpAddr) -> Result<(), String> {
         let checked = match self.tls.peer_certificates() {
@@ -92,7 +121,7 @@ impl Encryption {
     }
 
     /// Sends all records that wait.
-    fn push<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
+    pub(super) fn push<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
         while self.tls.wants_write() {
             match self.tls.write_tls(wire.get_mut()) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -20,7 +20,7 @@ const VERSIONS: (u16, u16) = (1, 2);
 /// A text of a refusal, bytes; more is cut.
 const TEXT_LEN_MAX: usize = 4096;
 
-/// A node of a group that wants to send to another.
+/// A node of a group that wants to send to another, or to ask what it keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     /// The store of the group.
@@ -40,6 +40,8 @@ pub(super) struct Hello {
 pub(super) enum Greeting {
     Hello(Hello),
     Join(JoinRequest),
+    /// The door of a member wants to ask the store of this node.
+    Passage(Hello),
 }
 
 /// The other side's.
@@ -105,8 +107,9 @@ impl Greeting {
     fn sheet(&self) -> Vec<u8> {
         let mut sheet = Vec::new();
         match self {
-            Greeting::Hello(Hello { store, node, target, threads, addresses }) => {
-                sheet.push(1);
+            Greeting::Hello(hello) | Greeting::Passage(hello) => {
+                let Hello { store, node, target, threads, addresses } = hello;
+                sheet.push(if matches!(self, Greeting::Hello(_)) { 1 } else { 3 });
                 for number in [*store, node.get(), target.get()] {
                     sheet.extend(number.to_le_bytes());
                 }
@@ -125,20 +128,27 @@ impl Greeting {
 
     fn of(reader: &mut Reader<'_>) -> Option<Greeting> {
         match reader.u8()? {
-            1 => Some(Greeting::Hello(Hello {
-                store: reader.u64()?,
-                node: NodeId::new(reader.u64()?)?,
-                target: NodeId::new(reader.u64()?)?,
-                threads: reader.u16()?,
-                addresses: reader.addresses()?,
-            })),
+            1 => Hello::of(reader).map(Greeting::Hello),
             2 => Some(Greeting::Join(JoinRequest {
                 node: NodeId::new(reader.u64()?)?,
                 replaces: Some(reader.u64()?).filter(|node| *node > 0),
                 addresses: reader.addresses()?,
             })),
+            3 => Hello::of(reader).map(Greeting::Passage),
             _ => None,
         }
+    }
+}
+
+impl Hello {
+    fn of(reader: &mut Reader<'_>) -> Option<Hello> {
+        Some(Hello {
+            store: reader.u64()?,
+            node: NodeId::new(reader.u64()?)?,
+            target: NodeId::new(reader.u64()?)?,
+            threads: reader.u16()?,
+            addresses: reader.addresses()?,
+        })
     }
 }
 
@@ -305,7 +315,9 @@ mod tests {
             threads: 2,
             addresses: addresses.clone(),
         };
-        vec![Greeting::Hello(hello), Greeting::Join(join(None)), Greeting::Join(join(Some(9)))]
+        let passage = Greeting::Passage(hello.clone());
+        let joins = [None, Some(9)].map(|replaces| Greeting::Join(join(replaces)));
+        [Greeting::Hello(hello), passage].into_iter().chain(joins).collect()
     }
 
     fn answers() -> Vec<Answer> {

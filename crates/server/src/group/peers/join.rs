@@ -92,7 +92,8 @@ pub(crate) fn is_looked_for(
 
 fn look(socket: &mut Socket) -> Option<String> {
     let (answer, found) = match Greeting::read(socket).ok()? {
-        Greeting::Hello(Hello { node, target, addresses, .. }) => {
+        Greeting::Hello(hello) | Greeting::Passage(hello) => {
+            let Hello { node, target, addresses, .. } = hello;
             let peer = addresses.peer;
             let refusal = Answer::Refusal("this node has lost its directory".to_owned());
             let found = format!(

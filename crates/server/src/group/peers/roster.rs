@@ -5,7 +5,7 @@ use super::bytes::malformed;
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, Subject, write_packets};
 use super::socket::{Dialling, Socket, Sockets};
-use super::{Identity, Inbound, Inbox};
+use super::{Enter, Identity, Inbound, Inbox};
 use crate::group::clocks::Clocks;
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
@@ -18,6 +18,9 @@ use std::time::Duration;
 
 /// Connections that are being greeted at most.
 pub(super) const GREETING_MAX: usize = 64;
+/// Passages of one node that stand at most: twice as many as its door uses, as those that it has given up may still
+/// be there.
+pub(super) const PASSAGES_MAX: usize = 32;
 /// Between two strange things that are told, ms.
 const STRANGE_MS: i64 = 1_000;
 
@@ -27,6 +30,8 @@ pub(super) struct Roster {
     pub(super) sockets: Sockets,
     pub(super) clocks: Arc<Clocks>,
     inbox: Inbox,
+    /// A connection to the store of this process.
+    pub(super) enter: Enter,
     state: Mutex<State>,
     stopped: Condvar,
 }
@@ -41,6 +46,8 @@ struct State {
     peers: BTreeMap<NodeId, Peer>,
     /// Accepted connections that have not greeted yet, or wait for the answer to a join.
     greeting: BTreeMap<u64, TcpStream>,
+    /// Passages that members have dialled, by the numbers of their connections.
+    passages: BTreeMap<u64, (NodeId, TcpStream)>,
     /// The number of the last connection that was accepted.
     last: u64,
     /// When the last strange thing was told, ms of uptime.
@@ -70,6 +77,19 @@ pub(super) struct Incoming {
     number: u64,
 }
 
+/// A passage that a member has dialled, until it is dropped.
+pub(super) struct Passing {
+    roster: Arc<Roster>,
+    pub(super) node: NodeId,
+    number: u64,
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        self.roster.state().passages.remove(&self.number);
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
         self.roster.state().greeting.remove(&self.number);
@@ -96,11 +116,12 @@ impl State {
 impl Roster {
     pub(super) fn new(
         own: Identity,
-        inbox: Inbox,
+        (inbox, enter): (Inbox, Enter),
         sockets: Sockets,
         clocks: Arc<Clocks>,
     ) -> Roster {
-        Roster { own, sockets, clocks, inbox, state: Mutex::default(), stopped: Condvar::new() }
+        let (state, stopped) = (Mutex::default(), Condvar::new());
+        Roster { own, sockets, clocks, inbox, enter, state, stopped }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -141,6 +162,38 @@ impl Roster {
         hello: &Hello,
         place: &Seat,
     ) -> Result<Incoming, String> {
+        let node = hello.node;
+        let (mut state, stream) = self.check_in(hello, place)?;
+        let peer = state.peers.entry(node).or_default();
+        if let Some((_, before)) = peer.incoming.replace((place.number, stream)) {
+            // It may have ended.
+            let _ = before.shutdown(Shutdown::Both);
+        }
+        self.hand(Inbound::Hello { from: node, addresses: hello.addresses.clone() });
+        self.tell(&mut state, node);
+        // It is there: whoever waits to dial it again need not wait.
+        state.links.get(&node).inspect(|link| link.is_there());
+        Ok(Incoming { roster: Arc::clone(self), node, number: place.number })
+    }
+
+    /// Lets the door of a member ask the store of this process.
+    pub(super) fn pass(self: &Arc<Self>, hello: &Hello, place: &Seat) -> Result<Passing, String> {
+        let node = hello.node;
+        let (mut state, stream) = self.check_in(hello, place)?;
+        let theirs = state.passages.values().filter(|(other, _)| *other == node).count();
+        if theirs >= PASSAGES_MAX {
+            return Err(format!("node {node} has {theirs} passages: it uses those"));
+        }
+        state.passages.insert(place.number, (node, stream));
+        Ok(Passing { roster: Arc::clone(self), node, number: place.number })
+    }
+
+    /// Takes the connection of a member out of those that are being greeted.
+    fn check_in(
+        &self,
+        hello: &Hello,
+        place: &Seat,
+    ) -> Result<(MutexGuard<'_, State>, TcpStream), String> {
         self.check(hello)?;
         let node = hello.node;
         let mut state = self.state();
@@ -152,16 +205,7 @@ impl Roster {
         }
         let stream = state.greeting.remove(&place.number).filter(|_| !state.stopping);
         let stream = stream.ok_or("this node stops")?;
-        let peer = state.peers.entry(node).or_default();
-        if let Some((_, before)) = peer.incoming.replace((place.number, stream)) {
-            // It may have ended.
-            let _ = before.shutdown(Shutdown::Both);
-        }
-        self.hand(Inbound::Hello { from: node, addresses: hello.addresses.clone() });
-        self.tell(&mut state, node);
-        // It is there: whoever waits to dial it again need not wait.
-        state.links.get(&node).inspect(|link| link.is_there());
-        Ok(Incoming { roster: Arc::clone(self), node, number: place.number })
+        Ok((state, stream))
     }
 
     /// Whether the dialer is of this group, and means this node.
@@ -213,6 +257,10 @@ impl Roster {
             peer.outgoing &= same;
             self.tell(&mut state, node);
         }
+        for (_, stream) in state.passages.values().filter(|(node, _)| !state.knows(*node)) {
+            // It may have ended.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     /// A connection that was dialled stands, or has ended.
@@ -240,12 +288,41 @@ impl Roster {
         }
     }
 
+    /// Greets a member on a socket that was dialled, and looks at its answer. Gives the highest version that both
+    /// sides speak.
+    pub(super) fn introduce(
+        &self,
+        socket: &mut Socket,
+        target: NodeId,
+        as_what: fn(Hello) -> Greeting,
+    ) -> Result<u16, NoLink> {
+        let own = &self.own;
+        let (store, node, threads) = (own.store, own.node, own.threads);
+        let hello = Hello { store, node, target, threads, addresses: own.addresses.clone() };
+        match greet(socket, &as_what(hello)) {
+            Ok((Answer::Welcome { store, node, threads }, version)) => {
+                let same = if node == target {
+                    check_store(store, own.store).and_then(|()| check_threads(threads, own.threads))
+                } else {
+                    Err(format!("node {node} is there, and no node {target}"))
+                };
+                same.map(|()| version).map_err(NoLink::Refused)
+            }
+            Ok((Answer::Refusal(words), _)) => Err(NoLink::Refused(words)),
+            Ok((Answer::Join(_), _)) => Err(malformed("an answer to another question").into()),
+            Err(Unreadable::Words(words)) => Err(NoLink::Refused(words)),
+            Err(Unreadable::Io(error)) => Err(error.into()),
+        }
+    }
+
     /// Closes what was accepted; nothing more is.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.stopping = true;
         let incoming = state.peers.values().filter_map(|peer| peer.incoming.as_ref());
-        for stream in state.greeting.values().chain(incoming.map(|(_, stream)| stream)) {
+        let passages = state.passages.values().map(|(_, stream)| stream);
+        let others = incoming.map(|(_, stream)| stream).chain(passages);
+        for stream in state.greeting.values().chain(others) {
             let _ = stream.shutdown(Shutdown::Both);
         }
         self.stopped.notify_all();
@@ -332,7 +409,7 @@ struct Waiting {
 }
 
 /// Why there is no connection.
-enum NoLink {
+pub(super) enum NoLink {
     /// Nobody was there, or it did not answer.
     Away(io::Error),
     /// One of both sides does not want it.
@@ -438,31 +515,7 @@ impl Link {
             return Err(NoLink::Away(io::ErrorKind::ConnectionAborted.into()));
         }
         let mut socket = roster.sockets.dialled(stream, greeting_ms)?;
-        let own = &roster.own;
-        let hello = Hello {
-            store: own.store,
-            node: own.node,
-            target: self.node,
-            threads: own.threads,
-            addresses: own.addresses.clone(),
-        };
-        let version = match greet(&mut socket, &Greeting::Hello(hello)) {
-            Ok((Answer::Welcome { store, node, threads }, version)) => {
-                let same = if node == self.node {
-                    check_store(store, own.store).and_then(|()| check_threads(threads, own.threads))
-                } else {
-                    Err(format!("node {node} is there, and no node {}", self.node))
-                };
-                same.map_err(NoLink::Refused)?;
-                version
-            }
-            Ok((Answer::Refusal(words), _)) => return Err(NoLink::Refused(words)),
-            Ok((Answer::Join(_), _)) => {
-                return Err(malformed("an answer to another question").into());
-            }
-            Err(Unreadable::Words(words)) => return Err(NoLink::Refused(words)),
-            Err(Unreadable::Io(error)) => return Err(error.into()),
-        };
+        let version = roster.introduce(&mut socket, self.node, Greeting::Hello)?;
         socket.settle()?;
         self.waiting().connected = true;
         Ok((socket, version))

@@ -154,6 +154,37 @@ impl Socket {
         timed.stream.set_write_timeout(Some(WRITE_MAX))
     }
 
+    /// From now on nothing waits: [`Socket::take`] and [`Socket::put`] say that they would.
+    pub(super) fn set_nonblocking(&mut self) -> io::Result<()> {
+        let timed = self.timed();
+        timed.until_ms = None;
+        timed.stream.set_nonblocking(true)
+    }
+
+    /// Bytes that have come, where nothing waits. They come also while the other side takes none.
+    pub(super) fn take(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match &mut self.layer {
+            Layer::Tls(encryption) => encryption.take(&mut self.wire, bytes),
+            Layer::Plain | Layer::Stranger(_) => self.read(bytes),
+        }
+    }
+
+    /// Sends as much as can be sent, where nothing waits. With TLS a part of it may stay until [`Socket::push`].
+    pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.layer {
+            Layer::Tls(encryption) => encryption.put(&mut self.wire, bytes),
+            Layer::Plain | Layer::Stranger(_) => self.wire.get_mut().write(bytes),
+        }
+    }
+
+    /// Sends what stayed.
+    pub(super) fn push(&mut self) -> io::Result<()> {
+        match &mut self.layer {
+            Layer::Tls(encryption) => encryption.push(&mut self.wire),
+            Layer::Plain | Layer::Stranger(_) => Ok(()),
+        }
+    }
+
     /// More time, from now on.
     pub(super) fn allow(&mut self, ms: i64) {
         let timed = self.timed();

@@ -1,5 +1,6 @@
 //! Nodes that meet over real sockets: packets, refusals, admission, ends of connections.
 
+mod passages;
 mod tls;
 
 use super::greeting::{Answer, Greeting, Hello};
@@ -58,6 +59,13 @@ fn bind() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
+/// A connection to a store that gives back what it is sent.
+fn store() -> io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    std::thread::spawn(move || io::copy(&mut &theirs, &mut &theirs));
+    Ok(ours)
+}
+
 impl Node {
     fn start(number: u64) -> Node {
         Node::start_with(number, bind(), |_| {})
@@ -81,7 +89,8 @@ impl Node {
         // A test that has seen enough no longer listens.
         let inbox = move |inbound| drop(tell.send(inbound));
         let told = clocks();
-        let peers = Peers::start(listener, own, (sockets, told.clone()), inbox).unwrap();
+        let with = (sockets, told.clone());
+        let peers = Peers::start(listener, own, with, Box::new(store), inbox).unwrap();
         Node { address, peers, heard, own: node(number), clocks: told }
     }
 
@@ -417,7 +426,8 @@ fn whoever_does_not_greet_is_closed() {
     let address = listener.local_addr().unwrap();
     let sockets = Sockets { greeting_ms: 1, ..Sockets::new(None) };
     let inbox = move |inbound| drop(tell.send(inbound));
-    let _peers = Peers::start(listener, identity(1, address), (sockets, clocks()), inbox).unwrap();
+    let (own, with) = (identity(1, address), (sockets, clocks()));
+    let _peers = Peers::start(listener, own, with, Box::new(store), inbox).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));

@@ -72,7 +72,10 @@ impl Entrance<'_> {
             return None;
         }
         let Some(leader) = self.view.leader(core) else {
-            return Some(format!("CLUSTERDOWN no node leads shard {core}: {}", self.why_nobody()));
+            return Some(format!(
+                "CLUSTERDOWN no node leads shard {core}: {}",
+                self.view.why_nobody()
+            ));
         };
         let is_here = leader.id == self.view.node;
         Some(match self.port {
@@ -89,19 +92,6 @@ impl Entrance<'_> {
     fn moved(&self, leader: &Member, core: u16, slot: u16) -> String {
         let port = leader.addresses.cores.get(usize::from(core)).copied().unwrap_or(0);
         moved(slot, &leader.addresses.ip.to_string(), port)
-    }
-
-    /// A majority that is not there, or an election.
-    fn why_nobody(&self) -> String {
-        let (reached, needed) = (self.view.reached(), self.view.needed());
-        if reached < needed {
-            let all = self.view.voters().count();
-            return format!(
-                "this node reaches {reached} of the {all} nodes that have a vote, itself included, and \
-                 {needed} are needed: start the others"
-            );
-        }
-        "an election is under way: try again".to_owned()
     }
 }
 

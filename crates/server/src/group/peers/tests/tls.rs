@@ -15,13 +15,13 @@ use tempfile::TempDir;
 const HERE: &str = "127.0.0.1";
 
 /// A CA, and what it signs.
-struct Authority {
+pub(super) struct Authority {
     dir: TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Authority {
+    pub(super) fn new() -> Authority {
         Authority::named("nodes")
     }
 
@@ -54,7 +54,7 @@ impl Authority {
         NodeTlsSettings { certificate: file("pem"), key: file("key"), ca: self.ca() }
     }
 
-    fn sign(&self, name: &str) -> NodeTlsSettings {
+    pub(super) fn sign(&self, name: &str) -> NodeTlsSettings {
         self.sign_with(name, |_| {})
     }
 
@@ -88,7 +88,7 @@ fn sockets(files: &NodeTlsSettings) -> Sockets {
     Sockets { greeting_ms: GREETING_MS, ..sockets }
 }
 
-fn node_with(number: u64, files: &NodeTlsSettings) -> Node {
+pub(super) fn node_with(number: u64, files: &NodeTlsSettings) -> Node {
     Node::start_over(number, bind(), sockets(files), |_| {})
 }
 
