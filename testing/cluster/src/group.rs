@@ -34,8 +34,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const NODES: usize = 3;
-/// The main port, one for each thread behind it, and the one for nodes.
-const PORTS: u16 = 1 + THREADS + 1;
+/// The main port, one for each thread behind it, and two for nodes: a node takes the one or the other.
+const PORTS: u16 = 1 + THREADS + 2;
 const THREADS: u16 = 2;
 /// The main port where a node has a network of its own.
 const OWN_PORT: u16 = 7_000;

@@ -72,6 +72,8 @@ pub enum Fault {
     Transfer,
     /// Each node is restarted, the leader when it has handed over.
     RollingRestart,
+    /// A follower and then the leader are started where nodes reach them at another port.
+    Move,
 }
 
 /// Means that a fault may use.
@@ -112,6 +114,7 @@ impl Fault {
             Fault::ClockFollower => "clock-follower",
             Fault::Transfer => "transfer",
             Fault::RollingRestart => "rolling-restart",
+            Fault::Move => "move",
         }
     }
 
@@ -178,6 +181,7 @@ impl Fault {
             Fault::ClockFollower => clocks::follower(scene),
             Fault::Transfer => operate::transfer(scene),
             Fault::RollingRestart => operate::rolling(scene),
+            Fault::Move => operate::moved(scene),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Member {
     pub(crate) disk: Option<Mounted>,
     /// The library by which it has a wall clock of its own.
     clock: Option<PathBuf>,
+    /// True for a node that takes the second of its ports for nodes.
+    has_moved: bool,
     binary: Binary,
     child: Option<Child>,
     /// True while the node is stopped, paused or cut off from everybody: nobody asks it.
@@ -49,8 +51,20 @@ impl Member {
         fs::create_dir_all(&home)?;
         let disk = disk.mount(&home.join("disk"))?;
         let binary = binary.clone();
-        let (child, is_away, may_end) = (None, true, false);
-        Ok(Member { host, port, home, namespace, disk, clock, binary, child, is_away, may_end })
+        let (child, has_moved, is_away, may_end) = (None, false, true, false);
+        Ok(Member {
+            host,
+            port,
+            home,
+            namespace,
+            disk,
+            clock,
+            has_moved,
+            binary,
+            child,
+            is_away,
+            may_end,
+        })
     }
 
     /// `HOST:PORT` of the main port.
@@ -65,7 +79,12 @@ impl Member {
 
     /// Where the other nodes reach it.
     pub(crate) fn peer(&self) -> String {
-        format!("{}:{}", self.host, self.port + PORTS - 1)
+        format!("{}:{}", self.host, self.port + PORTS - 1 - u16::from(self.has_moved))
+    }
+
+    /// The other nodes will reach it elsewhere when it starts again.
+    pub(crate) fn move_away(&mut self) {
+        self.has_moved = !self.has_moved;
     }
 
     /// Directory of its store.

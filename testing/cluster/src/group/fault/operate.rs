@@ -21,6 +21,18 @@ pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
     restart(scene, leader)
 }
 
+pub(super) fn moved(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, _) = scene.parts()?;
+    for node in [one, leader] {
+        if node == leader {
+            scene.group.transfer(one)?;
+        }
+        scene.group.nodes[node].move_away();
+        restart(scene, node)?;
+    }
+    Ok(())
+}
+
 fn restart(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].stop()?;
     scene.pass_ms(0, 300)?;
