@@ -145,6 +145,7 @@ pub static GENERIC: &[Spec] = join!(
     transaction::COMMANDS,
     generic::COMMANDS,
     watch::COMMANDS,
+    sentinel::COMMANDS,
     group::COMMANDS
 );
 

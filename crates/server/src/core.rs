@@ -30,6 +30,7 @@ use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 use turns::Group;
 
@@ -60,6 +61,8 @@ pub(crate) struct Core {
     acceptors: Vec<Acceptor>,
     /// The core that serves the next connection of a main port.
     next_core: u16,
+    /// The main port of the node that led the group when it was last known.
+    leader: Option<SocketAddr>,
     /// None without RDMA.
     rdma: Option<CoreRdma>,
     node: Node,
@@ -117,6 +120,7 @@ impl Core {
             signals,
             acceptors,
             next_core: 0,
+            leader: None,
             rdma,
             node,
             pool: Pool::default(),
@@ -196,6 +200,7 @@ impl Core {
             self.accept();
             self.mail();
             self.tell_readers();
+            self.tell_subscribers();
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }

@@ -7,6 +7,7 @@ pub(crate) mod effect;
 pub(crate) mod live_setting;
 pub(crate) mod monitor;
 pub(crate) mod node;
+pub(crate) mod subscriptions;
 pub(crate) mod timing;
 pub(crate) mod track;
 pub(crate) mod tracking;

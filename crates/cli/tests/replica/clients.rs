@@ -21,7 +21,7 @@ struct Mode {
 
 const CLUSTER: Mode = Mode { name: "cluster", addresses: threads };
 const PLAIN: Mode = Mode { name: "plain", addresses: one_that_does_not_lead };
-const SENTINEL: Mode = Mode { name: "sentinel", addresses: mains };
+const SENTINEL: Mode = Mode { name: "sentinel", addresses: first_threads };
 
 /// A thread of each node.
 fn threads(nodes: &Nodes, order: [usize; 3]) -> Vec<u16> {
@@ -33,8 +33,9 @@ fn one_that_does_not_lead(nodes: &Nodes, [_, one, _]: [usize; 3]) -> Vec<u16> {
     vec![nodes.main_port(one)]
 }
 
-fn mains(nodes: &Nodes, order: [usize; 3]) -> Vec<u16> {
-    order.map(|node| nodes.main_port(node)).to_vec()
+/// Where a connection stays on its node, and hears of another leader.
+fn first_threads(nodes: &Nodes, order: [usize; 3]) -> Vec<u16> {
+    order.map(|node| nodes.thread_port(node)).to_vec()
 }
 
 /// Has a client debit an account of each mode, kills the leader in the middle, and looks for each debit.

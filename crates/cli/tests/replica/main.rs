@@ -15,6 +15,7 @@ mod nodes;
 mod refusals;
 #[path = "../cluster/said.rs"]
 mod said;
+mod sentinel;
 mod support;
 mod tls;
 mod upgrade;

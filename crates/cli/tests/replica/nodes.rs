@@ -516,9 +516,10 @@ impl Client {
                 self.replies.read_exact(&mut bytes)?;
                 Ok(format!("${}", String::from_utf8_lossy(&bytes[..len])))
             }
-            ("*", Ok(count)) => {
+            ("*" | ">" | "%", Ok(count)) => {
+                let parts = if kind == "%" { 2 * count } else { count };
                 let mut all = String::new();
-                for _ in 0..count {
+                for _ in 0..parts {
                     all.push_str(self.read()?.trim_start_matches('$'));
                     all.push('\n');
                 }

@@ -101,7 +101,8 @@ family! {
 family! {
     /// Questions of clients to who watches over a primary and its replicas.
     SentinelId after ServerId::END;
-    Address, CkQuorum, Master, Masters, MyId, Replicas, Sentinels, Slaves,
+    Address, CkQuorum, Master, Masters, MyId, Replicas, Sentinels, Slaves, Subscribe, Unsubscribe,
+    PSubscribe, PUnsubscribe,
 }
 family! {
     /// The group that keeps the store on several machines.

@@ -12,11 +12,59 @@ pub(super) const SENTINEL: Spec = Spec {
     reply: "that of the subcommand",
     summary: "Container of commands by which clients of Redis Sentinel find the leader of a group.",
     notes: "Every node of a group answers as a Sentinel, on each of its ports, and every name means the group; lists \
-            call it scurry. There is no SUBSCRIBE: who waits for +switch-master asks again when a connection ends. \
+            call it scurry. Of the channels of a Sentinel something is said on +switch-master alone. \
             A server that is no node of a group answers with an error.",
     subcommands: SUBCOMMANDS,
     ..BASE
 };
+
+const CHANNELS: Spec = Spec { flags: &["pubsub", "noscript", "loading", "stale"], ..BASE };
+const CONFIRMED: &str = "for each name [word, name, count of all that are left]; in RESP3 a push";
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::Sentinel(SentinelId::Subscribe),
+        name: "SUBSCRIBE",
+        arity: -2,
+        grammar: "channel [channel ...]",
+        reply: CONFIRMED,
+        summary: "Has the connection told on these channels who leads a group from now on.",
+        notes: "A node of a group says one thing: `scurry OLD-IP OLD-PORT NEW-IP NEW-PORT` on +switch-master, when another node \
+                has come to lead; the ports are main ports. Other channels may be named, and stay silent. The port of a thread \
+                keeps the connection on its node; on a main port it goes to the node that leads, and ends with that. 32 \
+                channels and patterns of 256 bytes at most. In RESP2 a connection that is subscribed may only send \
+                (P)SUBSCRIBE, (P)UNSUBSCRIBE, PING, QUIT and RESET. A server that is no node of a group answers with an error: \
+                there is no PUBLISH.",
+        ..CHANNELS
+    },
+    Spec {
+        id: CommandId::Sentinel(SentinelId::PSubscribe),
+        name: "PSUBSCRIBE",
+        arity: -2,
+        grammar: "pattern [pattern ...]",
+        reply: CONFIRMED,
+        summary: "The same for channels that match these patterns.",
+        ..CHANNELS
+    },
+    Spec {
+        id: CommandId::Sentinel(SentinelId::Unsubscribe),
+        name: "UNSUBSCRIBE",
+        arity: -1,
+        grammar: "[channel ...]",
+        reply: CONFIRMED,
+        summary: "Ends it for these channels, or for all.",
+        ..CHANNELS
+    },
+    Spec {
+        id: CommandId::Sentinel(SentinelId::PUnsubscribe),
+        name: "PUNSUBSCRIBE",
+        arity: -1,
+        grammar: "[pattern ...]",
+        reply: CONFIRMED,
+        summary: "Ends it for these patterns, or for all.",
+        ..CHANNELS
+    },
+];
 
 const SUBCOMMANDS: &[Spec] = &[
     Spec {

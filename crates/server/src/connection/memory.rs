@@ -14,11 +14,14 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
+        let subscriptions = self.client.subscriptions.as_ref();
+        let subscriptions = subscriptions.map_or(0, |own| own.memory_bytes());
         let reader = self.reader.as_ref().map_or(0, Room::room);
         size_of::<Self>() as u64
             + self.transport.memory_bytes()
             + transaction
             + tracking
+            + subscriptions
             + self.doing.memory_bytes()
             + (reader + self.lines.capacity()) as u64
     }

@@ -1,9 +1,12 @@
 //! Clients that are told what others do: lines of MONITOR, committed changes, keys that they have read and
-//! that have changed. Each has its mail to other cores, and is told at the end of a turn.
+//! that have changed, another node that leads. Each has its mail to other cores, and is told at the end of a turn.
 
 use super::Core;
+use crate::execute::client::Client;
 use crate::mail::message::{Message, News};
 use crate::ticket::Sender;
+use std::borrow::Cow;
+use std::net::SocketAddr;
 
 impl Core {
     /// Commands of this turn's clients go to those who monitor, on every core.
@@ -15,14 +18,30 @@ impl Core {
         self.show(&lines);
     }
 
-    /// Shows lines to those who monitor here. Who does not read fast enough is let go.
+    /// Tells those who have subscribed to it that another node leads than did before.
+    pub(super) fn tell_subscribers(&mut self) {
+        let Some(leader) = self.node.view.as_deref().and_then(|view| view.leader(0)) else {
+            return;
+        };
+        let new = SocketAddr::new(leader.addresses.ip, leader.addresses.main);
+        let Some(old) = self.leader.replace(new).filter(|old| *old != new) else { return };
+        self.show_each("SUBSCRIBE", |client| {
+            let subscriptions = client.subscriptions.as_ref()?;
+            Some(Cow::Owned(subscriptions.switched(client.protocol, (old, new))))
+        });
+    }
+
+    /// Shows lines to those who monitor here.
     pub(super) fn show(&mut self, lines: &[u8]) {
+        self.show_each("MONITOR", |client| client.monitors.then_some(Cow::Borrowed(lines)));
+    }
+
+    /// Shows some clients what is theirs. Who does not read fast enough is let go.
+    fn show_each<'l>(&mut self, command: &str, lines: impl Fn(&Client) -> Option<Cow<'l, [u8]>>) {
         let mut late = Vec::new();
         for (key, connection) in &mut self.connections {
-            if !connection.client.monitors {
-                continue;
-            }
-            if connection.show(lines, &self.node) {
+            let Some(lines) = lines(&connection.client) else { continue };
+            if connection.show(&lines, &self.node) {
                 if !connection.queued {
                     connection.queued = true;
                     self.queue.push_back(key);
@@ -34,7 +53,7 @@ impl Core {
         for key in late {
             tracing::warn!(
                 client = self.connections[key].client.id,
-                "MONITOR reads too slowly: closed"
+                "{command} reads too slowly: closed"
             );
             self.close(key);
         }

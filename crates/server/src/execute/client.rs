@@ -1,6 +1,7 @@
 //! Who is at the other end of a connection, as far as commands can see and change it.
 
 use crate::clock::Reading;
+use crate::execute::subscriptions::Subscriptions;
 use crate::execute::tracking::Mode;
 use crate::execute::transaction::Transaction;
 use crate::mail::bundle::{Caller, Tracker};
@@ -53,6 +54,8 @@ pub(crate) struct Client {
     pub(crate) monitors: bool,
     /// CLIENT TRACKING, while it is on.
     pub(crate) tracking: Option<Box<Mode>>,
+    /// SUBSCRIBE, while there is a channel or a pattern.
+    pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// Answers of the cores to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
     /// Since MULTI or WATCH.
@@ -86,6 +89,7 @@ impl Client {
             following: None,
             monitors: false,
             tracking: None,
+            subscriptions: None,
             told: None,
             transaction: None,
             protocol: Protocol::default(),
@@ -130,6 +134,7 @@ impl Client {
         self.authenticated = users.is_open();
         self.name.clear();
         self.transaction = None;
+        self.subscriptions = None;
     }
 
     /// From now on it is this user, who was admitted.
@@ -146,6 +151,7 @@ impl Client {
             (true, true) => "xt",
             (true, false) => "x",
             (false, true) => "t",
+            (false, false) if self.subscriptions.is_some() => "P",
             (false, false) => "N",
         }
     }

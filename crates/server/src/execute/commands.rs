@@ -23,6 +23,7 @@ pub(crate) mod scur;
 pub(crate) mod sentinel;
 pub(crate) mod shutdown;
 pub(crate) mod slowlog;
+pub(crate) mod subscribe;
 pub(crate) mod tracking;
 pub(crate) mod values;
 

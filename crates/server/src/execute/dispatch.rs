@@ -6,10 +6,11 @@ use crate::execute::commands::scan::Walk;
 use crate::execute::commands::{
     NO_GROUP, about, accounts, auth, chain, cluster, config, connection, entity, events, expiry,
     info, keys, latency, numbers, object, replication, scan, scur, sentinel, shutdown, slowlog,
-    tracking, values, wrong_arity,
+    subscribe, tracking, values, wrong_arity,
 };
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
+use crate::execute::subscriptions::Naming;
 use crate::execute::timing::Origin;
 use crate::mail::bundle::Caller;
 use crate::measures::stopwatch;
@@ -102,6 +103,11 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
         )
     {
         return Some(Refusal::NotAuthenticated);
+    }
+    if client.subscriptions.is_some()
+        && let Some(text) = subscribe::refusal(client, spec)
+    {
+        return Some(Refusal::Subscribed(text));
     }
     if !client.roles.permit(spec.role) {
         return Some(Refusal::NoPermission(no_permission(spec, client)));
@@ -327,6 +333,8 @@ enum Refusal<'a> {
     NotAuthenticated,
     /// The user has not the command's role.
     NoPermission(String),
+    /// A connection of RESP2 that listens.
+    Subscribed(String),
     /// The log cannot take it.
     Trouble(String),
     /// The keys are not this core's, or not this node's.
@@ -371,9 +379,10 @@ impl Refusal<'_> {
                 reply.error(format_args!("EXECABORT Transaction discarded because of: {why}"));
             }
             Refusal::WrongArity(spec) => reply.error(wrong_arity(spec)),
-            Refusal::NoPermission(text) | Refusal::Trouble(text) | Refusal::Elsewhere(text) => {
-                reply.error(text);
-            }
+            Refusal::NoPermission(text)
+            | Refusal::Subscribed(text)
+            | Refusal::Trouble(text)
+            | Refusal::Elsewhere(text) => reply.error(text),
             Refusal::NotAuthenticated => reply.error("NOAUTH Authentication required."),
         }
     }
@@ -426,7 +435,11 @@ fn run_for_client(
         CommandId::Connection(id) => Some(run_connection(id, node, client, args, reply)),
         CommandId::Server(id) => Some(run_server(id, node, client, args, reply)),
         CommandId::Sentinel(id) => {
-            run_sentinel(id, node, args, reply);
+            run_sentinel(id, node, client, args, reply);
+            Some(Effect::None)
+        }
+        CommandId::Echo(EchoId::Ping) if client.subscriptions.is_some() && !reply.is_resp3() => {
+            subscribe::ping(args, reply);
             Some(Effect::None)
         }
         CommandId::Group(id) => {
@@ -551,7 +564,28 @@ fn run_server(
 }
 
 /// Questions of clients to who watches over a primary and its replicas.
-fn run_sentinel(id: SentinelId, node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+fn run_sentinel(
+    id: SentinelId,
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) {
+    match id {
+        SentinelId::Subscribe => {
+            return subscribe::subscribe(node, client, Naming::Exact, args, reply);
+        }
+        SentinelId::PSubscribe => {
+            return subscribe::subscribe(node, client, Naming::Pattern, args, reply);
+        }
+        SentinelId::Unsubscribe => {
+            return subscribe::unsubscribe(client, Naming::Exact, args, reply);
+        }
+        SentinelId::PUnsubscribe => {
+            return subscribe::unsubscribe(client, Naming::Pattern, args, reply);
+        }
+        _ => {}
+    }
     let Some(watched) = sentinel::Watched::of(node) else { return reply.error(NO_GROUP) };
     match id {
         SentinelId::Address => watched.address(reply),
@@ -561,6 +595,11 @@ fn run_sentinel(id: SentinelId, node: &Node, args: Args<'_>, reply: &mut Reply<'
         SentinelId::MyId => watched.own_id(reply),
         SentinelId::Replicas | SentinelId::Slaves => watched.replicas(reply),
         SentinelId::Sentinels => watched.others(reply),
+        // They are done above.
+        SentinelId::Subscribe
+        | SentinelId::PSubscribe
+        | SentinelId::Unsubscribe
+        | SentinelId::PUnsubscribe => {}
     }
 }
 

@@ -4,12 +4,10 @@
 use super::cluster::point_id;
 use super::replication::Part;
 use crate::execute::node::Node;
+use crate::execute::subscriptions::GROUP_NAME;
 use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
 use scurry_resp::{Args, Reply};
-
-/// The name that lists have.
-const NAME: &str = "scurry";
 
 /// A group under watch.
 pub(crate) struct Watched<'v> {
@@ -66,7 +64,7 @@ impl Watched<'_> {
         let leader = self.part.leader();
         reply.array(leader.into_iter().count());
         if let Some(leader) = leader {
-            instance(&self.primary_fields(NAME, leader), reply);
+            instance(&self.primary_fields(GROUP_NAME, leader), reply);
         }
     }
 
@@ -99,7 +97,10 @@ impl Watched<'_> {
         let others = || self.view.members.iter().filter(|member| member.id != self.view.node);
         reply.array(others().count());
         for member in others() {
-            instance(&self.fields(member, "sentinel"), reply);
+            // A thread's port: on the main port of another node than the leader nobody answers but the leader.
+            let port = member.addresses.cores.first().copied();
+            let port = port.unwrap_or(member.addresses.main);
+            instance(&self.fields_at(member, "sentinel", port), reply);
         }
     }
 
@@ -124,7 +125,11 @@ impl Watched<'_> {
 
     /// Fields of every instance: its name is its address.
     fn fields(&self, member: &Member, flags: &str) -> Vec<Field> {
-        let (ip, port) = (member.addresses.ip, self.part.port_of(member));
+        self.fields_at(member, flags, self.part.port_of(member))
+    }
+
+    fn fields_at(&self, member: &Member, flags: &str, port: u16) -> Vec<Field> {
+        let ip = member.addresses.ip;
         let down = if member.is_connected { "" } else { ",s_down,disconnected" };
         vec![
             ("name", std::net::SocketAddr::new(ip, port).to_string()),
@@ -171,7 +176,7 @@ mod tests {
             )
         );
         let listed = said(|reply| watched.primaries(reply));
-        assert_eq!(listed, format!("*1 {}", shown.replace("mymaster", NAME)));
+        assert_eq!(listed, format!("*1 {}", shown.replace("mymaster", GROUP_NAME)));
         assert_eq!(said(|reply| watched.own_id(reply)), point_id(1, 0));
     }
 
@@ -188,7 +193,7 @@ mod tests {
             assert!(replicas.contains(part), "{part}: {replicas}");
         }
         let others = said(|reply| Watched::new(&view).others(reply));
-        assert!(others.starts_with("*2 *10 name 10.0.0.2:6389 "), "{others}");
+        assert!(others.starts_with("*2 *10 name 10.0.0.2:6390 "), "{others}");
         assert!(others.ends_with(" flags sentinel,s_down,disconnected"), "{others}");
     }
 
