@@ -287,6 +287,8 @@ impl ShardGroup {
         if self.transfer_ticks.is_none() && self.plans.is_empty() {
             self.plans.push_back(Plan::Transfer(to));
         }
+        // Without a plan it was told to go on, and it does not say any more that it is still.
+        self.core_has_ended();
     }
 
     fn pause(&mut self) {

@@ -158,6 +158,23 @@ fn nodes_of_several_threads_are_led_by_one_and_a_node_is_removed_and_replaced() 
 }
 
 #[test]
+fn a_leader_that_is_told_to_stop_has_another_node_lead_first() {
+    let mut nodes = Nodes::start(3, 2);
+    // Nobody takes over for one that stands still with its machine at that moment.
+    let hands_over = (0..10).any(|_| {
+        let leader = nodes.leader();
+        nodes.execute(&["SET", "key", "value"]);
+        nodes.stop(leader);
+        let hands_over = nodes.log(leader).contains("this node stops and does not lead");
+        nodes.start_again(leader);
+        nodes.wait_for_all();
+        hands_over
+    });
+    assert!(hands_over, "{}", nodes.log(0));
+    assert_eq!(nodes.execute(&["GET", "key"]), "$value");
+}
+
+#[test]
 fn a_directory_and_options_that_do_not_fit_are_refused_in_words() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("store");

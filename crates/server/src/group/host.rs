@@ -225,7 +225,12 @@ impl Host {
                 if let Some(ticks) = &mut stopping {
                     *ticks += 1;
                     let is_done = self.groups.iter().all(|group| !group.leads());
-                    if is_done || *ticks > STOP_TICKS_MAX || !self.hand_over() {
+                    if is_done {
+                        tracing::info!("this node stops and does not lead");
+                        return;
+                    }
+                    if *ticks > STOP_TICKS_MAX || !self.hand_over() {
+                        tracing::info!("this node stops and leads: no other could take over");
                         return;
                     }
                 }
