@@ -33,7 +33,8 @@ usage: cargo xtask COMMAND
   fuzz [--seconds N]
                  the properties of testing/fuzz: their seeds, then each target for N seconds
   sim [--seconds N | --seeds N] [--theme NAME] [--seed S]
-                 durability on a faulty disk: seeds from S on for N seconds, N of them, or S alone
+                 durability on a faulty disk: seeds from S on for N seconds, N of them, or S alone;
+                 `--theme group` has three nodes and the network between them
   rdma-sim [--seeds N] [--seed S]
                  RESP over a simulated RDMA fabric: N seeds, 10,000 unless told otherwise
   replica-sim [--seeds N] [--seed S]

@@ -1,7 +1,7 @@
 //! From what the files of a shard hold to its group, and to the shard that shows what is committed.
 
 use crate::bodies::{Bodies, End, SWITCHED, chain_of};
-use crate::channel::{HostEnd, Progress, Ring, ToCore};
+use crate::channel::{HostEnd, Progress, Remade, Ring, ToCore};
 use crate::device::{LogDevice, Task};
 use crate::shard_group::{Beginning, ShardGroup, base_from};
 use scurry_codec::{GroupMembers, LogFormat};
@@ -110,7 +110,9 @@ pub fn begin<D: Disk>(
         GroupMembers::decode(bytes).ok()
     });
     let entries: Vec<Entry> = found.entries.iter().map(entry_of).collect::<Result<_, _>>()?;
-    let recovered = Recovered { vote, base, entries, committed: Index(found.committed) };
+    // A snapshot may show more than any frame says to be committed.
+    let committed = Index(found.committed.max(applied.0));
+    let recovered = Recovered { vote, base, entries, committed };
     let replica =
         Replica::new(settings, recovered).map_err(|error| format!("shard {shard}: {error}"))?;
     let (store, tasks) = channel();
@@ -163,11 +165,11 @@ pub fn recover_to<D: Disk>(
     (log, seed): (LogId, u64),
     config: Config,
     sequence: u64,
-) -> Result<Box<Shard>, RecoveryError> {
+) -> Result<Remade, RecoveryError> {
     let mut shard = Box::new(Shard::new(config));
     let until = Until::Committed(sequence);
     let found = recover(disk, log, seed, until, shard.as_mut(), |_| {})?;
     shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
     shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
-    Ok(shard)
+    Ok(Remade { shard, at: found.at })
 }

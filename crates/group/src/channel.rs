@@ -81,8 +81,18 @@ pub enum ToCore {
     },
     /// Another node leads, or none.
     Resign,
+    /// The core's shard has nothing yet: another one takes its place when a snapshot can be used.
+    Await,
     /// Something was executed and not committed: this shard takes the place of the one that shows it.
-    Replace(Box<Shard>),
+    Replace(Remade),
+}
+
+/// A shard that was made anew from the device.
+pub struct Remade {
+    /// The shard.
+    pub shard: Box<Shard>,
+    /// No clock may show less: what had expired by then is in no snapshot.
+    pub at: Time,
 }
 
 /// Numbers that one side writes and the other reads.

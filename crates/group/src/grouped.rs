@@ -31,6 +31,8 @@ pub struct Grouped {
     turn: u64,
     /// Something of the shard was shown in it.
     shows: bool,
+    /// The shard may show what was not committed, or has nothing yet: no snapshot is to be made of it.
+    is_in_doubt: bool,
     /// No clock shows less, once.
     floor: Option<Time>,
     /// Bytes of frames that were applied or sent.
@@ -47,6 +49,7 @@ impl Grouped {
             is_paused: false,
             turn: 1,
             shows: false,
+            is_in_doubt: false,
             floor: None,
             bytes: 0,
         }
@@ -67,6 +70,12 @@ impl Grouped {
     #[inline]
     pub fn note_shown(&mut self) {
         self.shows = true;
+    }
+
+    /// True when the shard shows what the log says, and what is committed of it when all that it shows is: only then
+    /// a snapshot of it may count.
+    pub fn shows_the_log(&self) -> bool {
+        !self.is_in_doubt && self.part != Part::Resigns
     }
 
     /// The turn up to which replies may leave.
@@ -152,6 +161,7 @@ impl Grouped {
         while let Some(order) = self.end.order() {
             match order {
                 ToCore::Apply(frames) => {
+                    self.is_in_doubt = false;
                     for frame in frames {
                         self.bytes += frame.len() as u64;
                         if let Err(why) = self.apply(shard, &frame) {
@@ -164,10 +174,11 @@ impl Grouped {
                 ToCore::Lead { epoch, sequence, at } => {
                     shard.follow_to(sequence + 1, at);
                     self.part = Part::Leads(epoch);
+                    self.is_in_doubt = false;
                     // Nobody waits for turns of a leadership that has ended.
                     self.end.progress.confirm(self.turn - 1);
                     self.is_paused = false;
-                    self.floor = Some(at);
+                    self.floor = self.floor.max(Some(at));
                 }
                 ToCore::Pause => {
                     if let Part::Leads(epoch) = self.part {
@@ -185,8 +196,11 @@ impl Grouped {
                     self.is_paused = false;
                     is_void = true;
                 }
-                ToCore::Replace(other) => {
-                    *shard = *other;
+                ToCore::Await => self.is_in_doubt = true,
+                ToCore::Replace(remade) => {
+                    self.is_in_doubt = false;
+                    *shard = *remade.shard;
+                    self.floor = self.floor.max(Some(remade.at));
                     self.end.progress.note_applied(shard.sequence());
                     is_void = true;
                 }
@@ -215,6 +229,8 @@ impl Grouped {
         if self.part == Part::Resigns {
             self.part = Part::Follows;
             self.shows = false;
+            // Until the host has compared it with what is committed.
+            self.is_in_doubt = true;
             self.end.progress.note_applied(shard.sequence());
             self.end.tell(FromCore::Resigned { executed: shard.sequence() });
         }

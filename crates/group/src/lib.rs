@@ -14,7 +14,7 @@ mod shard_group;
 mod shard_view;
 
 pub use begin::{Begun, ShardFiles, begin, recover_to};
-pub use channel::{Body, CoreEnd, Epoch, FromCore, Progress, Ring, ToCore};
+pub use channel::{Body, CoreEnd, Epoch, FromCore, Progress, Remade, Ring, ToCore};
 pub use device::{LogDevice, Order, Stored, Task, Worked};
 pub use grouped::Grouped;
 pub use offer::{Offer, Word};

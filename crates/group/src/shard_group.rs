@@ -1,13 +1,13 @@
 //! One shard's group on this node: its replica, the end of its log, and what its core is doing.
 
 use crate::bodies::{Bodies, End, frames_of};
-use crate::channel::{Body, Epoch, FromCore, HostEnd, ToCore};
+use crate::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore};
 use crate::device::{Order, Stored, Task};
 use crate::offer::{Offer, Word};
 use crate::outlet::Outlet;
 use crate::shard_view::ShardView;
 use scurry_codec::GroupMembers;
-use scurry_engine::{LogBase, Shard, Shown, Vote};
+use scurry_engine::{LogBase, Shown, Vote};
 use scurry_ledger::Time;
 use scurry_replica::{
     AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
@@ -92,8 +92,11 @@ pub struct ShardGroup {
     committed: u64,
     /// Sequence of the last committed entry.
     committed_sequence: u64,
-    /// The end of what is on the device: index and sequence.
+    /// The last sequence of this log that is on the device.
     stored_sequence: u64,
+    /// The order under way that cuts entries off, and the last sequence that it leaves: what was on the device behind
+    /// that is of another history.
+    cut: Option<(Ticket, u64)>,
     elections: u64,
     /// Members that the log has named last, with their addresses.
     pub named: Option<GroupMembers>,
@@ -180,6 +183,9 @@ impl ShardGroup {
         let standing = replica.standing();
         let stored_sequence = bodies.end().sequence;
         core.progress.commit(applied.1);
+        if shows.is_some() {
+            core.order(ToCore::Await);
+        }
         ShardGroup {
             shard,
             replica,
@@ -201,6 +207,7 @@ impl ShardGroup {
             committed: applied.0,
             committed_sequence: applied.1,
             stored_sequence,
+            cut: None,
             elections: 0,
             named,
             membership_changed: true,
@@ -351,10 +358,11 @@ impl ShardGroup {
             }
             FromCore::Resigned { executed } => {
                 if let Part::Resigns { index, sequence } = self.part {
-                    // What it shows beyond that was this node's alone.
-                    self.part = match executed <= sequence {
-                        true => Part::Follows { given: index },
-                        false => Part::Rebuilds { under_way: false, shows: 0 },
+                    // What it shows beyond that was this node's alone. What it does not show are entries that no
+                    // command made, of one record each, while it was still.
+                    self.part = match sequence.checked_sub(executed) {
+                        Some(lacks) => Part::Follows { given: index - lacks },
+                        None => Part::Rebuilds { under_way: false, shows: 0 },
                     };
                 }
             }
@@ -433,8 +441,15 @@ impl ShardGroup {
             Stored::Done { ticket, last } => {
                 self.is_full = false;
                 self.device_ticks = (Some(ticket) < self.ordered).then_some(0);
+                let left = match self.cut {
+                    Some((cut, left)) if ticket < cut => left,
+                    _ => {
+                        self.cut = None;
+                        u64::MAX
+                    }
+                };
                 if let Some(last) = last {
-                    self.stored_sequence = last;
+                    self.stored_sequence = last.min(left);
                 }
                 self.replica.stored(ticket);
             }
@@ -517,7 +532,10 @@ impl ShardGroup {
                 return;
             }
             self.bodies.truncate(from.0);
-            self.marked.0 = self.marked.0.min(self.bodies.end().sequence);
+            let left = self.bodies.end().sequence;
+            self.marked.0 = self.marked.0.min(left);
+            self.stored_sequence = self.stored_sequence.min(left);
+            self.cut = Some((ticket, self.cut.map_or(left, |(_, before)| before.min(left))));
         }
         let first = self.bodies.end().sequence + 1;
         let mut frames = Vec::with_capacity(entries.len());
@@ -707,8 +725,8 @@ impl ShardGroup {
             && begins
             && self.waiting.is_empty()
             && self.bodies.end().index == self.committed
-            && !self.replica.membership().is_joint()
             && self.transfer_ticks.is_none()
+            && !self.replica.is_changing()
     }
 
     /// The core is still: the next plan, or the end of the pause.
@@ -764,10 +782,10 @@ impl ShardGroup {
     }
 
     /// The shard was made anew, up to this index.
-    pub fn rebuilt(&mut self, outcome: Result<Box<Shard>, String>, index: u64) {
+    pub fn rebuilt(&mut self, outcome: Result<Remade, String>, index: u64) {
         match outcome {
-            Ok(shard) => {
-                self.core.order(ToCore::Replace(shard));
+            Ok(remade) => {
+                self.core.order(ToCore::Replace(remade));
                 self.part = Part::Follows { given: index };
             }
             Err(why) => self.broken = Some(why),
@@ -947,7 +965,7 @@ impl ShardGroup {
         self.bodies = self.bodies.begun_at(end);
         self.incoming.clear();
         (self.committed, self.committed_sequence) = (base.index, base.sequence);
-        self.stored_sequence = base.sequence;
+        (self.stored_sequence, self.cut) = (base.sequence, None);
         self.marked = (base.sequence, base.index);
         self.snapshot = Some(Shown { begun, as_of });
         self.needless = 0;

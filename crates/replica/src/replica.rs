@@ -401,6 +401,17 @@ impl Replica {
         &self.membership
     }
 
+    /// True while a change of members is under way. Its beginning may be committed, and not stored here yet: when it
+    /// is, the engine appends the end of the change by itself.
+    pub fn is_changing(&self) -> bool {
+        let log = &self.engine.raft.raft_log;
+        let mut waiting =
+            (log.applied + 1..=log.last_index()).map(|index| self.entry(Index(index)));
+        self.membership.is_joint()
+            || waiting
+                .any(|entry| entry.is_some_and(|entry| matches!(entry.kind, Kind::Members(_))))
+    }
+
     /// The commit index.
     pub fn committed(&self) -> Index {
         Index(self.engine.raft.raft_log.committed)

@@ -297,8 +297,10 @@ impl Durable {
             return;
         }
         self.learn(uptime_ms);
-        if matches!(self.way, Way::Group(_)) {
-            if let Some(keeper) = &mut self.keeper {
+        if let Way::Group(group) = &self.way {
+            if group.shows_the_log()
+                && let Some(keeper) = &mut self.keeper
+            {
                 self.snapshots.step(shard, keeper, &self.commits, now);
             }
             return;

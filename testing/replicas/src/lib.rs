@@ -14,7 +14,7 @@ mod truth;
 mod world;
 
 pub use disk::Disk;
-pub use network::Network;
+pub use network::{Network, Packet};
 pub use plan::Plan;
 pub use run::{Report, run};
 pub use truth::Truth;

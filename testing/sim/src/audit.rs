@@ -1,6 +1,6 @@
 //! Compares all that a shard can show with what it should hold.
 
-use crate::run::{Checked, Sim};
+use crate::run::Checked;
 use crate::world::{ACCOUNTS, KEYS, World};
 use scurry_codec::{ChunkWriter, Chunked, Entry, Positions, Seal, read_chunk};
 use scurry_engine::{EntityState, KeyKind, Shard, checksum};
@@ -10,14 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Checked {
     if shard == model { Ok(()) } else { Err(format!("{what}: shard {shard:?}, model {model:?}")) }
-}
-
-impl Sim {
-    /// One key of the shard.
-    pub(crate) fn audit_key(&mut self, bytes: &[u8], now: Time) -> Checked {
-        let held = self.world.keys.at(now.0, bytes).cloned();
-        same(&format!("key {bytes:?}"), &read(&mut self.shard, now, bytes), &held)
-    }
 }
 
 /// All of it.

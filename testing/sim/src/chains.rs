@@ -1,11 +1,11 @@
 //! Chains of commands on the accounts. What a chain leaves is one entry of the history: a machine
 //! that comes back with a part of it shows a sequence that never was.
 
+use crate::beside::id;
 use crate::run::{Checked, Pending, Sim};
 use crate::world::ACCOUNTS;
-use scurry_engine::ChainOutcome;
 use scurry_ledger::Answer;
-use scurry_model::{Books, CameOfChain, ChainOp, Op, with_links};
+use scurry_model::{CameOfChain, ChainOp, Op};
 
 impl Sim {
     /// A chain on some of the accounts, or one of before again.
@@ -33,30 +33,8 @@ impl Sim {
 
     fn run_chain(&mut self, chain: &ChainOp) -> Checked {
         let (now, before) = (self.now(), self.shard.sequence());
-        let mut answers = Vec::new();
-        let outcome = with_links(chain, |links| self.shard.execute_chain(now, links, &mut answers));
-        let outcome = outcome.ok_or("the commands were not borrowed")?;
-        self.disk.note(|| format!("{chain:?} at {}: {outcome:?} {answers:?}", now.0));
-        let pairs = self.world.pairs.iter().cloned().enumerate();
-        let mut books =
-            Books::of(self.config.limits.clone(), pairs.map(|(index, pair)| (id(index), pair)));
-        let came = books.chain(now.0, chain)?;
-        for (index, pair) in self.world.pairs.iter_mut().enumerate() {
-            *pair = books.pairs.remove(&id(index)).ok_or("an account is gone")?;
-        }
-        let agrees = match (&came, &outcome) {
-            (CameOfChain::Replay(expected), ChainOutcome::Answers { replayed: true })
-            | (CameOfChain::Commit(expected), ChainOutcome::Answers { replayed: false }) => {
-                *expected == answers
-            }
-            (CameOfChain::Reject(link, code), ChainOutcome::Reject(refused)) => {
-                *link == refused.link && *code == refused.rejection.code
-            }
-            _ => false,
-        };
-        if !agrees {
-            return Err(format!("{chain:?}: model {came:?}, shard {outcome:?} {answers:?}"));
-        }
+        let limits = self.config.limits.clone();
+        let (came, answers) = self.beside(now).chain(&limits, chain)?;
         let is_committed = matches!(came, CameOfChain::Commit(_));
         let records = if is_committed { chain.len() as u64 } else { 0 };
         self.counts.chains += u64::from(is_committed && chain.len() > 1);
@@ -76,10 +54,6 @@ impl Sim {
         let request = Some((index, op.clone(), answer));
         self.pending.push_back(Pending { sequence, request, version: 0 });
     }
-}
-
-fn id(index: usize) -> String {
-    String::from_utf8_lossy(ACCOUNTS[index]).into_owned()
 }
 
 fn index_of(account: &str) -> Option<usize> {

@@ -1,32 +1,11 @@
 //! What clients ask: on accounts by the generators of the model, on other keys by draws from
 //! few keys and values. Every answer must be the model's.
 
+use crate::beside::Beside;
 use crate::run::{Checked, Done, Pending, Sim};
-use crate::world::{ACCOUNTS, KEYS};
-use scurry_engine::{EntityDelete, EntityPut, Expiry, Outcome, Version, WriteError, WrongType};
-use scurry_ledger::{Answer, Command, Create, Status, Time, next_due};
-use scurry_model::{Came, EntityOp, Event, Held, Op, Refused, Until, What};
-
-const VALUES: [&[u8]; 5] = [b"", b"one", b"two", &[7; 300], &[9; 1_500]];
-
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Checked {
-    if shard == model { Ok(()) } else { Err(format!("{what}: shard {shard:?}, model {model:?}")) }
-}
-
-fn refused(error: WriteError) -> Refused {
-    match error {
-        WriteError::VersionAhead => Refused::Ahead,
-        _ => Refused::WrongType,
-    }
-}
-
-fn expiry(until: Until) -> Expiry {
-    match until {
-        Until::Forever => Expiry::Never,
-        Until::Keep => Expiry::Keep,
-        Until::At(time) => Expiry::At(Time(time)),
-    }
-}
+use crate::world::ACCOUNTS;
+use scurry_ledger::{Answer, Time};
+use scurry_model::{Came, Op, What};
 
 /// The id by which a duplicate is known: that of a transaction, or session and request number.
 fn id(op: &Op) -> Option<(&str, Option<u32>)> {
@@ -109,23 +88,7 @@ impl Sim {
 
     fn execute(&mut self, index: usize, op: &Op) -> Result<Came, String> {
         let (now, before) = (self.now(), self.shard.sequence());
-        let key = self.shard.hasher();
-        let key = key.key(ACCOUNTS[index]);
-        let outcome = op.with(|command| self.shard.execute(now, key, command));
-        let event = Event { at: now.0, what: What::Do(op.clone()) };
-        let came = self.world.pairs[index].step(&event)?;
-        self.disk.note(|| format!("{op:?} at {}: {outcome:?}", now.0));
-        let agrees = match (&came, &outcome) {
-            (Came::Replay(expected), Outcome::Answer { answer, replayed: true })
-            | (Came::Commit(expected), Outcome::Answer { answer, replayed: false }) => {
-                expected == answer
-            }
-            (Came::Reject(expected), Outcome::Reject(found)) => *expected == found.code,
-            _ => false,
-        };
-        if !agrees {
-            return Err(format!("{op:?}: model {came:?}, shard {outcome:?}"));
-        }
+        let came = self.beside(now).execute(index, op)?;
         let answer = match &came {
             Came::Commit(answer) => Some(answer.clone()),
             _ => None,
@@ -200,42 +163,25 @@ impl Sim {
             return Ok(());
         }
         let now = self.now();
-        let key = self.random.pick(&KEYS);
-        self.audit_key(key, now)?;
+        self.beside(now).read()?;
         self.wait(None, 0);
         Ok(())
     }
 
-    /// Timers run: each release is the first of all that are due, and none comes early.
+    /// Timers run.
     pub(crate) fn tick(&mut self) -> Checked {
         if !self.is_open() {
             return Ok(());
         }
         let now = self.now();
-        let mut sequence = self.shard.sequence();
-        let steps = self.random.pick(&[1, 2, 4, 128]);
-        let mut released = Vec::new();
-        self.shard.tick_some(now, steps, |id, change| released.push((change.at, id.to_vec())));
-        for release in &released {
-            let due = self.world.pairs.iter().zip(ACCOUNTS).filter_map(|(pair, id)| {
-                let due = pair.account.as_ref().and_then(next_due)?;
-                Some((due, id.to_vec())).filter(|_| due <= now)
-            });
-            let first = due.min();
-            if first.as_ref() != Some(release) {
-                return Err(format!("I9: {first:?} is due first, released was {release:?}"));
-            }
-            let index = ACCOUNTS.iter().position(|id| *id == release.1).unwrap_or(0);
-            let event = Event { at: release.0.0, what: What::Tick };
-            self.world.pairs[index].step(&event)?;
-            sequence += 1;
-            self.world.at = now.0;
-            self.history.entry(sequence).or_default().push(self.world.clone());
-            self.counts.releases += 1;
-            self.counts.commits += 1;
+        let mut left = Vec::new();
+        self.beside(now).tick(|sequence, world| left.push((sequence, world.clone())))?;
+        self.counts.releases += left.len() as u64;
+        self.counts.commits += left.len() as u64;
+        for (sequence, world) in left {
+            self.history.entry(sequence).or_default().push(world);
         }
-        self.disk.note(|| format!("tick at {}: {released:?}", now.0));
-        same("records of a tick", &self.shard.sequence(), &sequence)
+        Ok(())
     }
 
     /// A command on another key.
@@ -244,123 +190,21 @@ impl Sim {
             return Ok(());
         }
         let now = self.now();
-        let (bytes, value) = (self.random.pick(&KEYS), self.random.pick(&VALUES));
-        let hasher = self.shard.hasher();
-        let (key, at, before) = (hasher.key(bytes), now.0, self.shard.sequence());
-        let mut version = 0;
-        match self.random.below(14) {
-            0..3 => {
-                let until = self.until(at);
-                let found = self.shard.set(now, key, value, expiry(until)).map_err(refused);
-                self.disk.note(|| format!("SET {bytes:?} {until:?} at {at}: {found:?}"));
-                same("SET", &found, &self.world.keys.set(at, bytes, value, until))?;
-            }
-            3..6 => {
-                let found = self.shard.append(now, key, value).map_err(refused);
-                self.disk.note(|| format!("APPEND {bytes:?} at {at}: {found:?}"));
-                same("APPEND", &found, &self.world.keys.append(at, bytes, value))?;
-            }
-            6 => {
-                let found = self.shard.del(now, key).map_err(|WrongType| Refused::WrongType);
-                self.disk.note(|| format!("DEL {bytes:?} at {at}: {found:?}"));
-                same("DEL", &found, &self.world.keys.del(at, bytes))?;
-            }
-            7 => {
-                let time = (!self.random.one_in(3)).then(|| self.time(at));
-                let found = self.shard.set_expiry(now, key, time.map(Time));
-                let found = found.map_err(|WrongType| Refused::WrongType);
-                self.disk.note(|| format!("EXPIRE {bytes:?} {time:?} at {at}: {found:?}"));
-                same("EXPIRE", &found, &self.world.keys.expire(at, bytes, time))?;
-            }
-            8..13 => version = self.entity(bytes, value, now)?,
-            _ => self.account_among_keys(bytes, now)?,
-        }
+        let before = self.shard.sequence();
+        let version = self.beside(now).key_command()?;
         self.wrote(before, 0..=1)?;
         self.wait(None, version);
         Ok(())
     }
 
-    fn time(&mut self, at: i64) -> i64 {
-        at.saturating_add(self.random.pick(&[-5, 0, 1, 2, 15, 17, 40, 500, i64::MAX]))
-    }
-
-    fn until(&mut self, at: i64) -> Until {
-        match self.random.below(5) {
-            0 | 1 => Until::Forever,
-            2 => Until::Keep,
-            _ => Until::At(self.time(at)),
+    /// The shard and its models.
+    pub(crate) fn beside(&mut self, now: Time) -> Beside<'_> {
+        Beside {
+            shard: &mut self.shard,
+            world: &mut self.world,
+            random: &mut self.random,
+            trace: self.disk.trace(),
+            now,
         }
-    }
-
-    /// A write of an entity; the version that it was given.
-    fn entity(&mut self, bytes: &[u8], value: &[u8], now: Time) -> Result<u64, String> {
-        let stored = match self.world.keys.at(now.0, bytes) {
-            Some(Held::Entity { version, .. } | Held::Tombstone { version, .. }) => *version,
-            _ => 0,
-        };
-        let near = u64::try_from(now.0 + self.random.pick(&[-20, 0, 20, 21, 900])).unwrap_or(0);
-        let versions =
-            [0, 1, stored.saturating_sub(1), stored, stored + 1, near * 1024 * 512 + 511];
-        let op = EntityOp {
-            value: (!self.random.one_in(4)).then(|| value.to_vec()),
-            version: self.random.one_in(2).then(|| self.random.pick(&versions)),
-            if_version: self.random.one_in(4).then(|| self.random.pick(&versions)),
-            until: self.until(now.0),
-        };
-        let hasher = self.shard.hasher();
-        let key = hasher.key(bytes);
-        let (version, if_version) =
-            (op.version.and_then(Version::new), op.if_version.and_then(Version::new));
-        let found = match &op.value {
-            Some(value) => {
-                let options = EntityPut { version, if_version, expiry: expiry(op.until) };
-                self.shard.entity_put(now, key, value, options)
-            }
-            None => self.shard.entity_del(now, key, EntityDelete { version, if_version }),
-        };
-        let found = found.map(|w| (w.applied, w.version.get(), w.existed)).map_err(refused);
-        let len = op.value.as_ref().map(Vec::len);
-        let short = (len, op.version, op.if_version, op.until);
-        self.disk.note(|| format!("ENTITY {bytes:?} {short:?} at {}: {found:?}", now.0));
-        same("entity", &found, &self.world.keys.write(now.0, bytes, &op))?;
-        Ok(found.map_or(0, |(_, version, _)| version))
-    }
-
-    /// An account comes where nothing is, is closed and goes again.
-    fn account_among_keys(&mut self, bytes: &[u8], now: Time) -> Checked {
-        let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
-        let held = self.world.keys.at(now.0, bytes).cloned();
-        let is_closed = self.world.closed.contains(bytes);
-        let command = match held {
-            Some(Held::Account) if is_closed => Command::Delete { force: true },
-            Some(Held::Account) => {
-                Command::Status { txn: None, status: Status::Closed, identities: &[] }
-            }
-            _ => Command::Create(create),
-        };
-        let hasher = self.shard.hasher();
-        let found = match self.shard.execute(now, hasher.key(bytes), &command) {
-            Outcome::Answer { .. } => Ok(()),
-            Outcome::WrongType => Err(Refused::WrongType),
-            other => return Err(format!("{command:?}: {other:?}")),
-        };
-        self.disk.note(|| format!("account {bytes:?}, closed {is_closed}: {found:?}"));
-        let expected = match held {
-            None => {
-                self.world.keys.held.insert(bytes.to_vec(), Held::Account);
-                Ok(())
-            }
-            Some(Held::Account) if is_closed => {
-                self.world.keys.held.remove(bytes);
-                self.world.closed.remove(bytes);
-                Ok(())
-            }
-            Some(Held::Account) => {
-                self.world.closed.insert(bytes.to_vec());
-                Ok(())
-            }
-            Some(_) => Err(Refused::WrongType),
-        };
-        same("an account among the keys", &found, &expected)
     }
 }

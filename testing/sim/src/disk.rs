@@ -44,6 +44,8 @@ struct Platter {
     inodes: Vec<Inode>,
     names: Names,
     trace: Trace,
+    /// Beginning of its lines in the trace.
+    name: String,
     /// Operations until the machine stops by itself.
     left: Option<u64>,
     is_off: bool,
@@ -64,12 +66,18 @@ struct Platter {
 impl SimDisk {
     /// An empty disk.
     pub fn new(seed: u64, faults: Faults) -> SimDisk {
+        SimDisk::traced(seed, faults, Trace::default(), String::new())
+    }
+
+    /// An empty disk whose lines go to a trace with others', behind a name.
+    pub(crate) fn traced(seed: u64, faults: Faults, trace: Trace, name: String) -> SimDisk {
         SimDisk(Arc::new(Mutex::new(Platter {
             random: Random::new(seed ^ 0xd15c_d15c_d15c_d15c),
             faults,
             inodes: Vec::new(),
             names: Names::default(),
-            trace: Trace::default(),
+            trace,
+            name,
             left: None,
             is_off: false,
             full: 0,
@@ -87,7 +95,7 @@ impl SimDisk {
 
     /// Adds a line to the trace.
     pub fn note(&self, line: impl FnOnce() -> String) {
-        self.lock().trace.add(line());
+        self.lock().add(line());
     }
 
     /// The trace of what has happened.
@@ -98,7 +106,7 @@ impl SimDisk {
     /// A copy without faults.
     pub fn fork(&self) -> SimDisk {
         let mut copy = self.lock().clone();
-        copy.faults = Faults::default();
+        (copy.faults, copy.trace) = (Faults::default(), Trace::default());
         (copy.left, copy.is_off, copy.full, copy.is_crowded) = (None, false, 0, false);
         SimDisk(Arc::new(Mutex::new(copy)))
     }
@@ -190,6 +198,13 @@ impl SimDisk {
 }
 
 impl Platter {
+    fn add(&self, line: String) {
+        self.trace.add(match self.name.is_empty() {
+            true => line,
+            false => format!("{}{line}", self.name),
+        });
+    }
+
     /// Begins an operation: nothing works when the machine is off.
     fn enter(&mut self, operation: impl FnOnce() -> String) -> io::Result<()> {
         if let Some(left) = &mut self.left {
@@ -199,7 +214,7 @@ impl Platter {
         if self.is_off {
             return Err(io::Error::other("the machine is off"));
         }
-        self.trace.add(operation());
+        self.add(operation());
         Ok(())
     }
 
@@ -234,17 +249,17 @@ impl Platter {
 
     fn flip(&mut self, name: &str, at: usize, (byte, bit): (usize, usize)) {
         self.inodes[at].flip(byte, bit);
-        self.trace.add(format!("flip bit {bit} of byte {byte} of {name}"));
+        self.add(format!("flip bit {bit} of byte {byte} of {name}"));
     }
 
     fn failed(&mut self, what: &str) -> io::Error {
-        self.trace.add(format!("  fails: {what}"));
+        self.add(format!("  fails: {what}"));
         io::Error::other(what.to_owned())
     }
 
     fn no_room(&mut self) -> io::Error {
         self.errors += 1;
-        self.trace.add("  fails: no room".to_owned());
+        self.add("  fails: no room".to_owned());
         io::Error::from(io::ErrorKind::StorageFull)
     }
 }
@@ -368,7 +383,7 @@ impl File for SimFile {
         }
         if platter.chance(platter.faults.lie) {
             platter.is_unsound = true;
-            platter.trace.add("  lies".to_owned());
+            platter.add("  lies".to_owned());
             return Ok(());
         }
         if platter.chance(platter.faults.misdirect) && platter.misdirect(self.inode) {
@@ -389,7 +404,7 @@ impl Platter {
         }
         let (name, to) = &all[self.random.below(all.len())];
         let at = self.inodes[*to].misplace(&mut self.random, &sector);
-        self.trace.add(format!("  a sector lands at {at} of {name}"));
+        self.add(format!("  a sector lands at {at} of {name}"));
         true
     }
 }

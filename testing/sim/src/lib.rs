@@ -3,10 +3,12 @@
 //! Beside it the naive model of `testing/model` holds what must be there after each record.
 
 mod audit;
+mod beside;
 mod chains;
 mod clients;
 mod commit;
 mod disk;
+pub mod group;
 mod other_ways;
 mod plan;
 mod recover;

@@ -3,7 +3,10 @@
 
 use crate::SimDisk;
 use crate::run::Sim;
-use scurry_engine::{Piece, Snapshot, SnapshotWriter, forget, give_up_spares, is_want_of_room};
+use scurry_engine::{
+    LogId, Piece, Shard, Shown, Snapshot, SnapshotWriter, forget, give_up_spares, is_want_of_room,
+};
+use scurry_ledger::Time;
 use std::io;
 
 /// A snapshot under way.
@@ -14,18 +17,70 @@ pub(crate) struct Job {
     as_of: Option<u64>,
 }
 
+impl Job {
+    /// Begins a snapshot; none when the disk does not take it.
+    pub(crate) fn begin(
+        (shard, log): (&mut Shard, LogId),
+        disk: &SimDisk,
+        chunk_len: usize,
+        now: Time,
+    ) -> Option<Job> {
+        let snapshot = Snapshot::begin(shard, log, now).with_chunks_of(chunk_len);
+        disk.note(|| format!("snapshot begun at {}", snapshot.begun()));
+        let writer = SnapshotWriter::new(disk.clone(), snapshot.begun()).ok()?;
+        Some(Job { snapshot, writer, as_of: None })
+    }
+
+    /// The greatest sequence that it shows, when all of it is on the device.
+    pub(crate) fn as_of(&self) -> Option<u64> {
+        self.as_of
+    }
+
+    /// Writes what comes next.
+    pub(crate) fn write_piece(
+        &mut self,
+        disk: &mut SimDisk,
+        shard: &mut Shard,
+        now: Time,
+    ) -> io::Result<()> {
+        match self.snapshot.piece(shard, Vec::new(), now) {
+            Some(Piece::Bytes(bytes)) => match self.writer.write(&bytes) {
+                Err(error) if is_want_of_room(&error) && give_up_spares(disk)? > 0 => {
+                    self.writer.write(&bytes)
+                }
+                outcome => outcome,
+            },
+            Some(Piece::Void) => Err(io::Error::other("everything was cleared")),
+            Some(Piece::Last { bytes, as_of }) => {
+                self.writer.write(&bytes)?;
+                self.writer.sync()?;
+                self.as_of = Some(as_of);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has it count from now on: what it shows, and the sequence up to which nothing needs the log any more.
+    pub(crate) fn publish(self) -> io::Result<(Shown, u64)> {
+        let (begun, as_of) = (self.snapshot.begun(), self.as_of.unwrap_or(u64::MAX));
+        Ok((Shown { begun, as_of }, self.writer.publish()?))
+    }
+
+    /// Gives it up.
+    pub(crate) fn abandon(self) {
+        // What is left of it does no harm.
+        let _ = self.writer.abandon();
+    }
+}
+
 impl Sim {
     pub(crate) fn begin_snapshot(&mut self) {
         if self.job.is_some() || self.has_failed {
             return;
         }
         let now = self.now();
-        let snapshot = Snapshot::begin(&mut self.shard, self.log, now);
-        let snapshot = snapshot.with_chunks_of(self.plan.chunk_len);
-        self.disk.note(|| format!("snapshot begun at {}", snapshot.begun()));
-        if let Ok(writer) = SnapshotWriter::new(self.disk.clone(), snapshot.begun()) {
-            self.job = Some(Job { snapshot, writer, as_of: None });
-        }
+        self.job = Job::begin((&mut self.shard, self.log), &self.disk, self.plan.chunk_len, now);
     }
 
     pub(crate) fn step_snapshot(&mut self) {
@@ -34,7 +89,7 @@ impl Sim {
         }
         let now = self.now();
         let Some(mut job) = self.job.take() else { return };
-        if let Some(as_of) = job.as_of {
+        if let Some(as_of) = job.as_of() {
             if self.commits.synced() < as_of {
                 self.job = Some(job);
                 return;
@@ -43,45 +98,25 @@ impl Sim {
                 // While names change.
                 self.disk.stop_after(self.random.below(12) as u64);
             }
-            match job.writer.publish().and_then(|oldest| forget(&mut self.disk, oldest, 0)) {
+            match job.publish().and_then(|(_, oldest)| forget(&mut self.disk, oldest, 0)) {
                 Ok(()) => self.counts.snapshots += 1,
                 Err(error) => self.disk.note(|| format!("not published: {error}")),
             }
             return;
         }
-        match self.write_piece(&mut job, now) {
+        match job.write_piece(&mut self.disk, &mut self.shard, now) {
             Ok(()) => self.job = Some(job),
             Err(error) => {
                 self.disk.note(|| format!("snapshot given up: {error}"));
-                // What is left of it does no harm.
-                let _ = job.writer.abandon();
+                job.abandon();
             }
-        }
-    }
-
-    fn write_piece(&mut self, job: &mut Job, now: scurry_ledger::Time) -> io::Result<()> {
-        match job.snapshot.piece(&mut self.shard, Vec::new(), now) {
-            Some(Piece::Bytes(bytes)) => match job.writer.write(&bytes) {
-                Err(error) if is_want_of_room(&error) && give_up_spares(&mut self.disk)? > 0 => {
-                    job.writer.write(&bytes)
-                }
-                outcome => outcome,
-            },
-            Some(Piece::Void) => Err(io::Error::other("everything was cleared")),
-            Some(Piece::Last { bytes, as_of }) => {
-                job.writer.write(&bytes)?;
-                job.writer.sync()?;
-                job.as_of = Some(as_of);
-                Ok(())
-            }
-            None => Ok(()),
         }
     }
 
     /// Gives up a snapshot: what was written shows another state than what follows.
     pub(crate) fn abandon_snapshot(&mut self) {
         if let Some(job) = self.job.take() {
-            let _ = job.writer.abandon();
+            job.abandon();
         }
     }
 }

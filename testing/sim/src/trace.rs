@@ -1,41 +1,51 @@
 //! What has happened: a hash of all of it, and the last lines for people.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-const KEPT: usize = 80;
+const KEPT: usize = 160;
 
-/// The events of a run.
+/// The events of a run; a copy is the same trace.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub struct Trace(Arc<Mutex<Lines>>);
+
+#[derive(Debug, Default)]
+struct Lines {
     hash: u64,
-    lines: u64,
+    count: u64,
     tail: VecDeque<String>,
 }
 
 impl Trace {
-    pub(crate) fn add(&mut self, line: String) {
+    fn lock(&self) -> MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&self, line: String) {
+        let lines = &mut *self.lock();
         for &byte in line.as_bytes().iter().chain(b"\n") {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            lines.hash = (lines.hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        self.lines += 1;
-        if self.tail.len() == KEPT {
-            self.tail.pop_front();
+        lines.count += 1;
+        if lines.tail.len() == KEPT {
+            lines.tail.pop_front();
         }
-        self.tail.push_back(line);
+        lines.tail.push_back(line);
     }
 
     /// Equal for equal runs.
     pub fn hash(&self) -> u64 {
-        self.hash ^ self.lines
+        let lines = self.lock();
+        lines.hash ^ lines.count
     }
 
     /// How many lines there were.
     pub fn lines(&self) -> u64 {
-        self.lines
+        self.lock().count
     }
 
     /// The last lines.
     pub fn tail(&self) -> String {
-        self.tail.iter().map(|line| format!("  {line}\n")).collect()
+        self.lock().tail.iter().map(|line| format!("  {line}\n")).collect()
     }
 }

@@ -8,9 +8,9 @@ use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use super::view::{Member, View};
 use crate::clock::Clock;
 use scurry_disk::Directory;
-use scurry_engine::{LogFollower, LogId, Shard};
+use scurry_engine::{LogFollower, LogId};
 use scurry_group::{
-    Body, Came, FromCore, Offer, Outlet, Plan, ShardGroup, Stored, Word, base_from,
+    Body, Came, FromCore, Offer, Outlet, Plan, Remade, ShardGroup, Stored, Word, base_from,
 };
 use scurry_replica::{Message, NodeId};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub(crate) enum Input {
     Rebuilt {
         shard: u16,
         index: u64,
-        outcome: Result<Box<Shard>, String>,
+        outcome: Result<Remade, String>,
     },
     /// Somebody wants something of the group.
     Wish(Wish),
@@ -46,7 +46,7 @@ pub(crate) enum Input {
 }
 
 /// Recovers a shard up to a sequence.
-pub(crate) type Rebuild = Arc<dyn Fn(u16, u64) -> Result<Box<Shard>, String> + Send + Sync>;
+pub(crate) type Rebuild = Arc<dyn Fn(u16, u64) -> Result<Remade, String> + Send + Sync>;
 
 /// The files of a shard, once more.
 pub(crate) type Files = Arc<dyn Fn(u16) -> io::Result<Directory> + Send + Sync>;

@@ -1,0 +1,162 @@
+//! Nothing fails any more: the nodes come to agree, serve, and hold the same.
+
+use super::asks::Ask;
+use super::machine::Machine;
+use super::trio::Trio;
+use crate::audit::{audit, entries_of};
+use crate::run::Checked;
+use scurry_ledger::Time;
+use scurry_replica::NodeId;
+
+/// Ticks of every node within which they have a leader, serve and agree.
+const ROUNDS_MAX: usize = 400;
+/// Packets, stores and turns of a round come to an end before so many.
+const PASSES_MAX: usize = 1_000;
+
+impl Trio {
+    /// A tick of every node, and all that comes of it.
+    fn round(&mut self) -> Checked {
+        for id in self.ids(Machine::is_up) {
+            self.tick(id)?;
+        }
+        for _ in 0..PASSES_MAX {
+            let packets = self.network.take_all();
+            let mut is_idle = packets.is_empty();
+            for packet in packets {
+                self.receive(packet.from, packet.to, &packet.bytes)?;
+            }
+            for id in self.ids(Machine::is_up) {
+                self.act(id)?;
+                is_idle &= !self.go_on(id)?;
+            }
+            for (from, to) in self.sendings() {
+                is_idle &= !self.send_part(from, to);
+                self.act(to)?;
+            }
+            if is_idle {
+                return Ok(());
+            }
+        }
+        Err("the nodes never come to rest".to_owned())
+    }
+
+    /// Everything that a node can do without a tick; true when there was something.
+    fn go_on(&mut self, id: NodeId) -> Result<bool, String> {
+        let before = self.trace.lines();
+        let has_task = self.with(id, |_, machine| {
+            Ok(machine.running.as_mut().is_some_and(|running| running.has_task()))
+        })?;
+        if has_task {
+            self.work(id)?;
+        }
+        let is_asked = self.machines[&id].running.as_ref().is_some_and(|r| !r.inputs.is_empty());
+        self.hear(id)?;
+        self.turn(id)?;
+        self.rebuild(id)?;
+        Ok(has_task || is_asked || self.trace.lines() != before || !self.network.is_empty())
+    }
+
+    /// A group of all nodes, before anything fails.
+    pub(super) fn settle(&mut self) -> Checked {
+        for _ in 0..ROUNDS_MAX {
+            self.round()?;
+            if self.leader().is_some_and(|leader| self.is_whole(leader)) {
+                return Ok(());
+            }
+        }
+        Err(format!("no group came to be:\n{}", self.tell()))
+    }
+
+    /// Nothing fails any more.
+    pub(super) fn heal(&mut self) -> Checked {
+        self.trace.add("nothing fails any more".to_owned());
+        self.is_calm = true;
+        self.network.cuts.clear();
+        for machine in self.machines.values_mut() {
+            machine.disk.mend();
+            machine.disk.stop_after(u64::MAX);
+            (machine.is_paused, machine.is_stalled) = (false, false);
+            if machine.is_gone {
+                machine.end();
+            }
+        }
+        for id in self.ids(|machine| !machine.is_gone) {
+            // It may have gone off, and not know it yet.
+            self.act(id)?;
+            self.start(id)?;
+        }
+        self.give_up();
+        for _ in 0..ROUNDS_MAX {
+            self.round()?;
+            for id in self.ids(|machine| !machine.is_gone) {
+                // What had failed before was heard of now.
+                self.start(id)?;
+            }
+            let Some(leader) = self.leader() else { continue };
+            if self.is_answered() {
+                if self.is_whole(leader) && self.agree() {
+                    return self.is_same();
+                }
+                // Service goes on.
+                for client in 0..self.clients.len() {
+                    self.send(client, leader, if client == 0 { Ask::Audit } else { Ask::Key });
+                }
+            } else if self.random.one_in(20) {
+                // The node that was asked has ended, or leads no more.
+                self.give_up();
+            }
+        }
+        let nodes = self.tell();
+        Err(format!("the nodes do not agree and serve after {ROUNDS_MAX} rounds:\n{nodes}"))
+    }
+
+    /// The nodes, some lines for each.
+    fn tell(&self) -> String {
+        let tell = |machine: &Machine| {
+            let running = machine.running.as_ref();
+            let view = running.map(|running| running.group.view());
+            let membership = running.map(|running| running.group.replica.membership());
+            let standing = running.map(|running| running.group.replica.standing());
+            let shows = running.map(|running| running.shard.sequence());
+            format!("{}: {view:?}\n{standing:?} {membership:?}\n{shows:?}\n", machine.id)
+        };
+        self.machines.values().map(tell).collect()
+    }
+
+    /// True when all members show and have stored what is committed.
+    fn agree(&self) -> bool {
+        let sequence = self.truth.sequence();
+        let members = self.machines.values().filter(|machine| !machine.is_gone);
+        members.filter_map(|machine| machine.running.as_ref()).all(|running| {
+            let view = running.group.view();
+            let ends = (view.committed, view.stored, running.shard.sequence());
+            ends == (sequence, sequence, sequence)
+        })
+    }
+
+    /// Every member holds the same, byte for byte, and what the models show.
+    fn is_same(&mut self) -> Checked {
+        let sequence = self.truth.sequence();
+        let world = self.truth.world(sequence).ok_or("the end is not known")?;
+        let running =
+            |machine: &Machine| machine.running.as_ref().map_or(0, |running| running.latest);
+        let latest = self.machines.values().map(running).max().unwrap_or(0);
+        let now = Time(latest.max(world.at));
+        let mut first: Option<Vec<String>> = None;
+        for machine in self.machines.values_mut().filter(|machine| !machine.is_gone) {
+            let id = machine.id;
+            let running = machine.running.as_mut().ok_or_else(|| format!("{id} is down"))?;
+            audit(&mut running.shard, &world, now)
+                .map_err(|why| format!("{id} at the end: {why}"))?;
+            let entries = entries_of(&running.shard, now);
+            match &first {
+                None => first = Some(entries),
+                Some(first) if *first == entries => {}
+                Some(first) => {
+                    return Err(format!("{id} holds {entries:#?}\nand another node {first:#?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

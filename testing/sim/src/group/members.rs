@@ -1,0 +1,76 @@
+//! Who the members are: nodes that came are learners and get a vote when they have caught up, nodes that are gone are
+//! removed, as the host of a server decides it.
+
+use super::trio::Trio;
+use scurry_codec::{GroupMember, GroupMembers};
+use scurry_group::Plan;
+use scurry_replica::{Members, NodeId};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Entries that a node may lack when it gets a vote.
+const LAG_MAX: u64 = 256;
+
+impl Trio {
+    /// A node that leads looks at who is there.
+    pub(super) fn look_around(&mut self, id: NodeId) {
+        let wanted = self.ids(|machine| !machine.is_gone);
+        let Some(machine) = self.machines.get_mut(&id) else { return };
+        let Some(running) = machine.running.as_mut() else { return };
+        if !running.group.leads() || !running.group.is_settled() {
+            return;
+        }
+        let members = running.group.replica.membership().members.clone();
+        let (voters, learners) = (members.voters().to_vec(), members.learners().to_vec());
+        let stays = |node: &NodeId| wanted.contains(node) || *node == id;
+        let new = wanted.iter().find(|node| !members.iter().any(|member| member == **node));
+        let caught_up = learners.iter().find(|node| {
+            wanted.contains(node) && running.group.lag(**node).is_some_and(|lag| lag <= LAG_MAX)
+        });
+        let (voters, learners): (Vec<NodeId>, Vec<NodeId>) = if let Some(new) = new {
+            let voters = voters.into_iter().filter(stays).collect();
+            (voters, learners.into_iter().filter(stays).chain([*new]).collect())
+        } else if let Some(node) = caught_up {
+            let learners = learners.iter().filter(|other| *other != node).copied().collect();
+            (voters.into_iter().chain([*node]).collect(), learners)
+        } else if members.iter().any(|node| !stays(&node)) {
+            (
+                voters.into_iter().filter(stays).collect(),
+                learners.into_iter().filter(stays).collect(),
+            )
+        } else {
+            return;
+        };
+        if let Ok(plan) = change(&voters, &learners) {
+            self.trace.add(format!("{id} wants {voters:?} to vote and {learners:?} to learn"));
+            running.group.plan(plan);
+        }
+    }
+
+    /// True when the node that leads knows of no member that is gone, and of all others that they vote.
+    pub(super) fn is_whole(&self, leader: NodeId) -> bool {
+        let wanted = self.ids(|machine| !machine.is_gone);
+        let machine = &self.machines[&leader];
+        let Some(running) = machine.running.as_ref() else { return false };
+        let membership = running.group.replica.membership();
+        let mut voters = membership.members.voters().to_vec();
+        voters.sort_unstable();
+        running.group.is_settled() && !membership.is_joint() && voters == wanted
+    }
+}
+
+fn change(voters: &[NodeId], learners: &[NodeId]) -> Result<Plan, String> {
+    let members = Members::new(voters.iter().copied(), learners.iter().copied());
+    let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let member = |(id, votes): (&NodeId, bool)| GroupMember {
+        id: id.get(),
+        votes,
+        peer: SocketAddr::new(ip, 1),
+        ip,
+        main: 1,
+        cores: vec![1],
+    };
+    let voters = voters.iter().map(|id| (id, true));
+    let all = voters.chain(learners.iter().map(|id| (id, false))).map(member).collect();
+    let record = GroupMembers { members: all };
+    Ok(Plan::Change { members: members.map_err(|error| error.to_string())?, record })
+}

@@ -1,0 +1,352 @@
+//! What runs on a node: the group of its shard, its core, and what its threads would do.
+
+use super::asks::Reply;
+use super::machine::{BALLOT, Machine};
+use super::report::GroupCounts;
+use super::sending::{Receiving, Sending};
+use super::truth::{Lead, Truth};
+use crate::run::{Checked, MANIFEST_SEED};
+use crate::snapshots::Job;
+use crate::stop::REACH;
+use crate::world::World;
+use crate::{SimDisk, SimFile, Trace};
+use scurry_codec::LogFormat;
+use scurry_engine::{
+    Config, Disk, Least, LogBallot, LogFollower, LogId, LogReach, LogWriter, Shard,
+    shown_by_snapshots, survey_group,
+};
+use scurry_group::{
+    Begun, Body, Came, CoreEnd, FromCore, Grouped, LogDevice, Offer, Outlet, Remade, ShardFiles,
+    ShardGroup, Stored, Task, ToCore, Word, Worked, begin, recover_to,
+};
+use scurry_ledger::Time;
+use scurry_replica::{Message, NodeId, Settings};
+use scurry_replicas::{Network, Packet};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Something that the host's thread is told, besides what cores say.
+pub(super) enum Input {
+    Stored(Stored),
+    /// A shard was recovered up to an entry.
+    Rebuilt {
+        index: u64,
+        outcome: Result<Remade, String>,
+    },
+    /// A snapshot has come, and is on the device.
+    Came(Box<Came>),
+    /// A snapshot that was sent has come to its end there.
+    Sent {
+        to: NodeId,
+        outcome: Result<u64, String>,
+    },
+}
+
+/// The processes of a node.
+pub(super) struct Running {
+    pub(super) group: ShardGroup,
+    pub(super) device: LogDevice<SimDisk>,
+    tasks: Receiver<Task>,
+    next_task: Option<Task>,
+    /// The device has failed, and does nothing any more.
+    has_ended: bool,
+    reader: LogFollower<SimDisk>,
+    /// Orders of the host on their way to the core.
+    orders: Receiver<ToCore>,
+    to_core: Sender<ToCore>,
+    /// The terms of the leaderships that the core was told of and does not know yet.
+    terms: VecDeque<u64>,
+    pub(super) from_core: Receiver<FromCore>,
+    pub(super) inputs: VecDeque<Input>,
+    pub(super) core: Grouped,
+    pub(super) shard: Shard,
+    /// True where its shard has nothing yet, and while the host has not said whether all that was executed is committed.
+    pub(super) is_in_doubt: bool,
+    /// The time that the core has shown last.
+    pub(super) latest: i64,
+    /// The leadership of the core, and the models beside its shard.
+    pub(super) lead: Option<(Lead, World)>,
+    pub(super) held: VecDeque<(u64, Reply)>,
+    pub(super) job: Option<Job>,
+    /// A shard is to be recovered up to an entry and its last sequence.
+    pub(super) rebuild: Option<(u64, u64)>,
+    pub(super) sending: BTreeMap<NodeId, Sending>,
+    pub(super) receiving: Option<Receiving>,
+    /// The snapshot that was received and put in place last.
+    pub(super) received: Option<(NodeId, u64)>,
+    number: u64,
+    /// Entries that it has called committed.
+    sure: u64,
+}
+
+/// All that a node is started with.
+pub(super) struct Terms<'a> {
+    pub(super) log: LogId,
+    pub(super) config: Config,
+    pub(super) founder: NodeId,
+    pub(super) settings: Settings,
+    pub(super) segment_len: u64,
+    pub(super) truth: &'a mut Truth,
+}
+
+impl Running {
+    /// Starts a node with what is on its disk, as a server does.
+    pub(super) fn start(machine: &Machine, terms: Terms<'_>) -> Result<Running, String> {
+        let Terms { log, config, founder, settings, segment_len, truth } = terms;
+        let mut disk = machine.disk.clone();
+        let text = |error: std::io::Error| error.to_string();
+        let note = |error: scurry_engine::NoteError| error.to_string();
+        let reach =
+            LogReach::<SimFile>::open(disk.open(REACH).map_err(text)?, log).map_err(note)?;
+        let ballot = LogBallot::open(disk.open(BALLOT).map_err(text)?, log).map_err(note)?;
+        let least = Least { sequence: reach.sequence(), snapshot: false };
+        let found = survey_group(&mut disk, log, least).map_err(|error| error.to_string())?;
+        let at = found.at.0;
+        let writer =
+            LogWriter::new(disk.clone(), log, segment_len).in_format(LogFormat::Replicated);
+        let files = ShardFiles {
+            log,
+            found,
+            ballot,
+            writer: writer.with_reach(reach),
+            reader: LogFollower::new(disk.clone(), log),
+            snapshots: shown_by_snapshots(&mut disk, log).map_err(text)?,
+        };
+        let (committed, sequence) = files.committed();
+        let is_in_doubt = files.shows().is_some();
+        let (shard, since) = match files.shows() {
+            None => {
+                let recovered = recover_to(&mut disk, (log, MANIFEST_SEED), config, sequence);
+                let Remade { shard, at } = recovered.map_err(|error| error.to_string())?;
+                (*shard, at)
+            }
+            Some(_) => {
+                let mut shard = Shard::new(config);
+                shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
+                (shard, Time(at))
+            }
+        };
+        let begun = begin(0, files, settings, founder, 0, Arc::new(|| {}))?;
+        let Begun { group, device, tasks, reader, orders, progress } = begun;
+        let knows = group.replica.committed().0;
+        if knows < committed {
+            return Err(format!("its files show entry {committed}, and its replica {knows}"));
+        }
+        let (to_core, core_orders) = channel();
+        let (tell, from_core) = channel();
+        let host = Box::new(move |news| tell.send(news).is_ok());
+        let base = group.replica.base().index.0;
+        let mut running = Running {
+            core: Grouped::new(CoreEnd::new(host, core_orders, progress), log),
+            group,
+            device,
+            tasks,
+            next_task: None,
+            has_ended: false,
+            reader,
+            orders,
+            to_core,
+            terms: VecDeque::new(),
+            from_core,
+            inputs: VecDeque::new(),
+            shard,
+            is_in_doubt,
+            latest: at.max(since.0),
+            lead: None,
+            held: VecDeque::new(),
+            job: None,
+            rebuild: None,
+            sending: BTreeMap::new(),
+            receiving: None,
+            received: None,
+            number: machine.starts << 32,
+            sure: base,
+        };
+        running.tell(truth)?;
+        Ok(running)
+    }
+
+    /// Compares what the replica calls committed with what was.
+    fn tell(&mut self, truth: &mut Truth) -> Checked {
+        let replica = &self.group.replica;
+        let committed = replica.committed().min(replica.last()).0;
+        truth.commits(replica, self.sure, committed)?;
+        self.sure = self.sure.max(committed);
+        Ok(())
+    }
+
+    /// A message of another node comes, with frames.
+    pub(super) fn receive(&mut self, bytes: &[u8], trace: &Trace) -> Checked {
+        let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
+        let message = Message::decode(&message).map_err(|error| error.to_string())?;
+        match self.group.receive(message, bodies) {
+            // Of a node that was removed.
+            // Its disk has kept what it said that it had.
+            Err(why) if why.contains("join anew") => Err(why),
+            Err(why) => {
+                trace.add(format!("not taken: {why}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// The host does what has come of its inputs.
+    pub(super) fn act(
+        &mut self,
+        network: &mut Network,
+        truth: &mut Truth,
+        counts: &mut GroupCounts,
+    ) -> Checked {
+        let mut ways = Ways {
+            id: self.group.replica.id(),
+            network,
+            reader: &mut self.reader,
+            number: &mut self.number,
+            sending: &mut self.sending,
+            receiving: &mut self.receiving,
+            received: &mut self.received,
+            rebuild: &mut self.rebuild,
+        };
+        let before = ways.received.as_ref().map(|(_, number)| *number);
+        self.group.act(&mut ways);
+        counts.caught_up += u64::from(before != self.received.map(|(_, number)| number));
+        while let Ok(order) = self.orders.try_recv() {
+            match &order {
+                ToCore::Lead { .. } => {
+                    counts.leads += 1;
+                    self.is_in_doubt = false;
+                    self.terms.push_back(self.group.view().term);
+                }
+                ToCore::Resign => counts.resigned += 1,
+                ToCore::Replace(_) => {
+                    counts.replaced += 1;
+                    self.is_in_doubt = false;
+                }
+                ToCore::Apply(_) => self.is_in_doubt = false,
+                ToCore::Await => self.is_in_doubt = true,
+                ToCore::Pause | ToCore::Resume { .. } => {}
+            }
+            self.to_core.send(order).map_err(|error| error.to_string())?;
+        }
+        self.tell(truth)
+    }
+
+    /// The core has been told something: the term, when it has come to lead, was told it.
+    pub(super) fn next_term(&mut self) -> Option<u64> {
+        self.terms.pop_front()
+    }
+
+    /// True when the device has something to do.
+    pub(super) fn has_task(&mut self) -> bool {
+        if self.next_task.is_none() && !self.has_ended {
+            self.next_task = self.tasks.try_recv().ok();
+        }
+        self.next_task.is_some()
+    }
+
+    /// The device does what waits: of orders that wait together so many.
+    pub(super) fn work(&mut self, orders: usize) {
+        if !self.has_task() {
+            return;
+        }
+        let Some(task) = self.next_task.take() else { return };
+        let (tasks, mut left) = (&self.tasks, orders);
+        let more = || {
+            left = left.checked_sub(1)?;
+            tasks.try_recv().ok()
+        };
+        let told = std::cell::RefCell::new(Vec::new());
+        let tell = |stored| {
+            told.borrow_mut().push(Input::Stored(stored));
+            true
+        };
+        match self.device.work(task, more, &tell, &|| {}) {
+            Worked::GoesOn(next) => self.next_task = next,
+            Worked::Ends => self.has_ended = true,
+        }
+        self.inputs.extend(told.into_inner());
+    }
+}
+
+/// The ways of a group beyond itself.
+struct Ways<'a> {
+    id: NodeId,
+    network: &'a mut Network,
+    reader: &'a mut LogFollower<SimDisk>,
+    number: &'a mut u64,
+    sending: &'a mut BTreeMap<NodeId, Sending>,
+    receiving: &'a mut Option<Receiving>,
+    received: &'a mut Option<(NodeId, u64)>,
+    rebuild: &'a mut Option<(u64, u64)>,
+}
+
+impl Outlet for Ways<'_> {
+    fn send(&mut self, _: u16, message: &Message, bodies: Vec<Body>) -> bool {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        let bytes = pack(&bytes, &bodies);
+        self.network.send(Packet { from: self.id, to: message.to(), bytes });
+        true
+    }
+
+    fn read(&mut self, _: u16, sequence: u64) -> Option<Body> {
+        if self.reader.next() != sequence && !self.reader.seek(sequence).ok()? {
+            return None;
+        }
+        let frame = self.reader.raw().ok()??;
+        Some(Body::new(frame.to_vec()))
+    }
+
+    fn renewed(&mut self, _: u16) {
+        self.reader.renew();
+    }
+
+    fn catch_up(&mut self, _: u16, to: NodeId, offer: Offer) {
+        *self.number += 1;
+        self.sending.insert(to, Sending::new(*self.number, offer));
+    }
+
+    fn is_sending(&self, _: u16) -> bool {
+        !self.sending.is_empty()
+    }
+
+    fn answer(&mut self, _: u16, to: NodeId, number: u64, word: Word) {
+        if let Some(receiving) = self.receiving.take_if(|r| (r.from, r.number) == (to, number))
+            && word != Word::Done
+        {
+            *self.receiving = Some(receiving.refused());
+        }
+        if word == Word::Done {
+            *self.received = Some((to, number));
+        }
+    }
+
+    fn rebuild(&mut self, _: u16, index: u64, sequence: u64) {
+        *self.rebuild = Some((index, sequence));
+    }
+}
+
+/// A message and frames, each behind its length.
+fn pack(message: &[u8], bodies: &[Body]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let parts = [message].into_iter().chain(bodies.iter().map(|body| &body[..]));
+    for part in parts {
+        bytes.extend(u32::try_from(part.len()).expect("short").to_le_bytes());
+        bytes.extend(part);
+    }
+    bytes
+}
+
+fn unpack(mut bytes: &[u8]) -> Option<(Vec<u8>, Vec<Body>)> {
+    let mut parts = Vec::new();
+    while let Some((len, rest)) = bytes.split_first_chunk() {
+        let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
+        let (part, rest) = rest.split_at_checked(len)?;
+        parts.push(part.to_vec());
+        bytes = rest;
+    }
+    let mut parts = parts.into_iter();
+    Some((parts.next()?, parts.map(Body::new).collect()))
+}

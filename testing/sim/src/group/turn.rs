@@ -1,0 +1,250 @@
+//! A turn of a node's core, in the order of a server's: what has happened is learned, replies leave, requests are
+//! executed, timers run, and what was executed goes to the host.
+
+use super::asks::{Ask, Fate, Reply, Request};
+use super::machine::Machine;
+use super::running::Running;
+use super::trio::Trio;
+use super::truth::Lead;
+use crate::audit::audit;
+use crate::beside::Beside;
+use crate::run::Checked;
+use crate::snapshots::Job;
+use scurry_engine::{Disk, snapshot_name};
+use scurry_ledger::Time;
+use scurry_model::{Came, CameOfChain};
+use scurry_replica::NodeId;
+
+/// Requests of a turn, at most.
+const REQUESTS_MAX: usize = 4;
+
+impl Running {
+    /// The time that the core shows: never less than before.
+    fn now(&mut self, clock: i64) -> Time {
+        self.latest = self.latest.max(clock);
+        Time(self.latest)
+    }
+}
+
+impl Trio {
+    pub(super) fn turn(&mut self, id: NodeId) -> Checked {
+        self.with(id, |trio, machine| {
+            trio.commit(machine)?;
+            trio.execute_some(machine)?;
+            trio.run_timers(machine)?;
+            trio.commit(machine)?;
+            trio.step_snapshot(machine);
+            Ok(())
+        })
+    }
+
+    /// The turn of what was executed ends, the core does what the host says, and what need not wait leaves.
+    fn commit(&mut self, machine: &mut Machine) -> Checked {
+        let Some(running) = machine.running.as_mut() else { return Ok(()) };
+        let now = running.now(machine.clock);
+        let led = running.core.leads();
+        running.core.end_turn(&mut running.shard, now);
+        let is_void = running.core.obey(&mut running.shard, now);
+        if is_void && let Some(job) = running.job.take() {
+            job.abandon();
+        }
+        if let Some(floor) = running.core.take_floor() {
+            running.latest = running.latest.max(floor.0);
+        }
+        if !led && (running.core.leads() || running.core.resigns()) {
+            let term = running.next_term().ok_or("a core leads that was not told to")?;
+            let from = running.shard.sequence();
+            let world = self.truth.world(from).ok_or_else(|| {
+                format!("{} leads behind {from}, which is not committed", machine.id)
+            })?;
+            self.trace.add(format!("{} leads in term {term} behind {from}", machine.id));
+            running.lead = Some((Lead { term, from }, (*world).clone()));
+        }
+        if !running.core.leads() {
+            running.lead = None;
+        }
+        self.release(machine)?;
+        self.look_at_follower(machine)
+    }
+
+    fn release(&mut self, machine: &mut Machine) -> Checked {
+        let Some(running) = machine.running.as_mut() else { return Ok(()) };
+        while let Some((turn, _)) = running.held.front() {
+            let leaves = *turn <= running.core.confirmed();
+            if !leaves && !running.core.resigns() {
+                return Ok(());
+            }
+            let Some((_, reply)) = running.held.pop_front() else { return Ok(()) };
+            if leaves {
+                self.answered(&reply)?;
+            } else {
+                self.ends(&reply.request, Fate::Lost);
+            }
+        }
+        if running.core.resigns() {
+            running.core.end_resignation(&running.shard);
+            running.is_in_doubt = true;
+        }
+        Ok(())
+    }
+
+    /// A shard that follows shows what is committed, and nothing else.
+    fn look_at_follower(&mut self, machine: &mut Machine) -> Checked {
+        let Some(running) = machine.running.as_mut() else { return Ok(()) };
+        if running.core.leads() || running.is_in_doubt || !self.random.one_in(12) {
+            return Ok(());
+        }
+        let sequence = running.shard.sequence();
+        if sequence == 0 {
+            // It waits for a snapshot, or for the first entry.
+            return Ok(());
+        }
+        let world = self
+            .truth
+            .world(sequence)
+            .ok_or_else(|| format!("{} shows {sequence}, which is not committed", machine.id))?;
+        let now = Time(running.latest.max(world.at));
+        audit(&mut running.shard, &world, now)
+            .map_err(|why| format!("{} follows, at sequence {sequence}: {why}", machine.id))
+    }
+
+    fn execute_some(&mut self, machine: &mut Machine) -> Checked {
+        for _ in 0..self.random.below(REQUESTS_MAX + 1) {
+            let Some(running) = machine.running.as_mut() else { return Ok(()) };
+            if running.core.is_congested() {
+                return Ok(());
+            }
+            let Some(request) = machine.inbox.pop_front() else { return Ok(()) };
+            if running.core.leads() {
+                self.execute(machine, request)?;
+            } else {
+                self.ends(&request, Fate::Refused);
+            }
+            if self.random.one_in(4) {
+                // Much waits for the log: it is given what there is.
+                self.commit(machine)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, machine: &mut Machine, request: Request) -> Checked {
+        let Some(running) = machine.running.as_mut() else { return Ok(()) };
+        let now = running.now(machine.clock);
+        let known = self.truth.sequence();
+        let before = running.shard.sequence();
+        let Some((lead, world)) = running.lead.as_mut() else { return Ok(()) };
+        let mut beside = Beside {
+            shard: &mut running.shard,
+            world,
+            random: &mut self.random,
+            trace: self.trace.clone(),
+            now,
+        };
+        let records = match &request.ask {
+            Ask::Account(index, op) => match beside.execute(*index, op)? {
+                Came::Commit(_) => 1..=1,
+                Came::Replay(_) | Came::Reject(_) | Came::Ticked(_) => 0..=0,
+            },
+            Ask::Chain(chain) => match beside.chain(&self.config.limits, chain)? {
+                (CameOfChain::Commit(_), _) => {
+                    self.counts.chains += 1;
+                    chain.len() as u64..=chain.len() as u64
+                }
+                _ => 0..=0,
+            },
+            Ask::Key => {
+                beside.key_command()?;
+                0..=1
+            }
+            Ask::Read => {
+                beside.read()?;
+                0..=0
+            }
+            Ask::Audit => {
+                audit(beside.shard, beside.world, now)?;
+                0..=0
+            }
+        };
+        running.core.note_shown();
+        let shows = running.shard.sequence();
+        if !records.contains(&(shows - before)) {
+            return Err(format!("{} records were written, not {records:?}", shows - before));
+        }
+        let lead = *lead;
+        if shows > before {
+            world.at = now.0;
+            self.truth.makes(lead, shows, world);
+            self.counts.executed += 1;
+            // As a host does with a frame that has become long.
+            if self.random.one_in(4)
+                && let Some(journal) = running.shard.journal()
+            {
+                journal.seal(0, now);
+            }
+        }
+        let reply = Reply { request, lead, shows, known, is_new: shows > before };
+        match running.core.pending() {
+            Some(turn) => running.held.push_back((turn, reply)),
+            None => self.answered(&reply)?,
+        }
+        Ok(())
+    }
+
+    fn run_timers(&mut self, machine: &mut Machine) -> Checked {
+        let Some(running) = machine.running.as_mut() else { return Ok(()) };
+        if !running.core.takes_commits() || !self.random.one_in(3) {
+            return Ok(());
+        }
+        let now = running.now(machine.clock);
+        let Some((lead, world)) = running.lead.as_mut() else { return Ok(()) };
+        let (lead, truth, counts) = (*lead, &mut self.truth, &mut self.counts);
+        let mut beside = Beside {
+            shard: &mut running.shard,
+            world,
+            random: &mut self.random,
+            trace: self.trace.clone(),
+            now,
+        };
+        beside.tick(|sequence, world| {
+            truth.makes(lead, sequence, world);
+            counts.releases += 1;
+        })
+    }
+
+    fn step_snapshot(&mut self, machine: &mut Machine) {
+        let Some(running) = machine.running.as_mut() else { return };
+        let now = running.now(machine.clock);
+        let Some(mut job) = running.job.take() else {
+            if self.plan.snapshot > 0 && self.random.one_in(self.plan.snapshot / 4) {
+                if !running.core.shows_the_log() {
+                    return;
+                }
+                // A server begins the next one when its log has grown.
+                let name = snapshot_name(running.shard.sequence());
+                let names = machine.disk.list().unwrap_or_default();
+                if names.contains(&name) {
+                    return;
+                }
+                let (shard, chunk_len) = (&mut running.shard, self.plan.chunk_len);
+                running.job = Job::begin((shard, self.log), &machine.disk, chunk_len, now);
+            }
+            return;
+        };
+        let Some(as_of) = job.as_of() else {
+            match job.write_piece(&mut machine.disk, &mut running.shard, now) {
+                Ok(()) => running.job = Some(job),
+                Err(_) => job.abandon(),
+            }
+            return;
+        };
+        if running.core.committed() < as_of {
+            running.job = Some(job);
+            return;
+        }
+        if let Ok((shown, needless)) = job.publish() {
+            self.counts.snapshots += 1;
+            running.core.tell_snapshot(shown, needless);
+        }
+    }
+}
