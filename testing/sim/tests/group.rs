@@ -100,13 +100,6 @@ fn pauses_632_a_deposed_leader_is_not_recovered_from_entries_that_are_to_be_cut_
     must_run(GroupTheme::Pauses, 632);
 }
 
-/// A key had expired by the clock of the node whose snapshot another one took, and that one came to lead with a
-/// clock that showed less.
-#[test]
-fn members_372_a_node_with_a_snapshot_shows_no_time_before_it() {
-    must_run(GroupTheme::Members, 372);
-}
-
 /// The core of a leader is still while members change, and does not know the entries of the change. A leader that
 /// was deposed then was given what came behind them, which did not fit, and stopped.
 #[test]
