@@ -268,6 +268,57 @@ impl Fleet {
         self.all().nth(number).context("no server of this number")?.kill()
     }
 
+    /// Number of a server that is not this one: the last.
+    ///
+    /// # Errors
+    /// When there is no other.
+    pub fn another(&self, than: usize) -> Result<usize> {
+        let others = (0..self.all().count()).filter(|number| *number != than);
+        others.max().context("there is no other server")
+    }
+
+    /// Hands what a node owns over to another one, as an operator would before a restart.
+    ///
+    /// # Errors
+    /// When the node does not do that.
+    pub fn transfer(&self, from: usize) -> Result<()> {
+        let reply = if self.is_group {
+            let to = self.all().nth(self.another(from)?).context("no server of this number")?;
+            let view = GroupView::ask(to)?;
+            let heir = view.node().context("a node does not say its id")?;
+            let from = self.all().nth(from).context("no server of this number")?;
+            from.client()?.call(&["SCUR.REPLICA", "TRANSFER", heir])?
+        } else {
+            ensure!(self.is_cluster, "the lab hands over in a group or a cluster alone");
+            let replica = self.replicas.get(from).context("the owner has no replica of its own")?;
+            replica.client()?.call(&["CLUSTER", "FAILOVER"])?
+        };
+        ensure!(reply.text() == Some("OK"), "the transfer was refused: {reply}");
+        Ok(())
+    }
+
+    /// Starts an empty node in place of one that was killed, and waits until it has caught up.
+    ///
+    /// # Errors
+    /// When this is no group, or it does not come about.
+    pub fn replace(&mut self, number: usize, interrupted: &AtomicBool) -> Result<()> {
+        ensure!(self.is_group, "the lab replaces nodes of a group of scurry alone");
+        let all: Vec<&ServerProcess> = self.all().collect();
+        let other = all.iter().enumerate().find(|(other, _)| *other != number);
+        let (_, other) = other.context("there is no other server")?;
+        let view = GroupView::ask(other)?;
+        let peer = |number: &usize| all[*number].argument_behind("--replicate");
+        let lost = peer(&number).context("the node has no address for the others")?;
+        let others = (0..all.len()).filter(|other| *other != number);
+        let others: Vec<String> = others.filter_map(|other| peer(&other)).collect();
+        let id = view.id_at(&lost).context("the others do not know the node")?.to_owned();
+        let words = ["--join", &others.join(","), "--replaces", &id].map(OsString::from);
+        let mut servers = self.primaries.iter_mut().chain(&mut self.replicas);
+        let server = servers.nth(number).context("no server of this number")?;
+        server.start_empty("--join", &words, interrupted)?;
+        self.wait_until_whole(interrupted)
+    }
+
     /// Waits until another server than this one owns a key.
     ///
     /// # Errors
@@ -487,6 +538,12 @@ impl GroupView {
 
     fn node(&self) -> Option<&str> {
         form::field(&self.text, "scurry_group_node")
+    }
+
+    /// The node that others reach at an address.
+    fn id_at(&self, peer: &str) -> Option<&str> {
+        let is_it = |line: &&str| line.split(',').any(|part| part == format!("peer={peer}"));
+        self.numbered("member").find(is_it)?.split(',').find_map(|part| part.strip_prefix("id="))
     }
 
     /// So many nodes have a vote and are connected, and somebody leads every thread.

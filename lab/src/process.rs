@@ -107,6 +107,34 @@ impl ServerProcess {
         self.bind_to_one_core()
     }
 
+    /// Starts it again, once it has ended, as if it had lost its directory: these words take the place of an
+    /// argument and the one behind it, where it has that.
+    ///
+    /// # Errors
+    /// As [`ServerProcess::start`].
+    pub fn start_empty(
+        &mut self,
+        in_place_of: &str,
+        words: &[OsString],
+        interrupted: &AtomicBool,
+    ) -> Result<()> {
+        self.child.wait()?;
+        self.directory = temporary(&self.command.place)?;
+        let arguments = &mut self.command.arguments;
+        if let Some(at) = arguments.iter().position(|word| word == in_place_of) {
+            arguments.drain(at..arguments.len().min(at + 2));
+        }
+        arguments.extend_from_slice(words);
+        self.start_again(interrupted)
+    }
+
+    /// The argument behind this one.
+    pub fn argument_behind(&self, name: &str) -> Option<String> {
+        let arguments = &self.command.arguments;
+        let at = arguments.iter().position(|word| word == name)?;
+        Some(arguments.get(at + 1)?.to_string_lossy().into_owned())
+    }
+
     /// Process id of the server.
     pub fn pid(&self) -> u32 {
         self.child.id()

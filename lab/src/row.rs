@@ -41,7 +41,7 @@ pub struct Row {
     /// The figures: those of the median run by throughput.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Result of the losses of a node, where one was killed in each run.
+    /// Result of what became of a node in each run, where something did.
     #[serde(flatten)]
     pub losses: Option<Losses>,
     /// Durability of what was acknowledged, as the server says.
@@ -194,7 +194,7 @@ pub struct Run {
     /// Reports that were given nothing; of usage loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denials: Option<u64>,
-    /// Result of the loss of a node, where one was killed.
+    /// Result of what became of a node, where something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
     /// Counts of the requests of live sessions.
@@ -215,6 +215,15 @@ pub struct Loss {
     pub resent: u64,
     /// Answers that called themselves repeated.
     pub replayed: u64,
+    /// Time from the event until all nodes were together again, milliseconds.
+    #[serde(default)]
+    pub whole_ms: f64,
+    /// 99th percentile of the answers' times before the event, microseconds.
+    #[serde(default)]
+    pub p99_before_us: f64,
+    /// The same of the answers between the event and all being together again.
+    #[serde(default)]
+    pub p99_meanwhile_us: f64,
 }
 
 /// Result of the losses of a node over all runs.
@@ -228,6 +237,15 @@ pub struct Losses {
     pub gap_ms_median: f64,
     /// The longest of them.
     pub gap_ms_max: f64,
+    /// The median time until all nodes were together again, milliseconds.
+    #[serde(default)]
+    pub whole_ms_median: f64,
+    /// The median 99th percentile of answers before the event, microseconds.
+    #[serde(default)]
+    pub p99_before_us_median: f64,
+    /// The same of the answers until all were together again.
+    #[serde(default)]
+    pub p99_meanwhile_us_median: f64,
 }
 
 /// Least and greatest throughput of the runs.
@@ -309,15 +327,20 @@ impl Row {
     }
 }
 
-/// Losses of the runs that killed a node, whether their audits passed or not.
+/// Losses of the runs in which something became of a node, whether their audits passed or not.
 fn losses(runs: &[Run]) -> Option<Losses> {
     let all: Vec<Loss> = runs.iter().filter_map(|run| run.loss).collect();
     let gaps: Vec<f64> = all.iter().map(|loss| loss.gap_ms).collect();
+    let median =
+        |of: fn(&Loss) -> f64| crate::figures::median(&all.iter().map(of).collect::<Vec<_>>());
     Some(Losses {
         lost: all.iter().map(|loss| loss.lost).sum(),
         done_twice: all.iter().map(|loss| loss.done_twice).sum(),
         gap_ms_median: crate::figures::median(&gaps)?,
         gap_ms_max: range(&gaps).1,
+        whole_ms_median: median(|loss| loss.whole_ms)?,
+        p99_before_us_median: median(|loss| loss.p99_before_us)?,
+        p99_meanwhile_us_median: median(|loss| loss.p99_meanwhile_us)?,
     })
 }
 

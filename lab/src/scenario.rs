@@ -16,7 +16,7 @@ use steps::File;
 pub use steps::Form;
 
 pub use charging::{Bucket, Charging, Operation, Phase};
-pub use failover::Failover;
+pub use failover::{Event, Failover};
 pub use key_value::{KeyValue, Order, Quorum};
 pub use live::{AccountChoice, Live};
 pub use search::Search;
@@ -33,6 +33,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("charglt", include_str!("../scenarios/charglt.toml")),
     ("charging-live", include_str!("../scenarios/charging-live.toml")),
     ("charging-failover", include_str!("../scenarios/charging-failover.toml")),
+    ("charging-transfer", include_str!("../scenarios/charging-transfer.toml")),
+    ("charging-replace", include_str!("../scenarios/charging-replace.toml")),
     ("charging-hot", include_str!("../scenarios/charging-hot.toml")),
     ("ndb-30-records", include_str!("../scenarios/ndb-30-records.toml")),
     ("entity-quorum", include_str!("../scenarios/entity-quorum.toml")),
@@ -127,7 +129,7 @@ pub enum Kind {
     Usage,
     /// Live charging sessions.
     Live,
-    /// Charging while the node that does it is killed.
+    /// Charging while something becomes of a node.
     Failover,
 }
 
@@ -271,7 +273,7 @@ impl Scenario {
     }
 
     fn check_failover(&self) -> Result<()> {
-        ensure!(self.rate.is_some(), "charging-failover goes by the clock: give it a rate");
+        ensure!(self.rate.is_some(), "{} goes by the clock: give it a rate", self.name);
         self.failover.as_ref().map_or(Ok(()), Failover::check)
     }
 }

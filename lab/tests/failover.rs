@@ -118,7 +118,7 @@ impl Book {
 struct Still;
 
 impl Scene for Still {
-    fn kill(&mut self) -> Result<()> {
+    fn begin(&mut self) -> Result<()> {
         Ok(())
     }
 
@@ -140,7 +140,7 @@ fn charged(fault: Fault) -> (Row, Loss, u64) {
         copies: failover.copies,
         clients: CLIENTS,
         rate: 1_000.0,
-        kill_at: Duration::from_millis(200),
+        begin_at: Duration::from_millis(200),
         length: Duration::from_millis(400),
         interrupted: &AtomicBool::new(false),
     };
@@ -205,7 +205,7 @@ fn accounts_that_do_not_last_are_refused_before_the_load() {
             copies: 1,
             clients: 4,
             rate: 100.0,
-            kill_at: Duration::from_secs(3),
+            begin_at: Duration::from_secs(3),
             length: Duration::from_secs(6),
             interrupted: &AtomicBool::new(false),
         };
@@ -229,7 +229,7 @@ fn a_run_that_is_interrupted_ends() {
         copies: 1,
         clients: 1,
         rate: 1.0,
-        kill_at: Duration::from_secs(3_600),
+        begin_at: Duration::from_secs(3_600),
         length: Duration::from_secs(7_200),
         interrupted: &interrupted,
     };

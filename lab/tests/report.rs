@@ -268,15 +268,16 @@ fn the_page_shows_what_a_killed_node_took_with_it_also_of_a_row_that_failed() {
         "scenario": "charging-failover", "target": "scurry+replicas", "durability": "fsync",
         "version": "scurry 0.1.0", "audit": "failed audit: 3 acknowledged requests are lost",
         "lost": 3, "done_twice": 41, "gap_ms_median": 512.5, "gap_ms_max": 730.0, "runs": [{}, {}],
+        "whole_ms_median": 2500.0, "p99_before_us_median": 800.0, "p99_meanwhile_us_median": 1900.0,
     });
     std::fs::write(&path, json!({"rows": [row]}).to_string()).unwrap();
     let text = std::fs::read_to_string(page(directory.path(), &[path])).unwrap();
-    let cells =
-        ["2", "3", "41", "512ms", "730ms"].map(|cell| format!("<td class=\"number\">{cell}</td>"));
+    let cells = ["2", "3", "41", "512ms", "730ms", "2500ms", "1.90ms", "800us"]
+        .map(|cell| format!("<td class=\"number\">{cell}</td>"));
     assert!(text.contains(&cells.concat()), "{text}");
-    assert!(text.contains("A node was killed in each run"), "{text}");
+    assert!(text.contains("What became of a node in each run"), "{text}");
     let kept = std::fs::read_to_string(page(directory.path(), &kept())).unwrap();
-    assert!(!kept.contains("A node was killed"), "older results killed none");
+    assert!(!kept.contains("What became of a node"), "older results have none");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Charging while the node that does it is killed: clients that send by the clock, and send again what
+//! Charging while something becomes of a node: clients that send by the clock, and send again what
 //! has no clear answer; then what was acknowledged is compared with what is there.
 
 mod client;
@@ -36,7 +36,7 @@ pub struct FailoverPlan<'p> {
     pub dialect: Dialect,
     /// Addresses at which nodes tell who owns a key.
     pub doors: &'p [SocketAddr],
-    /// Accounts that the node owns which is killed.
+    /// Accounts of one owner.
     pub accounts: &'p [u32],
     /// Copies behind an acknowledgement that a client asks for, the owner's too.
     pub copies: u32,
@@ -44,8 +44,8 @@ pub struct FailoverPlan<'p> {
     pub clients: u32,
     /// Requests per second of all clients.
     pub rate: f64,
-    /// When the node is killed, counted from the begin of the load.
-    pub kill_at: Duration,
+    /// When the scene begins, counted from the begin of the load.
+    pub begin_at: Duration,
     /// How long requests fall due.
     pub length: Duration,
     /// Set by Ctrl-C.
@@ -63,7 +63,7 @@ impl FailoverPlan<'_> {
         let needed = rounds.ceil() + f64::from(self.clients);
         ensure!(
             self.accounts.len() as f64 >= needed,
-            "{} accounts are the killed node's, and {needed} are used up: use more --accounts",
+            "{} accounts have one owner, and {needed} are used up: use more --accounts",
             self.accounts.len()
         );
         Ok(())
@@ -77,8 +77,10 @@ pub struct Outcome {
     pub rounds: Vec<Round>,
     /// Each answer: the step, when it came, and how long after it was meant to be asked for.
     pub answers: Vec<Answered>,
-    /// When the node was killed.
-    pub killed_at: u64,
+    /// When the scene began.
+    pub begun_at: u64,
+    /// When all nodes were together again.
+    pub whole_at: u64,
     /// Requests that were sent again.
     pub resent: u64,
     /// Answers that called themselves repeated.
@@ -102,14 +104,13 @@ pub struct Answered {
 
 /// Events on the side of the servers.
 pub trait Scene {
-    /// Kills the node that owns the accounts.
+    /// Does to a node what is to become of it.
     ///
     /// # Errors
-    /// When it cannot be killed.
-    fn kill(&mut self) -> Result<()>;
+    /// When that cannot be done.
+    fn begin(&mut self) -> Result<()>;
 
-    /// Waits until another node has taken over, starts the killed one again, and waits until all are
-    /// together.
+    /// Waits until the accounts are served and all nodes are together, and does what that takes.
     ///
     /// # Errors
     /// When one of these does not come about.
@@ -139,7 +140,8 @@ pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
         };
         let seen: Vec<Result<Seen>> = clients.into_iter().map(join).collect();
         // A client that gave up because of this says nothing new.
-        let mut outcome = Outcome { killed_at: played?, ..Outcome::default() };
+        let (begun_at, whole_at) = played?;
+        let mut outcome = Outcome { begun_at, whole_at, ..Outcome::default() };
         for seen in seen {
             outcome.add(seen?);
         }
@@ -147,17 +149,17 @@ pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
     })
 }
 
-/// Plays the scene, and gives when the node was killed.
-fn play(plan: &FailoverPlan<'_>, clock: Clock, scene: &mut impl Scene) -> Result<u64> {
-    while let Some(left) = plan.kill_at.checked_sub(clock.elapsed()).filter(|left| !left.is_zero())
+/// Plays the scene, and gives when it began and ended.
+fn play(plan: &FailoverPlan<'_>, clock: Clock, scene: &mut impl Scene) -> Result<(u64, u64)> {
+    while let Some(left) = plan.begin_at.checked_sub(clock.elapsed()).filter(|left| !left.is_zero())
     {
         ensure!(!plan.interrupted.load(Ordering::Relaxed), "interrupted");
         thread::sleep(left.min(LOOK_EVERY)); // tidy: allow (the load paces itself)
     }
-    let killed_at = clock.nanos();
-    scene.kill()?;
+    let begun_at = clock.nanos();
+    scene.begin()?;
     scene.mend()?;
-    Ok(killed_at)
+    Ok((begun_at, clock.nanos()))
 }
 
 impl Outcome {
@@ -180,6 +182,7 @@ impl Outcome {
             gap_ms: rounded(self.gap() as f64 / NANOS_PER_MS, 1),
             resent: self.resent,
             replayed: self.replayed,
+            ..Loss::default()
         };
         (loss, verdict.check().and_then(|()| self.check_replays()))
     }
@@ -189,16 +192,16 @@ impl Outcome {
         Ok(())
     }
 
-    /// The longest time without any client's answer from the kill on, nanoseconds.
+    /// The longest time without any client's answer from the scene's begin on, nanoseconds.
     pub fn gap(&self) -> u64 {
-        gap(self.killed_at, self.answers.iter().map(|answered| answered.at))
+        gap(self.begun_at, self.answers.iter().map(|answered| answered.at))
     }
 }
 
-/// The longest time between the kill, and the answers after it, in any order.
-fn gap(killed_at: u64, answers: impl Iterator<Item = u64>) -> u64 {
-    let mut after: Vec<u64> = answers.filter(|at| *at > killed_at).collect();
-    after.push(killed_at);
+/// The longest time between the begin of the scene, and the answers after it, in any order.
+fn gap(begun_at: u64, answers: impl Iterator<Item = u64>) -> u64 {
+    let mut after: Vec<u64> = answers.filter(|at| *at > begun_at).collect();
+    after.push(begun_at);
     after.sort_unstable();
     after.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
 }
@@ -208,9 +211,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gap_is_the_longest_silence_of_all_clients_from_the_kill_on() {
-        let found = |killed_at, answers: &[u64]| gap(killed_at, answers.iter().copied());
-        // Before the kill any silence is the load's.
+    fn the_gap_is_the_longest_silence_of_all_clients_from_the_begin_of_the_scene_on() {
+        let found = |begun_at, answers: &[u64]| gap(begun_at, answers.iter().copied());
+        // Before it any silence is the load's.
         assert_eq!(found(100, &[10, 90, 130, 140]), 30);
         assert_eq!(found(100, &[105, 190, 101, 195]), 85);
         assert_eq!(found(100, &[50]), 0);

@@ -160,14 +160,14 @@ pub(super) fn measured(rows: &[Row]) -> Markup {
     }
 }
 
-/// Requests that a killed node took with it, and the time without answers, where one was killed.
+/// Requests that a node took with it, and what clients felt, where something became of one.
 pub(super) fn losses(rows: &[Row]) -> Markup {
     let killed: Vec<_> = rows.iter().filter_map(|row| Some((row, row.losses?))).collect();
     html! {
         @if !killed.is_empty() {
             div.scroll {
                 table {
-                    caption { "A node was killed in each run" }
+                    caption { "What became of a node in each run" }
                     thead {
                         tr {
                             th scope="col" { "target" }
@@ -176,6 +176,9 @@ pub(super) fn losses(rows: &[Row]) -> Markup {
                             th.number scope="col" { "done twice" }
                             th.number scope="col" { "no answers, median" }
                             th.number scope="col" { "no answers, at most" }
+                            th.number scope="col" { "together again" }
+                            th.number scope="col" { "p99 until then" }
+                            th.number scope="col" { "p99 before" }
                         }
                     }
                     tbody {
@@ -187,6 +190,9 @@ pub(super) fn losses(rows: &[Row]) -> Markup {
                                 td.number { (losses.done_twice) }
                                 td.number { (duration(1_000.0 * losses.gap_ms_median)) }
                                 td.number { (duration(1_000.0 * losses.gap_ms_max)) }
+                                td.number { (duration(1_000.0 * losses.whole_ms_median)) }
+                                td.number { (duration(losses.p99_meanwhile_us_median)) }
+                                td.number { (duration(losses.p99_before_us_median)) }
                             }
                         }
                     }

@@ -1,13 +1,13 @@
-//! The load during which the node that owns the accounts is killed.
+//! The load during which something becomes of a node.
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::system::System;
 use super::{Bench, settle};
 use crate::audit::balances;
-use crate::failover::{FailoverPlan, Outcome, STEPS, Scene, run};
+use crate::failover::{Answered, FailoverPlan, Outcome, STEPS, Scene, run};
 use crate::figures::{per, rounded};
 use crate::fleet::Fleet;
 use crate::latency::LatencyRecorder;
@@ -15,13 +15,14 @@ use crate::loader::{OperationResult, Second};
 use crate::names::account_text;
 use crate::populate::create_accounts;
 use crate::progress::Progress;
-use crate::row::{Figures, Run};
+use crate::row::{Figures, Loss, Run};
+use crate::scenario::Event;
 use crate::target::probe_charging;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 impl Bench<'_> {
-    /// Probes, fills, charges while a node is killed, and audits when all nodes are together again.
+    /// Probes, fills, charges while something becomes of a node, and audits when all nodes are together again.
     pub(super) fn failover(
         &self,
         number: u32,
@@ -29,7 +30,8 @@ impl Bench<'_> {
         progress: &Progress,
     ) -> Result<Run> {
         let scenario = self.scenario;
-        let failover = scenario.failover.as_ref().context("the scenario kills no node")?;
+        let failover =
+            scenario.failover.as_ref().context("nothing becomes of a node in the scenario")?;
         let dialect = self.target.dialect().context("this target does no charging")?;
         let client = &mut system.connect()?;
         self.target.prepare(scenario.kind, client, self.library)?;
@@ -40,7 +42,8 @@ impl Bench<'_> {
         let filling = self.fill(system, client, accounts, progress, |client, progress| {
             create_accounts(client, dialect, &failover.create_arguments(), accounts, progress)
         })?;
-        let fleet = system.fleet_mut().context("the lab kills no node that it has not started")?;
+        let fleet =
+            system.fleet_mut().context("the lab does nothing to a node that it has not started")?;
         fleet.wait_until_equal(self.interrupted)?;
         let all: Vec<u32> = (0..accounts).collect();
         let charged = owned_with_the_first(fleet, &all)?;
@@ -55,18 +58,22 @@ impl Bench<'_> {
             copies: self.copies.acknowledged.unwrap_or(1),
             clients: scenario.connections,
             rate: scenario.rate.context("the scenario has no rate")?,
-            kill_at: seconds(warmup + length / 2.0)?,
+            begin_at: seconds(warmup + length / 2.0)?,
             length: seconds(warmup + length)?,
             interrupted: self.interrupted,
         };
         plan.check()?;
-        let mut scene = Killing { bench: self, fleet, killed: None };
+        let mut scene = Played { bench: self, fleet, event: failover.event, node: 0 };
         let outcome = run(&plan, &mut scene)?;
+        ensure!(
+            u128::from(outcome.whole_at) <= plan.length.as_nanos(),
+            "the load ended before all nodes were together again: use more --seconds"
+        );
         let client = &mut system.connect()?;
         let balances = balances(client, dialect, &all, &failover.unit)?;
         let (loss, audit) = outcome.judge(|account| balances[account as usize]);
         let mut run = self.charged(number, &outcome)?;
-        run.loss = Some(loss);
+        run.loss = Some(felt(loss, &outcome)?);
         let words = self.verdict(&run.errors, || audit);
         settle(&mut run, words, filling.as_ref(), progress);
         Ok(run)
@@ -141,24 +148,62 @@ fn owned_with_the_first(fleet: &Fleet, all: &[u32]) -> Result<Vec<u32>> {
     Ok(all.iter().zip(&owners).filter(of_first).map(|(number, _)| *number).collect())
 }
 
-/// Scene in which the owner of the first account is killed.
-struct Killing<'k, 'b> {
-    bench: &'k Bench<'b>,
-    fleet: &'k mut Fleet,
-    killed: Option<usize>,
+/// The loss with what clients felt before and meanwhile.
+fn felt(loss: Loss, outcome: &Outcome) -> Result<Loss> {
+    let p99_us = |begin: u64, end: u64| -> Result<f64> {
+        let mut recorder = LatencyRecorder::new()?;
+        let is_within = |answered: &&Answered| (begin..end).contains(&answered.at);
+        outcome.answers.iter().filter(is_within).for_each(|one| recorder.record(one.latency));
+        Ok(rounded(recorder.quantile_us(0.99), 1))
+    };
+    let (begun, whole) = (outcome.begun_at, outcome.whole_at);
+    Ok(Loss {
+        whole_ms: rounded((whole - begun) as f64 / 1e6, 1),
+        p99_before_us: p99_us(0, begun)?,
+        p99_meanwhile_us: p99_us(begun, whole)?,
+        ..loss
+    })
 }
 
-impl Scene for Killing<'_, '_> {
-    fn kill(&mut self) -> Result<()> {
+/// Scene in which something becomes of a node.
+struct Played<'k, 'b> {
+    bench: &'k Bench<'b>,
+    fleet: &'k mut Fleet,
+    event: Event,
+    /// The node of which something becomes.
+    node: usize,
+}
+
+impl Scene for Played<'_, '_> {
+    fn begin(&mut self) -> Result<()> {
         let owner = self.fleet.owner_of(&account_text(0), None)?;
-        self.killed = Some(owner);
-        self.fleet.kill(owner)
+        match self.event {
+            Event::Kill => {
+                self.node = owner;
+                self.fleet.kill(owner)
+            }
+            Event::Transfer => {
+                self.node = owner;
+                self.fleet.transfer(owner)
+            }
+            Event::Replace => {
+                self.node = self.fleet.another(owner)?;
+                self.fleet.kill(self.node)
+            }
+        }
     }
 
     fn mend(&mut self) -> Result<()> {
-        let killed = self.killed.context("nothing was killed")?;
         let interrupted = self.bench.interrupted;
-        self.fleet.wait_until_taken_over(&account_text(0), killed, interrupted)?;
-        self.fleet.start_again(killed, interrupted)
+        match self.event {
+            Event::Kill => {
+                self.fleet.wait_until_taken_over(&account_text(0), self.node, interrupted)?;
+                self.fleet.start_again(self.node, interrupted)
+            }
+            Event::Transfer => {
+                self.fleet.wait_until_taken_over(&account_text(0), self.node, interrupted)
+            }
+            Event::Replace => self.fleet.replace(self.node, interrupted),
+        }
     }
 }

@@ -204,13 +204,16 @@ fn findings(row: &Row) -> Vec<String> {
     }
     if let Some(losses) = row.losses {
         notes.push(format!(
-            "a node was killed in each of {} runs: {} acknowledged requests lost, {} done twice, no \
-             answers for {} (median), {} at most",
+            "{} runs: {} acknowledged requests lost, {} done twice, no answers for {} (median), {} at \
+             most; all nodes together again after {} (median), p99 {} until then and {} before",
             row.runs.len(),
             losses.lost,
             losses.done_twice,
             duration(1_000.0 * losses.gap_ms_median),
-            duration(1_000.0 * losses.gap_ms_max)
+            duration(1_000.0 * losses.gap_ms_max),
+            duration(1_000.0 * losses.whole_ms_median),
+            duration(losses.p99_meanwhile_us_median),
+            duration(losses.p99_before_us_median),
         ));
     }
     notes.extend(run.denials.map(|denials| format!("{denials} reports were denied")));

@@ -1,9 +1,22 @@
-//! The part of a scenario in which the node that owns the accounts is killed.
+//! The part of a scenario in which something becomes of a node in the middle.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use crate::failover::CREDIT;
+
+/// Change of a node in the middle of the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    /// SIGKILL of the node that owns the accounts, which is started again when another owns them.
+    #[default]
+    Kill,
+    /// Planned transfer of the accounts to another node.
+    Transfer,
+    /// SIGKILL of a node that owns none, and loss of its directory: an empty one takes its place.
+    Replace,
+}
 
 /// Charging through the loss of a node.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -15,6 +28,9 @@ pub struct Failover {
     pub item_key: u32,
     /// Copies behind an acknowledgement, where a client has to ask for them.
     pub copies: u32,
+    /// What becomes of a node.
+    #[serde(default)]
+    pub event: Event,
 }
 
 impl Failover {
