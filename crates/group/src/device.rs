@@ -39,12 +39,16 @@ pub enum Task {
         frame: Vec<u8>,
         /// The sequence of the next record.
         next: u64,
+        /// All up to this sequence is committed: it is never cut off.
+        sure: u64,
     },
     /// Entries up to a base need not be kept any more.
     Forget(LogBase),
     /// A snapshot has come: the log begins anew behind its base.
     Begin(LogBase),
 }
+
+const NOT_NOTED: &str = "how far the log has come was not noted beside it";
 
 /// The fate of orders.
 #[derive(Debug)]
@@ -95,10 +99,16 @@ impl<D: Disk> LogDevice<D> {
     ) -> Worked {
         let (batch, next) = match task {
             Task::Store(order) => take(order, more),
-            Task::Mark { mut frame, next: first } => {
+            Task::Mark { mut frame, next: first, sure } => {
                 let marked = patiently((tell, rest), || self.writer.write(first, &mut frame));
                 return match marked.and_then(|()| self.writer.sync()) {
-                    Ok(()) => Worked::GoesOn(None),
+                    Ok(()) => {
+                        // An end that goes missing with its mark is missed.
+                        if let Err(error) = self.writer.raise_reach(sure) {
+                            tracing::warn!("{NOT_NOTED}: {error}");
+                        }
+                        Worked::GoesOn(None)
+                    }
                     Err(error) => {
                         tell(Stored::Failed(error));
                         Worked::Ends
@@ -177,7 +187,7 @@ impl<D: Disk> LogDevice<D> {
         if let Some(order) = batch.last()
             && let Err(error) = writer.note_reach(order.sure)
         {
-            tracing::warn!("how far the log has come was not noted beside it: {error}");
+            tracing::warn!("{NOT_NOTED}: {error}");
         }
         Ok(())
     }

@@ -24,6 +24,10 @@ const TRANSFER_TICKS_MAX: u32 = 12;
 const QUIET_TICKS: u32 = 4;
 /// Ticks in which a device that works finishes something: 0.3 s.
 const STALL_TICKS: u32 = 10;
+/// Ticks after which a node that lacks entries and gets none more on its device counts for nothing: 1 s.
+const STILL_TICKS: u32 = 34;
+/// Ticks after which a leader that gets nothing committed tells its clients so, and no longer lets them wait: 5 s.
+const STUCK_TICKS: u32 = 167;
 /// Ticks for which a node leads at least before it hands over by itself: 3 s, lest leadership goes in circles where
 /// all devices are slow.
 const LEAD_TICKS_MIN: u32 = 100;
@@ -116,6 +120,10 @@ pub struct ShardGroup {
     marked: (u64, u64),
     /// Ticks since this node came to serve.
     serving_ticks: u32,
+    /// Ticks in which nothing was committed although something waits for it.
+    stuck_ticks: u32,
+    /// Nodes that lack entries: the last that each is known to have, and for how many ticks it had no more.
+    lacking: BTreeMap<NodeId, (u64, u32)>,
     /// The newest snapshot that counts.
     snapshot: Option<Shown>,
     /// No snapshot needs the log up to this sequence.
@@ -219,6 +227,8 @@ impl ShardGroup {
             quiet_ticks: 0,
             marked: (stored_sequence, applied.0),
             serving_ticks: 0,
+            stuck_ticks: 0,
+            lacking: BTreeMap::new(),
             snapshot,
             needless: 0,
             base,
@@ -315,6 +325,7 @@ impl ShardGroup {
         self.device_ticks = self.device_ticks.map(|ticks| ticks + 1);
         self.mark();
         self.try_again();
+        self.look_at_devices();
         if let Part::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
             if *ticks > PAUSE_TICKS_MAX {
@@ -328,6 +339,42 @@ impl ShardGroup {
                 self.transfer_ticks = None;
             }
         }
+    }
+
+    /// Sees which nodes store what they lack. A leader where a majority does not is of no use: its clients would wait
+    /// for answers without a word. It may be elected again, and serves when all of its log is committed.
+    fn look_at_devices(&mut self) {
+        let leads = self.leads();
+        let last = self.replica.last().0;
+        for node in self.replica.membership().nodes() {
+            match self.replica.matched(node).filter(|has| leads && has.0 < last) {
+                Some(has) => {
+                    let (before, ticks) = self.lacking.entry(node).or_insert((has.0, 0));
+                    *ticks = if has.0 > *before { 0 } else { *ticks + 1 };
+                    *before = has.0;
+                }
+                None => {
+                    self.lacking.remove(&node);
+                }
+            }
+        }
+        let waits = matches!(self.part, Part::Leads(_) | Part::Pauses { .. })
+            && self.bodies.end().index > self.committed;
+        self.stuck_ticks = if waits { self.stuck_ticks + 1 } else { 0 };
+        if self.stuck_ticks > STUCK_TICKS {
+            tracing::error!(
+                shard = self.shard,
+                "nothing was committed for 5 s: the devices of a majority are full or stand still, and nobody serves \
+                 until one goes on"
+            );
+            self.stuck_ticks = 0;
+            self.replica.step_down();
+        }
+    }
+
+    /// True for a node that has lacked entries for a second and got none of them on its device.
+    pub fn stands_still(&self, node: NodeId) -> bool {
+        self.lacking.get(&node).is_some_and(|(_, ticks)| *ticks > STILL_TICKS)
     }
 
     /// A core says something.
@@ -655,6 +702,7 @@ impl ShardGroup {
             let Some(end) = self.bodies.behind(committed.0) else { return };
             self.committed = committed.0;
             self.committed_sequence = end.sequence;
+            self.stuck_ticks = 0;
             let mut settled = 0;
             while let Some(&(index, len)) = self.lens.front()
                 && index <= committed.0
@@ -828,7 +876,8 @@ impl ShardGroup {
         let mark = self.bodies.mark(entry.term.0, (self.committed, sequence));
         if let Some(frame) = mark {
             let next = sequence + 1;
-            if self.store.send(Task::Mark { frame, next }).is_err() {
+            let sure = self.committed_sequence;
+            if self.store.send(Task::Mark { frame, next, sure }).is_err() {
                 self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
             }
         }
@@ -1006,3 +1055,6 @@ pub fn base_from(base: &LogBase) -> Result<Base, String> {
     let members = members.map_err(|error| error.to_string())?;
     Ok(Base { index: Index(base.index), term: Term(base.term), members })
 }
+
+#[cfg(test)]
+mod tests;

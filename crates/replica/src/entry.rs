@@ -116,6 +116,11 @@ impl Membership {
         !self.outgoing.is_empty()
     }
 
+    /// All nodes that have a say or take entries; during a change also those that go.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.members.iter().chain(self.outgoing.iter().copied())
+    }
+
     /// True when the node has a vote.
     pub fn has_vote(&self, node: NodeId) -> bool {
         self.members.voters.contains(&node) || self.outgoing.contains(&node)

@@ -330,6 +330,16 @@ impl Replica {
         self.advance();
     }
 
+    /// Leads no more, and stands for election again as any other does. Nothing happens on a node that does not lead.
+    pub fn step_down(&mut self) {
+        let raft = &mut self.engine.raft;
+        if raft.state == StateRole::Leader {
+            let term = raft.term;
+            raft.become_follower(term, raft::INVALID_ID);
+            self.advance();
+        }
+    }
+
     /// Stands for election now. Nothing happens on a node without a vote, and on a leader.
     pub fn campaign(&mut self) {
         if self.engine.raft.promotable() && self.may_stand() {

@@ -28,7 +28,7 @@ pub struct Failover {
     pub item_key: u32,
     /// Copies behind an acknowledgement, where a client has to ask for them.
     pub copies: u32,
-    /// What becomes of a node.
+    /// The change of a node.
     #[serde(default)]
     pub event: Event,
 }

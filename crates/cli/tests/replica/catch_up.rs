@@ -208,3 +208,30 @@ fn a_byte_that_changes_in_the_last_entry_is_damage_and_not_the_end_of_the_log() 
     nodes.wait_for_all();
     shown(&nodes, follower, &[("key", "a needle")]);
 }
+
+#[test]
+fn an_end_that_is_gone_with_its_mark_is_missed() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "a needle"]);
+    nodes.wait_for_all();
+    let follower = (nodes.leader() + 1) % 3;
+    let path = nodes.directory_of(follower);
+    // With the mark it is noted beside the log how far that had come.
+    let before = std::fs::read(path.join("reach-g1")).expect("a file");
+    nodes.execute(&["SET", "key", "another needle"]);
+    nodes.until("it is noted", || {
+        let now = std::fs::read(path.join("reach-g1")).ok()?;
+        let is_marked = needle(&path, b"another needle").is_some_and(|(_, marked)| marked);
+        (is_marked && now != before).then_some(())
+    });
+    nodes.signal(follower, Signal::SIGKILL);
+    let (at, _) = needle(&path, b"another needle").expect("it is there");
+    let file = File::options().write(true).open(path.join("g1/0/log-00000000000000000001"));
+    file.expect("a file").set_len(at as u64).expect("it is cut off");
+    let (dir, address) = (path.to_str().expect("text"), nodes.peer_address(follower));
+    let said = nodes::refused(&["--dir", dir, "--replicate", &address, "--durability", "fsync"]);
+    assert!(said.contains("damaged") || said.contains("missing"), "{said}");
+    nodes.start_anew(follower);
+    nodes.wait_for_all();
+    shown(&nodes, follower, &[("key", "another needle")]);
+}

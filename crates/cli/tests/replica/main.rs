@@ -11,6 +11,7 @@ mod http;
 #[path = "../server/real_clients/libraries.rs"]
 mod libraries;
 mod life;
+mod members;
 mod nodes;
 mod refusals;
 #[path = "../cluster/said.rs"]

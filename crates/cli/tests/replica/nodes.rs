@@ -234,11 +234,25 @@ impl Nodes {
         self.spawn(node);
     }
 
-    /// Starts a node that has ended with an empty directory.
+    /// Starts a node that has ended with an empty directory, in the place of what it was where that is a member.
     pub(crate) fn start_anew(&mut self, node: usize) {
         self.end(node, Signal::SIGKILL);
         std::fs::remove_dir_all(self.path(&format!("node-{node}"))).expect("it is removed");
+        let lost = self.lost(node).map(|id| ["--replaces".to_owned(), id]);
+        self.options.extend(lost.iter().flatten().cloned());
         self.spawn(node);
+        self.options.truncate(self.options.len() - lost.map_or(0, |words| words.len()));
+    }
+
+    /// The id of the member that the others know at a node's address.
+    fn lost(&self, node: usize) -> Option<String> {
+        let at = format!(",peer={},", self.peer_address(node));
+        let others = (0..self.nodes.len()).filter(|other| *other != node);
+        let said = others
+            .filter(|other| self.nodes[*other].child.is_some())
+            .find_map(|other| self.status(other))?;
+        let line = said.lines().find(|line| line.contains(&at))?;
+        Some(line.split_once("id=")?.1.split(',').next()?.to_owned())
     }
 
     /// Stops a node and gives its directory.

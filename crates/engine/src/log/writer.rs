@@ -131,6 +131,11 @@ impl<D: Disk> LogWriter<D> {
         }
     }
 
+    /// Everything up to `last` was synced, and the file beside the log is to say so.
+    pub fn raise_reach(&mut self, last: u64) -> Result<(), NoteError> {
+        self.reach.as_mut().map_or(Ok(()), |reach| reach.raise(last))
+    }
+
     /// Sets the room of the next segment aside, unless it is: for whoever accepts nothing that the
     /// log might not take. After an error the next segment is created when this one is full.
     pub fn set_ahead(&mut self) -> io::Result<()> {

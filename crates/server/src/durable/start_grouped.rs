@@ -23,8 +23,8 @@ use std::time::Duration;
 const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// How long an empty directory waits for nodes that know better before it begins a group. They dial a member that
-/// does not answer twice a second.
-const LOOK_TIME: Duration = Duration::from_millis(1_500);
+/// does not answer twice a second, and one that refuses them nearly as often; a second more is for a busy machine.
+const LOOK_TIME: Duration = Duration::from_millis(2_000);
 
 /// Settings and addresses of a node of a group at its start.
 pub(crate) struct GroupPlan<'p> {

@@ -441,6 +441,7 @@ impl Host {
             votes,
             is_connected: id == self.membership.node() || self.membership.is_connected(id),
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
+            stands_still: self.groups.iter().any(|group| group.stands_still(id)),
         });
         let view = View {
             node: self.membership.node(),

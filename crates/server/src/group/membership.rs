@@ -1,7 +1,7 @@
 //! Who the members are: asked to join, made voters when they have caught up, removed, and written down.
 
 use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
-use super::view::Addresses;
+use super::view::{Addresses, too_few_without};
 use scurry_codec::{GroupMember, GroupMembers};
 use scurry_group::{Plan, ShardGroup};
 use scurry_replica::{Members, NodeId};
@@ -72,7 +72,7 @@ impl Membership {
             accepted,
             write,
         };
-        membership.learn(members);
+        membership.learn(members, &BTreeSet::new());
         membership
     }
 
@@ -134,9 +134,10 @@ impl Membership {
         able.min().map(|(_, id)| id)
     }
 
-    /// Takes these for the members. A node knows better than the log where it is reached itself, and so does a member
-    /// that has told, until the log names another address of it.
-    fn learn(&mut self, members: &GroupMembers) {
+    /// Takes these for the members, beside those that have a say still: a node that is to go is reached until its
+    /// removal is committed, for which its own word may be needed. A node knows better than the log where it is reached
+    /// itself, and so does a member that has told, until the log names another address of it.
+    fn learn(&mut self, members: &GroupMembers, has_a_say: &BTreeSet<NodeId>) {
         let logged = of_log(members);
         let before = self.named.as_ref().map(of_log).unwrap_or_default();
         let is_as_before = |id: &NodeId| {
@@ -145,7 +146,10 @@ impl Membership {
         };
         self.told.retain(|id, _| is_as_before(id));
         self.named = Some(members.clone());
-        self.known = logged;
+        let before = std::mem::replace(&mut self.known, logged);
+        for (id, member) in before.into_iter().filter(|(id, _)| has_a_say.contains(id)) {
+            self.known.entry(id).or_insert(member);
+        }
         for (id, (addresses, _)) in &mut self.known {
             let better = if *id == self.node { Some(&self.own) } else { self.told.get(id) };
             if let Some(better) = better {
@@ -214,7 +218,8 @@ impl Membership {
                 named.members.iter().any(|member| member.id == self.node.get())
             };
             if let Some(named) = first.named.as_ref().filter(is_own) {
-                self.learn(&named.clone());
+                let in_force = groups.iter().flat_map(|group| group.replica.membership().nodes());
+                self.learn(&named.clone(), &in_force.collect());
             }
             let known = self.known.iter().map(|(id, (addresses, votes))| {
                 let Addresses { peer, ip, main, cores } = addresses.clone();
@@ -271,23 +276,80 @@ impl Membership {
         JoinAnswer::Accepted(Box::new(Accepted { members, ..self.accepted.clone() }))
     }
 
-    /// A change that admits the first of those who ask.
+    /// A change that admits the first of those who ask, unless it is refused.
     fn admit(&mut self, groups: &[ShardGroup]) -> Option<Plan> {
-        let membership = groups.first()?.replica.membership().clone();
+        let members = groups.first()?.replica.membership().members.clone();
         let (request, _) = self.asking.first()?;
         let id = request.node;
-        if membership.members.iter().any(|member| member == id) {
+        if members.iter().any(|member| member == id) {
             return None;
         }
-        let (replaces, addresses) = (request.replaces, request.addresses.clone());
+        let gone = match self.gives_way(groups.len(), &members, request) {
+            Ok(gone) => gone,
+            Err(refusal) => {
+                let (_, answer) = self.asking.remove(0);
+                answer.send(refusal);
+                return None;
+            }
+        };
+        let addresses = request.addresses.clone();
         self.known.insert(id, (addresses, false));
-        let stays = |member: &&NodeId| Some(member.get()) != replaces;
-        let voters: Vec<_> = membership.members.voters().iter().filter(stays).copied().collect();
-        let mut learners: Vec<_> =
-            membership.members.learners().iter().filter(stays).copied().collect();
+        let stays = |member: &&NodeId| Some(**member) != gone;
+        let voters: Vec<_> = members.voters().iter().filter(stays).copied().collect();
+        let mut learners: Vec<_> = members.learners().iter().filter(stays).copied().collect();
         learners.push(id);
         tracing::info!(node = %id, "a node joins");
         self.change(&voters, &learners)
+    }
+
+    /// The member that goes when a node is admitted, or why the node is not admitted, or not now.
+    fn gives_way(
+        &self,
+        threads: usize,
+        members: &Members,
+        request: &JoinRequest,
+    ) -> Result<Option<NodeId>, JoinAnswer> {
+        let refused = |why: String| Err(JoinAnswer::Refused(why));
+        let given = request.addresses.cores.len();
+        if given != threads {
+            return refused(format!(
+                "its nodes have {threads} threads, and this one {given}: start it with --threads {threads}"
+            ));
+        }
+        let peer = request.addresses.peer;
+        let at_its_place = self.known.iter().find(|(_, (known, _))| known.peer == peer);
+        let at_its_place =
+            at_its_place.map(|(id, _)| *id).filter(|id| members.iter().any(|m| m == *id));
+        // One that was to join there before, and never had a vote.
+        let is_abandoned = |id: &NodeId| members.learners().contains(id) && !self.is_connected(*id);
+        let lost =
+            request.replaces.and_then(NodeId::new).filter(|id| members.iter().any(|m| m == *id));
+        match (request.replaces, lost, at_its_place) {
+            (Some(_), Some(lost), _) => {
+                if self.is_connected(lost) {
+                    let why = format!(
+                        "node {lost}, whose place it is to take, is connected: stop that one"
+                    );
+                    return Err(JoinAnswer::Later(why));
+                }
+                let reached = |id: &NodeId| (*id, *id == self.node || self.is_connected(*id));
+                match too_few_without(lost, members.voters().iter().map(reached)) {
+                    Some(why) => {
+                        Err(JoinAnswer::Later(format!("node {lost} cannot go yet: {why}")))
+                    }
+                    None => Ok(Some(lost)),
+                }
+            }
+            (_, None, Some(id)) if is_abandoned(&id) => Ok(Some(id)),
+            (Some(unknown), None, _) => refused(format!(
+                "there is no node {unknown:016x} whose place it could take: SCUR.REPLICA STATUS shows the nodes"
+            )),
+            (None, _, Some(id)) => refused(format!(
+                "node {id} is a member at {peer}: its directory is lost, or another one was given. To let a new \
+                 node take its place, start this one with --replaces {id}"
+            )),
+            _ => Ok(None),
+        }
     }
 
     /// A change that gives a vote to a node that has caught up.
@@ -322,6 +384,10 @@ impl Membership {
                 Err("that node is no member".to_owned())
             }
             Wish::Remove(id) => {
+                let reached = |id: &NodeId| (*id, *id == self.node || self.is_connected(*id));
+                if let Some(why) = too_few_without(id, members.voters().iter().map(reached)) {
+                    return Err(why);
+                }
                 let stays = |member: &NodeId| *member != id;
                 let voters: Vec<_> = members.voters().iter().copied().filter(stays).collect();
                 let learners: Vec<_> = members.learners().iter().copied().filter(stays).collect();
@@ -377,14 +443,20 @@ mod tests {
         membership.greeted(node(4), &at(400));
         assert_eq!(ports(&membership), [101, 201, 300]);
         assert_eq!(moved(&membership), [true, true, false]);
+        let none = BTreeSet::new();
         // The log of the past is read, and then it names what was told.
-        membership.learn(&named(&[100, 200, 300]));
+        membership.learn(&named(&[100, 200, 300]), &none);
         assert_eq!(ports(&membership), [101, 201, 300]);
-        membership.learn(&named(&[101, 201, 300]));
+        membership.learn(&named(&[101, 201, 300]), &none);
         assert_eq!(moved(&membership), [false; 3]);
         // It was told to others alone that it has moved again.
-        membership.learn(&named(&[101, 202, 300]));
+        membership.learn(&named(&[101, 202, 300]), &none);
         assert_eq!(ports(&membership), [101, 202, 300]);
         assert_eq!(moved(&membership), [false; 3]);
+        // Until its removal is committed a node is reached: its word may be what that waits for.
+        membership.learn(&named(&[101, 202]), &BTreeSet::from([node(1), node(2), node(3)]));
+        assert_eq!(ports(&membership), [101, 202, 300]);
+        membership.learn(&named(&[101, 202]), &BTreeSet::from([node(1), node(2)]));
+        assert_eq!(ports(&membership), [101, 202]);
     }
 }

@@ -29,6 +29,25 @@ pub(crate) struct Member {
     pub(crate) is_connected: bool,
     /// Entries that the leader knows it to lack, over all shards; none where this node does not lead.
     pub(crate) lag: Option<u64>,
+    /// Whether it lacks entries, and has stored none of them for a second, as far as this node knows.
+    pub(crate) stands_still: bool,
+}
+
+/// Why a node cannot go: too few of those with a vote that stay are reached. `voters` are all, each with
+/// whether this node reaches it.
+pub(crate) fn too_few_without(
+    gone: NodeId,
+    voters: impl Iterator<Item = (NodeId, bool)>,
+) -> Option<String> {
+    let left: Vec<bool> =
+        voters.filter(|(id, _)| *id != gone).map(|(_, is_reached)| is_reached).collect();
+    let (of, reached) = (left.len(), left.iter().filter(|is_reached| **is_reached).count());
+    (reached <= of / 2).then(|| {
+        format!(
+            "without it {reached} of {of} nodes with a vote are reached, which is no majority: nobody would \
+             serve. Start the others first"
+        )
+    })
 }
 
 /// A node's view of its group.
@@ -63,6 +82,11 @@ impl View {
     /// Nodes with a vote that this one reaches, itself included.
     pub(crate) fn reached(&self) -> usize {
         self.voters().filter(|member| member.is_connected).count()
+    }
+
+    /// Why a node cannot be removed: see [`too_few_without`].
+    pub(crate) fn too_few_without(&self, gone: NodeId) -> Option<String> {
+        too_few_without(gone, self.voters().map(|member| (member.id, member.is_connected)))
     }
 
     /// Nodes with a vote that have to agree.
@@ -108,6 +132,15 @@ impl View {
             self.members.iter().filter(away).map(|member| member.id.to_string()).collect();
         if !away.is_empty() {
             return Some(format!("no connection to node {}", away.join(", ")));
+        }
+        let still = |member: &&Member| member.votes && member.stands_still;
+        let still: Vec<String> =
+            self.members.iter().filter(still).map(|member| member.id.to_string()).collect();
+        if !still.is_empty() {
+            return Some(format!(
+                "node {} has stored nothing for a second: its disk is full or stands still",
+                still.join(", ")
+            ));
         }
         None
     }

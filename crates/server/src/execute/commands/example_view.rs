@@ -24,6 +24,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
             },
             votes: true,
             is_connected: true,
+            stands_still: false,
             lag: (leader == Some(own)).then_some(if number == 3 { 5 } else { 0 }),
         }
     };

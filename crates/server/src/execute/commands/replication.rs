@@ -12,6 +12,7 @@ use crate::execute::node::Node;
 use crate::group::Wish;
 use crate::group::view::{Member, View};
 use scurry_resp::{Args, Reply, parse_integer};
+use std::borrow::Cow;
 
 /// The node's part, and who has the other.
 pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
@@ -67,10 +68,10 @@ pub(crate) fn status(node: &Node, reply: &mut Reply<'_>) {
 pub(crate) fn transfer(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     wish(node, args, reply, |view, member| {
         if !member.votes {
-            return Err("it has no vote, and cannot lead");
+            return Err("it has no vote, and cannot lead".into());
         }
         if !view.member(member.id).is_some_and(|member| member.is_connected) {
-            return Err("there is no connection to it");
+            return Err("there is no connection to it".into());
         }
         Ok(Wish::Transfer(member.id))
     });
@@ -78,7 +79,10 @@ pub(crate) fn transfer(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
 
 /// Removes a node from the group.
 pub(crate) fn remove(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    wish(node, args, reply, |_, member| Ok(Wish::Remove(member.id)));
+    wish(node, args, reply, |view, member| match view.too_few_without(member.id) {
+        Some(why) => Err(why.into()),
+        None => Ok(Wish::Remove(member.id)),
+    });
 }
 
 /// Begins what is wanted of a member, where this node leads and is not meant itself.
@@ -86,7 +90,7 @@ fn wish(
     node: &Node,
     args: Args<'_>,
     reply: &mut Reply<'_>,
-    what: impl FnOnce(&View, &Member) -> Result<Wish, &'static str>,
+    what: impl FnOnce(&View, &Member) -> Result<Wish, Cow<'static, str>>,
 ) {
     let (Some(view), Some(group)) = (&node.view, &node.group) else {
         return reply.error(super::NO_GROUP);
@@ -104,7 +108,7 @@ fn wish(
     }
     if member.id == view.node {
         return reply.error(format_args!(
-            "ERR node {shown} leads: let another node lead (SCUR.REPLICA TRANSFER), and ask that one"
+            "ERR node {shown} leads: to remove it, let another node lead (SCUR.REPLICA TRANSFER ID), and ask that one"
         ));
     }
     match what(view, member) {

@@ -369,7 +369,7 @@ const PAUSE_FIRST: Duration = Duration::from_millis(20);
 /// The longest pause where nobody has answered.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// The longest pause where the other side has refused.
-const PAUSE_REFUSED_MAX: Duration = Duration::from_secs(2);
+const PAUSE_REFUSED_MAX: Duration = Duration::from_millis(750);
 
 /// The version of the protocol since which nodes tell their clocks.
 const CLOCKS_SINCE: u16 = 2;
