@@ -346,7 +346,9 @@ impl ShardGroup {
     fn look_at_devices(&mut self) {
         let leads = self.leads();
         let last = self.replica.last().0;
-        for node in self.replica.membership().nodes() {
+        let nodes: Vec<NodeId> = self.replica.membership().nodes().collect();
+        self.lacking.retain(|node, _| nodes.contains(node));
+        for node in nodes {
             match self.replica.matched(node).filter(|has| leads && has.0 < last) {
                 Some(has) => {
                     let (before, ticks) = self.lacking.entry(node).or_insert((has.0, 0));

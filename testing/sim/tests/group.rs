@@ -100,13 +100,6 @@ fn pauses_632_a_deposed_leader_is_not_recovered_from_entries_that_are_to_be_cut_
     must_run(GroupTheme::Pauses, 632);
 }
 
-/// The core of a leader is still while members change, and does not know the entries of the change. A leader that
-/// was deposed then was given what came behind them, which did not fit, and stopped.
-#[test]
-fn all_1068_a_leader_deposed_while_members_change_is_given_the_change() {
-    must_run(GroupTheme::All, 1_068);
-}
-
 /// A deposed leader began a snapshot before it was recovered, of a memory that showed what nobody had committed; when
 /// as much was committed by others the snapshot counted, and the node was recovered from it.
 #[test]

@@ -77,6 +77,18 @@ impl Alone {
         }
     }
 
+    /// Stores what was ordered first, and no more.
+    fn store_one(&mut self) {
+        self.group.act(&mut Nobody);
+        let task = self.tasks.try_iter().find_map(|task| match task {
+            Task::Store(order) => Some(order),
+            _ => None,
+        });
+        let Order { ticket, last, .. } = task.expect("something is to be stored");
+        self.group.stored(Stored::Done { ticket, last: Some(last) });
+        self.group.act(&mut Nobody);
+    }
+
     /// Lets so many ticks pass, in which the device does nothing.
     fn pass(&mut self, ticks: u32) {
         for _ in 0..ticks {
@@ -131,4 +143,31 @@ fn a_leader_that_gets_nothing_committed_lets_nobody_wait_for_long() {
         alone.pass(1);
     }
     assert!(alone.group.leads());
+}
+
+#[test]
+fn a_leader_deposed_while_members_change_is_given_the_change() {
+    let mut alone = Alone::new();
+    alone.store();
+    let executed = alone.group.bodies.end().sequence;
+    let (own, other) = (NodeId::new(1).unwrap(), NodeId::new(2).unwrap());
+    let members = Members::new([own], [other]).unwrap();
+    let record = GroupMembers { members: Vec::new() };
+    alone.group.plan(Plan::Change { members, record });
+    alone.group.core_says(FromCore::Paused { epoch: Epoch(1) });
+    alone.group.act(&mut Nobody);
+    // Its beginning is committed, and its end is not.
+    alone.store_one();
+    assert_eq!(alone.group.committed_sequence, executed + 1);
+    alone.group.replica.step_down();
+    alone.group.act(&mut Nobody);
+    assert!(alone.is_told_to_resign());
+    // The core was still, and knows nothing of it.
+    alone.group.core_says(FromCore::Resigned { executed });
+    alone.group.act(&mut Nobody);
+    let given = alone.orders.try_iter().map(|order| match order {
+        ToCore::Apply(frames) => frames.len(),
+        _ => 0,
+    });
+    assert_eq!(given.sum::<usize>(), 1);
 }
