@@ -48,6 +48,11 @@ impl FrameWriter {
         writer
     }
 
+    /// The format of the frames.
+    pub fn format(&self) -> LogFormat {
+        self.seal.format()
+    }
+
     /// A Change of an account. `after` is the account after it, whose balances go along, of the
     /// buckets that the Change names.
     pub fn account(&mut self, id: &[u8], change: &Change, after: Option<&Account>) {

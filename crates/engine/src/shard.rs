@@ -22,7 +22,7 @@ use crate::slate::Slate;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
-use scurry_codec::{FrameWriter, is_apart};
+use scurry_codec::{FrameWriter, LogFormat, is_apart};
 use scurry_ledger::{Time, Totals};
 
 pub use changed::ChangedKeys;
@@ -181,9 +181,20 @@ impl Shard {
         if !self.table.at(place).is_over(now) {
             return Some(place);
         }
-        self.stats.expired += 1;
-        self.remove(key.hash(), place);
+        self.let_go(key.hash(), place);
         None
+    }
+
+    /// Removes what has expired. In a group that is a record: nodes whose clocks differ would else not agree
+    /// on what is there.
+    fn let_go(&mut self, hash: u64, place: Place) {
+        self.stats.expired += 1;
+        let entry = self.remove(hash, place);
+        if let Some(journal) = &mut self.journal
+            && journal.format() == LogFormat::Replicated
+        {
+            journal.remove(entry.key());
+        }
     }
 
     /// Writes what a key holds: over what is at the place, or anew. Accounts are not written so.
@@ -224,7 +235,7 @@ impl Shard {
     }
 
     /// Removes an entry and all that points to it.
-    fn remove(&mut self, hash: u64, place: Place) {
+    fn remove(&mut self, hash: u64, place: Place) -> Entry {
         let entry = self.table.remove(place);
         self.changes(entry.key());
         if is_apart_entry(&entry) {
@@ -234,6 +245,7 @@ impl Shard {
         if let Some(value_hash) = self.value_hash(&entry) {
             self.unindex(hash, value_hash);
         }
+        entry
     }
 
     /// Arms the entry's timer, unless it is armed for sooner.

@@ -1,8 +1,9 @@
 //! Timers: nothing is over before its time, nothing is forgotten, what is removed leaves no
 //! timer behind, and no call does more than some steps. Work is counted, not timed.
 
+use scurry_codec::{LogFormat, checked_frame};
 use scurry_engine::{
-    Config, EntityDelete, EntityPut, EntityState, Expiry, Key, Outcome, Shard, Version,
+    Config, EntityDelete, EntityPut, EntityState, Expiry, Key, LogId, Outcome, Shard, Version,
 };
 use scurry_ledger::{
     BucketAttributes, Change, Command, Create, ItemRequest, Name, NewBucket, SessionRequest,
@@ -374,4 +375,30 @@ fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
     assert_eq!(hash(&mut shard, 0, "k"), there);
     shard.set(START, shard.key(b"k"), b"w", after(100)).expect("a plain value");
     assert_ne!(hash(&mut shard, 0, "k"), there);
+}
+
+/// A node that follows has no clock of its own, and its leader's may be another node's next: what expires in a group is
+/// removed by a record, also where nobody touches it. A store alone needs none.
+#[test]
+fn what_expires_in_a_group_is_removed_by_a_record() {
+    let log = LogId { id: 7, core: 0 };
+    let outcomes = [LogFormat::Single, LogFormat::Replicated].map(|format| {
+        let mut leader = Shard::new(Config::default());
+        let mut follower = Shard::new(Config::default());
+        leader.keep_journal_in(log, format, 1);
+        set(&mut leader, START, "touched", after(10));
+        set(&mut leader, START, "untouched", after(10));
+        let late = START.plus_ms(1_000);
+        assert!(leader.del(late, leader.key(b"touched")).is_ok_and(|was_there| !was_there));
+        drain(&mut leader, late);
+        assert!(leader.is_empty());
+        let journal = leader.journal().expect("it has one");
+        journal.seal(0, late);
+        let mut bytes = Vec::new();
+        journal.take(&mut bytes);
+        let frame = checked_frame(log.seal_in(format), &bytes).expect("one frame");
+        follower.apply_frame(&frame).expect("it fits");
+        (frame.next() - 1, follower.len())
+    });
+    assert_eq!(outcomes, [(2, 2), (4, 0)]);
 }

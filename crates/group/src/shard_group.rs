@@ -955,6 +955,12 @@ impl ShardGroup {
         }
     }
 
+    /// True from when a snapshot has come until the log begins with it: another one that is offered meanwhile would
+    /// take its file away.
+    pub fn is_exchanging(&self) -> bool {
+        self.came.is_some() || self.next.is_some()
+    }
+
     /// A snapshot has come.
     pub fn take_snapshot(&mut self, came: Came) {
         self.came = Some(came);

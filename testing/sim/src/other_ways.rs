@@ -131,7 +131,6 @@ impl Sim {
             LogReader::new(&mut disk, self.log, from).map_err(|error| error.to_string())?;
         while let Some(frame) = reader.frame().map_err(|error| error.to_string())? {
             if frame.first() >= from {
-                follower.forget_expired(at, self.random.below(4));
                 at = at.max(frame.at());
                 follower.apply_frame(&frame).map_err(|(at, why)| format!("at {at}: {why}"))?;
             }

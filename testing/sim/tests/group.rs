@@ -106,3 +106,24 @@ fn pauses_632_a_deposed_leader_is_not_recovered_from_entries_that_are_to_be_cut_
 fn all_3231_no_snapshot_is_made_of_what_may_not_be_committed() {
     must_run(GroupTheme::All, 3_231);
 }
+
+/// Keys that had expired were let go without a record. A leader whose clock was ahead did so, was deposed, and stopped when
+/// it was told of a change to that key by a leader for which it was still there.
+#[test]
+fn clocks_2029_what_expires_is_let_go_by_all_nodes_at_one_place_of_the_log() {
+    must_run(GroupTheme::Clocks, 2_029);
+}
+
+/// A second offer came while the log was exchanged for one that begins with the first offer's snapshot, and took the
+/// file of that away.
+#[test]
+fn all_3479_an_offer_during_an_exchange_takes_no_file_away() {
+    must_run(GroupTheme::All, 3_479);
+}
+
+/// Two snapshots that were begun at one sequence have one name: the offer told what the older shows, and the newer
+/// was sent, which showed more than the node that took it waited for.
+#[test]
+fn members_748_an_offer_tells_what_the_file_shows_that_is_sent() {
+    must_run(GroupTheme::Members, 748);
+}

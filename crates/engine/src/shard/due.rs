@@ -45,14 +45,6 @@ impl Shard {
         steps
     }
 
-    /// Takes some steps of what has expired and is removed without a record, and returns how many; 0 says that
-    /// nothing is left. For a follower, whose accounts commit nothing by themselves: `now` is the time of the
-    /// frame that it has applied last, before which its leader decides nothing any more.
-    pub fn forget_expired(&mut self, now: Time, steps_max: usize) -> usize {
-        let now = now.clamp(Time(0), Time::LAST);
-        (0..steps_max).take_while(|_| self.step_others(now)).count()
-    }
-
     /// No timer has to run before this; in the past while work is left.
     pub fn next_due(&self) -> Option<Time> {
         self.timers.next()
@@ -139,8 +131,7 @@ impl Shard {
                 self.arm(hash, place, expires);
             }
             _ => {
-                self.stats.expired += 1;
-                self.remove(hash, place);
+                self.let_go(hash, place);
             }
         }
         true

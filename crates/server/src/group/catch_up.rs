@@ -4,12 +4,12 @@
 
 use super::peers::CatchUp;
 use scurry_disk::Directory;
-use scurry_engine::{Disk, File, clear_incoming, incoming_name, snapshot_name};
+use scurry_engine::{Disk, File, LogId, clear_incoming, incoming_name, snapshot_name};
 use scurry_group::{Body, Offer, Word};
 use scurry_replica::NodeId;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Bytes of a part.
@@ -50,6 +50,7 @@ pub(super) struct Receiving {
     pub(super) from: NodeId,
     pub(super) number: u64,
     parts: Sender<(u64, Option<Body>)>,
+    thread: JoinHandle<()>,
 }
 
 impl Receiving {
@@ -62,7 +63,7 @@ impl Receiving {
 
 /// Starts to send the snapshot that an offer names; its length is looked up.
 pub(super) fn send(
-    mut directory: Directory,
+    (mut directory, log): (Directory, LogId),
     (to, number): (NodeId, u64),
     offer: Offer,
     tell: impl Fn(News) -> bool + Send + 'static,
@@ -71,7 +72,7 @@ pub(super) fn send(
     thread::Builder::new().name("catch-up-send".to_owned()).spawn(move || {
         let index = offer.base.index;
         let say = |word, bytes| tell(News::Say { to, catch_up: CatchUp { number, word }, bytes });
-        let outcome = deliver(&mut directory, offer, &inbox, &say).map(|()| index);
+        let outcome = deliver((&mut directory, log), offer, &inbox, &say).map(|()| index);
         // The host may have ended.
         let _ = tell(News::Sent { to, outcome });
     })?;
@@ -79,16 +80,15 @@ pub(super) fn send(
 }
 
 fn deliver(
-    directory: &mut Directory,
+    (directory, log): (&mut Directory, LogId),
     mut offer: Offer,
     answers: &Receiver<Word>,
     say: &impl Fn(Word, Option<Body>) -> bool,
 ) -> Result<(), String> {
     let name = snapshot_name(offer.begun);
     let text = |error: io::Error| format!("{name}: {error}");
-    let mut file = directory.open(&name).map_err(text)?;
-    let len = file.len().map_err(text)?;
-    offer.len = len;
+    let mut file = offer.open(directory, log).map_err(text)?;
+    let len = offer.len;
     let offer = Box::new(offer);
     let gone = || "this node stops".to_owned();
     if !say(Word::Offer(offer.clone()), None) {
@@ -133,15 +133,23 @@ fn deliver(
     }
 }
 
-/// Starts to receive what was offered.
+/// Starts to receive what was offered. What was received before comes to nothing, and its thread has ended before
+/// this one touches a file.
 pub(super) fn receive(
     mut directory: Directory,
     (from, number): (NodeId, u64),
     offer: Offer,
+    before: Option<Receiving>,
     tell: impl Fn(News) -> bool + Send + 'static,
 ) -> io::Result<Receiving> {
     let (parts, inbox) = channel();
-    thread::Builder::new().name("catch-up-receive".to_owned()).spawn(move || {
+    // Without a sender of parts it ends.
+    let before = before.map(|before| before.thread);
+    let thread = thread::Builder::new().name("catch-up-receive".to_owned()).spawn(move || {
+        if let Some(before) = before {
+            // One that has panicked has ended too.
+            let _ = before.join();
+        }
         let say =
             |word| tell(News::Say { to: from, catch_up: CatchUp { number, word }, bytes: None });
         let came = || tell(News::Came { from, number, offer: Box::new(offer.clone()) });
@@ -149,7 +157,7 @@ pub(super) fn receive(
             say(Word::Refused(error.to_string()));
         }
     })?;
-    Ok(Receiving { from, number, parts })
+    Ok(Receiving { from, number, parts, thread })
 }
 
 /// Writes parts until nobody sends any more.

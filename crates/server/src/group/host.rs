@@ -97,8 +97,10 @@ impl Outlet for Ways {
         tracing::info!(shard, node = %to, sequence = offer.begun, "a snapshot is sent");
         let (inbox, number) = (self.inbox.clone(), self.number);
         let tell = move |news| inbox.send(Input::CatchUp(shard, news)).is_ok();
-        let started = (self.files)(shard)
-            .and_then(|directory| catch_up::send(directory, (to, number), offer, tell));
+        let log = self.logs.get(usize::from(shard)).copied().ok_or(io::ErrorKind::NotFound);
+        let started = log
+            .map_err(io::Error::from)
+            .and_then(|log| catch_up::send(((self.files)(shard)?, log), (to, number), offer, tell));
         match started {
             Ok(sending) => {
                 self.sending.insert((shard, to), sending);
@@ -115,7 +117,7 @@ impl Outlet for Ways {
     }
 
     fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: Word) {
-        if self.receiving.get(&shard).is_some_and(|r| (r.from, r.number) == (to, number)) {
+        if self.receiving(shard, to, number).is_some() {
             self.receiving.remove(&shard);
         }
         if word == Word::Done {
@@ -147,23 +149,26 @@ impl Ways {
         self.peers.send(to, Packet { subject: Subject::CatchUp, shard, message, bodies });
     }
 
+    /// The snapshot that is received, where it is this one.
+    fn receiving(&self, shard: u16, from: NodeId, number: u64) -> Option<&Receiving> {
+        self.receiving.get(&shard).filter(|r| (r.from, r.number) == (from, number))
+    }
+
     /// Begins to receive what was offered, unless that is under way or done.
     fn offered(&mut self, shard: u16, from: NodeId, number: u64, offer: Offer) {
         if self.received.get(&shard) == Some(&(from, number)) {
             return self.say(shard, from, &CatchUp { number, word: Word::Done }, None);
         }
-        if let Some(receiving) = self.receiving.get(&shard)
-            && (receiving.from, receiving.number) == (from, number)
-        {
+        if let Some(receiving) = self.receiving(shard, from, number) {
             return receiving.part(u64::MAX, None);
         }
-        // An older one comes to nothing: its thread ends when nobody sends to it.
-        self.receiving.remove(&shard);
+        let before = self.receiving.remove(&shard);
         let inbox = self.inbox.clone();
         let tell = move |news| inbox.send(Input::CatchUp(shard, news)).is_ok();
         let started = base_from(&offer.base).and_then(|_| {
             let directory = (self.files)(shard).map_err(|error| error.to_string())?;
-            catch_up::receive(directory, (from, number), offer, tell).map_err(|e| e.to_string())
+            catch_up::receive(directory, (from, number), offer, before, tell)
+                .map_err(|error| error.to_string())
         });
         match started {
             Ok(receiving) => {
@@ -324,16 +329,17 @@ impl Host {
         let CatchUp { number, word } = CatchUp::decode(log, message)?;
         match word {
             Word::Offer(offer) => {
-                let leader = self.groups.get(usize::from(shard)).and_then(ShardGroup::leader);
-                if leader != Some(from) {
+                let group = self.groups.get(usize::from(shard)).ok_or("there is no such shard")?;
+                if group.leader() != Some(from) {
                     return Err("it offers a snapshot and does not lead".to_owned());
                 }
-                self.ways.offered(shard, from, number, *offer);
+                let is_known = self.ways.receiving(shard, from, number).is_some();
+                if is_known || !group.is_exchanging() {
+                    self.ways.offered(shard, from, number, *offer);
+                }
             }
             Word::Part { offset } => {
-                if let Some(receiving) = self.ways.receiving.get(&shard)
-                    && (receiving.from, receiving.number) == (from, number)
-                {
+                if let Some(receiving) = self.ways.receiving(shard, from, number) {
                     receiving.part(offset, bodies.pop());
                 }
             }
@@ -359,6 +365,9 @@ impl Host {
                     Err(why) => group.not_caught_up(to, &why),
                 });
             }
+            // Another one is received by now, and has taken its file away.
+            News::Came { from, number, .. }
+                if self.ways.receiving(shard, from, number).is_none() => {}
             News::Came { from, number, offer } => {
                 let base = base_from(&offer.base);
                 self.with(shard, |group| match base {

@@ -238,6 +238,12 @@ impl Running {
         self.terms.pop_front()
     }
 
+    /// True for the snapshot that is received now, as far as it is known.
+    pub(super) fn receives(&self, came: &Came) -> bool {
+        let receiving = self.receiving.as_ref();
+        receiving.is_some_and(|r| (r.from, r.number) == (came.from, came.number))
+    }
+
     /// True when the device has something to do.
     pub(super) fn has_task(&mut self) -> bool {
         if self.next_task.is_none() && !self.has_ended {

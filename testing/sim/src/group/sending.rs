@@ -4,7 +4,7 @@
 use super::running::Input;
 use super::trio::Trio;
 use crate::SimFile;
-use scurry_engine::{Disk, File, clear_incoming, incoming_name, snapshot_name};
+use scurry_engine::{Disk, File, clear_incoming, incoming_name};
 use scurry_group::{Came, Offer, base_from};
 use scurry_replica::NodeId;
 
@@ -92,10 +92,7 @@ impl Trio {
         let sending = source.running.as_mut().and_then(|running| running.sending.get_mut(&to));
         let sending = sending.ok_or("nothing is sent")?;
         if sending.file.is_none() {
-            let name = snapshot_name(sending.offer.begun);
-            let mut file = source_disk.open(&name).map_err(text)?;
-            sending.offer.len = file.len().map_err(text)?;
-            sending.file = Some(file);
+            sending.file = Some(sending.offer.open(&mut source_disk, self.log).map_err(text)?);
         }
         let (number, offer) = (sending.number, sending.offer.clone());
         let target = self.machines.get_mut(&to).ok_or("no target")?;
@@ -109,6 +106,9 @@ impl Trio {
         if !is_known {
             if running.group.leader() != Some(from) {
                 return Err("it offers a snapshot and does not lead".to_owned());
+            }
+            if running.group.is_exchanging() {
+                return Ok(None);
             }
             clear_incoming(&mut disk).map_err(text)?;
             let name = incoming_name(offer.base.sequence, offer.begun);

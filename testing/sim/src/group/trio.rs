@@ -336,7 +336,11 @@ impl Trio {
                     Some(Input::Rebuilt { index, outcome }) => {
                         running.group.rebuilt(outcome, index)
                     }
-                    Some(Input::Came(came)) => running.group.take_snapshot(*came),
+                    Some(Input::Came(came)) if running.receives(&came) => {
+                        running.group.take_snapshot(*came);
+                    }
+                    // Another one is received by now, in the place of its file.
+                    Some(Input::Came(_)) => {}
                     Some(Input::Sent { to, outcome: Ok(index) }) => {
                         running.group.caught_up(to, index);
                     }
