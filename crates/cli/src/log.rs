@@ -1,16 +1,22 @@
 //! The log: a thread of its own writes it to stderr, so that nobody who has a line to log waits
-//! for who reads them. What finds no room is dropped and counted.
+//! for who reads them. What finds no room is dropped and counted. An error is waited for a moment,
+//! because the process may end behind it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+use tracing::{Level, Metadata};
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// Lines that wait to be written, at most, bytes.
 const WAITING_LEN_MAX: usize = 1024 * 1024;
 /// How long the end waits for a stderr that takes nothing.
 const END_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the line of an error is waited for. Once: a stderr that takes nothing holds up nobody again.
+const ERROR_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Lines that wait for the thread.
 #[derive(Default)]
@@ -21,6 +27,14 @@ struct Waiting {
     dropped: u64,
     /// The thread is writing.
     is_writing: bool,
+    /// An error was waited for in vain, and nothing was written since.
+    is_stuck: bool,
+}
+
+impl Waiting {
+    fn is_busy(&mut self) -> bool {
+        self.is_writing || self.dropped > 0 || !self.text.is_empty()
+    }
 }
 
 /// The log of the process.
@@ -43,7 +57,7 @@ impl Log {
         let writer = log.clone();
         thread::Builder::new().name("scurry-log".to_owned()).spawn(move || writer.write_all())?;
         tracing_subscriber::fmt()
-            .with_writer(log.clone())
+            .with_writer(Lines(log.clone()))
             .with_max_level(level)
             .with_target(false)
             .init();
@@ -71,6 +85,7 @@ impl Log {
     fn take(&self, text: &mut Vec<u8>) -> u64 {
         let mut waiting = self.lock();
         waiting.is_writing = false;
+        waiting.is_stuck = false;
         if waiting.text.is_empty() && waiting.dropped == 0 {
             self.written.notify_all();
         }
@@ -80,6 +95,17 @@ impl Log {
         waiting.is_writing = true;
         std::mem::swap(&mut waiting.text, text);
         std::mem::take(&mut waiting.dropped)
+    }
+
+    /// Waits until everything is written, unless that was in vain before.
+    fn await_all(&self, patience: Duration) {
+        let waiting = self.lock();
+        if waiting.is_stuck {
+            return;
+        }
+        let waited = self.written.wait_timeout_while(waiting, patience, Waiting::is_busy);
+        let (mut waiting, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        waiting.is_stuck = timeout.timed_out();
     }
 
     fn write_all(&self) {
@@ -97,9 +123,33 @@ impl Log {
     }
 }
 
-impl Write for &Log {
+/// Makes what takes a line.
+struct Lines(Arc<Log>);
+
+/// The way of one line to the log.
+struct Line<'l> {
+    log: &'l Log,
+    is_error: bool,
+}
+
+impl<'l> MakeWriter<'l> for Lines {
+    type Writer = Line<'l>;
+
+    fn make_writer(&'l self) -> Line<'l> {
+        Line { log: &self.0, is_error: false }
+    }
+
+    fn make_writer_for(&'l self, of: &Metadata<'_>) -> Line<'l> {
+        Line { log: &self.0, is_error: *of.level() == Level::ERROR }
+    }
+}
+
+impl Write for Line<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.push(line);
+        self.log.push(line);
+        if self.is_error {
+            self.log.await_all(ERROR_PATIENCE);
+        }
         Ok(line.len())
     }
 
@@ -110,17 +160,28 @@ impl Write for &Log {
 
 impl Drop for LogEnd {
     fn drop(&mut self) {
-        let is_busy = |waiting: &mut Waiting| {
-            waiting.is_writing || waiting.dropped > 0 || !waiting.text.is_empty()
-        };
+        let waiting = self.0.lock();
         // Whether it was in time makes no difference: the process ends.
-        let _ = self.0.written.wait_timeout_while(self.0.lock(), END_PATIENCE, is_busy);
+        let _ = self.0.written.wait_timeout_while(waiting, END_PATIENCE, Waiting::is_busy);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_waited_for_until_it_is_written_and_not_again_where_nothing_is() {
+        let log = Log::default();
+        log.push(b"an error");
+        // Nobody writes.
+        log.await_all(Duration::from_millis(1));
+        assert!(log.lock().is_stuck);
+        log.await_all(Duration::MAX);
+        let mut text = Vec::new();
+        log.take(&mut text);
+        assert!(!log.lock().is_stuck, "lines are written again");
+    }
 
     #[test]
     fn lines_that_find_no_room_are_counted_and_the_others_kept_whole() {
