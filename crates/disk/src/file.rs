@@ -5,7 +5,7 @@ use crate::zeros;
 use scurry_engine::File;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
 /// A file of a [`crate::Directory`]. Its errors name it by the path that it was opened under.
@@ -47,8 +47,18 @@ impl File for DiskFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data().map_err(cannot("sync", &self.path))
+        let synced = self.file.sync_data().and_then(|()| still_there(&self.file));
+        synced.map_err(cannot("sync", &self.path))
     }
+}
+
+/// Errors: the file has no name any more. The device has its bytes, and no start would find them.
+fn still_there(file: &fs::File) -> io::Result<()> {
+    if file.metadata()?.nlink() > 0 {
+        return Ok(());
+    }
+    let text = "the file was removed while this server runs, and a start would not find what is written to it";
+    Err(io::Error::new(ErrorKind::NotFound, text))
 }
 
 /// Reads until the buffer is full or the file ends; std's own loop takes the end for an error.

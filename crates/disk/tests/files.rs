@@ -110,6 +110,25 @@ fn errors_say_what_was_done_to_which_file() {
     }
 }
 
+#[test]
+fn a_file_that_was_removed_while_it_is_open_is_not_synced() {
+    let (place, mut disk) = directory();
+    let mut file = disk.create("log-1", 0).expect("created");
+    file.write_at(0, b"abc").expect("written");
+    disk.rename("log-1", "log-2").expect("renamed");
+    file.sync().expect("another name is a name");
+    fs::remove_file(place.path().join("log-2")).expect("removed");
+    file.write_at(3, b"def").expect("it takes bytes all the same");
+    let error = file.sync().expect_err("nobody would find them");
+    let said = error.to_string();
+    let path = place.path().join("log-1").display().to_string();
+    assert!(said.starts_with(&format!("cannot sync {path}: the file was removed while")), "{said}");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    // Another file of its name is another one.
+    disk.create("log-2", 0).expect("created").sync().expect("synced");
+    file.sync().expect_err("it is gone still");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_said_and_can_be_matched() {

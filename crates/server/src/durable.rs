@@ -61,6 +61,14 @@ enum Way {
     Group(Box<Grouped>),
 }
 
+/// The first sequence of the segment that the core itself writes to, 0 where it writes none.
+fn open_segment(way: &Way) -> u64 {
+    match way {
+        Way::Here(writer) => writer.first(),
+        _ => 0,
+    }
+}
+
 /// The log of one core, its snapshots, and all that waits for them.
 pub(crate) struct Durable {
     commits: Commits,
@@ -324,8 +332,8 @@ impl Durable {
         {
             self.syncing_behind = true;
             self.behind_ms = uptime_ms;
-            keeper
-                .give(Task::SyncBehind { from: self.commits.synced(), to: self.commits.written() });
+            let (from, to) = (self.commits.synced(), self.commits.written());
+            keeper.give(Task::SyncBehind { from, to, open: open_segment(&self.way) });
         }
         // Also without room: a snapshot makes log needless.
         if !matches!(self.trouble, Some(Trouble::Failed(_))) {

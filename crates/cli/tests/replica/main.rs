@@ -7,6 +7,7 @@ mod certificates;
 mod clients;
 mod clocks;
 mod failover;
+mod files;
 mod http;
 #[path = "../server/real_clients/libraries.rs"]
 mod libraries;

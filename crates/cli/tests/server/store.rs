@@ -7,6 +7,7 @@ mod failed;
 mod full;
 mod missing;
 mod refusals;
+mod removed;
 mod restarts;
 
 pub(crate) use restarts::{Directory, wait_for_snapshots};

@@ -89,7 +89,9 @@ impl<D: Disk> LogWriter<D> {
     /// kernel may have dropped what it could not write, and a second try would not say so.
     pub fn sync(&mut self) -> io::Result<()> {
         if let Some(file) = &mut self.file {
-            file.sync().map_err(|error| io::Error::other(format!("not synced: {error}")))?;
+            let segment = segment_name(self.first);
+            file.sync()
+                .map_err(|error| io::Error::other(format!("{segment}: not synced: {error}")))?;
         }
         if self.is_dir_dirty {
             self.disk.sync_dir()?;
@@ -161,6 +163,11 @@ impl<D: Disk> LogWriter<D> {
     /// Bytes of the open segment.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The first sequence of the open segment, 0 before the first write.
+    pub fn first(&self) -> u64 {
+        self.first
     }
 
     /// Begins a segment. What is in the old one was synced with its last batch, or is by whoever

@@ -2,7 +2,7 @@
 //! so. What is missing of it at the next start was lost, and not cut short.
 
 use super::keeper::Task;
-use super::{Durable, MARK_LEN_MAX, Way};
+use super::{Durable, MARK_LEN_MAX, Way, open_segment};
 use scurry_engine::Shard;
 use scurry_ledger::Time;
 
@@ -58,7 +58,8 @@ impl Durable {
     fn sync_all(&mut self) {
         while !self.trouble_is_final() && self.commits.synced() < self.commits.written() {
             let (from, to) = (self.commits.synced(), self.commits.written());
-            if !self.has_done(Task::SyncBehind { from, to }) {
+            let open = open_segment(&self.way);
+            if !self.has_done(Task::SyncBehind { from, to, open }) {
                 return;
             }
         }

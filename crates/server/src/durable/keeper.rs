@@ -5,7 +5,8 @@ use super::NOT_NOTED;
 use crate::mail::mesh::Bell;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
-    Disk, LogReach, SnapshotWriter, forget, give_up_spares, is_want_of_room, sync_behind,
+    Disk, LogReach, SnapshotWriter, forget, give_up_spares, is_want_of_room, segment_name,
+    sync_behind,
 };
 use std::io;
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ pub(super) enum Task {
     SyncBehind {
         from: u64,
         to: u64,
+        /// The first sequence of the segment that is written, 0 where none is.
+        open: u64,
     },
     /// The run ends: all of the log is synced, up to here.
     End {
@@ -52,6 +55,14 @@ pub(super) enum SnapshotNews {
         needless: u64,
     },
     Failed(io::Error),
+}
+
+/// The error of a log whose open segment has no name any more.
+fn removed(open: u64) -> io::Error {
+    let segment = segment_name(open);
+    io::Error::other(format!(
+        "{segment} was removed while this server runs, and a start would not find it"
+    ))
 }
 
 /// The core's end of it.
@@ -127,16 +138,22 @@ impl Hand {
             Some(News::Snapshot(outcome.unwrap_or_else(SnapshotNews::Failed)))
         };
         match task {
-            Task::SyncBehind { from, to } => Some(match sync_behind(&mut self.directory, from) {
-                Ok(newest) => {
-                    // Once for each segment, as where each batch is synced.
-                    if newest <= to && self.reach.as_ref().is_some_and(|r| r.sequence() < newest) {
-                        self.note_reach(to);
+            Task::SyncBehind { from, to, open } => {
+                Some(match sync_behind(&mut self.directory, from) {
+                    // Its writer does not sync, and so does not see that nothing is found by that name.
+                    Ok(newest) if newest < open => News::NotSynced(removed(open)),
+                    Ok(newest) => {
+                        // Once for each segment, as where each batch is synced.
+                        if newest <= to
+                            && self.reach.as_ref().is_some_and(|r| r.sequence() < newest)
+                        {
+                            self.note_reach(to);
+                        }
+                        News::Synced { to }
                     }
-                    News::Synced { to }
-                }
-                Err(error) => News::NotSynced(error),
-            }),
+                    Err(error) => News::NotSynced(error),
+                })
+            }
             Task::End { to } => Some(match sync_behind(&mut self.directory, to) {
                 Ok(_) => {
                     self.note_reach(to);
