@@ -156,6 +156,19 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// True where files are not what was written, or are gone.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            StoreError::Reach { source, .. } | StoreError::Ballot { source, .. } => {
+                matches!(source, NoteError::Foreign | NoteError::Damaged { .. })
+            }
+            StoreError::NoManifest { .. }
+            | StoreError::DamagedManifest { .. }
+            | StoreError::MissingDirectory { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Says what lifts a refusal of the system.
     pub(crate) fn not_writable(directory: &Path, source: io::Error) -> StoreError {
         let cure = match source.kind() {

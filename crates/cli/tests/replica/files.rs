@@ -1,6 +1,8 @@
 //! Nodes whose files are removed or damaged, while they run or before they start.
 
-use super::nodes::Nodes;
+use super::nodes::{self, Nodes};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The newest segment of a node's log.
@@ -43,4 +45,59 @@ fn a_node_whose_files_are_removed_while_it_runs_counts_no_more() {
     nodes.start_anew(leader);
     nodes.wait_for_all();
     assert_eq!(nodes.execute(&["GET", "key"]), "$newer");
+}
+
+/// Words of a node that does not start.
+fn refused(nodes: &Nodes, node: usize) -> String {
+    let (path, address) = (nodes.directory_of(node), nodes.peer_address(node));
+    let dir = path.to_str().expect("text");
+    nodes::refused(&["--dir", dir, "--replicate", &address, "--durability", "fsync"])
+}
+
+#[test]
+fn a_node_with_a_damaged_directory_is_told_to_join_anew() {
+    let mut nodes = Nodes::start(3, 1);
+    for number in 0..20 {
+        nodes.execute(&["SET", &format!("key-{number}"), "value"]);
+    }
+    nodes.wait_for_all();
+    let node = (nodes.leader() + 1) % 3;
+    let id = nodes.id(node);
+    let mut others: Vec<_> = (0..3)
+        .filter(|other| *other != node)
+        .map(|other| (nodes.id(other), nodes.peer_address(other)))
+        .collect();
+    others.sort();
+    let path = nodes.stop(node);
+    let log = segment(&path);
+    let whole = std::fs::read(&log).expect("it is read");
+    let at = whole.windows(5).position(|window| window == b"key-3").expect("it is there") as u64;
+    let ways: [(&str, &dyn Fn()); 3] = [
+        ("is damaged at byte", &|| {
+            let file = File::options().write(true).open(&log).expect("a file");
+            file.write_at(b"K", at).expect("it is written");
+        }),
+        ("is missing", &|| std::fs::rename(&log, path.join("segment")).expect("it is moved")),
+        ("MANIFEST is damaged", &|| {
+            std::fs::rename(path.join("segment"), &log).expect("it is moved back");
+            std::fs::write(path.join("MANIFEST"), "no manifest").expect("it is written");
+        }),
+    ];
+    for (words, damage) in ways {
+        damage();
+        let said = refused(&nodes, node);
+        let advice = format!(
+            "Move {} away and start this node with an empty directory, --join {},{} and --replaces {id}",
+            path.display(),
+            others[0].1,
+            others[1].1
+        );
+        let (advised, found) = (said.find(&advice), said.find(words));
+        assert!(advised.is_some() && found.is_some() && advised < found, "{words}: {said}");
+        if words == "is damaged at byte" {
+            std::fs::write(&log, &whole).expect("it is written");
+        }
+    }
+    nodes.start_anew(node);
+    nodes.wait_for_all();
 }

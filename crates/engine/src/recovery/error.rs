@@ -3,7 +3,7 @@
 use crate::ReplayError;
 use crate::log::{Cut, LogError, segment_name};
 use crate::snapshot::{SnapshotError, snapshot_name};
-use scurry_codec::RecordError;
+use scurry_codec::{HeaderError, RecordError};
 use thiserror::Error;
 
 /// Why a shard cannot be recovered.
@@ -80,6 +80,20 @@ pub enum RecoveryError {
 }
 
 impl RecoveryError {
+    /// True where files are not what was written: neither does the system refuse them, nor has a newer program
+    /// written them.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            RecoveryError::Log(LogError::Header { error, .. }) => {
+                !matches!(error, HeaderError::Newer { .. })
+            }
+            RecoveryError::Log(LogError::Directory(_) | LogError::Io { .. })
+            | RecoveryError::Exchange => false,
+            RecoveryError::Snapshots(errors) => errors.iter().all(SnapshotError::is_damage),
+            _ => true,
+        }
+    }
+
     /// Says what is wrong with a log that ends at `last` although `wanted` was synced: where it is
     /// damaged, or which file is missing. `cut` is what lies behind its end, `newest` the first
     /// sequence of its last segment.

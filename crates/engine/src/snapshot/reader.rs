@@ -76,6 +76,12 @@ impl SnapshotError {
     pub fn is_of_newer_format(&self) -> bool {
         matches!(self, SnapshotError::Header { error: HeaderError::Newer { .. }, .. })
     }
+
+    /// True when it is not what was written: neither does the system refuse it, nor has a newer program written it.
+    pub fn is_damage(&self) -> bool {
+        let is_refused = matches!(self, SnapshotError::Directory(_) | SnapshotError::Io { .. });
+        !is_refused && !self.is_of_newer_format()
+    }
 }
 
 /// The sequences that a snapshot was begun at, and shows at most.

@@ -7,7 +7,7 @@ use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
-use scurry_disk::{GroupFile, Manifest, Store};
+use scurry_disk::{GroupFile, Manifest, Store, read_group};
 use scurry_engine::{
     Disk, LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover,
     shown_by_snapshots, survey_group,
@@ -16,6 +16,7 @@ use scurry_group::recover_to;
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,8 +36,29 @@ pub(crate) struct GroupPlan<'p> {
     pub(crate) sockets: Sockets,
 }
 
-/// Opens the store of a node, and recovers what is sure to be committed.
+/// Opens the store of a node, and recovers what is sure to be committed. Of a directory that is damaged the error says
+/// how the node joins anew.
 pub(crate) fn open_grouped(
+    plan: &Plan<'_>,
+    group: GroupPlan<'_>,
+    tell: &(dyn Fn(&super::RecoveryProgress) + Sync),
+) -> Result<(Opened, Start), StartError> {
+    open_node(plan, group, tell).map_err(|error| advise(error, plan.path))
+}
+
+/// The error of a node whose files are damaged, where there are other nodes to have them from.
+fn advise(error: StartError, directory: &Path) -> StartError {
+    let file = read_group(directory).ok().flatten().filter(|_| error.is_of_files());
+    let Some(GroupFile { node, members, .. }) = file else { return error };
+    let others = members.iter().filter(|member| member.id != node && member.votes);
+    let join = others.map(|member| member.peer.to_string()).collect::<Vec<_>>().join(",");
+    if join.is_empty() {
+        return error;
+    }
+    StartError::Node { directory: directory.to_owned(), join, node, source: Box::new(error) }
+}
+
+fn open_node(
     plan: &Plan<'_>,
     group: GroupPlan<'_>,
     tell: &(dyn Fn(&super::RecoveryProgress) + Sync),

@@ -5,6 +5,7 @@ use scurry_disk::StoreError;
 use scurry_engine::RecoveryError;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// A server that did not start.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +70,24 @@ pub enum StartError {
         /// The fault that recovery has found.
         source: Box<RecoveryError>,
     },
+    /// A node of a group lacks what it had stored.
+    #[error(
+        "the files of this node of a group are damaged, or some are missing. Move {} away and start this node with \
+         an empty directory, --join {join} and --replaces {node:016x}: the other nodes have what it had acknowledged \
+         (docs/runbooks.md, a disk dies). What was found: {source}. (A backup is for a group of which no majority \
+         is left.)",
+        directory.display()
+    )]
+    Node {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// Where the other nodes are reached.
+        join: String,
+        /// Number of this node.
+        node: u64,
+        /// The fault that was found.
+        source: Box<StartError>,
+    },
     /// The node cannot be one of its group.
     #[error("this node cannot be one of its group: {0}")]
     Group(String),
@@ -93,6 +112,15 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// True where files are damaged or missing that the node of a group has from its group, too.
+    pub(crate) fn is_of_files(&self) -> bool {
+        match self {
+            StartError::Store(error) => error.is_damage(),
+            StartError::Recovery { source, .. } => source.is_damage(),
+            _ => false,
+        }
+    }
+
     /// For `map_err`.
     pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> StartError {
         move |source| StartError::System { what, source }
