@@ -12,7 +12,7 @@ use crate::manifest::{LEN_MAX, Manifest};
 use crate::reach::{self, read_least};
 use crate::sealed::Unreadable;
 use crate::store_error::StoreError;
-use scurry_engine::{Least, LogBallot, LogReach};
+use scurry_engine::{Least, LogBallot, LogReach, Note, Noted, Vote};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -92,6 +92,43 @@ impl Store {
         core: u16,
     ) -> Result<Option<LogReach<DiskFile>>, StoreError> {
         reach::open(&self.path, manifest, core)
+    }
+
+    /// Writes damaged copies of notes anew whose other copy is whole: of how far the logs have come, and of the votes
+    /// of a node of a group. Returns what is to be said of it.
+    pub fn mend_notes(&self, manifest: &Manifest) -> Result<Vec<String>, StoreError> {
+        let mut said = Vec::new();
+        let ballots = ballot::path_of(&self.path, manifest.generation);
+        for core in 0..manifest.threads {
+            if let Some(reach) = self.reach(manifest, core)? {
+                said.extend(mend(reach, core, &reach::path_of(&self.path, manifest.generation)));
+            }
+            if ballots.exists() {
+                said.extend(mend(self.ballot(manifest, core)?, core, &ballots));
+            }
+        }
+        Ok(said)
+    }
+
+    /// Refuses a node of a group without a note of how far its logs have come. It has one from its first moment on,
+    /// and an end of its log that went with it would not be missed: the node would go on with less than it has
+    /// acknowledged, and the group lose what it has counted on.
+    pub fn want_reach(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        let path = reach::path_of(&self.path, manifest.generation);
+        if path.exists() { Ok(()) } else { Err(StoreError::NoReach { path }) }
+    }
+
+    /// Refuses votes of a node whose log has entries of a later term: a vote is on the device before any entry of
+    /// its term.
+    pub fn want_vote(
+        &self,
+        manifest: &Manifest,
+        vote: Vote,
+        logged: u64,
+    ) -> Result<(), StoreError> {
+        let path = ballot::path_of(&self.path, manifest.generation);
+        let voted = vote.term;
+        if logged <= voted { Ok(()) } else { Err(StoreError::OldBallot { path, voted, logged }) }
     }
 
     /// The identity of this node of a group; none in a store of one machine, and in an empty one. Errors:
@@ -273,6 +310,23 @@ fn generations(path: &Path) -> io::Result<Vec<u32>> {
 
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)
+}
+
+/// Writes the damaged copy of a note anew, if there is one; words about it.
+fn mend<N: Note>(mut noted: Noted<DiskFile, N>, core: u16, path: &Path) -> Option<String> {
+    if !noted.is_damaged() {
+        return None;
+    }
+    let path = path.display();
+    let found =
+        format!("{path}: one of the two copies of what it says of thread {core} was damaged");
+    Some(match noted.mend() {
+        Ok(_) => format!("{found}: the other one was used, and it was written anew"),
+        // It counts for nothing, as before.
+        Err(error) => {
+            format!("{found}: the other one was used, and it was not written anew: {error}")
+        }
+    })
 }
 
 /// Makes a directory, unless it is there.

@@ -97,6 +97,30 @@ pub enum StoreError {
         /// The reason.
         source: NoteError,
     },
+    /// The note of how far logs had come was removed from a node of a group.
+    #[error(
+        "{} is missing. It says how far the logs of this node had come, and without it nobody can tell whether they \
+         have all that the node had acknowledged: put it back from a copy of this directory, or {REJOIN}",
+        path.display()
+    )]
+    NoReach {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The log of a node has entries of a term in which its votes are not known.
+    #[error(
+        "{} has votes up to term {voted}, and the log has entries of term {logged}: a vote that this node has given \
+         since is lost, and {REJOIN}",
+        path.display()
+    )]
+    OldBallot {
+        /// The file.
+        path: PathBuf,
+        /// The term of the last vote.
+        voted: u64,
+        /// The term of the last entry.
+        logged: u64,
+    },
     /// A node of a group is started as a store of one machine.
     #[error(
         "{} is a node of a group: start it with --replicate. Nothing was changed",
@@ -164,7 +188,9 @@ impl StoreError {
             }
             StoreError::NoManifest { .. }
             | StoreError::DamagedManifest { .. }
-            | StoreError::MissingDirectory { .. } => true,
+            | StoreError::MissingDirectory { .. }
+            | StoreError::NoReach { .. }
+            | StoreError::OldBallot { .. } => true,
             _ => false,
         }
     }

@@ -296,6 +296,65 @@ fn a_directory_of_somebody_else_is_said() {
     fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("for its removal");
 }
 
+#[test]
+fn a_damaged_copy_of_a_note_is_told_and_written_anew() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let manifest = Manifest::new(1, 2, 2);
+    store.write_reach(&manifest, &[7, 8]).expect("written");
+    assert_eq!(store.mend_notes(&manifest).expect("read"), Vec::<String>::new());
+    store.write_ballots(&manifest).expect("written");
+    let given = Vote { term: 3, node: 7 };
+    store.ballot(&manifest, 1).expect("it is there").raise(given).expect("written");
+    for (name, copy) in [("reach-g1", 0), ("reach-g1", 3), ("ballot-g1", 1), ("ballot-g1", 3)] {
+        let file = path.join(name);
+        let mut bytes = fs::read(&file).expect("read");
+        bytes[512 * copy + 25] ^= 1;
+        fs::write(&file, &bytes).expect("written");
+        let said = store.mend_notes(&manifest).expect("the other is whole");
+        let words = [
+            format!("{}: one of the two copies", file.display()),
+            format!("of thread {} was damaged: the other one was used", copy / 2),
+            "it was written anew".to_owned(),
+        ];
+        assert!(said.len() == 1 && words.iter().all(|words| said[0].contains(words)), "{said:?}");
+        assert_eq!(store.mend_notes(&manifest).expect("read"), Vec::<String>::new());
+        let now = fs::read(&file).expect("read");
+        assert!(now != bytes && now.len() == 2_048);
+    }
+    // A file that was cut off within the last copies.
+    fs::File::options()
+        .write(true)
+        .open(path.join("reach-g1"))
+        .expect("a file")
+        .set_len(1_550)
+        .expect("cut");
+    assert_eq!(store.mend_notes(&manifest).expect("the other is whole").len(), 1);
+    let least =
+        |core| store.reach(&manifest, core).expect("whole").expect("it is there").sequence();
+    assert_eq!([least(0), least(1)], [7, 8]);
+}
+
+#[test]
+fn a_node_that_cannot_tell_what_it_has_promised_is_refused() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let manifest = Manifest::new(1, 2, 1);
+    let error = store.want_reach(&manifest).expect_err("it is missing");
+    assert!(error.is_damage());
+    let error = error.to_string();
+    assert!(error.contains("reach-g1 is missing") && error.contains("must join anew"), "{error}");
+    store.write_reach(&manifest, &[7]).expect("written");
+    store.want_reach(&manifest).expect("it is there");
+    let vote = Vote { term: 3, node: 7 };
+    store.want_vote(&manifest, vote, 3).expect("no entry is of a later term");
+    let error = store.want_vote(&manifest, vote, 4).expect_err("a vote is lost").to_string();
+    assert!(
+        error.contains("ballot-g1 has votes up to term 3, and the log has entries of term 4"),
+        "{error}"
+    );
+}
+
 fn group(node: u64) -> GroupFile {
     let peer = "127.0.0.1:7000".parse().expect("an address");
     let ip = "127.0.0.1".parse().expect("an address");

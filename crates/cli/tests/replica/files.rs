@@ -72,14 +72,18 @@ fn a_node_with_a_damaged_directory_is_told_to_join_anew() {
     let log = segment(&path);
     let whole = std::fs::read(&log).expect("it is read");
     let at = whole.windows(5).position(|window| window == b"key-3").expect("it is there") as u64;
-    let ways: [(&str, &dyn Fn()); 3] = [
+    let ways: [(&str, &dyn Fn()); 4] = [
         ("is damaged at byte", &|| {
             let file = File::options().write(true).open(&log).expect("a file");
             file.write_at(b"K", at).expect("it is written");
         }),
         ("is missing", &|| std::fs::rename(&log, path.join("segment")).expect("it is moved")),
-        ("MANIFEST is damaged", &|| {
+        ("reach-g1 is missing", &|| {
             std::fs::rename(path.join("segment"), &log).expect("it is moved back");
+            std::fs::rename(path.join("reach-g1"), path.join("note")).expect("it is moved");
+        }),
+        ("MANIFEST is damaged", &|| {
+            std::fs::rename(path.join("note"), path.join("reach-g1")).expect("it is moved back");
             std::fs::write(path.join("MANIFEST"), "no manifest").expect("it is written");
         }),
     ];
@@ -100,4 +104,36 @@ fn a_node_with_a_damaged_directory_is_told_to_join_anew() {
     }
     nodes.start_anew(node);
     nodes.wait_for_all();
+}
+
+#[test]
+fn a_damaged_copy_of_a_note_is_told_and_the_node_goes_on() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "value"]);
+    nodes.wait_for_all();
+    let node = (nodes.leader() + 1) % 3;
+    let path = nodes.stop(node);
+    for name in ["reach-g1", "ballot-g1"] {
+        let bytes = std::fs::read(path.join(name)).expect("it is read");
+        // The copy that was written before the other: term or sequence, and vote, from byte 22 on.
+        let numbers = |copy: usize| {
+            let number =
+                |at: usize| bytes[copy + at..copy + at + 8].try_into().expect("eight bytes");
+            (
+                u64::from_le_bytes(number(22)),
+                if name == "ballot-g1" { u64::from_le_bytes(number(30)) } else { 0 },
+            )
+        };
+        let older = if numbers(0) < numbers(512) { 0 } else { 512 };
+        let file = File::options().write(true).open(path.join(name)).expect("a file");
+        file.write_at(b"?", older).expect("it is written");
+    }
+    nodes.start_again(node);
+    nodes.wait_for_all();
+    for name in ["reach-g1", "ballot-g1"] {
+        let words = format!("{}: one of the two copies", path.join(name).display());
+        assert!(nodes.log(node).contains(&words), "{name}: {}", nodes.log(node));
+        let bytes = std::fs::read(path.join(name)).expect("it is read");
+        assert_eq!(bytes[..8], bytes[512..520], "{name} was written anew");
+    }
 }

@@ -85,6 +85,8 @@ pub struct Noted<F, N> {
     file: F,
     log: LogId,
     newest: N,
+    /// The copy that is damaged beside one that is whole: 0 or 1.
+    damaged: Option<u64>,
 }
 
 impl<F: File> LogReach<F> {
@@ -115,10 +117,26 @@ impl<F: File, N: Note> Noted<F, N> {
 
     /// Reads what the file says of a log.
     pub fn open(file: F, log: LogId) -> Result<Noted<F, N>, NoteError> {
-        let mut noted = Noted { file, log, newest: N::default() };
-        let newest = noted.copies()?.into_iter().flatten().max();
+        let mut noted = Noted { file, log, newest: N::default(), damaged: None };
+        let copies = noted.copies()?;
+        let newest = copies.into_iter().flatten().max();
         noted.newest = newest.ok_or(NoteError::Damaged { core: log.core })?;
+        noted.damaged = (0..).zip(copies).find_map(|(at, copy)| copy.is_none().then_some(at));
         Ok(noted)
+    }
+
+    /// Writes the copy anew that was damaged when the file was opened, durably. False where both were whole.
+    pub fn mend(&mut self) -> Result<bool, NoteError> {
+        let Some(at) = self.damaged else { return Ok(false) };
+        self.file.write_at(self.begin() + at * COPY_LEN, &copy_of(self.log, self.newest))?;
+        self.file.sync()?;
+        self.damaged = None;
+        Ok(true)
+    }
+
+    /// True where one copy is damaged, and the other one was read.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.is_some()
     }
 
     /// The newest note.

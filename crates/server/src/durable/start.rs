@@ -136,6 +136,7 @@ pub(crate) fn open(
             store.remove_generation(generation).map_err(StartError::store)?;
         }
     }
+    let mended = store.mend_notes(&manifest)?;
     let same = manifest.threads == plan.threads;
     let mut shards: Vec<Shard> =
         (0..plan.threads).map(|_| Shard::new(plan.config.clone())).collect();
@@ -151,6 +152,7 @@ pub(crate) fn open(
         time: Time(0),
         report: recovered.1,
     };
+    opened.report.notes.extend(mended);
     let mut nexts = vec![1; shards.len()];
     let mut version_last = 0;
     for (core, found) in recovered.0.iter().enumerate() {

@@ -79,8 +79,9 @@ fn open_node(
         return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
     }
     let least = store.least(&manifest)?;
+    store.want_reach(&manifest)?;
     let meter = Meter::default();
-    let mut report = RecoveryReport::default();
+    let mut report = RecoveryReport { notes: store.mend_notes(&manifest)?, ..Default::default() };
     let (mut time, mut version_last) = (Time(0), 0);
     let (mut shards, mut cores, mut files) = (Vec::new(), Vec::new(), Vec::new());
     for (core, least) in (0..manifest.threads).zip(least) {
@@ -88,6 +89,9 @@ fn open_node(
         let log = manifest.log(core);
         let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
         let found = survey_group(&mut directory, log, least).map_err(failed)?;
+        let ballot = store.ballot(&manifest, core)?;
+        let logged = found.entries.last().map_or(0, |entry| entry.term);
+        store.want_vote(&manifest, ballot.newest(), logged)?;
         let writer = LogWriter::new(
             store.core(manifest.generation, core).map_err(StartError::store)?,
             log,
@@ -100,7 +104,7 @@ fn open_node(
         let found = ShardFiles {
             log,
             found,
-            ballot: store.ballot(&manifest, core)?,
+            ballot,
             writer,
             snapshots: shown_by_snapshots(&mut directory, log).map_err(StartError::store)?,
             reader: LogFollower::new(
