@@ -3,6 +3,7 @@
 
 mod catch_up;
 pub(crate) mod clocks;
+mod device_state;
 mod forward;
 pub(crate) mod host;
 mod membership;
@@ -16,6 +17,7 @@ pub(crate) use membership::Wish;
 use crate::clock::Clock;
 use crate::mail::mesh::Bell;
 use clocks::Clocks;
+use device_state::DeviceState;
 use host::{Files, Host, Input, Rebuild, Ways};
 use membership::Membership;
 use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
@@ -87,12 +89,19 @@ pub(crate) struct Member {
     pub(crate) forwarder: Forwarder,
     /// Where doors of this process ask while it does not lead.
     pub(crate) passages: Arc<Passages>,
+    /// The device of each shard.
+    devices: Vec<Arc<DeviceState>>,
 }
 
 impl Member {
     /// Knowledge of the group.
     pub(crate) fn view(&self) -> Arc<View> {
         self.board.view()
+    }
+
+    /// The device of a shard; none where there is no such shard.
+    pub(crate) fn device(&self, shard: u16) -> Option<&DeviceState> {
+        self.devices.get(usize::from(shard)).map(Arc::as_ref)
     }
 
     /// Begins what is wanted of the group; what this node shows tells its end.
@@ -127,10 +136,12 @@ pub(crate) fn start(
     let (inbox, inputs) = queue();
     let (node, own) = (identity.node, identity.addresses.clone());
     let (mut groups, mut ends, mut readers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut devices = Vec::new();
     let logs = shards.iter().map(|shard| shard.log).collect();
     for ((shard, files), bell) in (0..).zip(shards).zip(bells) {
-        let (group, end, reader) =
-            begin((shard, log_bytes), files, (node, founder), (bell, &inbox))?;
+        let (group, end, reader, device) =
+            begin((shard, log_bytes), files, (node, founder), (bell, &inbox), clock)?;
+        devices.push(device);
         groups.push(group);
         ends.push(end);
         readers.push(reader);
@@ -158,6 +169,7 @@ pub(crate) fn start(
         clocks,
         forwarder: Forwarder::start(clients_max).map_err(text)?,
         passages: Arc::new(peers.passages()),
+        devices,
     });
     let membership = Membership::new((node, own), &members, accepted, write);
     peers.set(&membership.others());
@@ -195,7 +207,8 @@ fn begin(
     files: ShardFiles,
     (node, founder): (NodeId, NodeId),
     (bell, inbox): (Arc<Bell>, &Sender<Input>),
-) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>), String> {
+    clock: Clock,
+) -> Result<(ShardGroup, CoreEnd, LogFollower<Directory>, Arc<DeviceState>), String> {
     let seed = getrandom::u64().map_err(|error| error.to_string())?;
     let settings = Settings::new(node, seed);
     let ring = Arc::new(move || bell.ring());
@@ -203,8 +216,8 @@ fn begin(
     let Begun { group, device, tasks, reader, orders, progress } = begun;
     let tell = inbox.clone();
     let told = move |stored| tell.send(Input::Stored(shard, stored)).is_ok();
-    store::start(shard, device, tasks, told).map_err(text)?;
+    let state = store::start(shard, device, tasks, told, clock).map_err(text)?;
     let host = inbox.clone();
     let host = Box::new(move |news| host.send(Input::Core(shard, news)).is_ok());
-    Ok((group, CoreEnd::new(host, orders, progress), reader))
+    Ok((group, CoreEnd::new(host, orders, progress), reader, state))
 }

@@ -4,6 +4,7 @@ use super::nodes::{self, Nodes};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The newest segment of a node's log.
 fn segment(node: &Path) -> PathBuf {
@@ -136,4 +137,39 @@ fn a_damaged_copy_of_a_note_is_told_and_the_node_goes_on() {
         let bytes = std::fs::read(path.join(name)).expect("it is read");
         assert_eq!(bytes[..8], bytes[512..520], "{name} was written anew");
     }
+}
+
+/// A node's metric of its log.
+fn trouble(nodes: &Nodes, node: usize) -> Option<u64> {
+    let page = super::http::ask(nodes, node, "GET /metrics", "", "")?.body;
+    let line =
+        page.lines().find_map(|line| line.strip_prefix("scurry_log_trouble{core=\"0\"} "))?;
+    line.parse().ok()
+}
+
+/// Sets the limit on the size of files of a node, bytes or "unlimited": beyond it there is no room.
+fn limit(nodes: &Nodes, node: usize, size: &str) {
+    let mut command = Command::new("prlimit");
+    command.args(["--pid", &nodes.process(node).to_string(), &format!("--fsize={size}:unlimited")]);
+    let output = command.output().expect("it runs: prlimit is of util-linux");
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_follower_without_room_shows_it_as_a_leader_does() {
+    let nodes = Nodes::start_with_doors(3, 1, Vec::new());
+    let leader = nodes.leader();
+    let follower = (leader + 1) % 3;
+    nodes.until("nothing is wrong", || (trouble(&nodes, follower)? == 0).then_some(()));
+    limit(&nodes, follower, "100");
+    nodes.execute(&["SET", "key", "value"]);
+    nodes.until("the follower shows it", || (trouble(&nodes, follower)? == 1).then_some(()));
+    let info = nodes.ask_node(follower, &["INFO", "persistence"]).unwrap_or_default();
+    assert!(info.contains("log_status:full"), "{info}");
+    // It is told as long as it lasts.
+    nodes.execute(&["SET", "key", "newer"]);
+    assert_eq!(trouble(&nodes, follower), Some(1));
+    limit(&nodes, follower, "unlimited");
+    nodes.until("it is over", || (trouble(&nodes, follower)? == 0).then_some(()));
+    nodes.wait_for_all();
 }

@@ -11,7 +11,13 @@ use std::process::Command;
 const JSON: &str = "application/json";
 
 /// Status, head and body of the answer of a node's door; none where there is none.
-fn ask(nodes: &Nodes, node: usize, line: &str, headers: &str, body: &str) -> Option<Answer> {
+pub(crate) fn ask(
+    nodes: &Nodes,
+    node: usize,
+    line: &str,
+    headers: &str,
+    body: &str,
+) -> Option<Answer> {
     let mut stream = TcpStream::connect(nodes.http_address(node)).ok()?;
     let len = body.len();
     let request = format!(
@@ -27,10 +33,10 @@ fn ask(nodes: &Nodes, node: usize, line: &str, headers: &str, body: &str) -> Opt
 }
 
 #[derive(Debug)]
-struct Answer {
+pub(crate) struct Answer {
     status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {

@@ -274,6 +274,11 @@ impl Nodes {
         kill(pid(child), signal).expect("it runs");
     }
 
+    /// The id of a node's process.
+    pub(crate) fn process(&self, node: usize) -> u32 {
+        self.nodes[node].child.as_ref().expect("it runs").id()
+    }
+
     /// The main port of some node, another one each time. The node may have ended.
     pub(crate) fn any_port(&self) -> u16 {
         let next = self.next.fetch_add(1, Ordering::Relaxed);

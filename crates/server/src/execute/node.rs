@@ -9,7 +9,7 @@ use crate::execute::transaction::FingerprintSeeds;
 use crate::group::{self, view::View};
 use crate::mail::mesh::Mesh;
 use crate::mail::message::Message;
-use crate::mail::report::{CoreReport, Report};
+use crate::mail::report::{CoreReport, DurableReport, Report};
 use crate::measures::Measures;
 use crate::measures::counters::Counters;
 use crate::measures::slowness::Slowness;
@@ -223,9 +223,17 @@ impl Node {
             connection_bytes: self.connections_memory_bytes(),
             tracked: self.tracking.size(),
             measures: self.measures.clone(),
-            durable: self.durable.report(&self.shard),
+            durable: self.durable_report(),
             rdma,
         }
+    }
+
+    fn durable_report(&self) -> DurableReport {
+        let report = self.durable.report(&self.shard);
+        let device = self.group.as_ref().and_then(|group| group.device(self.core));
+        let Some(device) = device else { return report };
+        let device_still = device.stands_still(self.clock.monotonic_ns());
+        DurableReport { device_full: device.is_full(), device_still, ..report }
     }
 
     /// Part of this core in `/metrics`. It is told at once, also what is not durable yet, and also when

@@ -1,8 +1,11 @@
 //! The thread that keeps a shard's part of the group on the device.
 
+use super::device_state::DeviceState;
+use crate::clock::Clock;
 use scurry_disk::Directory;
 use scurry_group::{LogDevice, Stored, Task, Worked};
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
@@ -10,23 +13,32 @@ use std::time::Duration;
 /// Pause before a full disk is tried again.
 const FULL_PAUSE: Duration = Duration::from_millis(200);
 
-/// Starts the thread, which tells what it has done.
+/// Starts the thread, which tells what it has done, and shows how it fares.
 pub(super) fn start(
     shard: u16,
     mut device: LogDevice<Directory>,
     tasks: Receiver<Task>,
     tell: impl Fn(Stored) -> bool + Send + 'static,
-) -> io::Result<()> {
+    clock: Clock,
+) -> io::Result<Arc<DeviceState>> {
+    let state = Arc::new(DeviceState::default());
+    let shown = state.clone();
     thread::Builder::new().name(format!("group-log-{shard}")).spawn(move || {
+        let tell = |stored| {
+            state.note(&stored, clock.monotonic_ns());
+            tell(stored)
+        };
         let mut next = None;
         while let Some(task) = next.take().or_else(|| tasks.recv().ok()) {
             let more = || tasks.try_recv().ok();
             let rest = || thread::sleep(FULL_PAUSE); // tidy: allow (a disk says nothing when it has room)
+            state.begin(clock.monotonic_ns());
             match device.work(task, more, &tell, &rest) {
                 Worked::GoesOn(other) => next = other,
                 Worked::Ends => return,
             }
+            state.end();
         }
     })?;
-    Ok(())
+    Ok(shown)
 }

@@ -114,6 +114,10 @@ pub(crate) struct DurableReport {
     pub(crate) batches: u64,
     pub(crate) full: bool,
     pub(crate) failed: bool,
+    /// The device of a node of a group has no room: the others go on.
+    pub(crate) device_full: bool,
+    /// The device of a node of a group has work and has finished none for a second.
+    pub(crate) device_still: bool,
     pub(crate) snapshot_running: bool,
     pub(crate) snapshots: u64,
     pub(crate) snapshots_failed: u64,
@@ -132,6 +136,8 @@ impl DurableReport {
         self.batches += other.batches;
         self.full |= other.full;
         self.failed |= other.failed;
+        self.device_full |= other.device_full;
+        self.device_still |= other.device_still;
         self.snapshot_running |= other.snapshot_running;
         self.snapshots += other.snapshots;
         self.snapshots_failed += other.snapshots_failed;

@@ -211,10 +211,12 @@ fn units_gauge(
 
 pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
     let durable = |core: &CoreReport| core.report.durable.clone();
-    let help = "0 when the log takes changes, 1 when it has no room, 2 when it has failed.";
+    let help = "0 when the log takes changes, 1 when it has no room or, on a node of a group, the \
+                device stands still, 2 when it has failed.";
     source.each_core(page, ("scurry_log_trouble", Gauge, help), |core| {
         let durable = &core.report.durable;
-        if durable.failed { 2 } else { u8::from(durable.full) }
+        let waits = durable.full || durable.device_full || durable.device_still;
+        if durable.failed { 2 } else { u8::from(waits) }
     });
     let metric = ("scurry_log_sequence", Gauge, "Sequence of the last change.");
     source.each_core(page, metric, |core| durable(core).sequence);

@@ -150,6 +150,7 @@ fn durability(durability: Durability) -> &'static str {
 fn persistence(source: &Source<'_>, lines: &mut Lines) {
     let all = &source.all.durable;
     let status = |failed: bool| if failed { "err" } else { "ok" };
+    let is_full = all.full || all.device_full;
     let log_enabled = u8::from(source.node.durable.durability() != Durability::None);
     lines.line("loading", 0);
     lines.line("async_loading", 0);
@@ -159,9 +160,14 @@ fn persistence(source: &Source<'_>, lines: &mut Lines) {
     lines.line("rdb_last_bgsave_status", status(all.snapshots_failed > 0));
     lines.line("rdb_saves", all.snapshots);
     lines.line("aof_enabled", log_enabled);
-    lines.line("aof_last_write_status", status(all.failed || all.full));
+    lines.line("aof_last_write_status", status(all.failed || is_full || all.device_still));
     lines.line("log_enabled", log_enabled);
-    lines.line("log_status", if all.full { "full" } else { status(all.failed) });
+    let log_status = match (is_full, all.device_still) {
+        (true, _) => "full",
+        (false, true) => "still",
+        (false, false) => status(all.failed),
+    };
+    lines.line("log_status", log_status);
     // Of all threads together.
     lines.line("log_sequence", all.sequence);
     lines.line("log_sequence_durable", all.durable);
