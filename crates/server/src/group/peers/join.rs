@@ -5,6 +5,7 @@ use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::roster::{Roster, Seat};
 use super::socket::{Dialling, Socket, Sockets};
 use scurry_replica::NodeId;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use std::time::Duration;
 const ANSWER_MS: i64 = 10_000;
 /// Pause before all are asked once more.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How often it is said why nobody has admitted the node, ms.
+const TELL_EVERY_MS: i64 = 2_000;
 /// Members that are asked one behind another because each names the next.
 const ELSEWHERE_MAX: usize = 8;
 
@@ -125,7 +128,11 @@ pub(crate) fn ask_to_join(
     let within_ms = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
     let until_ms = sockets.clock.read().uptime_ms.saturating_add(within_ms);
     let left_ms = || until_ms - sockets.clock.read().uptime_ms;
-    let mut why = "no address of a member was given".to_owned();
+    // The reason of each address, since the next one may keep this node waiting for another.
+    let mut whys = BTreeMap::new();
+    let asked = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    tracing::info!("this node asks to be admitted to the group of {asked}");
+    let mut tell_ms = left_ms();
     loop {
         for address in addresses {
             let mut address = *address;
@@ -134,7 +141,8 @@ pub(crate) fn ask_to_join(
                 if left_ms <= 0 {
                     let seconds = within.as_secs();
                     return Err(format!(
-                        "no group has admitted this node within {seconds} s: {why}"
+                        "no group has admitted this node within {seconds} s: {}",
+                        all(&whys)
                     ));
                 }
                 match ask(address, request, left_ms, sockets) {
@@ -145,15 +153,15 @@ pub(crate) fn ask_to_join(
                         ));
                     }
                     Ok(JoinAnswer::Elsewhere(leader)) => {
-                        why = format!("{address} says that {leader} leads");
+                        whys.insert(address, format!("{address} says that {leader} leads"));
                         address = leader;
                     }
                     Ok(JoinAnswer::Later(words)) => {
-                        why = format!("{address} says: {words}");
+                        whys.insert(address, format!("{address} says: {words}"));
                         break;
                     }
                     Err(Unreadable::Io(error)) => {
-                        why = format!("{address} does not answer: {error}");
+                        whys.insert(address, format!("{address} does not answer: {error}"));
                         break;
                     }
                     Err(Unreadable::Words(words)) => {
@@ -161,11 +169,25 @@ pub(crate) fn ask_to_join(
                     }
                 }
             }
+            let left_ms = left_ms();
+            if left_ms <= tell_ms {
+                let seconds = left_ms.max(0) / 1_000;
+                tracing::info!("not admitted yet, and asks for {seconds} s more: {}", all(&whys));
+                tell_ms = left_ms - TELL_EVERY_MS;
+            }
         }
         let pause = u64::try_from(left_ms()).unwrap_or(0);
         // tidy: allow (nobody says when a node leads)
         std::thread::sleep(PAUSE.min(Duration::from_millis(pause))); // tidy: allow (nobody says when a node leads)
     }
+}
+
+/// The words about all addresses.
+fn all(whys: &BTreeMap<SocketAddr, String>) -> String {
+    if whys.is_empty() {
+        return "no address of a member was given".to_owned();
+    }
+    whys.values().map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
 /// Asks one member.
