@@ -123,14 +123,14 @@ impl Trio {
         self.machines.values().map(tell).collect()
     }
 
-    /// True when all members show and have stored what is committed.
+    /// True when all members show and have stored what is committed. One that is in doubt may show as much of its own.
     fn agree(&self) -> bool {
         let sequence = self.truth.sequence();
         let members = self.machines.values().filter(|machine| !machine.is_gone);
         members.filter_map(|machine| machine.running.as_ref()).all(|running| {
             let view = running.group.view();
             let ends = (view.committed, view.stored, running.shard.sequence());
-            ends == (sequence, sequence, sequence)
+            ends == (sequence, sequence, sequence) && !running.is_in_doubt
         })
     }
 
