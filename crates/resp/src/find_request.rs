@@ -15,7 +15,7 @@ pub fn parse_find(args: Args<'_>) -> Result<(Name, &[u8]), Fault<'_>> {
     Ok(identity)
 }
 
-/// Accounts that have an identity, [`FIND_MAX`] at most, and whether there are more.
+/// Accounts that have an identity, [`FIND_MAX`] at most, in the order of their ids, and whether there are more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundAccounts {
     ids: Vec<Box<[u8]>>,
@@ -26,7 +26,8 @@ impl FoundAccounts {
     /// One more account.
     pub fn push(&mut self, id: &[u8]) {
         if self.ids.len() < FIND_MAX {
-            self.ids.push(id.into());
+            let at = self.ids.partition_point(|before| **before < *id);
+            self.ids.insert(at, id.into());
         } else {
             self.more = true;
         }

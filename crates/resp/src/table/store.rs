@@ -19,7 +19,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "[more, accounts]; more is 1 when there are more than the 16 that are listed, else 0",
         codes: &[Invalid],
         example: "SCUR.FIND msisdn 41791234567",
-        notes: "The accounts come in no order. `--unique-identities` sees to it that there is one at most: CREATE, STATUS\n\
+        notes: "The accounts come in the order of their ids; of more than 16 it is not said which are listed.\n\
+                `--unique-identities` sees to it that there is one at most: CREATE, STATUS\n\
                 and SCUR.LOAD that would give a second account the same identity of such a kind are IDENTITY_EXISTS\n\
                 then. On several threads the command asks every thread, and each of them looks in its own index; what\n\
                 one thread commits while another is asked may be in the reply or not. In a cluster a server answers\n\
