@@ -161,6 +161,16 @@ fn a_group_whose_leader_is_killed_loses_nothing_and_does_nothing_twice() {
     }
 }
 
+/// An answer for whoever asks for it at the leader's main port, although connections of that port end with it.
+#[test]
+fn a_group_that_hands_over_loses_nothing_and_says_that_it_does() {
+    let (rows, text) = sound("charging-transfer --runs 3 --seconds 2 --target scurry+replicas");
+    let row = &rows[0];
+    assert_eq!(row["audit"], "ok", "{row}");
+    assert_eq!((&row["lost"], &row["done_twice"]), (&0.into(), &0.into()), "{row}");
+    assert!(text.contains("0 acknowledged requests lost, 0 done twice"), "{text}");
+}
+
 #[test]
 fn a_replica_of_tarantool_has_what_its_primary_has() {
     if !has("tarantool") {

@@ -104,6 +104,16 @@ impl<T: Transport> Connection<T> {
         }
     }
 
+    /// Nothing more is executed for it, and it closes behind the replies that may leave. False where it waits for
+    /// something else first.
+    pub(crate) fn end(&mut self) -> bool {
+        let serves = matches!(self.doing, Doing::Serving);
+        if serves {
+            self.doing = Doing::Closing;
+        }
+        serves
+    }
+
     /// True when a draining connection need not be read any more.
     fn is_quiet(&self, node: &Node) -> bool {
         let Some(since_ms) = node.draining_since_ms else { return false };

@@ -283,16 +283,21 @@ impl Core {
     /// already, and whoever came by the main port is to come again, and is led to where commands are executed.
     fn give_up(&mut self) {
         let is_grouped = self.node.durable.is_grouped();
-        let waits = |(key, connection): (usize, &Connection<Socket>)| {
+        let (mut lost, mut ended) = (Vec::new(), Vec::new());
+        for (key, connection) in self.connections.iter_mut() {
             let client = &connection.client;
             let is_plain = is_grouped && client.port == PortKind::Main && !client.inside;
-            (connection.is_gathering() || is_plain).then_some(key)
-        };
-        let waiting: Vec<usize> = self.connections.iter().filter_map(waits).collect();
-        for key in waiting {
-            self.close(key);
+            if connection.is_gathering() {
+                lost.push(key);
+            } else if is_plain {
+                // What is committed was answered, and is told before the connection ends.
+                let list = if connection.end() { &mut ended } else { &mut lost };
+                list.push(key);
+            }
         }
+        lost.into_iter().for_each(|key| self.close(key));
         self.node.durable.give_up(&self.node.shard);
+        ended.into_iter().for_each(|key| self.enqueue(key));
     }
 
     /// The connection, unless it is gone.
