@@ -3,6 +3,7 @@
 mod group;
 mod status;
 mod up;
+mod verify;
 mod view;
 
 use crate::store::count_text;
@@ -38,6 +39,11 @@ enum Action {
     Down(Directory),
     /// Show each node: role, id, term, how far its log is, and whether one may be lost.
     Status(Directory),
+    /// Compare what nodes have on their devices, at a sequence that all of them know to be committed.
+    ///
+    /// It reads as much as a start of each node does, and changes nothing. What is compared is what a start of each
+    /// node would make of its files, one in memory at a time.
+    Verify(verify::Verify),
 }
 
 #[derive(Args, Debug)]
@@ -72,6 +78,7 @@ impl Replica {
             Action::Up(up) => up::run(&up),
             Action::Down(place) => down(&place.dir),
             Action::Status(place) => status::run(&place.dir),
+            Action::Verify(verify) => verify.run(),
         }
     }
 }

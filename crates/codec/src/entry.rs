@@ -16,7 +16,7 @@ use crate::{Malformed, RecordError};
 use scurry_ledger::Time;
 
 /// A key and what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entry<'a> {
     /// A plain value.
     Value {

@@ -7,6 +7,7 @@ use super::survey::{CoreSurvey, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
+use scurry_codec::{ChunkWriter, Chunked, LogFormat, Positions, read_chunk};
 use scurry_disk::Manifest;
 use scurry_engine::{
     Config, Least, LogId, LogWriter, Piece, Recovered, RecoveryError, Shard, Snapshot,
@@ -14,8 +15,11 @@ use scurry_engine::{
 };
 use scurry_ledger::UnitTotals;
 use scurry_server::draw_hash_key;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
+/// Bytes of entries that are compared at once, about.
+const CHUNK_LEN: usize = 1 << 20;
 /// Bytes of the segment that is written: a mark.
 const SEGMENT_LEN: u64 = 4_096;
 
@@ -90,6 +94,61 @@ pub(crate) fn rebuild_core(
         path.display()
     );
     Ok(Rebuilt { keys: sums.keys, point, committed, last })
+}
+
+/// Contents of a core of a node at a point, so that it can be compared with another node's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) keys: u64,
+    /// The sum of a hash of each entry, in whatever order: of one program it is the same for the same entries.
+    pub(crate) digest: u64,
+}
+
+/// The sequences from which and up to which the contents of a core of a node can be told.
+pub(crate) fn reach((source, least): (&Path, Least), bar: &mut Progress) -> Result<(u64, u64)> {
+    let (_, survey) = surveyed(source, least, bar, &format!("{}: reading", source.display()))?;
+    ensure_caught_up(&survey, source)?;
+    ensure!(survey.is_sound(), "{} is damaged: `scurry inspect` says where", source.display());
+    Ok((survey.earliest(), survey.committed()))
+}
+
+/// Contents of a core of a node when the record of this sequence was the last.
+pub(crate) fn contents(
+    (source, least): (&Path, Least),
+    (manifest, core): (&Manifest, u16),
+    point: u64,
+    bar: &mut Progress,
+) -> Result<Contents> {
+    let name = core_name(manifest.generation, core);
+    let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
+    let Some(log) = survey.log.filter(|_| point > 0) else {
+        return Ok(Contents { keys: 0, digest: 0 });
+    };
+    let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
+    let terms = (&config, manifest.hash_seed);
+    let label = format!("{name}: comparing");
+    let (shard, _) = load(&mut pinned, log, terms, Until::Committed(point), (bar, &label))?;
+    let seal = log.seal_in(LogFormat::Single);
+    let (mut digest, mut from) = (0_u64, 0);
+    loop {
+        let mut chunk = ChunkWriter::new(seal);
+        let to = shard.copy_chunk(from, CHUNK_LEN, &mut chunk);
+        chunk.seal(Positions { from, to }, 0);
+        let mut bytes = Vec::new();
+        chunk.take(&mut bytes);
+        let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else {
+            bail!("{name}: what was just written cannot be read");
+        };
+        for entry in chunk.entries() {
+            let mut hasher = DefaultHasher::new();
+            entry?.hash(&mut hasher);
+            digest = digest.wrapping_add(hasher.finish());
+        }
+        if to == 0 {
+            return Ok(Contents { keys: shard.stats().keys, digest });
+        }
+        from = to;
+    }
 }
 
 /// Sums that two shards with the same content have in common.

@@ -263,3 +263,57 @@ fn a_group_is_exported_and_imported_by_the_port_of_any_node() {
     let again = other.execute(&DEBIT);
     assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
 }
+
+/// Copies a directory and all below it.
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a new directory");
+    for entry in fs::read_dir(from).expect("it is there").flatten() {
+        let (path, copy) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy_all(&path, &copy);
+        } else {
+            fs::copy(&path, &copy).expect("a copy");
+        }
+    }
+}
+
+#[test]
+fn nodes_that_run_are_compared_and_have_the_same() {
+    let nodes = Nodes::start(3, 2);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "100"]);
+    nodes.execute(&DEBIT);
+    for number in 0..20 {
+        nodes.execute(&["SET", &format!("key-{number}"), "value"]);
+    }
+    nodes.wait_for_all();
+    let dirs = [0, 1, 2].map(|node| nodes.dir(node));
+    let [first, second, third] = dirs.each_ref().map(|dir| text(dir));
+    let said = scurry(&["replica", "verify", first, second, third]).well();
+    let same = said.lines().filter(|line| line.contains("3 nodes have the same at sequence"));
+    assert_eq!(same.count(), 2, "{said}");
+    scurry(&["replica", "verify", first]).refused(&["name two or more"]);
+    let other = Nodes::start(1, 1);
+    let other = other.dir(0);
+    scurry(&["replica", "verify", first, text(&other)]).refused(&["are nodes of two groups"]);
+}
+
+#[test]
+fn nodes_that_have_gone_two_ways_are_told_apart() {
+    let (mut nodes, dir) = killed_behind(&["one"]);
+    let (fork, aside) = (dir.with_file_name("fork"), dir.with_file_name("aside"));
+    copy_all(&dir, &fork);
+    let mut go_on = |value: &str| {
+        nodes.start_again(0);
+        nodes.wait_for_all();
+        for value in [value, "last"] {
+            assert_eq!(nodes.execute(&["SET", "key", value]), "+OK");
+        }
+        nodes.signal(0, Signal::SIGKILL);
+    };
+    go_on("two");
+    fs::rename(&dir, &aside).expect("it is moved");
+    fs::rename(&fork, &dir).expect("it is moved");
+    go_on("three");
+    let said = scurry(&["replica", "verify", text(&dir), text(&aside)]);
+    said.refused(&["the nodes do not have the same", "join anew"]);
+}

@@ -1,0 +1,127 @@
+//! `scurry replica verify`: whether nodes have the same, as far as all of them know it to be committed.
+
+use super::group::Group;
+use crate::store::{Contents, DataDirectory, Progress, contents, core_name, count_text, reach};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use scurry_disk::Manifest;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "Examples:
+  scurry replica verify --dir group
+  scurry replica verify /backup/node-1 /backup/node-2 /backup/node-3";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Verify {
+    /// Data directories of nodes, or backups of them; nodes may be running [default: those of --dir]
+    #[arg(value_name = "NODE")]
+    nodes: Vec<PathBuf>,
+
+    /// Directory of a group on this machine
+    #[arg(long, value_name = "PATH", default_value = "scurry-group")]
+    dir: PathBuf,
+}
+
+/// Directory of one node, opened.
+struct Compared {
+    path: PathBuf,
+    directory: DataDirectory,
+    manifest: Manifest,
+}
+
+impl Compared {
+    fn open(path: PathBuf) -> Result<Compared> {
+        let directory = DataDirectory::open(&path)?;
+        let manifest = directory.manifest()?;
+        directory.ensure_begun()?;
+        ensure!(
+            directory.is_of_group()?,
+            "{} is a store of one machine: name directories of nodes, or backups of them",
+            path.display()
+        );
+        Ok(Compared { path, directory, manifest })
+    }
+
+    fn core(&self, core: u16) -> Result<PathBuf> {
+        let cores = self.directory.cores();
+        let found = cores.into_iter().nth(usize::from(core));
+        found.map(|(_, path)| path).with_context(|| format!("there is no core {core}"))
+    }
+}
+
+impl Verify {
+    pub(super) fn run(self) -> Result<()> {
+        let nodes = match self.nodes.is_empty() {
+            true => nodes_of(&self.dir)?,
+            false => self.nodes,
+        };
+        ensure!(nodes.len() > 1, "one node is the same as itself: name two or more");
+        let places = nodes.into_iter().map(Compared::open).collect::<Result<Vec<Compared>>>()?;
+        let first = &places[0];
+        for other in &places[1..] {
+            ensure!(
+                other.manifest.store == first.manifest.store,
+                "{} and {} are nodes of two groups",
+                first.path.display(),
+                other.path.display()
+            );
+        }
+        let mut different = 0;
+        for core in 0..first.manifest.threads {
+            different += u32::from(!are_same(&places, core)?);
+        }
+        match different {
+            0 => Ok(()),
+            _ => bail!(
+                "the nodes do not have the same. Keep copies of all of them, and have the ones that are wrong join anew \
+                 with an empty directory (docs/runbooks.md)"
+            ),
+        }
+    }
+}
+
+fn nodes_of(dir: &Path) -> Result<Vec<PathBuf>> {
+    let group = Group::existing(dir)?;
+    Ok(group.nodes.iter().map(|node| node.directory(dir)).collect())
+}
+
+/// Compares one core of all nodes, at the last sequence that all know to be committed, or at the first one that all
+/// can be brought to.
+fn are_same(places: &[Compared], core: u16) -> Result<bool> {
+    let mut bar = Progress::new();
+    let (mut low, mut high) = (0, u64::MAX);
+    for place in places {
+        let path = place.core(core)?;
+        let (earliest, committed) = reach((&path, place.directory.least(core)?), &mut bar)?;
+        (low, high) = (low.max(earliest), high.min(committed));
+    }
+    ensure!(
+        low <= high,
+        "core {core}: the snapshots of one node begin at sequence {low}, and another node knows no more than {high} to be \
+         committed: look again when it has caught up"
+    );
+    let mut all = Vec::new();
+    for place in places {
+        let path = place.core(core)?;
+        let least = place.directory.least(core)?;
+        let found = contents((&path, least), (&place.manifest, core), high, &mut bar);
+        all.push(found.with_context(|| place.path.display().to_string())?);
+    }
+    let name = |place: &Compared| core_name(place.manifest.generation, core);
+    if all.iter().all(|found| *found == all[0]) {
+        let Contents { keys, digest } = all[0];
+        let nodes = count_text(places.len() as u64, "node");
+        let keys = count_text(keys, "key");
+        println!(
+            "{}: {nodes} have the same at sequence {high}: {keys}, {digest:016x}",
+            name(&places[0])
+        );
+        return Ok(true);
+    }
+    println!("{}: DIFFERENT at sequence {high}", name(&places[0]));
+    for (place, Contents { keys, digest }) in places.iter().zip(&all) {
+        println!("  {}: {}, {digest:016x}", place.path.display(), count_text(*keys, "key"));
+    }
+    Ok(false)
+}
