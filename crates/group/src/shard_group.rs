@@ -11,7 +11,8 @@ use scurry_engine::{LogBase, Shown, Vote};
 use scurry_ledger::Time;
 use scurry_replica::{
     AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
-    ReadTicket, Recovered, ReplaceError, Replica, Role, Standing, Store, Term, Ticket,
+    ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, Standing, Store, Term,
+    Ticket,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
@@ -480,7 +481,14 @@ impl ShardGroup {
             }
             self.incoming.insert((entry.index.0, entry.term.0), body);
         }
-        self.replica.receive(message).map_err(|error| error.to_string())
+        self.replica.receive(message).map_err(|error| {
+            if let ReceiveError::Ahead { .. } = error {
+                // A device has lost what it had stored. With a log that is shorter than others know it to be, this node
+                // could help to elect one that lacks what is committed.
+                self.broken.get_or_insert_with(|| error.to_string());
+            }
+            error.to_string()
+        })
     }
 
     /// The store thread says something.

@@ -1,4 +1,4 @@
-//! A group of one node, whose device stores what it is told to.
+//! Groups of one node and of two, whose devices store what they are told to.
 
 use super::*;
 use crate::channel::Progress;
@@ -8,12 +8,14 @@ use scurry_replica::Settings;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// Other nodes, of which there are none.
-struct Nobody;
+/// Messages for other nodes, with their frames.
+#[derive(Default)]
+struct Post(Vec<(Message, Vec<Body>)>);
 
-impl Outlet for Nobody {
-    fn send(&mut self, _: u16, _: &Message, _: Vec<Body>) -> bool {
-        false
+impl Outlet for Post {
+    fn send(&mut self, _: u16, message: &Message, bodies: Vec<Body>) -> bool {
+        self.0.push((message.clone(), bodies));
+        true
     }
     fn read(&mut self, _: u16, _: u64) -> Option<Body> {
         None
@@ -35,13 +37,18 @@ struct Alone {
 
 impl Alone {
     fn new() -> Alone {
-        let node = NodeId::new(1).unwrap();
+        Alone::of(1, &[1])
+    }
+
+    /// Node of a group of these, whose device has nothing yet.
+    fn of(node: u64, voters: &[u64]) -> Alone {
+        let node = NodeId::new(node).unwrap();
         let log = LogId { id: 7, core: 0 };
         let seal = log.seal_in(LogFormat::Replicated);
         let (store, tasks) = channel();
         let (to_core, orders) = channel();
         let base =
-            LogBase { chain: seal.chain_start(), voters: vec![node.get()], ..LogBase::default() };
+            LogBase { chain: seal.chain_start(), voters: voters.to_vec(), ..LogBase::default() };
         let recovered = Recovered {
             vote: scurry_replica::Vote::default(),
             base: base_from(&base).unwrap(),
@@ -68,32 +75,32 @@ impl Alone {
 
     /// Stores everything that was ordered.
     fn store(&mut self) {
-        self.group.act(&mut Nobody);
+        self.group.act(&mut Post::default());
         while let Ok(task) = self.tasks.try_recv() {
             if let Task::Store(Order { ticket, last, .. }) = task {
                 self.group.stored(Stored::Done { ticket, last: Some(last) });
-                self.group.act(&mut Nobody);
+                self.group.act(&mut Post::default());
             }
         }
     }
 
     /// Stores what was ordered first, and no more.
     fn store_one(&mut self) {
-        self.group.act(&mut Nobody);
+        self.group.act(&mut Post::default());
         let task = self.tasks.try_iter().find_map(|task| match task {
             Task::Store(order) => Some(order),
             _ => None,
         });
         let Order { ticket, last, .. } = task.expect("something is to be stored");
         self.group.stored(Stored::Done { ticket, last: Some(last) });
-        self.group.act(&mut Nobody);
+        self.group.act(&mut Post::default());
     }
 
     /// Lets so many ticks pass, in which the device does nothing.
     fn pass(&mut self, ticks: u32) {
         for _ in 0..ticks {
             self.group.tick();
-            self.group.act(&mut Nobody);
+            self.group.act(&mut Post::default());
         }
     }
 
@@ -107,7 +114,7 @@ impl Alone {
         let mut frames = Vec::new();
         writer.take(&mut frames);
         self.group.core_says(FromCore::Frames { epoch: Epoch(epoch), turn, frames });
-        self.group.act(&mut Nobody);
+        self.group.act(&mut Post::default());
     }
 
     fn is_told_to_resign(&self) -> bool {
@@ -155,19 +162,56 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
     let record = GroupMembers { members: Vec::new() };
     alone.group.plan(Plan::Change { members, record });
     alone.group.core_says(FromCore::Paused { epoch: Epoch(1) });
-    alone.group.act(&mut Nobody);
+    alone.group.act(&mut Post::default());
     // Its beginning is committed, and its end is not.
     alone.store_one();
     assert_eq!(alone.group.committed_sequence, executed + 1);
     alone.group.replica.step_down();
-    alone.group.act(&mut Nobody);
+    alone.group.act(&mut Post::default());
     assert!(alone.is_told_to_resign());
     // The core was still, and knows nothing of it.
     alone.group.core_says(FromCore::Resigned { executed });
-    alone.group.act(&mut Nobody);
+    alone.group.act(&mut Post::default());
     let given = alone.orders.try_iter().map(|order| match order {
         ToCore::Apply(frames) => frames.len(),
         _ => 0,
     });
     assert_eq!(given.sum::<usize>(), 1);
+}
+
+/// Two nodes tick, store, and hear of each other.
+fn go_on(nodes: &mut [Alone; 2]) {
+    for at in 0..2 {
+        let (mut post, other) = (Post::default(), 1 - at);
+        nodes[at].group.tick();
+        nodes[at].group.act(&mut post);
+        let tasks: Vec<Task> = nodes[at].tasks.try_iter().collect();
+        for task in tasks {
+            if let Task::Store(Order { ticket, last, .. }) = task {
+                nodes[at].group.stored(Stored::Done { ticket, last: Some(last) });
+            }
+        }
+        nodes[at].group.act(&mut post);
+        for (message, bodies) in post.0 {
+            // What is not taken is told of.
+            let _ = nodes[other].group.receive(message, bodies);
+        }
+    }
+}
+
+/// With a log that is shorter than the leader knows it to be, it would help to elect who lacks what is committed.
+#[test]
+fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
+    let mut nodes = [Alone::of(1, &[1, 2]), Alone::of(2, &[1, 2])];
+    let leader = (0..1_000).find_map(|_| {
+        go_on(&mut nodes);
+        (0..2).find(|at| nodes[*at].group.view().serves)
+    });
+    let follower = 1 - leader.expect("one is elected");
+    (0..10).for_each(|_| go_on(&mut nodes));
+    assert!(nodes.iter().all(|node| node.group.broken.is_none()));
+    nodes[follower] = Alone::of(follower as u64 + 1, &[1, 2]);
+    (0..100).for_each(|_| go_on(&mut nodes));
+    let why = nodes[follower].group.broken.as_deref().expect("it has noticed");
+    assert!(why.contains("let this node join anew"), "{why}");
 }

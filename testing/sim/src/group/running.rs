@@ -181,9 +181,7 @@ impl Running {
         let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
         let message = Message::decode(&message).map_err(|error| error.to_string())?;
         match self.group.receive(message, bodies) {
-            // Of a node that was removed.
-            // Its disk has kept what it said that it had.
-            Err(why) if why.contains("join anew") => Err(why),
+            // Of a node that was removed. Of one that has lost what it had stored its group says so itself.
             Err(why) => {
                 trace.add(format!("not taken: {why}"));
                 Ok(())
