@@ -61,6 +61,11 @@ impl Trio {
             }
             return false;
         }
+        // What has come is put in its place first.
+        let target = self.machines[&to].running.as_ref();
+        if target.is_some_and(|running| running.group.is_exchanging()) {
+            return false;
+        }
         match self.part(from, to) {
             Ok(None) => true,
             Ok(Some(index)) => {
@@ -106,9 +111,6 @@ impl Trio {
         if !is_known {
             if running.group.leader() != Some(from) {
                 return Err("it offers a snapshot and does not lead".to_owned());
-            }
-            if running.group.is_exchanging() {
-                return Ok(None);
             }
             clear_incoming(&mut disk).map_err(text)?;
             let name = incoming_name(offer.base.sequence, offer.begun);
