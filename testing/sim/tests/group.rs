@@ -89,8 +89,8 @@ fn crashes_10_a_node_starts_whose_snapshot_shows_more_than_its_log() {
 /// device has its beginning, and by then the core was executing again: two entries had one sequence, and the leader
 /// stopped.
 #[test]
-fn members_56_a_leader_waits_for_its_device_to_end_a_change_of_members() {
-    must_run(GroupTheme::Members, 56);
+fn members_52_a_leader_waits_for_its_device_to_end_a_change_of_members() {
+    must_run(GroupTheme::Members, 52);
 }
 
 /// A deposed leader was recovered from its device while entries that were cut off lay there still, since these had

@@ -27,8 +27,8 @@ fn is_noticed(server: &Server, mode: &str) {
 }
 
 /// A server whose files go in such a way answers no more, and says why.
-fn ends(mode: &str, words: &str, remove: fn(&Path)) {
-    let directory = place(&format!("removed-{mode}"));
+fn ends((what, mode): (&str, &str), words: &str, remove: fn(&Path)) {
+    let directory = place(&format!("removed-{what}-{mode}"));
     let server = start(&directory, mode);
     server.connect().ask("SET key value", "+OK\r\n");
     remove(&directory);
@@ -48,13 +48,13 @@ fn remove_segment(directory: &Path) {
 
 #[test]
 fn a_server_whose_log_is_removed_answers_no_more() {
-    ends("fsync", "was removed while this server runs", remove_segment);
-    ends("write", "was removed while this server runs", remove_segment);
+    ends(("log", "fsync"), "was removed while this server runs", remove_segment);
+    ends(("log", "write"), "was removed while this server runs", remove_segment);
 }
 
 #[test]
 fn a_server_whose_directory_is_removed_answers_no_more() {
     let remove_all = |directory: &Path| fs::remove_dir_all(directory).expect("it is removed");
-    ends("fsync", "was removed while this server runs", remove_all);
-    ends("write", "No such file or directory", remove_all);
+    ends(("directory", "fsync"), "was removed while this server runs", remove_all);
+    ends(("directory", "write"), "No such file or directory", remove_all);
 }
