@@ -81,8 +81,8 @@ fn all_of_it_together_loses_nothing() {
 /// The snapshot of a node may show more than the marks of its log say to be committed. The replica was told the
 /// marks, and the host waited for ever for its commit to come to where the shard was.
 #[test]
-fn crashes_10_a_node_starts_whose_snapshot_shows_more_than_its_log() {
-    must_run(GroupTheme::Crashes, 10);
+fn crashes_5_a_node_starts_whose_snapshot_shows_more_than_its_log() {
+    must_run(GroupTheme::Crashes, 5);
 }
 
 /// A leader whose device is slow commits a change of members by the others. The engine ends the change when this
