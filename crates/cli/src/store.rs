@@ -18,7 +18,7 @@ pub(crate) use directory::{DataDirectory, PathKind, core_name};
 pub(crate) use line::{entry_line, record_line};
 pub(crate) use pinned::Pinned;
 pub(crate) use progress::Progress;
-pub(crate) use rebuild::{Contents, Point, Rebuilt, contents, reach, rebuild_core};
+pub(crate) use rebuild::{Contents, Point, Rebuilt, contents, rebuild_core, sound_core};
 pub(crate) use survey::{
     CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
 };

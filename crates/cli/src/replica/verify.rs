@@ -1,7 +1,9 @@
 //! `scurry replica verify`: whether nodes have the same, as far as all of them know it to be committed.
 
 use super::group::Group;
-use crate::store::{Contents, DataDirectory, Progress, contents, core_name, count_text, reach};
+use crate::store::{
+    Contents, DataDirectory, Progress, contents, core_name, count_text, sound_core,
+};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use scurry_disk::Manifest;
@@ -86,15 +88,16 @@ fn nodes_of(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(group.nodes.iter().map(|node| node.directory(dir)).collect())
 }
 
-/// Compares one core of all nodes, at the last sequence that all know to be committed, or at the first one that all
-/// can be brought to.
+/// Compares one core of all nodes, at the last sequence that all know to be committed.
 fn are_same(places: &[Compared], core: u16) -> Result<bool> {
     let mut bar = Progress::new();
     let (mut low, mut high) = (0, u64::MAX);
+    let mut open = Vec::new();
     for place in places {
         let path = place.core(core)?;
-        let (earliest, committed) = reach((&path, place.directory.least(core)?), &mut bar)?;
-        (low, high) = (low.max(earliest), high.min(committed));
+        let found = sound_core((&path, place.directory.least(core)?), &mut bar)?;
+        (low, high) = (low.max(found.1.earliest()), high.min(found.1.committed()));
+        open.push(found);
     }
     ensure!(
         low <= high,
@@ -102,10 +105,8 @@ fn are_same(places: &[Compared], core: u16) -> Result<bool> {
          committed: look again when it has caught up"
     );
     let mut all = Vec::new();
-    for place in places {
-        let path = place.core(core)?;
-        let least = place.directory.least(core)?;
-        let found = contents((&path, least), (&place.manifest, core), high, &mut bar);
+    for (place, mut surveyed) in places.iter().zip(open) {
+        let found = contents(&mut surveyed, (&place.manifest, core), high, &mut bar);
         all.push(found.with_context(|| place.path.display().to_string())?);
     }
     let name = |place: &Compared| core_name(place.manifest.generation, core);

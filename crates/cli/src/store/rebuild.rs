@@ -3,7 +3,7 @@
 
 use super::copy::ensure_caught_up;
 use super::progress::Progress;
-use super::survey::{CoreSurvey, surveyed};
+use super::survey::{CoreSurvey, Surveyed, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -104,30 +104,29 @@ pub(crate) struct Contents {
     pub(crate) digest: u64,
 }
 
-/// The sequences from which and up to which the contents of a core of a node can be told.
-pub(crate) fn reach((source, least): (&Path, Least), bar: &mut Progress) -> Result<(u64, u64)> {
-    let (_, survey) = surveyed(source, least, bar, &format!("{}: reading", source.display()))?;
+/// A core of a node, open, of which the contents can be told.
+pub(crate) fn sound_core((source, least): (&Path, Least), bar: &mut Progress) -> Result<Surveyed> {
+    let (pinned, survey) = surveyed(source, least, bar, &format!("{}: reading", source.display()))?;
     ensure_caught_up(&survey, source)?;
     ensure!(survey.is_sound(), "{} is damaged: `scurry inspect` says where", source.display());
-    Ok((survey.earliest(), survey.committed()))
+    Ok((pinned, survey))
 }
 
 /// Contents of a core of a node when the record of this sequence was the last.
 pub(crate) fn contents(
-    (source, least): (&Path, Least),
+    (pinned, survey): &mut Surveyed,
     (manifest, core): (&Manifest, u16),
     point: u64,
     bar: &mut Progress,
 ) -> Result<Contents> {
     let name = core_name(manifest.generation, core);
-    let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
     let Some(log) = survey.log.filter(|_| point > 0) else {
         return Ok(Contents { keys: 0, digest: 0 });
     };
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let terms = (&config, manifest.hash_seed);
     let label = format!("{name}: comparing");
-    let (shard, _) = load(&mut pinned, log, terms, Until::Committed(point), (bar, &label))?;
+    let (shard, _) = load(pinned, log, terms, Until::Committed(point), (bar, &label))?;
     let seal = log.seal_in(LogFormat::Single);
     let (mut digest, mut from) = (0_u64, 0);
     loop {
