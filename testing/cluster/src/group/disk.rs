@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 const DEVICE: &str = "2G";
 /// Bytes of which a thin device is made as they are written.
 const THIN: &str = "size=400m";
+/// Bytes of a page of it, KiB.
+const PAGE_KIB: &str = "4";
 
 /// The file that takes the room of others.
 const BALLAST: &str = "ballast";
@@ -67,7 +69,18 @@ impl Disk {
 
 impl Mounted {
     fn mount(&self) -> Result<()> {
-        run(&["mount", "-o", "loop,errors=remount-ro", text(&self.image)?, text(&self.at)?])
+        run(&["mount", "-o", "loop,errors=remount-ro", text(&self.image)?, text(&self.at)?])?;
+        if self.under.is_some() { self.write_pages() } else { Ok(()) }
+    }
+
+    /// Has a thin device ask for a page at a time. Linux's loop device answers that it is done to a longer write for
+    /// which there was room in part, and so it would lose what it was told to sync: no device that fails, one that lies.
+    fn write_pages(&self) -> Result<()> {
+        let device = run(&["findmnt", "-n", "-o", "SOURCE", text(&self.at)?])?;
+        let device = Path::new(device.trim()).file_name().context("a device without a name")?;
+        let longest = Path::new("/sys/block").join(device).join("queue/max_sectors_kb");
+        fs::write(&longest, PAGE_KIB)
+            .with_context(|| format!("{} cannot be set", longest.display()))
     }
 
     /// Takes all the room that is left.
@@ -93,7 +106,7 @@ impl Mounted {
     /// Makes it stand still: all that is written waits.
     pub(crate) fn freeze(&mut self) -> Result<()> {
         self.is_frozen = true;
-        run(&["fsfreeze", "--freeze", text(&self.at)?])
+        run(&["fsfreeze", "--freeze", text(&self.at)?]).map(drop)
     }
 
     /// Undoes all of it.
@@ -139,10 +152,11 @@ fn text(path: &Path) -> Result<&str> {
     path.to_str().context("a path that is text")
 }
 
-fn run(words: &[&str]) -> Result<()> {
+/// Runs a program to its end, and returns what it printed.
+fn run(words: &[&str]) -> Result<String> {
     let output = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("{} cannot be started", words[0]))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`{}` fails: {}", words.join(" "), said.trim());
-    Ok(())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
