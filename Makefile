@@ -21,11 +21,10 @@ BUILD_BOTH = cargo build $(RELEASE) -p scurry-cli && \
 	  cargo build --release --locked --manifest-path lab/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-http check test test-all test-rdma serve bench lab lab-peers clean cargo
+.PHONY: help demo check test test-all test-rdma serve bench lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
-	@echo "make demo-http  run the store with its console under a little load, and say what to open"
 	@echo "make check   the quick gate, before each commit: minutes"
 	@echo "make test    install what is missing, run everything that CI runs"
 	@echo "make test-all  install what is missing, run everything there is: hours; each step is recorded"
@@ -44,11 +43,6 @@ demo: cargo
 	$(BUILD_BOTH)
 	@"$(TARGET_DIR)/release/scurry-lab" run moaf-scur --target scurry --sessions $(SESSIONS) \
 	  --connections $(CONNECTIONS) --depth $(DEPTH) --accounts $(ACCOUNTS) --seconds $(DEMO_SECONDS)
-
-demo-http: cargo
-	@scripts/install-tools.sh demo
-	$(BUILD_BOTH)
-	@scripts/demo-http.sh "$(TARGET_DIR)/release"
 
 check: cargo
 	@scripts/install-tools.sh check

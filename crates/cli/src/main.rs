@@ -7,6 +7,7 @@ mod http;
 mod inspect;
 mod log;
 mod machine;
+mod quickstart;
 mod rdma;
 mod recovery;
 mod replica;
@@ -39,6 +40,11 @@ enum Command {
     /// are the defaults. What is committed is kept in --dir, by
     /// default on the device before it is answered (--durability).
     Serve(Box<serve::Options>),
+
+    /// Try it: a store in a temporary directory with the console, some accounts and a little load.
+    ///
+    /// Prints what to open and what to type next. It ends with Ctrl-C, and leaves nothing behind.
+    Quickstart(quickstart::Quickstart),
 
     /// Serve entities over HTTP, each kept on several nodes.
     ///
@@ -114,6 +120,7 @@ fn main() -> ExitCode {
     let (_, given) = matches.remove_subcommand().unwrap_or_default();
     let result = match line.command {
         Command::Serve(options) => serve::run(*options, &given),
+        Command::Quickstart(quickstart) => quickstart.run(),
         Command::Http(http) => http.run(),
         Command::Cli(cli) => cli.run(),
         Command::HashPassword => users::hash_password(),

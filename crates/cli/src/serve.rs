@@ -13,12 +13,25 @@ use clap::ArgMatches;
 use scurry_http::Door;
 use scurry_server::{Durability, Server, Settings, make_room};
 use std::fmt;
+use std::net::SocketAddr;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves until it is told to stop. `matches` are what the options of the command line were read
 /// from.
 pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
-    let options = options.over_file(matches)?;
+    serve(&options.over_file(matches)?, |_| Ok(()))
+}
+
+/// The addresses that a server has begun to listen on.
+pub(crate) struct Open {
+    /// The main port.
+    pub(crate) store: SocketAddr,
+    /// The HTTP door; none without one.
+    pub(crate) door: Option<SocketAddr>,
+}
+
+/// Serves until it is told to stop; `opened` is called once when clients may come.
+pub(crate) fn serve(options: &Options, opened: impl FnOnce(Open) -> Result<()>) -> Result<()> {
     let level = options.log.map_or(LevelFilter::INFO, |level| level.0);
     let _log = Log::start(level).context("cannot start the log")?;
     let bar = Bar::new();
@@ -62,6 +75,8 @@ pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
         let tls = if door.has_tls() { "https" } else { "http" };
         eprintln!("{tls}://{} is open", door.address());
     }
+    let door_address = door.as_ref().map(Door::address);
+    opened(Open { store: main, door: door_address })?;
     let outcome = server.run().context("the event loop failed");
     if let Some(door) = door {
         door.close();

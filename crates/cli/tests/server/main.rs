@@ -11,6 +11,7 @@ mod info;
 mod life;
 mod lobby;
 mod memory;
+mod quickstart;
 mod random;
 mod random_commands;
 mod real_clients;

@@ -1,0 +1,125 @@
+//! `scurry quickstart`: a store in a temporary directory with some accounts, a little load and the console.
+
+mod load;
+
+use crate::serve::{Open, Options, serve};
+use crate::written::{Address, Level};
+use anyhow::{Context, Result};
+use clap::Args;
+use load::Load;
+use std::env;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tracing_subscriber::filter::LevelFilter;
+
+/// The ports that the documents name; others are taken where these are.
+const PORT: u16 = 6389;
+const HTTP_PORT: u16 = 8080;
+
+const EXAMPLES: &str = "Examples:
+  scurry quickstart
+  scurry quickstart --port 7000 --http-port 7001 --rate 500";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Quickstart {
+    /// Port of the store; 0 takes a free one [default: 6389, or a free one where that is taken]
+    #[arg(short, long, value_name = "PORT")]
+    port: Option<u16>,
+
+    /// Port of the console; 0 takes a free one [default: 8080, or a free one where that is taken]
+    #[arg(long, value_name = "PORT")]
+    http_port: Option<u16>,
+
+    /// Sessions that begin in a second; 0 is no load
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(..=10_000))]
+    rate: u32,
+
+    /// Open the console in no browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+impl Quickstart {
+    pub(crate) fn run(&self) -> Result<()> {
+        let home = TemporaryHome::make()?;
+        let options = Options {
+            listen: Some(port_of(self.port, PORT)),
+            http_listen: Some(port_of(self.http_port, HTTP_PORT)),
+            dir: Some(home.0.join("store")),
+            log: Some(Level(LevelFilter::WARN)),
+            ..Options::default()
+        };
+        let mut load = None;
+        let outcome = serve(&options, |open| {
+            load = Some(Load::start(open.store, self.rate)?);
+            self.welcome(&open);
+            Ok(())
+        });
+        drop(load);
+        outcome
+    }
+
+    fn welcome(&self, open: &Open) {
+        let port = open.store.port();
+        let console = open.door.map_or_else(String::new, |door| format!("http://{door}/"));
+        println!(
+            "\nA store for trying: {} accounts, {} sessions a second. Ctrl-C ends it and removes all of it.\n\n  \
+             the console  {console}  (look up the account {})\n\n\
+             Next, in another terminal:\n  \
+             scurry cli -p {port} SCUR.CREATE alice BUCKET main cent 1000\n  \
+             scurry cli -p {port} SCUR.RESERVE alice call-1 0 ITEM gpt-x cent REQUESTED 300\n  \
+             scurry cli -p {port} SCUR.TERMINATE alice call-1 1 ITEM gpt-x cent USED 120\n\n\
+             The last one charges 120, and 180 go back: scurry cli -p {port} SCUR.GET alice",
+            load::ACCOUNTS,
+            self.rate,
+            load::account(1),
+        );
+        if !self.no_browser && has_screen() {
+            browse(&console);
+        }
+    }
+}
+
+/// A directory of its own, which goes with this.
+struct TemporaryHome(PathBuf);
+
+impl TemporaryHome {
+    fn make() -> Result<TemporaryHome> {
+        let path = env::temp_dir().join(format!("scurry-quickstart-{}", std::process::id()));
+        fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;
+        Ok(TemporaryHome(path))
+    }
+}
+
+impl Drop for TemporaryHome {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            eprintln!("scurry: {} was not removed: {error}", Path::display(&self.0));
+        }
+    }
+}
+
+/// The port that was asked for, else the usual one, else a free one.
+fn port_of(asked: Option<u16>, usual: u16) -> Address {
+    let is_free = || TcpListener::bind((Ipv4Addr::LOCALHOST, usual)).is_ok();
+    let port = asked.unwrap_or_else(|| if is_free() { usual } else { 0 });
+    Address(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+}
+
+/// True where a browser has something to show itself on.
+fn has_screen() -> bool {
+    ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::var_os(name).is_some())
+}
+
+/// Opens a page where that can be done; the address was printed in any case.
+fn browse(page: &str) {
+    let quiet = |command: &mut Command| {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    };
+    if let Err(error) = quiet(Command::new("xdg-open").arg(page)) {
+        tracing::debug!("no browser was opened: {error}");
+    }
+}
