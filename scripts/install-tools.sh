@@ -7,7 +7,7 @@
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
 #          testing/linearizability, cargo-fuzz and the linter of Prometheus
-#   all    what `make test-all` needs: also the client libraries of testing/clients, Chromium with the
+#   all    what `make test-all` needs: also the client libraries of testing/clients and clients/python, Chromium with the
 #          library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
@@ -26,6 +26,9 @@ schemathesis_venv=.cache/schemathesis
 # Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
 glide=2.6.0
 glide_venv=.cache/glide
+# What the tests of clients/python use.
+client_venv=.cache/python-client
+client_requirements=clients/python/requirements-test.txt
 # The client libraries of the other languages; the tests build against what lies here.
 libraries=$PWD/.cache/clients
 # What the manifests in testing/clients ask for.
@@ -226,22 +229,23 @@ PY
 schemathesis_ready() { package_ready "$schemathesis_venv" schemathesis "$schemathesis"; }
 glide_ready() { package_ready "$glide_venv" valkey-glide "$glide"; }
 
-make_venv() { # make_venv DIRECTORY PACKAGE VERSION
-  local directory=$1 python
+make_venv() { # make_venv DIRECTORY PACKAGE VERSION, or DIRECTORY --requirement FILE
+  local directory=$1 python what=("$2==$3")
+  [ "$2" != --requirement ] || what=("$2" "$3")
   python=$(venv_python) ||
     fail "$(command -v python3) has neither ensurepip nor pip: install the venv package of this" \
       "interpreter (Debian's own: apt-get install python3-venv)"
-  say "installing the Python package $2 $3 into $directory"
+  say "installing the Python packages ${what[*]} into $directory"
   rm -rf "$directory"
   if has_ensurepip "$python"; then
     quietly "$python" -m venv "$directory" || fail "cannot make $directory with $python"
-    quietly "$directory/bin/python" -m pip install --quiet "$2==$3" ||
+    quietly "$directory/bin/python" -m pip install --quiet "${what[@]}" ||
       fail "cannot install $2 $3: see the lines above"
   else
     # Its pip can install into a venv that has none of its own.
     quietly "$python" -m venv --without-pip "$directory" ||
       fail "cannot make $directory with $python"
-    quietly "$python" -m pip --python "$directory/bin/python" install --quiet "$2==$3" ||
+    quietly "$python" -m pip --python "$directory/bin/python" install --quiet "${what[@]}" ||
       fail "cannot install $2 $3: see the lines above"
   fi
 }
@@ -255,6 +259,13 @@ install_venv() {
     make_venv "$schemathesis_venv" schemathesis "$schemathesis"
     schemathesis_ready || fail "$schemathesis_venv does not have schemathesis $schemathesis"
   fi
+}
+
+# The requirements that were installed lie in the venv, beside what they asked for.
+install_python_client() {
+  ! cmp -s "$client_requirements" "$client_venv/${client_requirements##*/}" || return 0
+  make_venv "$client_venv" --requirement "$client_requirements"
+  cp "$client_requirements" "$client_venv/"
 }
 
 install_glide() {
@@ -565,6 +576,7 @@ case "${1:-all}" in
     ;;&
   all)
     install_glide
+    install_python_client
     install_go testing/clients/go
     install_node testing/clients/node
     install_node testing/console

@@ -15,11 +15,24 @@ pub(crate) fn run(host: &Host) -> Result<()> {
     for manifest in [fuzz::MANIFEST, lab::MANIFEST] {
         host.cargo(&["fmt", "--manifest-path", manifest])?;
     }
-    let page = reference::generate(host)?;
-    let path = host.root.join(reference::PAGE);
-    if std::fs::read_to_string(&path).ok().as_deref() != Some(page.as_str()) {
-        std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
-        println!("wrote {}", reference::PAGE);
+    for page in &reference::PAGES {
+        let text = page.generate(host)?;
+        let path = host.root.join(page.path);
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+            std::fs::write(&path, text)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            println!("wrote {}", page.path);
+        }
+    }
+    write_client(host)
+}
+
+/// Writes what the Python client has of the command table. Without Python a test says that it is to be done.
+fn write_client(host: &Host) -> Result<()> {
+    let script = host.root.join("clients/python/generate.py");
+    match std::process::Command::new("python3").arg(&script).status() {
+        Ok(status) => anyhow::ensure!(status.success(), "{} fails", script.display()),
+        Err(error) => println!("{} was not run: {error}", script.display()),
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ mod scratch;
 mod slot;
 mod statement_request;
 pub mod table;
+mod table_json;
 mod words;
 
 pub use args::Args;
@@ -62,4 +63,5 @@ pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};
 pub use statement_request::{StatementRequest, parse_statement};
+pub use table_json::table_json;
 pub use words::{CHAIN_CROSS_SLOT, CROSS_SLOT, OUT_OF_MEMORY, WRONG_TYPE};

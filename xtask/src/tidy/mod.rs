@@ -81,9 +81,11 @@ impl fmt::Display for Finding {
 pub(crate) fn run(host: &Host) -> Result<()> {
     let tree = Tree::load(host)?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
-    match reference::generate(host) {
-        Ok(page) => findings.extend(reference::compare(&tree, &page)),
-        Err(error) => findings.push(Finding::in_file(reference::PAGE, format!("{error:#}"))),
+    for page in &reference::PAGES {
+        match page.generate(host) {
+            Ok(text) => findings.extend(page.compare(&tree, &text)),
+            Err(error) => findings.push(Finding::in_file(page.path, format!("{error:#}"))),
+        }
     }
     match warnings(host) {
         Ok(warnings) => warnings.iter().for_each(|warning| println!("warning: {warning}")),

@@ -1,46 +1,63 @@
-//! The reference page is the command table in words: generated, compared, never edited by hand.
+//! The reference pages are the command table in words and as JSON: generated, compared, never edited by hand.
 
 use super::Finding;
 use super::tree::Tree;
 use crate::host::Host;
 use anyhow::{Context, Result};
 
-/// The page in the repository.
-pub(crate) const PAGE: &str = "docs/commands.md";
-
-/// The page as the command table gives it.
-pub(crate) fn generate(host: &Host) -> Result<String> {
-    host.cargo_output(&["run", "-q", "--locked", "-p", "scurry-resp", "--example", "reference"])
-        .context("cannot generate the page from the command table")
+/// A file that is made from the command table.
+pub(crate) struct Page {
+    /// Path in the repository.
+    pub(crate) path: &'static str,
+    /// Example of `scurry-resp` that prints it.
+    example: &'static str,
 }
 
-/// Where the page in the tree first differs from the generated one.
-pub(crate) fn compare(tree: &Tree, generated: &str) -> Vec<Finding> {
-    let Some(page) = tree.text(PAGE) else {
-        return vec![Finding::in_file(PAGE, "is missing: cargo xtask fix writes it")];
-    };
-    if page == generated {
-        return Vec::new();
+/// The page for people, and the table for programs.
+pub(crate) const PAGES: [Page; 2] = [
+    Page { path: "docs/commands.md", example: "reference" },
+    Page { path: "docs/commands.json", example: "table" },
+];
+
+impl Page {
+    /// The page as the command table gives it.
+    pub(crate) fn generate(&self, host: &Host) -> Result<String> {
+        let print = ["run", "-q", "--locked", "-p", "scurry-resp", "--example", self.example];
+        host.cargo_output(&print)
+            .with_context(|| format!("cannot generate {} from the command table", self.path))
     }
-    let same = page.lines().zip(generated.lines()).take_while(|(a, b)| a == b).count();
-    vec![Finding::at(PAGE, same, "differs from the command table: cargo xtask fix writes it anew")]
+
+    /// Where the page in the tree first differs from the generated one.
+    pub(crate) fn compare(&self, tree: &Tree, generated: &str) -> Vec<Finding> {
+        let Some(page) = tree.text(self.path) else {
+            return vec![Finding::in_file(self.path, "is missing: cargo xtask fix writes it")];
+        };
+        if page == generated {
+            return Vec::new();
+        }
+        let same = page.lines().zip(generated.lines()).take_while(|(a, b)| a == b).count();
+        let differs = "differs from the command table: cargo xtask fix writes it anew";
+        vec![Finding::at(self.path, same, differs)]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PAGE: &Page = &PAGES[0];
+
     #[test]
     fn the_first_difference_is_found() {
-        let tree = Tree::of(&[(PAGE, "# Commands\nGET\n")]);
-        assert!(compare(&tree, "# Commands\nGET\n").is_empty());
-        assert_eq!(compare(&tree, "# Commands\nSET\n")[0].line, 2);
-        assert_eq!(compare(&tree, "# Commands\nGET\nSET\n")[0].line, 3);
-        assert_eq!(compare(&tree, "# Commands\nGET")[0].line, 3);
+        let tree = Tree::of(&[(PAGE.path, "# Commands\nGET\n")]);
+        assert!(PAGE.compare(&tree, "# Commands\nGET\n").is_empty());
+        assert_eq!(PAGE.compare(&tree, "# Commands\nSET\n")[0].line, 2);
+        assert_eq!(PAGE.compare(&tree, "# Commands\nGET\nSET\n")[0].line, 3);
+        assert_eq!(PAGE.compare(&tree, "# Commands\nGET")[0].line, 3);
     }
 
     #[test]
     fn a_missing_page_is_found() {
-        assert_eq!(compare(&Tree::of(&[]), "").len(), 1);
+        assert_eq!(PAGE.compare(&Tree::of(&[]), "").len(), 1);
     }
 }

@@ -6,6 +6,7 @@ mod cluster;
 mod libraries;
 pub(crate) mod peer;
 mod programs;
+mod python_client;
 mod redis_rs;
 
 use crate::support::{Server, tool};

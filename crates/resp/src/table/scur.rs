@@ -389,7 +389,7 @@ pub(super) const COMMANDS: &[Spec] = &[
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, offset, amount, refills_at] (refills_at nil when it ends before)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none)\n\
-                limits: array of [id, unit, item, amount, used, held, left, overrun, period, offset, resets_at] (unit and item nil for open sessions, item nil for all of a unit)\n\
+                limits: array of [id, unit, item, amount, used, held, left, overrun, period, offset, resets_at] (unit and item nil for open sessions, item nil for all of a unit, resets_at nil for period none)\n\
                 sessions: array of [id, version, deadline]",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.GET alice",

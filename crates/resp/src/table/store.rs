@@ -99,7 +99,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Shows what has happened to an account in a period, from the log, in steps.",
         term: "statement of account",
         grammar: "account [FROM ms] [TO ms] [UNIT unit] [COUNT n] [CURSOR position]",
-        reply: "map of: account, next, complete, kept_from, entries\n\
+        reply: "map of: account, next (nil at the end), complete, kept_from (nil while the log has no commit), entries\n\
                 entries: array of [position, [field, value, ...]], as the events of SCUR.WATCH",
         codes: &[Invalid],
         example: "SCUR.STATEMENT alice FROM 1700000000000 UNIT cent COUNT 50",

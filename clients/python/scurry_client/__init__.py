@@ -1,0 +1,29 @@
+"""A client of Scurry, a real-time balance and session store: sessions, safe retries, typed replies and errors.
+
+`Store` waits for answers and `scurry_client.aio.Store` awaits them. `commands` makes commands as values, for chains.
+"""
+
+from . import _commands as commands
+from ._command import Command
+from ._commands import *
+from ._errors import Denied, OutcomeUnknown, Refused, ScurryError, ServerError, UnexpectedReply, Unreachable
+from ._meter import Hold
+from ._retry import Retry
+from ._store import Session, Store
+
+__all__ = [
+    "Command",
+    "Denied",
+    "Hold",
+    "OutcomeUnknown",
+    "Refused",
+    "Retry",
+    "ScurryError",
+    "ServerError",
+    "Session",
+    "Store",
+    "UnexpectedReply",
+    "Unreachable",
+    "commands",
+]
+__all__ += commands.__all__

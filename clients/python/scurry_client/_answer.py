@@ -1,0 +1,47 @@
+"""What a reply means: a value, or a denial, which is raised."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from ._command import Command
+from ._commands import DENIALS, Answer, ChainAnswer, Checked, Moved
+from ._errors import Denied, UnexpectedReply
+
+R = TypeVar("R")
+
+
+def answer(command: Command[R], raw: object) -> R:
+    """The reply as the type that the command has; `Denied` where it is a denial."""
+    try:
+        reply = command.read(raw)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnexpectedReply(f"{command.name}: {error!r} in {raw!r}") from error
+    code = getattr(reply, "code", None)
+    if code in DENIALS and not command.denial_is_an_answer:
+        raise denial(command, reply)
+    return reply
+
+
+def denial(command: Command[Any], reply: object) -> Denied:
+    code = str(getattr(reply, "code", ""))
+    account = str(command.words[1])
+    denied = reply
+    if isinstance(reply, ChainAnswer):
+        account = _account_of_link(command, reply.denied)
+        denied = reply.replies[reply.denied - 1] if reply.denied else reply
+    item = None
+    cause = denied.cause if isinstance(denied, (Answer, Moved, Checked)) else None
+    if isinstance(denied, Answer):
+        first = next((found for found in denied.items if found.code in DENIALS), None)
+        if first is not None:
+            item, cause = first.key, first.cause
+    return Denied(code, cause, reply, item=item, account=account)
+
+
+def _account_of_link(command: Command[Any], number: int) -> str:
+    """The account of the n-th command of a chain, which counts the words of each."""
+    at = 1
+    for _ in range(number - 1):
+        at += 2 + int(command.words[at + 1])
+    return str(command.words[at])

@@ -1,0 +1,145 @@
+"""The same store over a connection that is awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from . import _spans
+from ._answer import answer
+from ._command import Command
+from ._commands import Answer
+from ._errors import ScurryError
+from ._meter import Hold, Meter, drive_async
+from ._methods import AsyncCommands
+from ._retry import Attempts, Retry
+from ._store import DEFAULT_URL, SessionState, note, one_or_many
+
+R = TypeVar("R")
+
+
+class Connection(Protocol):
+    """What a client of `redis.asyncio` or `valkey.asyncio` is for this package."""
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any: ...
+
+
+class Store(AsyncCommands):
+    """As `scurry_client.Store`, over a client of `redis.asyncio` or `valkey.asyncio`."""
+
+    def __init__(self, connection: Connection, *, retry: Retry | None = None) -> None:
+        self.connection = connection
+        self.retry = retry or Retry()
+
+    @classmethod
+    def connect(cls, url: str = DEFAULT_URL, *, retry: Retry | None = None, **options: Any) -> Self:
+        """A store over a `redis.asyncio.Redis` of its own; the options are those of its `from_url`."""
+        return cls(_redis(url, **options), retry=retry)
+
+    async def close(self) -> None:
+        """Closes the connection, where it can be closed."""
+        if callable(close := getattr(self.connection, "aclose", None)):
+            await close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def run(self, command: Command[R]) -> R:
+        """Sends a command, again and again with the same words where the connection is lost, and reads the answer."""
+        with _spans.of_command(command):
+            attempts = Attempts(command, self.retry)
+            while True:
+                try:
+                    raw = await self.connection.execute_command(*command.words, NEVER_DECODE=True)
+                except Exception as error:
+                    await asyncio.sleep(attempts.failed(error))
+                else:
+                    return answer(command, raw)
+
+    def session(
+        self,
+        account: str,
+        *,
+        unit: str | None = None,
+        item: str | int = "-",
+        hold: int | None = None,
+        minimum: int | None = None,
+        holds: Sequence[Hold] = (),
+        ttl: float | None = None,
+        overrun: Literal["overdraw", "clamp"] | None = None,
+        late_use: bool = True,
+        id: str | None = None,
+    ) -> Session:
+        """A charging session, for an `async with` block: see `scurry_client.Store.session`."""
+        meter = Meter(
+            account,
+            one_or_many(unit, item, hold, minimum, holds),
+            id=id,
+            ttl=ttl,
+            overrun=overrun,
+            late_use=late_use,
+        )
+        return Session(self, meter)
+
+
+class Session(SessionState):
+    """A session of a `Store`. One task at a time may use it."""
+
+    def __init__(self, store: Store, meter: Meter) -> None:
+        super().__init__(meter)
+        self._store = store
+        self._spans = ExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._spans.enter_context(_spans.span("scurry session", self.account, operation="session", session=self.id))
+        try:
+            await drive_async(self._meter.open(), self._store.run)
+        except BaseException as error:
+            self._spans.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._spans:
+            try:
+                await self.settle()
+            except ScurryError as why:
+                if error is None:
+                    raise
+                note(error, self.id, why)
+
+    async def extend(self, amount: int, item: str | int | None = None, *, minimum: int | None = None) -> int:
+        """Reports use, and holds so much more beside what is left; what is left afterwards.
+
+        `Denied` where less than `minimum` more could be had (all of it unless given). What could be had is held.
+        """
+        return await drive_async(self._meter.extend(amount, item, minimum), self._store.run)
+
+    async def report(self) -> Answer:
+        """Reports use now, goes on holding what is left, and begins the time to live again."""
+        return await drive_async(self._meter.report(), self._store.run)
+
+    async def settle(self) -> Answer | None:
+        """Ends the session, as leaving the block does; None where it has ended."""
+        return await drive_async(self._meter.settle(), self._store.run)
+
+
+def _redis(url: str, **options: Any) -> Connection:
+    from redis.asyncio import Redis
+    from redis.asyncio.retry import Retry as RedisRetry
+    from redis.backoff import NoBackoff
+
+    defaults: dict[str, Any] = {
+        "retry": RedisRetry(NoBackoff(), 0),
+        "socket_timeout": 5.0,
+        "socket_connect_timeout": 2.0,
+    }
+    return Redis.from_url(url, **(defaults | options))

@@ -1,0 +1,86 @@
+"""A real server that is killed in the middle of sessions: what is charged is what was used, once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from server import PATIENCE, Server
+
+from scurry_client import NewBucket, Retry, Store
+
+WORKERS = 4
+ACCOUNTS = 2
+KILLS = 3
+# Sessions that must have ended before the server is killed again, and after the last time.
+SESSIONS = 12
+CREDIT = 10_000_000
+
+
+class Work:
+    """Sessions one after the other, until it is told to stop; what each of them has used is written down here."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.lock = threading.Condition()
+        self.ended = 0
+        self.used = dict.fromkeys((f"org-{number}" for number in range(ACCOUNTS)), 0)
+        self.failures: list[BaseException] = []
+        self.is_over = False
+
+    def run(self, worker: int) -> None:
+        try:
+            with Store.connect(self.url, retry=Retry(patience=PATIENCE)) as store:
+                number = 0
+                while not self.is_over:
+                    number += 1
+                    self.session(store, f"org-{(worker + number) % ACCOUNTS}", worker, number)
+        except BaseException as error:
+            self.failures.append(error)
+            with self.lock:
+                self.lock.notify_all()
+
+    def session(self, store: Store, account: str, worker: int, number: int) -> None:
+        with store.session(account, unit="ucent", hold=500, ttl=600, id=f"w{worker}-{number}") as session:
+            session.use(100 + number % 7)
+            session.extend(200)
+            session.use(30)
+            session.report()
+            session.use(5)
+        debited = store.debit(account, f"d{worker}-{number}", "ucent", 3)
+        with self.lock:
+            self.used[account] += session.used() + debited.amount
+            self.ended += 1
+            self.lock.notify_all()
+
+    def wait_for(self, sessions: int) -> None:
+        with self.lock:
+            goal = self.ended + sessions
+            assert self.lock.wait_for(lambda: self.ended >= goal or self.failures, PATIENCE), "sessions do not end"
+        assert not self.failures, self.failures
+
+
+def test_nothing_is_charged_twice_and_nothing_is_lost(tmp_path: Path) -> None:
+    with Server(tmp_path, durability="write") as server, Store.connect(server.url) as store:
+        work = Work(server.url)
+        for account in work.used:
+            store.create(account, buckets=[NewBucket("main", "ucent", CREDIT)])
+        threads = [threading.Thread(target=work.run, args=[worker]) for worker in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        for _ in range(KILLS):
+            work.wait_for(SESSIONS)
+            server.kill()
+            server.start()
+        work.wait_for(SESSIONS)
+        work.is_over = True
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert not work.failures, work.failures
+        for account, used in work.used.items():
+            bucket = store.get(account).buckets[0]
+            assert (bucket.available, bucket.held) == (CREDIT - used, 0)
+            assert store.audit(account).ok
+        totals = store.totals()
+        assert totals.sessions == 0
+        assert totals.units[0].consumed == sum(work.used.values())

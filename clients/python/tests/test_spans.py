@@ -1,0 +1,52 @@
+"""Spans where OpenTelemetry is installed, and none of it where it is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from server import REPOSITORY
+
+from scurry_client import NewBucket, Store, UnknownAccount
+
+
+def test_a_session_has_a_span_with_its_commands_in_it(store: Store) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    store.create("alice", buckets=[NewBucket("main", "cent", 100)])
+    with store.session("alice", unit="cent", hold=10, id="s1") as session:
+        session.use(1)
+    with pytest.raises(UnknownAccount):
+        store.get("nobody")
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    assert list(spans) == ["SCUR.CREATE", "SCUR.RESERVE", "SCUR.TERMINATE", "scurry session", "SCUR.GET"]
+    outer = spans["scurry session"]
+    assert outer.attributes is not None and outer.attributes["scurry.session"] == "s1"
+    for name in ("SCUR.RESERVE", "SCUR.TERMINATE"):
+        parent = spans[name].parent
+        assert parent is not None and parent.span_id == outer.context.span_id
+    failed = spans["SCUR.GET"]
+    assert failed.attributes is not None and failed.attributes["error.type"] == "UnknownAccount"
+    assert not failed.status.is_ok
+
+
+def test_the_client_works_without_opentelemetry() -> None:
+    program = """
+import sys
+sys.modules["opentelemetry"] = None
+from scurry_client import Store, commands
+class Echo:
+    def execute_command(self, *words, **options):
+        return [b"OK", 0, 2, 5]
+assert Store(Echo()).run(commands.debit("a", "t", "cent", 5)).amount == 5
+"""
+    directory = REPOSITORY / "clients/python"
+    done = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,5 @@
+//! Prints docs/commands.json.
+
+fn main() {
+    print!("{}", scurry_resp::table_json());
+}
