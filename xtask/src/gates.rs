@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::lab;
 use crate::rdma;
 use crate::record::Record;
+use crate::release;
 use crate::sim;
 use crate::steps::Outcome;
 use crate::tidy;
@@ -73,6 +74,7 @@ pub(crate) const ALL: Gate = Gate {
         ("mutants-6", |host| mutants_part(host, 6)),
         ("mutants-7", |host| mutants_part(host, 7)),
         ("mutants-8", |host| mutants_part(host, 8)),
+        ("release", release::test),
         // A processor is emulated there: what runs beside it makes everything in it late.
         ("rdma", rdma::run),
     ],

@@ -10,6 +10,7 @@ mod host;
 mod lab;
 mod rdma;
 mod record;
+mod release;
 mod sim;
 mod steps;
 mod tidy;
@@ -46,6 +47,9 @@ usage: cargo xtask COMMAND
   group-test [--short] [--rounds N] [--seed S] [--kinds NAME,...]
                  a group of three servers under load and under faults: testing/cluster
   rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
+  release        everything that a page of downloads has, in target/release-page
+  release --binaries DIR
+                 the same, of a scurry and a libscurry.so that are built already
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -76,6 +80,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "fuzz"
                 | "group-test"
                 | "rdma-sim"
+                | "release"
                 | "replica-sim"
                 | "sim"
         )
@@ -107,6 +112,7 @@ fn run(args: &[String]) -> Result<()> {
             Outcome::Passed => Ok(()),
             Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),
         },
+        "release" => release::run(&Host::find()?, rest),
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => gates::mutants(&Host::find()?, &[]),

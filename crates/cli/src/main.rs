@@ -14,6 +14,7 @@ mod replica;
 mod restore;
 mod serve;
 mod server_address;
+mod shell;
 mod size;
 mod snapshot;
 mod store;
@@ -112,6 +113,16 @@ enum Command {
 
     /// Copy everything of an export, or of another store, to a store.
     Import(transfer::Import),
+
+    /// Print the completions of a shell (bash, zsh, fish) for this program.
+    ///
+    /// Packages have put them where shells look; else for instance:
+    /// scurry completions bash > ~/.local/share/bash-completion/completions/scurry
+    Completions(shell::Completions),
+
+    /// Write the manual pages of this program, as packages carry them.
+    #[command(hide = true)]
+    Man(shell::Man),
 }
 
 fn main() -> ExitCode {
@@ -133,6 +144,8 @@ fn main() -> ExitCode {
         Command::Replica(replica) => replica.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
+        Command::Completions(completions) => completions.run(CommandLine::command()),
+        Command::Man(man) => man.run(CommandLine::command()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 
 mod limits;
 mod options;
+mod ready;
 mod settings;
 
 pub(crate) use options::{Clients, NodeNumber, Options};
@@ -74,6 +75,10 @@ pub(crate) fn serve(options: &Options, opened: impl FnOnce(Open) -> Result<()>) 
     if let Some(door) = &door {
         let tls = if door.has_tls() { "https" } else { "http" };
         eprintln!("{tls}://{} is open", door.address());
+    }
+    // It serves all the same.
+    if let Err(error) = ready::tell() {
+        tracing::warn!("{error:#}");
     }
     let door_address = door.as_ref().map(Door::address);
     opened(Open { store: main, door: door_address })?;

@@ -1,0 +1,52 @@
+//! A word to the supervisor that has started this process (systemd's `Type=notify`): the server serves. Until
+//! then it recovers, which takes as long as the log is, and whatever needs the store should wait.
+
+use anyhow::{Context, Result};
+use std::ffi::OsStr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+const SOCKET: &str = "NOTIFY_SOCKET";
+const READY: &[u8] = b"READY=1";
+
+/// Tells the supervisor, where there is one that has asked for it.
+pub(crate) fn tell() -> Result<()> {
+    match std::env::var_os(SOCKET) {
+        Some(name) => send(&name).context("cannot tell the supervisor that the server serves"),
+        None => Ok(()),
+    }
+}
+
+/// A name that begins with `@` is of the abstract namespace, which has no files.
+fn send(name: &OsStr) -> Result<()> {
+    let address = match name.as_bytes() {
+        [b'@', rest @ ..] => SocketAddr::from_abstract_name(rest)?,
+        _ => SocketAddr::from_pathname(name)?,
+    };
+    UnixDatagram::unbound()?.send_to_addr(READY, &address)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_supervisor_hears_of_it_by_a_path_and_by_an_abstract_name() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("notify");
+        let of_path = UnixDatagram::bind(&path).expect("a socket");
+        let name = format!("scurry-ready-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let of_name = UnixDatagram::bind_addr(&address).expect("a socket");
+        send(path.as_os_str()).expect("it is sent");
+        send(format!("@{name}").as_ref()).expect("it is sent");
+        for socket in [of_path, of_name] {
+            let mut said = [0; 16];
+            let len = socket.recv(&mut said).expect("a word");
+            assert_eq!(&said[..len], READY);
+        }
+        assert!(send(home.path().join("absent").as_os_str()).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! What is packed, built for an old libc: zig has the stubs of every glibc, so the machine that builds may be
+//! newer than those that run it.
+
+use super::TOOLS;
+use crate::host::Host;
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The newest symbols that are linked to: those of the oldest glibc that Rust supports.
+pub(crate) const GLIBC: &str = "2.17";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The profile of Cargo.toml.
+pub(crate) const PROFILE: &str = "dist";
+
+/// The names of what is built.
+pub(crate) const SERVER: &str = "scurry";
+pub(crate) const MODULE: &str = "libscurry.so";
+
+/// Binaries that are there.
+pub(crate) struct Built {
+    pub(crate) server: PathBuf,
+    pub(crate) module: PathBuf,
+}
+
+/// Builds both. The module is built alone, so that no feature that other packages ask of a crate gets into it.
+pub(crate) fn build(host: &Host) -> Result<Built> {
+    for words in
+        [["-p", "scurry-cli", "--features", "rdma"].as_slice(), &["-p", "scurry-valkey-module"]]
+    {
+        let mut cargo = zigbuild(host)?;
+        cargo.args(["--target", &format!("{TARGET}.{GLIBC}")]).args(words);
+        host.show(&mut cargo)?;
+    }
+    find(&host.target_dir()?.join(TARGET).join(PROFILE))
+}
+
+/// Binaries that lie in a directory.
+pub(crate) fn find(dir: &Path) -> Result<Built> {
+    let built = Built { server: dir.join(SERVER), module: dir.join(MODULE) };
+    for path in [&built.server, &built.module] {
+        ensure!(path.is_file(), "{} is not there", path.display());
+    }
+    Ok(built)
+}
+
+/// cargo-zigbuild, which asks for zig as a module of the Python that comes first.
+fn zigbuild(host: &Host) -> Result<Command> {
+    let tools = host.root.join(TOOLS);
+    let program = tools.join("cargo-zigbuild");
+    ensure!(program.is_file(), "cargo-zigbuild is missing: scripts/install-tools.sh release");
+    let mut command = Command::new(program);
+    command.args(["zigbuild", "--locked", "--profile", PROFILE]);
+    environment(host, &mut command)?;
+    Ok(command)
+}
+
+/// Sets what cargo must be told alike by everyone who asks it for the binaries, else it builds them again.
+pub(crate) fn environment(host: &Host, command: &mut Command) -> Result<()> {
+    command.env("RUSTFLAGS", flags(host)?).env("PATH", path(&host.root.join(TOOLS))?);
+    Ok(())
+}
+
+/// Flags of the compiler by which no path of the machine that builds gets into a binary.
+fn flags(host: &Host) -> Result<String> {
+    let home = match std::env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => {
+            PathBuf::from(std::env::var_os("HOME").context("no home directory")?).join(".cargo")
+        }
+    };
+    let map = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    Ok([map(&host.root, "/scurry"), map(&home, "/cargo")].join(" "))
+}
+
+/// The search path with these tools before all others.
+fn path(tools: &Path) -> Result<std::ffi::OsString> {
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(tools.to_owned()).chain(std::env::split_paths(&rest));
+    std::env::join_paths(all).context("a directory of PATH has a colon in its name")
+}

@@ -1,0 +1,34 @@
+//! The tarball: the same bytes from the same files, whoever packs them and when.
+
+use super::Release;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+impl Release<'_> {
+    /// The name of what is for any Linux with glibc, without its ending.
+    pub(crate) fn base(&self) -> String {
+        format!("scurry-{}-x86_64-linux-gnu", self.version)
+    }
+}
+
+/// Packs the stage.
+pub(crate) fn pack(release: &Release<'_>, stage: &Path) -> Result<PathBuf> {
+    let base = release.base();
+    let tar = release.work.join(format!("{base}.tar"));
+    let name = stage.file_name().context("the stage has no name")?;
+    release.host.show(
+        Command::new("tar")
+            .args(["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"])
+            .arg("--mode=u+rw,go+r-w,a+X")
+            .arg(format!("--mtime=@{}", release.epoch))
+            .arg("-cf")
+            .arg(&tar)
+            .arg("-C")
+            .args([&release.work.as_os_str(), &name]),
+    )?;
+    release.host.show(Command::new("gzip").args(["-n", "-9", "-f"]).arg(&tar))?;
+    let packed = release.page.join(format!("{base}.tar.gz"));
+    std::fs::rename(tar.with_extension("tar.gz"), &packed)?;
+    Ok(packed)
+}
