@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import redis
+import redis.sentinel
 from faulty import Faulty
 
 from scurry_client import Mismatch, NewBucket, OutcomeUnknown, Retry, Store, UnknownAccount, Unreachable
@@ -155,3 +157,42 @@ def test_what_the_server_has_forgotten_is_not_guessed(monkeypatch: pytest.Monkey
     with pytest.raises(OutcomeUnknown):
         session.settle()
     assert balance(sure) == (900, 0)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        redis.ReadOnlyError("another node leads now"),
+        redis.exceptions.ClusterDownError("no node leads shard 0"),
+        redis.BusyLoadingError("loading"),
+        redis.sentinel.MasterNotFoundError("no leader"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_while_a_group_elects_a_leader_nothing_is_done(error: Exception) -> None:
+    fake = FakeConnection()
+
+    class Electing:
+        attempts = 0
+
+        def execute_command(self, *words: object, **options: object) -> object:
+            self.attempts += 1
+            if self.attempts < 4:
+                raise error
+            return fake.execute_command(*words)
+
+    electing = Electing()
+    # Without an id it is sent again all the same: it was refused, and not lost.
+    assert Store(electing, retry=QUICK).create("bob").version == 1
+    assert electing.attempts == 4
+    with pytest.raises(Unreachable):
+        Store(Electing(), retry=NONE).create("carol")
+
+
+def test_a_defect_of_the_program_is_not_hidden() -> None:
+    class Broken:
+        def execute_command(self, *words: object, **options: object) -> object:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        Store(Broken(), retry=QUICK).get("alice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ._amounts import Amounts
@@ -179,12 +180,8 @@ def show(account: Account, now: int) -> dict[str, Any]:
             for id, counter in account.counters.items()
         ],
         "limits": [show_limit(account, id, now) for id in account.limits],
-        "sessions": [[session.id, session.version, session.deadline] for session in ordered(account)],
+        "sessions": [[session.id, session.version, session.deadline] for session in account.sessions.values()],
     }
-
-
-def ordered(account: Account) -> list[Session]:
-    return sorted(account.sessions.values(), key=lambda session: session.id.encode())
 
 
 def show_limit(account: Account, id: str, now: int) -> list[Any]:
@@ -253,12 +250,12 @@ def audit(account: Account) -> dict[str, Any]:
         "ok": 1,
         "version": account.version,
         "buckets": [[bucket.id, bucket.unit, *sums(bucket)] for bucket in account.buckets.values()],
-        "uncollected": [list(entry) for entry in sorted(account.uncollected.items())],
+        "uncollected": [list(entry) for entry in account.uncollected.items()],
     }
 
 
-def totals(accounts: list[Account], known: set[str]) -> dict[str, Any]:
-    """Sums per unit; a unit that was there once stays."""
+def totals(accounts: list[Account], known: Iterable[str]) -> dict[str, Any]:
+    """Sums per unit, in the order in which units came; one that was there once stays."""
     units = {unit: [0] * 9 for unit in known}
     for account in accounts:
         for bucket in account.buckets.values():
@@ -269,5 +266,5 @@ def totals(accounts: list[Account], known: set[str]) -> dict[str, Any]:
     return {
         "accounts": len(accounts),
         "sessions": sum(len(account.sessions) for account in accounts),
-        "units": [[unit, *row] for unit, row in sorted(units.items())],
+        "units": [[unit, *row] for unit, row in units.items()],
     }

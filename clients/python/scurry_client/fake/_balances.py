@@ -156,7 +156,7 @@ class Debit(Command):
     def carry_out(self, account: Account, now: int, bounds: Bounds) -> Outcome:
         if account.status != "active":
             return "SERVICE_DENIED", 0, "status"
-        before = copy.deepcopy(account.__dict__)
+        before = account.copied()
         self.debited: list[DebitedItem] = []
         asked: list[tuple[str | int | None, str, int]] = [(item.key, item.unit, item.amount) for item in self.items]
         asked = asked or [(None, self.unit, self.amount)]
@@ -164,7 +164,7 @@ class Debit(Command):
             amounts = Amounts(account, now)
             _, cause = amounts.grantable(unit, key, amount, amount)
             if cause:
-                account.__dict__.update(before)
+                account.__dict__.update(before.__dict__)
                 return "CREDIT_LIMIT_REACHED", 0, cause
             counted = []
             for limit in amounts.limits(key, unit):
@@ -199,6 +199,7 @@ class Refund(Command):
         known = account.transactions.get(self.debit)
         if known is None or not known.debit:
             raise Reject("UNKNOWN_TRANSACTION", "no successful debit is remembered under this id")
+        known = account.transactions[self.debit] = copy.deepcopy(known)
         self.wanted = self.shares(known)
         for item, amount in self.wanted:
             rest = amount

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from . import _due as due
 from ._balances import COMMANDS, Command
 from ._sessions import Request, Sessions
 from ._values import Account, Bounds, Reject, Reply
-from ._words import Options, Words, invalid, unexpected
+from ._words import Malformed, Options, Words, invalid, unexpected
 
 SESSION_REQUESTS = ("SCUR.RESERVE", "SCUR.UPDATE", "SCUR.TERMINATE")
 CHAINED = (*SESSION_REQUESTS, "SCUR.DEBIT", "SCUR.TOPUP", "SCUR.REFUND")
@@ -59,7 +58,7 @@ class Fake:
         self.bounds = bounds
         self.unique_kinds = tuple(unique_kinds)
         self.accounts: dict[str, Account] = {}
-        self.units: set[str] = set()
+        self.units: dict[str, None] = {}
 
     def time(self) -> int:
         return min(max(self.clock(), 0), CLOCK_MAX)
@@ -114,7 +113,7 @@ class Fake:
         if account is None:
             raise Reject("UNKNOWN_ACCOUNT", "no account has this id: create it with SCUR.CREATE")
         now = max(self.time(), account.changed_at) if now is None else now
-        work = copy.deepcopy(account)
+        work = account.copied()
         due.carry_out(work, now, self.bounds)
         return work, now
 
@@ -123,8 +122,8 @@ class Fake:
             account.version += 1
             account.changed_at = now
             self.accounts[account.id] = account
-            self.units.update(bucket.unit for bucket in account.buckets.values())
-            self.units.update(account.uncollected)
+            units = [*(bucket.unit for bucket in account.buckets.values()), *account.uncollected]
+            self.units |= dict.fromkeys(units)
 
     def tick(self) -> int:
         """Does what is due everywhere, as the server's timers do; how many Commits that were."""
@@ -268,8 +267,8 @@ class Fake:
             if any(link.account == account for link in links):
                 raise invalid(f"command {len(links) + 1}: the account stands twice")
             try:
-                links.append(Link(name, account, Words(own[1:]), self.bounds))
-            except Reject as reject:
+                links.append(Link(name, account, Words(own[1:]), self.bounds, is_alone=False))
+            except Malformed as reject:
                 raise Reject(reject.code, f"command {len(links) + 1}: {reject}") from None
             if len(links) > LINKS_MAX:
                 raise invalid(f"a chain has {LINKS_MAX} commands at most")
@@ -281,14 +280,24 @@ class Fake:
 class Link:
     """A command on one account, alone or in a chain."""
 
-    def __init__(self, name: str, account: str, words: Words, bounds: Bounds) -> None:
+    def __init__(self, name: str, account: str, words: Words, bounds: Bounds, *, is_alone: bool = True) -> None:
         self.name = name
         self.account = account
         self.command: Request | Command
-        if name in SESSION_REQUESTS:
-            self.command = Request(name, words, bounds)
-        else:
-            self.command = COMMANDS[name](name, words)
+        self.fault: Reject | None = None
+        """What its fields are refused for, in a chain when it is its turn."""
+        try:
+            if name in SESSION_REQUESTS:
+                self.command = Request(name, words, bounds)
+            else:
+                self.command = COMMANDS[name](name, words)
+        except Malformed:
+            raise
+        except Reject as fault:
+            if is_alone:
+                raise
+            self.fault = fault
+            return
         no_more(words)
 
     def run(self, account: Account, now: int, bounds: Bounds, is_chain_denied: bool) -> tuple[Reply, bool]:
@@ -301,6 +310,8 @@ class Link:
 
     def try_on(self, fake: Fake, now: int, number: int, is_chain_denied: bool) -> tuple[Account, Reply, bool]:
         try:
+            if self.fault is not None:
+                raise self.fault
             account, _ = fake.open(self.account, now)
             reply, replayed = self.run(account, now, fake.bounds, is_chain_denied)
         except Reject as reject:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ._amounts import Amounts
 from ._due import close
 from ._values import (
@@ -134,12 +136,11 @@ class Sessions:
         return Reply(code, 1, items)
 
     def chain_denied_reserve(self, request: Request, session: Session, items: list[ItemReply]) -> Reply:
-        cause = None if items else "chain"
         if "KEEPOPEN" not in request.options:
-            return Reply("CHAIN_DENIED", 0, items, cause=cause)
+            return Reply("CHAIN_DENIED", 0, items)
         self.account.sessions[session.id] = session
         session.items = [Item(item.key, item.unit) for item in request.items]
-        return Reply("CHAIN_DENIED", 1, items, cause=cause)
+        return Reply("CHAIN_DENIED", 1, items)
 
     def update(self, request: Request) -> tuple[Reply, bool]:
         if stored := self.stored(request):
@@ -201,7 +202,7 @@ class Sessions:
         session.data = options.get("DATA", session.data)
         session.deadline = self.now + session.tcc
         session.version += 1
-        return Reply(code, session.version, rows, cause="chain" if self.is_chain_denied and not rows else None)
+        return Reply(code, session.version, rows)
 
     def terminate(self, request: Request) -> tuple[Reply, bool]:
         if stored := self.stored(request):
@@ -220,7 +221,7 @@ class Sessions:
                 row.code, row.cause = "CHAIN_DENIED", "chain"
             session.deadline = self.now + session.tcc
             session.version += 1
-            reply = Reply("CHAIN_DENIED", session.version, rows, cause=None if rows else "chain")
+            reply = Reply("CHAIN_DENIED", session.version, rows)
             self.store(session, request, reply, is_in_gap)
             return reply, False
         close(self.account, session, self.now)
@@ -319,7 +320,8 @@ class Sessions:
         tombstone = account.tombstones.get(request.session)
         if tombstone is None:
             self.check_session_ids()
-            tombstone = account.tombstones[request.session] = Tombstone(self.now)
+            tombstone = Tombstone(self.now)
+        tombstone = replace(tombstone, late=dict(tombstone.late))
         late = tombstone.late
         if number <= tombstone.highest or (len(late) >= most and number < min(late)):
             raise Reject("OUT_OF_WINDOW", "the number was answered while the session was open: take a new number")
@@ -338,6 +340,7 @@ class Sessions:
             tombstone.highest = min(late)
             del late[tombstone.highest]
         tombstone.forget = max(tombstone.forget, self.now + self.bounds.transaction_ms)
+        account.tombstones[request.session] = tombstone
         return reply
 
     # ---- Bounds and times ------------------------------------------------------------------

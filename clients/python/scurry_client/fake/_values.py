@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -185,6 +186,13 @@ class Session:
     """Ranges of numbers below the window that were never answered, both ends included."""
     highest: int = 0
 
+    def copied(self) -> Session:
+        other = copy.copy(self)
+        other.items = [replace(item, slices=list(item.slices)) for item in self.items]
+        other.answers = dict(self.answers)
+        other.gaps = list(self.gaps)
+        return other
+
     def item(self, key: str | int, unit: str) -> Item | None:
         return next((item for item in self.items if (item.key, item.unit) == (key, unit)), None)
 
@@ -274,6 +282,19 @@ class Account:
     def next_number(self) -> int:
         self.numbers += 1
         return self.numbers
+
+    def copied(self) -> Account:
+        """A copy to change. Tombstones and transactions are shared: who changes one puts another in its place."""
+        other = copy.copy(self)
+        other.identities = dict(self.identities)
+        other.buckets = {id: copy.copy(bucket) for id, bucket in self.buckets.items()}
+        other.counters = {id: copy.copy(counter) for id, counter in self.counters.items()}
+        other.limits = {id: copy.copy(limit) for id, limit in self.limits.items()}
+        other.sessions = {id: session.copied() for id, session in self.sessions.items()}
+        other.tombstones = dict(self.tombstones)
+        other.transactions = dict(self.transactions)
+        other.uncollected = dict(self.uncollected)
+        return other
 
     def burning(self, unit: str, now: int) -> list[Bucket]:
         """The valid buckets of a unit, in the order in which they pay."""

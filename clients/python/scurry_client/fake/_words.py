@@ -15,6 +15,14 @@ def invalid(message: str) -> Reject:
     return Reject("INVALID", message)
 
 
+class Malformed(Reject):
+    """Words that are not of the grammar: of a chain they are refused before any of its commands is looked at."""
+
+
+def malformed(message: str) -> Malformed:
+    return Malformed("INVALID", message)
+
+
 class Words:
     """The words behind the name of a command, taken one by one."""
 
@@ -27,7 +35,7 @@ class Words:
 
     def take(self, field: str) -> bytes:
         if self.is_over():
-            raise invalid(f"{field} is missing")
+            raise malformed(f"{field} is missing")
         self.at += 1
         return self.words[self.at - 1]
 
@@ -60,7 +68,7 @@ class Words:
         text = self.take(field).decode("latin-1")
         if not re.fullmatch(r"0|-?[1-9]\d*", text) or not -I64_MAX - 1 <= int(text) <= I64_MAX:
             unit = "in milliseconds" if field in ("tcc", "validity") else FRACTIONS
-            raise invalid(f"{field} is not an integer or out of range: {unit}")
+            raise malformed(f"{field} is not an integer or out of range: {unit}")
         if not least <= int(text) <= most:
             raise invalid(f"{field} must be {least} to {most}")
         return int(text)
@@ -68,14 +76,14 @@ class Words:
     def request(self) -> int:
         text = self.words[self.at].decode("latin-1") if not self.is_over() else ""
         if not re.fullmatch(r"0|[1-9]\d*", text) or int(text) >= 2**32:
-            raise invalid("request is not an integer or out of range: the request's number, behind the session")
+            raise malformed("request is not an integer or out of range: the request's number, behind the session")
         self.at += 1
         return int(text)
 
     def choice(self, field: str, choices: tuple[str, ...]) -> str:
         word = self.take(field).decode("latin-1").lower()
         if word not in choices:
-            raise invalid(f"{field} must be {', '.join(choices)}")
+            raise malformed(f"{field} must be {', '.join(choices)}")
         return word
 
     def time_or_none(self, field: str) -> int | None:
@@ -87,7 +95,7 @@ class Words:
 
 def checked(raw: bytes, field: str, most: int) -> str:
     if not 1 <= len(raw) <= most or not all(0x21 <= byte <= 0x7E for byte in raw):
-        raise invalid(f"{field} must be 1 to {most} printable ASCII characters without space")
+        raise malformed(f"{field} must be 1 to {most} printable ASCII characters without space")
     return raw.decode()
 
 
@@ -99,7 +107,7 @@ class Options:
 
     def put(self, keyword: str, value: Any) -> None:
         if keyword in self.given:
-            raise invalid(f"{keyword} is given twice")
+            raise malformed(f"{keyword} is given twice")
         self.given[keyword] = value
 
     def get(self, keyword: str, default: Any = None) -> Any:
@@ -112,14 +120,14 @@ class Options:
 OF_ITEMS = {"USED", "REQUESTED", "MIN"}
 
 
-def unexpected(words: Words) -> Reject:
+def unexpected(words: Words) -> Malformed:
     word = words.peek()
     hint = ""
     if word in OF_ITEMS:
         hint = ": it stands behind an ITEM"
     elif re.fullmatch(r"-?\d+", word):
         hint = ": a number has its word before it"
-    return invalid(f"unexpected argument '{words.words[words.at].decode('latin-1')}'{hint}")
+    return malformed(f"unexpected argument '{words.words[words.at].decode('latin-1')}'{hint}")
 
 
 # How each option of a session's request is read.
@@ -144,11 +152,11 @@ OF_COMMANDS = {
 }
 
 
-def belongs_elsewhere(name: str, keyword: str) -> Reject:
+def belongs_elsewhere(name: str, keyword: str) -> Malformed:
     """An option that other commands of a session have, and this one has not."""
     within = 0 if keyword in ALL_OPTIONS else 1
     owners = [owner for owner, known in OF_COMMANDS.items() if keyword in known[within] and owner != name]
-    return invalid(f"unexpected argument '{keyword}': it is for {' and '.join(owners)}")
+    return malformed(f"unexpected argument '{keyword}': it is for {' and '.join(owners)}")
 
 
 class ItemWords:
