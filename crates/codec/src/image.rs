@@ -244,7 +244,9 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     if is_apart(bytes) {
         return Err(ImageError::Damaged);
     }
-    decode_part(bytes, account)
+    decode_part(bytes, account)?;
+    let whole = account.tombstones.are_whole() && account.transactions.are_whole();
+    if whole { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
 /// Status and version of the account of an image, also of a part: its head alone is read.
@@ -260,7 +262,8 @@ pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
     if r.is_broken() { Err(ImageError::Damaged) } else { Ok((account.status, account.version)) }
 }
 
-/// As [`decode_account`], of an image that [`mark_apart`] may have marked: what is kept apart is left out.
+/// As [`decode_account`], of an image in the memory of its host, which [`mark_apart`] may have marked: what
+/// is kept apart is left out. Tombstones and transactions were looked through when they came.
 #[inline]
 pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     match bytes.first() {
@@ -289,10 +292,8 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         let last = account.sessions.len() - 1;
         session::take(&mut r, &mut account.sessions[last]);
     }
-    let whole = account.tombstones.load(r.bytes(counts.tombstones));
-    if !(account.transactions.load(r.bytes(counts.transactions)) && whole) {
-        r.fail();
-    }
+    account.tombstones.load(r.bytes(counts.tombstones));
+    account.transactions.load(r.bytes(counts.transactions));
     account.identities.clear();
     while account.identities.len() < counts.identities && !r.is_broken() {
         let identity = take_identity(&mut r);

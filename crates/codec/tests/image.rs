@@ -193,6 +193,24 @@ fn every_truncation_and_a_longer_image_are_refused() {
 }
 
 #[test]
+fn remembered_records_are_refused_that_are_none_or_out_of_order() {
+    let (mut account, image) = (full(), encode(&full()));
+    // The length, its id's, and when the first is forgotten, which comes behind the second then.
+    let wrongs = [(0, 0), (8, 0), (7, 0x7f)];
+    let tombstones = (account.tombstones.as_bytes().to_vec(), &wrongs[..2]);
+    let transactions = (account.transactions.as_bytes().to_vec(), &wrongs[..]);
+    for (records, wrongs) in [tombstones, transactions] {
+        let at = image.windows(records.len()).position(|part| part == records);
+        for &(place, byte) in wrongs {
+            let mut wrong = image.clone();
+            wrong[at.expect("they lie there as they are") + place] = byte;
+            let decoded = decode_account(&wrong, &mut account);
+            assert_eq!(decoded, Err(ImageError::Damaged), "{byte} at {place}");
+        }
+    }
+}
+
+#[test]
 fn any_flipped_bit_is_read_without_a_panic() {
     let image = encode(&full());
     let mut account = Account::empty(Status::Active);

@@ -29,14 +29,14 @@ pub(super) fn reserve(
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
     }
-    if let Some(answer) = replay_closed(draft, request, body)? {
-        return Ok(Outcome::Replay(answer));
-    }
-    if draft.account().tombstones.find(request.session).is_some() {
-        return reject(
-            Code::SessionExists,
-            "the session id was used and is remembered: use a new one",
-        );
+    if let Some(tombstone) = draft.account().tombstones.find(request.session) {
+        return match tombstone.answer_to(request.request) {
+            Some(answer) => replay(answer, body).map(Outcome::Replay),
+            None => reject(
+                Code::SessionExists,
+                "the session id was used and is remembered: use a new one",
+            ),
+        };
     }
     check_room(draft, 1)?;
     if draft.account().status != Status::Active {

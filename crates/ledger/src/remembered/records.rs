@@ -9,7 +9,7 @@
 //! | | id |
 //! | | payload, which is its kind's own |
 
-use super::pack::{Packed, Reader};
+use super::pack::Packed;
 use crate::{Id, Time};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -21,7 +21,6 @@ const TIME_MAX: i64 = (1 << 48) - 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Records<T> {
     bytes: Vec<u8>,
-    count: u32,
     kind: PhantomData<T>,
 }
 
@@ -69,19 +68,19 @@ impl<'a> PackedRecord<'a> {
 
 impl<T> Default for Records<T> {
     fn default() -> Records<T> {
-        Records { bytes: Vec::new(), count: 0, kind: PhantomData }
+        Records { bytes: Vec::new(), kind: PhantomData }
     }
 }
 
 impl<T: Remembered> Records<T> {
-    /// How many are remembered.
+    /// How many are remembered: they are counted.
     pub fn len(&self) -> usize {
-        self.count as usize
+        self.packed().count()
     }
 
     /// True when none is remembered.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.bytes.is_empty()
     }
 
     /// The packed bytes, for codecs.
@@ -89,32 +88,26 @@ impl<T: Remembered> Records<T> {
         &self.bytes
     }
 
-    /// Replaces the content by bytes that [`Records::as_bytes`] gave; false, and empty, when they are
-    /// not whole.
+    /// Replaces the content by bytes that [`Records::as_bytes`] gave. They are copied and not looked at:
+    /// most commands name one record or none. [`Records::are_whole`] looks at those from outside.
     #[inline]
-    pub fn load(&mut self, bytes: &[u8]) -> bool {
+    pub fn load(&mut self, bytes: &[u8]) {
         self.bytes.clear();
-        self.count = 0;
-        bytes.is_empty() || self.load_some(bytes)
+        if !bytes.is_empty() {
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 
-    fn load_some(&mut self, bytes: &[u8]) -> bool {
-        let mut rest = bytes;
-        let mut last = Time(0);
+    /// True when what was loaded is records and nothing else, in the order in which they are forgotten.
+    pub fn are_whole(&self) -> bool {
+        let (mut rest, mut last) = (self.bytes.as_slice(), Time(0));
         while let Some((record, tail)) = split(rest) {
-            if record.forget_at < last || record.id.is_empty() || self.count == u32::MAX {
+            if record.forget_at < last || record.id.is_empty() {
                 return false;
             }
-            last = record.forget_at;
-            self.count += 1;
-            rest = tail;
+            (last, rest) = (record.forget_at, tail);
         }
-        if !rest.is_empty() {
-            self.count = 0;
-            return false;
-        }
-        self.bytes.extend_from_slice(bytes);
-        true
+        rest.is_empty()
     }
 
     /// All, in the order in which they are forgotten.
@@ -150,19 +143,16 @@ impl<T: Remembered> Records<T> {
         if behind > 0 {
             self.bytes[at..].rotate_left(behind);
         }
-        self.count += 1;
     }
 
     /// Takes in a record that is forgotten no earlier than all that are here.
     pub fn push_packed(&mut self, record: PackedRecord<'_>) {
         self.bytes.extend_from_slice(record.bytes);
-        self.count += 1;
     }
 
     /// Forgets all at once.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.count = 0;
     }
 
     /// The record of this id.
@@ -197,7 +187,6 @@ impl<T: Remembered> Records<T> {
         if behind > 0 {
             self.bytes[at..].rotate_left(behind);
         }
-        self.count += 1;
     }
 
     /// Removes the record of this id.
@@ -207,7 +196,6 @@ impl<T: Remembered> Records<T> {
             let end = self.bytes.len() - tail.len();
             if record.id == id {
                 self.bytes.drain(offset..end);
-                self.count -= 1;
                 return;
             }
             offset = end;
@@ -222,7 +210,6 @@ impl<T: Remembered> Records<T> {
                 break;
             }
             end = self.bytes.len() - tail.len();
-            self.count -= 1;
         }
         self.bytes.drain(..end);
     }
@@ -246,18 +233,10 @@ fn unpack<T: Remembered>(record: Record<'_>) -> Option<T> {
 }
 
 fn split(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
-    let mut reader = Reader(bytes);
-    let len = usize::from(reader.u16());
-    if len < HEAD_LEN || len > bytes.len() {
-        return None;
-    }
-    let (record, tail) = bytes.split_at(len);
-    let mut reader = Reader(&record[2..]);
-    let forget_at = Time(i64::try_from(reader.word::<6>()).unwrap_or(0));
-    let id_len = usize::from(reader.u8());
-    if id_len > reader.0.len() {
-        return None;
-    }
-    let id = reader.bytes(id_len);
-    Some((Record { forget_at, id, payload: reader.0 }, tail))
+    let &[len_low, len_high, a, b, c, d, e, f, id_len] = bytes.first_chunk::<HEAD_LEN>()?;
+    let len = usize::from(u16::from_le_bytes([len_low, len_high]));
+    let forget_at = Time(i64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+    let (record, tail) = bytes.split_at_checked(len)?;
+    let (id, payload) = record.get(HEAD_LEN..)?.split_at_checked(usize::from(id_len))?;
+    Some((Record { forget_at, id, payload }, tail))
 }
