@@ -161,6 +161,23 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
             w.bytes(remembered);
         }
     }
+    if has_rarer(account) {
+        w = put_rarer(w, account);
+    }
+    len_all - w.remaining()
+}
+
+/// True when something stands behind the sessions that few accounts have.
+#[inline]
+fn has_rarer(account: &Account) -> bool {
+    let Account { identities, counters, uncollected, allowances, limits, .. } = account;
+    identities.len() | counters.len() | uncollected.len() | allowances.len() | limits.len() != 0
+}
+
+/// Writes that. The writer comes and goes as a value, so that of most accounts stays in registers.
+#[inline(never)]
+fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
+    let base = account.changed_at.0;
     for identity in &account.identities {
         w.name(&identity.kind);
         w.short(identity.value.as_bytes());
@@ -182,9 +199,10 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
     for limit in &account.limits {
         limit::put(&mut w, limit, base);
     }
-    len_all - w.remaining()
+    w
 }
 
+#[inline(always)]
 fn put_head(w: &mut Writer<'_>, account: &Account) {
     let (buckets, sessions) = (account.buckets.len(), account.sessions.len());
     let more = [
@@ -232,11 +250,17 @@ struct Counts {
     tombstones: usize,
     /// Bytes.
     transactions: usize,
-    identities: usize,
-    counters: usize,
-    uncollected: usize,
-    allowances: usize,
-    limits: usize,
+    rarer: Rarer,
+}
+
+/// Counts of what few accounts have, not yet looked at.
+#[derive(Default)]
+struct Rarer {
+    identities: i64,
+    counters: i64,
+    uncollected: i64,
+    allowances: i64,
+    limits: i64,
 }
 
 /// Reads an image into an account whose buffers are used again.
@@ -275,53 +299,70 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     let counts = take_head(&mut r, account);
     let base = account.changed_at.0;
     account.buckets.truncate(counts.buckets);
-    for bucket in &mut account.buckets {
-        bucket::take(&mut r, base, bucket);
-    }
-    while account.buckets.len() < counts.buckets && !r.is_broken() {
-        account.buckets.push(Bucket::empty());
-        let last = account.buckets.len() - 1;
-        bucket::take(&mut r, base, &mut account.buckets[last]);
+    for at in 0..counts.buckets {
+        if at == account.buckets.len() {
+            account.buckets.push(Bucket::empty());
+        }
+        bucket::take(&mut r, base, &mut account.buckets[at]);
+        if r.is_broken() {
+            break;
+        }
     }
     account.sessions.truncate(counts.sessions);
-    for session in &mut account.sessions {
-        session::take(&mut r, session);
-    }
-    while account.sessions.len() < counts.sessions && !r.is_broken() {
-        account.sessions.push(Session::empty());
-        let last = account.sessions.len() - 1;
-        session::take(&mut r, &mut account.sessions[last]);
+    for at in 0..counts.sessions {
+        if at == account.sessions.len() {
+            account.sessions.push(Session::empty());
+        }
+        session::take(&mut r, &mut account.sessions[at]);
+        if r.is_broken() {
+            break;
+        }
     }
     account.tombstones.load(r.bytes(counts.tombstones));
     account.transactions.load(r.bytes(counts.transactions));
     account.identities.clear();
-    while account.identities.len() < counts.identities && !r.is_broken() {
-        let identity = take_identity(&mut r);
+    account.counters.clear();
+    account.uncollected.clear();
+    account.allowances.clear();
+    account.limits.clear();
+    let Rarer { identities, counters, uncollected, allowances, limits } = counts.rarer;
+    if identities | counters | uncollected | allowances | limits != 0 {
+        take_rarer(&mut r, account, counts.rarer);
+    }
+    if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
+}
+
+/// Parts that stand behind the sessions of few accounts.
+#[inline(never)]
+fn take_rarer(r: &mut Reader<'_>, account: &mut Account, rarer: Rarer) {
+    let base = account.changed_at.0;
+    let identities = count(r, rarer.identities);
+    while account.identities.len() < identities && !r.is_broken() {
+        let identity = take_identity(r);
         account.identities.extend(identity);
     }
-    account.counters.clear();
-    while account.counters.len() < counts.counters && !r.is_broken() {
-        let counter = take_counter(&mut r);
+    let counters = count(r, rarer.counters);
+    while account.counters.len() < counters && !r.is_broken() {
+        let counter = take_counter(r);
         account.counters.extend(counter);
     }
-    account.uncollected.clear();
-    while account.uncollected.len() < counts.uncollected && !r.is_broken() {
+    let uncollected = count(r, rarer.uncollected);
+    while account.uncollected.len() < uncollected && !r.is_broken() {
         let mut total = UnitAmount { unit: Name::EMPTY, amount: 0 };
         r.name(&mut total.unit);
         [total.amount, ..] = r.group();
         account.uncollected.push(total);
     }
-    account.allowances.clear();
-    while account.allowances.len() < counts.allowances && !r.is_broken() {
-        let allowance = take_allowance(&mut r);
+    let allowances = count(r, rarer.allowances);
+    while account.allowances.len() < allowances && !r.is_broken() {
+        let allowance = take_allowance(r);
         account.allowances.extend(allowance);
     }
-    account.limits.clear();
-    while account.limits.len() < counts.limits && !r.is_broken() {
-        let limit = limit::take(&mut r, base);
+    let limits = count(r, rarer.limits);
+    while account.limits.len() < limits && !r.is_broken() {
+        let limit = limit::take(r, base);
         account.limits.extend(limit);
     }
-    if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
 #[inline(always)]
@@ -355,16 +396,7 @@ fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
         let [uncollected, limits, allowances, _] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
-        // Most accounts have none of the others.
-        if identities | counters != 0 {
-            counts.identities = count(r, identities);
-            counts.counters = count(r, counters);
-        }
-        if uncollected | limits | allowances != 0 {
-            counts.uncollected = count(r, uncollected);
-            counts.allowances = count(r, allowances);
-            counts.limits = count(r, limits);
-        }
+        counts.rarer = Rarer { identities, counters, uncollected, allowances, limits };
     }
     counts
 }
@@ -414,6 +446,7 @@ fn take_period(r: &mut Reader<'_>, number: i64) -> Option<Period> {
     }
 }
 
+#[inline]
 fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
     match status {
         0 => Status::Active,
@@ -429,6 +462,7 @@ fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
 /// A count of things that follow. Each takes a byte or more, so more of them than bytes are
 /// left is damage. It is no reason to set memory aside: in memory each is hundreds of bytes, so
 /// there is room for one when it is read, and none behind damage.
+#[inline]
 fn count(r: &mut Reader<'_>, number: i64) -> usize {
     match usize::try_from(number) {
         Ok(count) if count <= r.remaining() => count,

@@ -50,6 +50,12 @@ impl<'a> Writer<'a> {
         Writer { rest: out }
     }
 
+    /// The writer as a value, for what is rare: what is given no address of it can stay in registers.
+    #[inline]
+    pub(crate) fn moved(&mut self) -> Writer<'a> {
+        Writer { rest: core::mem::take(&mut self.rest) }
+    }
+
     /// Bytes that were not written.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
@@ -61,12 +67,14 @@ impl<'a> Writer<'a> {
         self.advance(1);
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.rest[..bytes.len()].copy_from_slice(bytes);
         self.advance(bytes.len());
     }
 
     /// A string of at most 255 bytes behind its length.
+    #[inline]
     pub(crate) fn short(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= 255);
         self.byte(u8::try_from(bytes.len()).unwrap_or(u8::MAX));

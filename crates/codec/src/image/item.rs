@@ -94,19 +94,20 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
         }
     }
     if flags & (flag::BEYOND | flag::NAMED) != 0 {
-        put_rarer(w, item, flags);
+        *w = put_rarer(w.moved(), item, flags);
     }
 }
 
 /// The fields that few items have.
 #[inline(never)]
-fn put_rarer(w: &mut Writer<'_>, item: &Item, flags: u8) {
+fn put_rarer<'a>(mut w: Writer<'a>, item: &Item, flags: u8) -> Writer<'a> {
     if flags & flag::BEYOND != 0 {
         w.group([item.direct, item.uncollected, 0, 0]);
     }
     if let ItemKey::Id(id) = &item.key {
         w.short(id.as_bytes());
     }
+    w
 }
 
 /// Fills an item in place.

@@ -127,12 +127,13 @@ pub(super) fn take(r: &mut Reader<'_>, session: &mut Session) {
     }
     let items = count(r, items);
     session.items.truncate(items);
-    for item in &mut session.items {
-        item::take(r, item);
-    }
-    while session.items.len() < items && !r.is_broken() {
-        session.items.push(Item::empty());
-        let last = session.items.len() - 1;
-        item::take(r, &mut session.items[last]);
+    for at in 0..items {
+        if at == session.items.len() {
+            session.items.push(Item::empty());
+        }
+        item::take(r, &mut session.items[at]);
+        if r.is_broken() {
+            break;
+        }
     }
 }
