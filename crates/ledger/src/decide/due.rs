@@ -22,28 +22,37 @@ enum Due {
 /// million accounts would have theirs at midnight.
 #[inline]
 pub fn next_due(account: &Account) -> Option<Time> {
-    let mut due = None;
-    let mut at = |time: Time| due = Some(due.map_or(time, |due: Time| due.min(time)));
+    let mut first = None;
+    any_due(account, |due| {
+        first = Some(first.map_or(due, |first: Time| first.min(due)));
+        false
+    });
+    first
+}
+
+/// True when it `is` one of the times at which something comes due, but for refills.
+#[expect(clippy::inline_always, reason = "so it is a few comparisons where it is called")]
+#[inline(always)]
+fn any_due(account: &Account, mut is: impl FnMut(Time) -> bool) -> bool {
     for session in &account.sessions {
-        at(session.deadline);
-    }
-    for bucket in &account.buckets {
-        if let Some(end) = bucket.valid_to.filter(|_| bucket.available > 0) {
-            at(end);
+        if is(session.deadline) {
+            return true;
         }
     }
-    account.tombstones.next_forget().into_iter().for_each(&mut at);
-    account.transactions.next_forget().into_iter().for_each(&mut at);
-    if let Some(elsewhere) = &account.elsewhere {
-        elsewhere.next_due().into_iter().for_each(&mut at);
+    for bucket in &account.buckets {
+        if bucket.available > 0 && bucket.valid_to.is_some_and(&mut is) {
+            return true;
+        }
     }
-    due
+    account.tombstones.next_forget().is_some_and(&mut is)
+        || account.transactions.next_forget().is_some_and(&mut is)
+        || account.elsewhere.as_ref().and_then(|elsewhere| elsewhere.next_due()).is_some_and(is)
 }
 
 /// True when something is due at `now`, refills among it.
 #[inline]
 pub(crate) fn is_due(account: &Account, now: Time) -> bool {
-    next_due(account).is_some_and(|due| due <= now)
+    any_due(account, |due| due <= now)
         || (!account.allowances.is_empty() && is_refill_due(account, now))
 }
 
