@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from server import PATIENCE, Server
@@ -15,13 +17,14 @@ KILLS = 3
 # Sessions that must have ended before the server is killed again, and after the last time.
 SESSIONS = 12
 CREDIT = 10_000_000
+PATIENT = Retry(patience=PATIENCE)
 
 
 class Work:
     """Sessions one after the other, until it is told to stop; what each of them has used is written down here."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, connect: Callable[[], Store]) -> None:
+        self.connect = connect
         self.lock = threading.Condition()
         self.ended = 0
         self.used = dict.fromkeys((f"org-{number}" for number in range(ACCOUNTS)), 0)
@@ -30,7 +33,7 @@ class Work:
 
     def run(self, worker: int) -> None:
         try:
-            with Store.connect(self.url, retry=Retry(patience=PATIENCE)) as store:
+            with self.connect() as store:
                 number = 0
                 while not self.is_over:
                     number += 1
@@ -53,6 +56,29 @@ class Work:
             self.ended += 1
             self.lock.notify_all()
 
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        threads = [threading.Thread(target=self.run, args=[worker]) for worker in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self.is_over = True
+            for thread in threads:
+                thread.join(PATIENCE)
+
+    def check(self, store: Store) -> None:
+        """What was charged is what was used: in each account, and over all."""
+        assert not self.failures, self.failures
+        for account, used in self.used.items():
+            bucket = store.get(account).buckets[0]
+            assert (bucket.available, bucket.held) == (CREDIT - used, 0)
+            assert store.audit(account).ok
+        totals = store.totals()
+        assert totals.sessions == 0
+        assert totals.units[0].consumed == sum(self.used.values())
+
     def wait_for(self, sessions: int) -> None:
         with self.lock:
             goal = self.ended + sessions
@@ -62,25 +88,13 @@ class Work:
 
 def test_nothing_is_charged_twice_and_nothing_is_lost(tmp_path: Path) -> None:
     with Server(tmp_path, durability="write") as server, Store.connect(server.url) as store:
-        work = Work(server.url)
+        work = Work(lambda: Store.connect(server.url, retry=PATIENT))
         for account in work.used:
             store.create(account, buckets=[NewBucket("main", "ucent", CREDIT)])
-        threads = [threading.Thread(target=work.run, args=[worker]) for worker in range(WORKERS)]
-        for thread in threads:
-            thread.start()
-        for _ in range(KILLS):
+        with work.under_way():
+            for _ in range(KILLS):
+                work.wait_for(SESSIONS)
+                server.kill()
+                server.start()
             work.wait_for(SESSIONS)
-            server.kill()
-            server.start()
-        work.wait_for(SESSIONS)
-        work.is_over = True
-        for thread in threads:
-            thread.join(PATIENCE)
-        assert not work.failures, work.failures
-        for account, used in work.used.items():
-            bucket = store.get(account).buckets[0]
-            assert (bucket.available, bucket.held) == (CREDIT - used, 0)
-            assert store.audit(account).ok
-        totals = store.totals()
-        assert totals.sessions == 0
-        assert totals.units[0].consumed == sum(work.used.values())
+        work.check(store)
