@@ -240,15 +240,32 @@ fn the_port_of_the_door_is_taken_or_the_store_does_not_start() {
 fn the_dashboard_asks_for_what_there_is() {
     let text = include_str!("../../../../docs/grafana/scurry.json");
     let dashboard: serde_json::Value = serde_json::from_str(text).expect("it is JSON");
-    let mut asked = BTreeSet::new();
     let panels = dashboard["panels"].as_array().expect("panels");
     let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
-    for target in targets {
-        let query = target["expr"].as_str().expect("a query");
+    let queries = targets.map(|target| target["expr"].as_str().expect("a query"));
+    are_there(queries, 15);
+}
+
+/// Rules that Prometheus takes, about metrics that a store has.
+#[test]
+fn the_alerts_ask_for_what_there_is() {
+    const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/alerts.yml");
+    let checked = Command::new("promtool").args(["check", "rules", RULES]).output();
+    let checked = checked.expect("promtool is installed: scripts/install-tools.sh tests");
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    let text = std::fs::read_to_string(RULES).expect("it is there");
+    are_there(text.lines().filter_map(|line| line.trim().strip_prefix("expr: ")), 10);
+}
+
+/// Asserts that a node of a group has each metric that these ask for, and that they are more than so many.
+#[track_caller]
+fn are_there<'q>(queries: impl Iterator<Item = &'q str>, least: usize) {
+    let mut asked = BTreeSet::new();
+    for query in queries {
         let words = query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         asked.extend(words.filter(|word| word.contains("scurry_") || word.starts_with("process_")));
     }
-    assert!(asked.len() > 15, "{asked:?}");
+    assert!(asked.len() > least, "{asked:?}");
     // A node of a group has all that a store of one machine has.
     let store = Store::start(&["--replicate", &format!("127.0.0.1:{}", free_port())]);
     let page = store.metrics();
@@ -257,9 +274,6 @@ fn the_dashboard_asks_for_what_there_is() {
         let base = ["_bucket", "_sum", "_count"].iter().find_map(|part| name.strip_suffix(part));
         let is_histogram =
             base.is_some_and(|base| page.0.contains(&format!("# TYPE {base} histogram")));
-        assert!(
-            page.has(name) || is_histogram,
-            "the dashboard asks for {name}, which is not there"
-        );
+        assert!(page.has(name) || is_histogram, "{name} is asked for and not there");
     }
 }
