@@ -21,8 +21,16 @@ from scurry_client import NewBucket, Store
 
 class Group:
     def __init__(self, directory: Path) -> None:
-        self.directory = directory / "group"
-        self.said("up")
+        # The free block of ports that it looks for may be taken by another test in between: then another one.
+        for attempt in range(5):
+            self.directory = directory / f"group-{attempt}"
+            try:
+                self.said("up")
+                return
+            except subprocess.CalledProcessError as error:
+                why = error.stderr
+                self.said("down")
+        raise AssertionError(f"no group: {why}")
 
     def said(self, command: str) -> str:
         words = [str(binary()), "replica", command, "--dir", str(self.directory)]

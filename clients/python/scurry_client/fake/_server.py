@@ -9,7 +9,8 @@ from typing import Any
 from .._commands import REFUSALS
 from . import _accounts as accounts
 from . import _due as due
-from ._balances import COMMANDS, Command
+from ._balances import Command
+from ._limits import COMMANDS
 from ._sessions import Request, Sessions
 from ._values import Account, Bounds, Reject, Reply
 from ._words import Malformed, Options, Words, invalid, unexpected
