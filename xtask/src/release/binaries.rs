@@ -58,6 +58,13 @@ fn zigbuild(host: &Host) -> Result<Command> {
 /// Sets what cargo must be told alike by everyone who asks it for the binaries, else it builds them again.
 pub(crate) fn environment(host: &Host, command: &mut Command) -> Result<()> {
     command.env("RUSTFLAGS", flags(host)?).env("PATH", path(&host.root.join(TOOLS))?);
+    // What cargo has set for this program: scripts of builds ask for some of it, and run again when it changes.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     Ok(())
 }
 
