@@ -6,6 +6,7 @@ mod local;
 mod status;
 mod up;
 
+use crate::machine;
 use crate::store::count_text;
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -83,6 +84,8 @@ impl Cluster {
 }
 
 fn down(dir: &Path) -> Result<()> {
+    Local::existing(dir)?;
+    let _alone = machine::alone(dir)?;
     let mut local = Local::existing(dir)?;
     match local.stop(dir)? {
         0 => println!("no node was running"),

@@ -8,7 +8,7 @@ mod table;
 
 pub(crate) use ports::free_ports;
 pub(crate) use process::{Process, last_words, start, stop};
-pub(crate) use state::{read, write};
+pub(crate) use state::{alone, read, write};
 pub(crate) use table::print_table;
 
 use anyhow::{Result, ensure};

@@ -6,6 +6,7 @@ mod up;
 mod verify;
 mod view;
 
+use crate::machine;
 use crate::store::count_text;
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -84,6 +85,8 @@ impl Replica {
 }
 
 fn down(dir: &Path) -> Result<()> {
+    Group::existing(dir)?;
+    let _alone = machine::alone(dir)?;
     let mut group = Group::existing(dir)?;
     match group.stop(dir)? {
         0 => println!("no node was running"),

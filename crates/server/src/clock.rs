@@ -64,6 +64,11 @@ impl Clock {
         self.floor = self.floor.max(time.plus_ms(-self.wall().uptime_ms));
     }
 
+    /// As [`Clock::not_before`], for what this clock has shown itself, but for some ms.
+    pub(crate) fn hold(&mut self, shown: Reading, slack_ms: i64) {
+        self.floor = self.floor.max(shown.time.plus_ms(-shown.uptime_ms - slack_ms));
+    }
+
     /// Milliseconds that the wall clock was behind what was written before, at the start.
     pub(crate) fn behind_ms(&self) -> Option<i64> {
         self.behind_ms
@@ -136,6 +141,19 @@ mod tests {
         assert_eq!(clock.not_behind(now), now);
         let later = Reading { uptime_ms: now.uptime_ms + 60_000, ..set_back };
         assert!(clock.not_behind(later).time >= given.plus_ms(60_000), "it goes on");
+    }
+
+    #[test]
+    fn what_was_shown_is_gone_behind_by_no_more_than_the_slack() {
+        let mut clock = Clock::start(Time(0));
+        let shown = clock.wall();
+        clock.hold(shown, 1_000);
+        let back = |ms: i64| Reading {
+            time: shown.time.plus_ms(60_000 - ms),
+            uptime_ms: shown.uptime_ms + 60_000,
+        };
+        assert_eq!(clock.not_behind(back(999)), back(999));
+        assert_eq!(clock.not_behind(back(3_600_000)), back(1_000));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
     fs::create_dir_all(&up.place.dir)
         .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
     let dir = up.place.dir.canonicalize()?;
+    let _alone = machine::alone(&dir)?;
     let (mut local, is_new) = match Local::read(&dir)? {
         Some(local) => (again(local, up, &dir)?, false),
         None => (lay_out(up, &dir)?, true),

@@ -1,9 +1,9 @@
 //! The file in which a tool writes down what it has started.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 /// The content of this file of the directory; none where there is no such file.
@@ -16,6 +16,20 @@ pub(crate) fn read<T: DeserializeOwned>(dir: &Path, file: &str) -> Result<Option
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
+    }
+}
+
+/// The sole use of a directory, for as long as this is kept: of two commands at once each would start and stop what
+/// the other has not written down.
+pub(crate) fn alone(dir: &Path) -> Result<File> {
+    let cannot = || format!("{} cannot be locked", dir.display());
+    let file = File::open(dir).with_context(cannot)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another command starts or stops nodes in {}: wait for its end", dir.display())
+        }
+        Err(TryLockError::Error(error)) => Err(error).with_context(cannot),
     }
 }
 

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FILE: &str = "group.toml";
+/// The store of a node, in the directory of the node.
+const STORE: &str = "data";
 
 /// A group of servers on this machine.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,6 +44,11 @@ impl Node {
 
     pub(super) fn directory(&self, dir: &Path) -> PathBuf {
         dir.join(format!("node-{}", self.port))
+    }
+
+    /// The store in its directory.
+    pub(super) fn store(&self, dir: &Path) -> PathBuf {
+        self.directory(dir).join(STORE)
     }
 
     /// The end of what it has logged.
@@ -111,7 +118,7 @@ impl Group {
         option("--threads", self.threads.to_string());
         option("--core-port", (port + 1).to_string());
         option("--replicate", peer(&self.nodes[index]));
-        option("--dir", "data".to_owned());
+        option("--dir", STORE.to_owned());
         if self.is_made || index > 0 {
             let others = self.nodes.iter().filter(|node| node.port != port);
             let others: Vec<String> = others.map(peer).collect();

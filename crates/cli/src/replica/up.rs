@@ -3,7 +3,7 @@
 use super::Up;
 use super::group::{Group, Node};
 use super::view::View;
-use crate::machine::{Patience, Process, free_ports};
+use crate::machine::{Patience, Process, alone, free_ports};
 use crate::store::count_text;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -14,21 +14,20 @@ pub(super) fn run(up: &Up) -> Result<()> {
     fs::create_dir_all(&up.place.dir)
         .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
     let dir = up.place.dir.canonicalize()?;
+    let _alone = alone(&dir)?;
     let mut group = match Group::read(&dir)? {
         Some(group) => again(group, up, &dir)?,
         None => lay_out(up, &dir)?,
     };
     let is_new = !group.is_made;
-    let is_up = group.nodes.iter().any(Node::is_alive);
     if let Err(error) = start(&mut group, &dir, &patience) {
-        if is_up {
-            return Err(error).context("the group is not whole; the nodes that were up go on");
+        if !is_new {
+            // Two of three serve, and are needed for a third to join anew.
+            return Err(error).context("the group is not whole; the nodes that are up go on");
         }
         let stopped = group.stop(&dir);
-        if is_new {
-            // So that the next attempt begins anew.
-            group.remove(&dir);
-        }
+        // So that the next attempt begins anew.
+        group.remove(&dir);
         stopped.context("not all nodes could be stopped")?;
         return Err(error).context("the group was not started, and its nodes are stopped again");
     }

@@ -7,6 +7,8 @@ use crate::store::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use scurry_disk::Manifest;
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
@@ -58,6 +60,12 @@ impl Verify {
             true => nodes_of(&self.dir)?,
             false => self.nodes,
         };
+        let mut real = BTreeSet::new();
+        for node in &nodes {
+            let path = fs::canonicalize(node)
+                .with_context(|| format!("{} is not there", node.display()))?;
+            ensure!(real.insert(path), "{} is named twice: name each node once", node.display());
+        }
         ensure!(nodes.len() > 1, "one node is the same as itself: name two or more");
         let places = nodes.into_iter().map(Compared::open).collect::<Result<Vec<Compared>>>()?;
         let first = &places[0];
@@ -85,7 +93,7 @@ impl Verify {
 
 fn nodes_of(dir: &Path) -> Result<Vec<PathBuf>> {
     let group = Group::existing(dir)?;
-    Ok(group.nodes.iter().map(|node| node.directory(dir)).collect())
+    Ok(group.nodes.iter().map(|node| node.store(dir)).collect())
 }
 
 /// Compares one core of all nodes, at the last sequence that all know to be committed.

@@ -292,6 +292,7 @@ fn nodes_that_run_are_compared_and_have_the_same() {
     let same = said.lines().filter(|line| line.contains("3 nodes have the same at sequence"));
     assert_eq!(same.count(), 2, "{said}");
     scurry(&["replica", "verify", first]).refused(&["name two or more"]);
+    scurry(&["replica", "verify", first, first]).refused(&["is named twice"]);
     let other = Nodes::start(1, 1);
     let other = other.dir(0);
     scurry(&["replica", "verify", first, text(&other)]).refused(&["are nodes of two groups"]);

@@ -67,6 +67,36 @@ fn reserve<'w>(session: &'w str, tcc_ms: &'w str) -> [&'w str; 11] {
     ["SCUR.RESERVE", "purse", session, "0", "TCC", tcc_ms, "ITEM", "1", "cent", "REQUESTED", "5"]
 }
 
+/// Two clocks of three are believed. What they have put into the log stays, so time goes on from there when they are
+/// right again: were it to go back, what is held from then on would end at the next change of leader.
+#[test]
+fn time_that_two_clocks_have_set_ahead_stays_so_whoever_leads() {
+    let Some(nodes) = Nodes::start_with_clocks(3, 1) else { return };
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "1000"]);
+    let (begun_s, first) = (time(&nodes), nodes.leader());
+    let (second, third) = ((first + 1) % 3, (first + 2) % 3);
+    let ahead_days = || (time(&nodes) - begun_s + DAY_S / 2) / DAY_S;
+    for days in [10, 0] {
+        nodes.set_clock(first, days);
+        nodes.set_clock(second, days);
+        nodes.until("the third node knows", || {
+            off_days(&nodes, third).filter(|off| (off + i64::from(days)).abs() <= 1)
+        });
+        nodes.until("the others know each of the other", || {
+            let off = |node| off_days(&nodes, node).filter(|off| *off == 0);
+            off(first).and(off(second))
+        });
+        nodes.until("time is ahead", || (ahead_days() == 10).then_some(()));
+    }
+    nodes.execute(&reserve("held-for-a-day", "86400000"));
+    lead(&nodes, second);
+    assert_eq!(ahead_days(), 10);
+    assert!(nodes.execute(&["SCUR.GET", "purse"]).contains("held-for-a-day"));
+    lead(&nodes, first);
+    assert_eq!(ahead_days(), 10);
+    assert!(nodes.execute(&["SCUR.GET", "purse"]).contains("held-for-a-day"));
+}
+
 #[test]
 fn a_clock_that_is_set_by_a_year_on_one_node_ends_no_hold_and_stops_none_from_ending() {
     let Some(nodes) = Nodes::start_with_clocks(3, 1) else { return };

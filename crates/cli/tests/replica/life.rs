@@ -36,11 +36,29 @@ fn a_group_loses_its_leader_and_keeps_what_it_has_acknowledged() {
     let ids = |nodes: &[Line]| nodes.iter().map(|node| node.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&group.nodes()), ids(&nodes), "the same nodes");
 
+    // The directories of running nodes, found by that of the group.
+    let same = scurry(&["replica", "verify", "--dir", group.path()]).well();
+    assert_eq!(same.matches("3 nodes have the same").count(), 2, "{same}");
+    let busy = std::fs::File::open(group.path()).expect("it is there");
+    busy.lock().expect("nobody else has it");
+    let words = "another command starts or stops nodes";
+    scurry(&["replica", "up", "--dir", group.path(), "--threads", "2"]).refused(&[words]);
+    group.down().refused(&[words]);
+    drop(busy);
+
     group.down().well();
     let threads = scurry(&["replica", "up", "--dir", group.path(), "--threads", "3"]);
     threads.refused(&["a group of 3 nodes with 2 threads each"]);
     assert_eq!(group.status().matches("down").count(), 3);
     group.up_again().well();
+    assert_eq!(said(nodes[2].port, "GET k0"), "w");
+
+    // One that has lost its directory does not keep the others down, which have to let it in anew.
+    group.down().well();
+    let lost = format!("{}/node-{}/data", group.path(), nodes[1].port);
+    std::fs::remove_dir_all(lost).expect("it was there");
+    group.up_again().refused(&["the group is not whole", "--replaces"]);
+    group.wait_for(&["leader", "down"]);
     assert_eq!(said(nodes[2].port, "GET k0"), "w");
 }
 

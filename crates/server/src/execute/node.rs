@@ -6,6 +6,7 @@ use crate::execute::client::Client;
 use crate::execute::monitor::Monitor;
 use crate::execute::tracking::Tracking;
 use crate::execute::transaction::FingerprintSeeds;
+use crate::group::clocks::APART_MS_MAX;
 use crate::group::{self, view::View};
 use crate::mail::mesh::Mesh;
 use crate::mail::message::Message;
@@ -177,6 +178,11 @@ impl Node {
         }
         let (now, set_back_ms) = self.now.then(|| self.read_clock());
         self.now = now;
+        if self.group.is_some() && self.durable.takes_commits() {
+            // The next leader begins at what this one writes: where this one went back by more, what is held from then
+            // on would end when another leads.
+            self.clock.hold(now, APART_MS_MAX);
+        }
         if let Some(ms) = set_back_ms
             && self.core == 0
         {

@@ -14,6 +14,34 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const APART_MS_MAX: i64 = 1_000;
 /// Words of one node that are kept. The latest time among them counts: it was under way for the shortest time.
 const WORDS_MAX: usize = 8;
+/// Between two words to a node, ms.
+const WORD_EVERY_MS: i64 = 1_000;
+/// A clock that differs by as much from what it has told was set, ms.
+const SET_MS_MIN: i64 = 500;
+
+/// Words that are due of this node's clock to one other node.
+#[derive(Debug, Default)]
+pub(super) struct Telling {
+    /// The clock when it was told last, as it was at uptime 0, and the uptime then, ms; none before the first word.
+    told: Option<(i64, i64)>,
+}
+
+impl Telling {
+    /// How often a reading is to be told now. At the beginning, and when the clock was set, as often as words are kept:
+    /// those of before would count beside it, and one of a clock that was ahead would for as many seconds.
+    pub(super) fn due(&mut self, own: Reading) -> usize {
+        let is_set = |told: i64| (told - begun(own)).abs() >= SET_MS_MIN;
+        let words = match self.told {
+            Some((told, _)) if is_set(told) => WORDS_MAX,
+            Some((_, at_ms)) => usize::from(own.uptime_ms - at_ms >= WORD_EVERY_MS),
+            None => WORDS_MAX,
+        };
+        if words > 0 {
+            self.told = Some((begun(own), own.uptime_ms));
+        }
+        words
+    }
+}
 
 /// Words of the nodes about their clocks.
 #[derive(Debug)]
@@ -177,6 +205,35 @@ mod tests {
         assert_eq!(held(&clocks, 0), 0);
         late(&clocks, 1);
         is_about(held(&clocks, 0), -HOUR_MS);
+    }
+
+    #[test]
+    fn a_clock_that_was_put_right_counts_as_that_with_the_next_telling() {
+        let (clocks, mut telling) = (told(&[0]), Telling::default());
+        let reading = |set_ms, uptime_ms| Reading {
+            time: Time(1_000_000_000).plus_ms(set_ms + uptime_ms),
+            uptime_ms,
+        };
+        assert_eq!(
+            telling.due(reading(0, 0)),
+            WORDS_MAX,
+            "it may have been set while nobody was told"
+        );
+        assert_eq!(telling.due(reading(0, 999)), 0);
+        assert_eq!(
+            telling.due(reading(400, 1_000)),
+            1,
+            "slewed, or told by a thread that had to wait"
+        );
+        assert_eq!(telling.due(reading(HOUR_MS, 1_500)), WORDS_MAX);
+        assert_eq!(telling.due(reading(HOUR_MS, 1_600)), 0);
+        let again = telling.due(reading(0, 1_700));
+        // Another node's clock that is wrong next is alone with that.
+        let now = clocks.own().time;
+        clocks.note(node(3), now.plus_ms(YEAR_MS));
+        is_about(held(&clocks, YEAR_MS), YEAR_MS);
+        (0..again).for_each(|_| clocks.note(node(3), now));
+        is_about(held(&clocks, YEAR_MS), 0);
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn wish(
     }
     if member.id == view.node {
         return reply.error(format_args!(
-            "ERR node {shown} leads: to remove it, let another node lead (SCUR.REPLICA TRANSFER ID), and ask that one"
+            "ERR node {shown} leads: name another node for TRANSFER; to REMOVE this one let another node lead first, and ask that one"
         ));
     }
     match what(view, member) {

@@ -6,7 +6,7 @@ use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::packet::{Packet, Subject, write_packets};
 use super::socket::{Dialling, Socket, Sockets};
 use super::{Enter, Identity, Inbound, Inbox};
-use crate::group::clocks::Clocks;
+use crate::group::clocks::{Clocks, Telling};
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -373,8 +373,6 @@ const PAUSE_REFUSED_MAX: Duration = Duration::from_millis(750);
 
 /// The version of the protocol since which nodes tell their clocks.
 const CLOCKS_SINCE: u16 = 2;
-/// Between two tellings, ms.
-const CLOCK_EVERY_MS: i64 = 1_000;
 /// Between two looks whether one is due, where nothing else is sent.
 const CLOCK_PAUSE: Duration = Duration::from_millis(500);
 
@@ -542,13 +540,12 @@ impl Link {
     /// Writes what comes, until the connection ends or is to end, and what this node's clock shows, to a node that
     /// understands it: first of all, so that nobody who has a vote of this node lacks it.
     fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
-        let mut next_ms = i64::MIN;
+        let mut telling = Telling::default();
         loop {
-            if let Some(own) = clocks.map(Clocks::own)
-                && own.uptime_ms >= next_ms
-            {
-                next_ms = own.uptime_ms + CLOCK_EVERY_MS;
-                write_packets(&[clock_packet(own.time)], socket)?;
+            if let Some(own) = clocks.map(Clocks::own) {
+                for _ in 0..telling.due(own) {
+                    write_packets(&[clock_packet(own.time)], socket)?;
+                }
             }
             let idle = |waiting: &mut Waiting| {
                 waiting.packets.is_empty() && !waiting.stopping && !waiting.over

@@ -5,9 +5,9 @@ use anyhow::{Result, ensure};
 
 const HOUR_S: i64 = 3_600;
 const YEAR_S: i64 = 365 * 24 * HOUR_S;
-/// Nodes believe the latest of the last eight words of a node, which come every second: for so long two clocks would be
-/// wrong, as far as they know, were another node's set next.
-const REMEMBERED_MS: i64 = 12_000;
+/// A node tells a clock that was set when it looks at it next, within half a second: until then two clocks would be wrong,
+/// as far as the others know, were another node's set.
+const TOLD_MS: i64 = 3_000;
 
 /// Sets the leader's clock forward or back, and lets another lead meanwhile, or not.
 pub(super) fn leader(scene: &mut Scene<'_>, sign: i64) -> Result<()> {
@@ -42,7 +42,7 @@ fn set(scene: &mut Scene<'_>, node: usize, sign: i64) -> Result<()> {
 fn right(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].set_clock(0)?;
     until_off(scene, node, 0)?;
-    scene.pass_ms(REMEMBERED_MS, REMEMBERED_MS)
+    scene.pass_ms(TOLD_MS, TOLD_MS)
 }
 
 /// Waits until the node knows by how much its clock is wrong.
