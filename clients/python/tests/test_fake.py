@@ -26,7 +26,9 @@ BEYOND = {
     "server-entities.scn": "the fake has no ENTITY.PUT",
     "server-find.scn": "the fake has no SCUR.DUMP",
     "server-keys.scn": "the fake has no PING",
+    "server-limiter.scn": "the fake has no INCREX",
     "server-list.scn": "the fake has no SET",
+    "server-locks.scn": "the fake has no SET",
     "server-plain-writes.scn": "the fake has no ENTITY.PUT",
 }
 

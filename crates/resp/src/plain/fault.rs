@@ -18,6 +18,10 @@ pub enum PlainFault<'a> {
     NxExcludes,
     /// GT beside LT.
     GtExcludesLt,
+    /// A lower bound above the upper one.
+    BoundsCrossed,
+    /// BYFLOAT.
+    NoFloat,
     /// A cursor that no SCAN has answered.
     InvalidCursor,
     /// A type that neither Redis nor this server has.
@@ -42,6 +46,11 @@ impl PlainFault<'_> {
             }
             PlainFault::GtExcludesLt => {
                 reply.error("ERR GT and LT options at the same time are not compatible");
+            }
+            PlainFault::BoundsCrossed => reply.error("ERR LBOUND is above UBOUND"),
+            PlainFault::NoFloat => {
+                reply
+                    .error("ERR BYFLOAT is not supported, since money in floats rounds: use BYINT");
             }
             PlainFault::InvalidCursor => reply.error("ERR invalid cursor"),
             PlainFault::UnknownType(name) => {

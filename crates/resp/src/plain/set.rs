@@ -5,7 +5,7 @@ use crate::Args;
 
 /// When SET writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SetCondition {
+pub enum SetCondition<'a> {
     /// In any case.
     #[default]
     Always,
@@ -13,6 +13,8 @@ pub enum SetCondition {
     Absent,
     /// XX: when there is one.
     Present,
+    /// IFEQ: when it has this value.
+    Equal(&'a [u8]),
 }
 
 /// How long what is written lives.
@@ -32,8 +34,8 @@ pub enum Lifetime<'a> {
 /// Options behind the value of SET.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetOptions<'a> {
-    /// NX or XX.
-    pub condition: SetCondition,
+    /// NX, XX or IFEQ.
+    pub condition: SetCondition<'a>,
     /// GET: the value before is asked for.
     pub get: bool,
     /// EX and its like, or KEEPTTL.
@@ -45,10 +47,13 @@ pub fn parse_set(args: Args<'_>) -> Result<SetOptions<'_>, PlainFault<'static>> 
     let mut options = SetOptions::default();
     let mut words = args.iter_from(3);
     while let Some(word) = words.next() {
-        if word.eq_ignore_ascii_case(b"NX") && options.condition != SetCondition::Present {
-            options.condition = SetCondition::Absent;
-        } else if word.eq_ignore_ascii_case(b"XX") && options.condition != SetCondition::Absent {
-            options.condition = SetCondition::Present;
+        if word.eq_ignore_ascii_case(b"NX") {
+            condition(&mut options.condition, SetCondition::Absent)?;
+        } else if word.eq_ignore_ascii_case(b"XX") {
+            condition(&mut options.condition, SetCondition::Present)?;
+        } else if word.eq_ignore_ascii_case(b"IFEQ") {
+            let value = words.next().ok_or(PlainFault::Syntax)?;
+            condition(&mut options.condition, SetCondition::Equal(value))?;
         } else if word.eq_ignore_ascii_case(b"GET") {
             options.get = true;
         } else if word.eq_ignore_ascii_case(b"KEEPTTL") {
@@ -58,6 +63,19 @@ pub fn parse_set(args: Args<'_>) -> Result<SetOptions<'_>, PlainFault<'static>> 
         }
     }
     Ok(options)
+}
+
+/// The same condition again is allowed; another one is not, nor is IFEQ twice.
+fn condition<'a>(
+    before: &mut SetCondition<'a>,
+    said: SetCondition<'a>,
+) -> Result<(), PlainFault<'static>> {
+    let is_again = *before == said && !matches!(said, SetCondition::Equal(_));
+    if *before != SetCondition::Always && !is_again {
+        return Err(PlainFault::Syntax);
+    }
+    *before = said;
+    Ok(())
 }
 
 /// The options of GETEX, from its third argument on.
@@ -74,7 +92,7 @@ pub fn parse_get_ex(args: Args<'_>) -> Result<Lifetime<'_>, PlainFault<'static>>
     Ok(lifetime)
 }
 
-fn deadline<'a>(
+pub(super) fn deadline<'a>(
     lifetime: &mut Lifetime<'a>,
     word: &[u8],
     number: Option<&'a [u8]>,
@@ -88,7 +106,7 @@ fn deadline<'a>(
 }
 
 /// The same option again is allowed, and the last one counts; another one is not.
-fn set_once<'a>(
+pub(super) fn set_once<'a>(
     lifetime: &mut Lifetime<'a>,
     said: Lifetime<'a>,
 ) -> Result<(), PlainFault<'static>> {

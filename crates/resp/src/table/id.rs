@@ -23,7 +23,7 @@ family! {
     /// Plain values, all but [`HotId`].
     StringId after 0;
     SetNx, SetEx, PSetEx, GetSet, GetDel, GetEx, MGet, MSet, MSetNx, Incr, IncrBy, Decr, DecrBy,
-    Append, StrLen, GetRange, SetRange,
+    Append, StrLen, GetRange, SetRange, DelIfEq, IncrEx,
 }
 family! {
     /// Keys, whatever they hold.

@@ -28,10 +28,10 @@ pub(super) const COMMANDS: &[Spec] = &[
         arity: -3,
         flags: WRITE,
         memory: Memory::Taken,
-        grammar: "key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]",
-        reply: "OK; nil when NX or XX kept it from being written; with GET the value before, or nil",
+        grammar: "key value [NX|XX|IFEQ value] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]",
+        reply: "OK; nil when NX, XX or IFEQ kept it from being written; with GET the value before, or nil",
         summary: "Writes a plain value.",
-        notes: "The answer is WRONGTYPE for an account or an entity, also with NX: SET never overwrites either.",
+        notes: "The answer is WRONGTYPE for an account or an entity, also with NX: SET never overwrites either. IFEQ is that of Valkey 9.",
         ..STRING
     },
     Spec {
@@ -92,6 +92,18 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key",
         reply: "the value, or nil",
         summary: "Reads a plain value and deletes it.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::String(StringId::DelIfEq),
+        name: "DELIFEQ",
+        role: Role::Charge,
+        arity: 3,
+        flags: WRITE_FAST,
+        grammar: "key value",
+        reply: "1, or 0 when the key does not exist or has another value",
+        summary: "Deletes a plain value when it is this one.",
+        notes: "That of Valkey 9. Redis 8 writes DELEX key IFEQ value.",
         ..STRING
     },
     Spec {
@@ -171,6 +183,19 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key n",
         reply: "the number afterwards",
         summary: "Adds to a plain value that is an integer; none counts as 0.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::String(StringId::IncrEx),
+        name: "INCREX",
+        role: Role::Charge,
+        arity: -2,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
+        grammar: "key [BYINT n] [LBOUND n] [UBOUND n] [SATURATE] [EX s|PX ms|EXAT s|PXAT ms|PERSIST] [ENX]",
+        reply: "[the number afterwards, what was added]; nothing was where the number would be beyond a bound",
+        summary: "Adds to a plain value that is an integer, within bounds, and sets when it expires.",
+        notes: "That of Redis 8.8, without BYFLOAT. With ENX a deadline that there is stays. A limit of 100 a minute: INCREX key UBOUND 100 EX 60 ENX; 0 as the second number says no.",
         ..STRING
     },
     Spec {

@@ -2,7 +2,7 @@
 
 use super::{WRONG_TYPE, write_error};
 use crate::execute::node::Node;
-use scurry_engine::{Expiry, WriteError};
+use scurry_engine::{Expiry, WriteError, WrongType};
 use scurry_ledger::Time;
 use scurry_resp::plain::{
     Deadline, DeadlineUnit, Lifetime, PlainFault, SetCondition, SetOptions, parse_get_ex, parse_set,
@@ -66,7 +66,7 @@ pub(crate) fn set(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &
     }
 }
 
-fn expiry(
+pub(super) fn expiry(
     node: &Node,
     spec: &'static Spec,
     lifetime: Lifetime<'_>,
@@ -101,6 +101,7 @@ fn set_with(
         SetCondition::Always => true,
         SetCondition::Absent => !found,
         SetCondition::Present => found,
+        SetCondition::Equal(value) => found && has(node, key, value) == Ok(true),
     };
     if !writes {
         if !options.get {
@@ -108,6 +109,26 @@ fn set_with(
         }
     } else if write(node, key, args.at(2), expiry, begin, reply).is_ok() && !options.get {
         reply.ok();
+    }
+}
+
+/// True when the key has this value.
+fn has(node: &mut Node, key: &[u8], value: &[u8]) -> Result<bool, WrongType> {
+    let found = node.shard.value(node.now.time, node.first_key(key))?;
+    Ok(found.is_some_and(|found| found.bytes == value))
+}
+
+/// DELIFEQ: whoever holds a lock lets go of it, and not of the next one's.
+pub(crate) fn del_if_equal(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    match has(node, args.at(1), args.at(2)) {
+        Ok(is_equal) => {
+            if is_equal {
+                let key = node.first_key(args.at(1));
+                let _ = node.shard.del(node.now.time, key);
+            }
+            reply.integer(is_equal.into());
+        }
+        Err(_) => reply.error(WRONG_TYPE),
     }
 }
 
