@@ -10,7 +10,7 @@ use load::Load;
 use std::env;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -97,7 +97,7 @@ impl TemporaryHome {
 impl Drop for TemporaryHome {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("scurry: {} was not removed: {error}", Path::display(&self.0));
+            eprintln!("scurry: {} was not removed: {error}", self.0.display());
         }
     }
 }
@@ -116,10 +116,9 @@ fn has_screen() -> bool {
 
 /// Opens a page where that can be done; the address was printed in any case.
 fn browse(page: &str) {
-    let quiet = |command: &mut Command| {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-    };
-    if let Err(error) = quiet(Command::new("xdg-open").arg(page)) {
+    let mut browser = Command::new("xdg-open");
+    browser.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = browser.spawn() {
         tracing::debug!("no browser was opened: {error}");
     }
 }

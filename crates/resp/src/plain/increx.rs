@@ -25,13 +25,8 @@ impl IncrexOptions<'_> {
     /// The number behind this one; none where it would be beyond a bound.
     pub fn after(&self, before: i64) -> Option<i64> {
         let wanted = i128::from(before) + i128::from(self.by);
-        let bounds = i128::from(self.low)..=i128::from(self.high);
-        let after = if bounds.contains(&wanted) || !self.saturates {
-            bounds.contains(&wanted).then_some(wanted)
-        } else {
-            Some(wanted.clamp(*bounds.start(), *bounds.end()))
-        };
-        after.and_then(|after| i64::try_from(after).ok())
+        let within = wanted.clamp(self.low.into(), self.high.into());
+        i64::try_from(within).ok().filter(|_| within == wanted || self.saturates)
     }
 }
 
