@@ -6,6 +6,10 @@
 //        node console.mjs BASE PROFILE signin TOKEN
 //        node console.mjs BASE PROFILE nodes READY [AWAY]
 //        node console.mjs BASE PROFILE lookup ACCOUNT
+//        node console.mjs BASE PROFILE identities '{"ACCOUNT": {"kind": ..., "value": ..., "others": [...], "shows": {"REGION": [...]}}}'
+//        node console.mjs BASE PROFILE statement '{"account": ..., "newest": [...], "entries": ..., "oldest": [...]}'
+//        node console.mjs BASE PROFILE no-statement '{"account": ..., "why": ...}'
+//        node console.mjs BASE PROFILE change '{"clerk": TOKEN, "reader": TOKEN, "account": ..., "odd": ...}'
 //        node console.mjs BASE PROFILE group '{"state": ..., "lose": ..., "nodes": {"ADDRESS": [...]}}'
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -16,7 +20,8 @@ const [base, profile, task, told, more] = process.argv.slice(2);
 const shots = process.env.CONSOLE_SHOTS;
 // The library lies where scripts/install-tools.sh has put it.
 const { chromium } = createRequire(path.join(process.env.CONSOLE_LIBRARIES, "x"))("playwright-core");
-const PATIENCE = 20_000;
+// A machine that does other things too may be slow: nothing here is a measurement.
+const PATIENCE = 120_000;
 
 const browser = await chromium.launchPersistentContext(profile, {
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -117,7 +122,7 @@ async function figures(want) {
   await shot("light");
   // What a screen reader is told: landmarks, headings, names.
   const tree = await page.locator("body").ariaSnapshot();
-  for (const part of ["- banner", "- main", "- contentinfo", "- search", 'heading "Totals per unit"', 'textbox "Account id"',
+  for (const part of ["- banner", "- main", "- contentinfo", "- search", 'heading "Totals per unit"', 'textbox "Account id, or the value of an identity"',
     'button "Pause"', 'columnheader "Conservation"', 'rowheader "cent"', 'img "Operations per second', "- status"])
     assert.ok(tree.includes(part), `${part} is not in the tree:\n${tree}`);
   await page.locator("#account").fill("nobody");
@@ -235,6 +240,254 @@ async function lookup(account) {
   return { found: await found.innerText() };
 }
 
+// Accounts that have an identity: the only one at once, of several the one that is chosen.
+async function identities(want) {
+  await page.goto(base);
+  await page.locator("#lookup").waitFor({ state: "visible" });
+  const found = page.locator("#found");
+  const ask = async (kind, value) => {
+    await page.locator("#kind").fill(kind);
+    await page.locator("#account").fill(value);
+    await page.keyboard.press("Enter");
+  };
+  for (const [account, { kind, value, others, shows }] of Object.entries(want)) {
+    await ask(kind, value);
+    if (others.length) {
+      await found.getByRole("heading", { name: `${others.length + 1} accounts have the ${kind} ${value}`, exact: true }).waitFor();
+      assert.deepEqual((await found.getByRole("button").allInnerTexts()).sort(), [account, ...others].sort());
+      await found.getByRole("button", { name: account, exact: true }).click();
+    }
+    await found.getByRole("heading", { name: `${account}: active`, exact: false }).waitFor();
+    assert.ok((await found.innerText()).includes(`${kind} ${value}`));
+    assert.equal(await found.locator("img").count(), 0, "what the store says is never markup");
+    for (const [name, cells] of Object.entries(shows)) {
+      const text = await found.getByRole("region", { name, exact: true }).innerText();
+      for (const cell of cells) assert.ok(text.includes(cell), `${name} lacks ${cell}: ${text}`);
+    }
+  }
+  await ask("msisdn", "<img/src=x/onerror=alert(1)>");
+  await found.getByText("no account has the msisdn <img/src=x/onerror=alert(1)>").waitFor();
+  assert.equal(await found.locator("img").count(), 0);
+  await ask("not a kind", "1");
+  await found.getByText("kind:").waitFor();
+  return { found: Object.keys(want).length };
+}
+
+async function lookUp(account) {
+  await page.locator("#lookup").waitFor({ state: "visible" });
+  await page.locator("#kind").fill("");
+  await page.locator("#account").fill(account);
+  await page.keyboard.press("Enter");
+  await page.locator("#found").getByRole("heading", { name: `${account}: active` }).waitFor();
+  return page.locator("#found");
+}
+
+// A statement from the newest entry to the oldest, page by page, beyond what is kept of one reading.
+async function statement(want) {
+  await page.goto(base);
+  const found = await lookUp(want.account);
+  await found.getByRole("combobox", { name: "What has happened in", exact: true }).selectOption("all that is kept");
+  await found.getByRole("button", { name: "Show", exact: true }).click();
+  const table = found.getByRole("region", { name: "Statement", exact: true });
+  const lines = () => table.locator("tbody tr").evaluateAll(all => all.map(line => [...line.cells].slice(1).map(cell => cell.textContent)));
+  const position = found.locator(".turn.note");
+  await table.waitFor();
+  const seen = [];
+  for (let block = 0; seen.length < want.entries; block++) {
+    const rest = Math.min(1000, want.entries - seen.length);
+    for (let first = 0; first < rest; first += 50) {
+      const says = `${first + 1} to ${Math.min(first + 50, rest)} of ${rest}, the newest first`;
+      await until(says, () => position.textContent(), text => text.startsWith(says));
+      seen.push(...await lines());
+      if (seen.length < want.entries) await found.getByRole("button", { name: "Older", exact: true }).click();
+    }
+  }
+  assert.equal(seen.length, want.entries);
+  assert.deepEqual(seen.slice(0, want.newest.length), want.newest);
+  assert.deepEqual(seen.slice(-want.oldest.length), want.oldest);
+  const names = seen.map(line => line.at(-1)).filter(cause => /^transaction t[0-9]+$/.test(cause)).map(cause => Number(cause.slice("transaction t".length)));
+  assert.deepEqual(names, names.map((_, at) => names.length - at), "each once, the newest first");
+  assert.equal(await found.getByRole("button", { name: "Older", exact: true }).count(), 0, "nothing is older");
+  await found.getByRole("button", { name: "Newer", exact: true }).click();
+  await position.filter({ hasText: /^51 to 100 / }).waitFor();
+  assert.equal(await page.locator("#found img").count(), 0, "what the store says is never markup");
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  await shot("statement");
+  return { entries: seen.length };
+}
+
+async function noStatement({ account, why }) {
+  await page.goto(base);
+  const found = await lookUp(account);
+  await found.getByRole("button", { name: "Show", exact: true }).click();
+  await found.getByText(`No statement: ${why}`).waitFor();
+  return { account };
+}
+
+// Top-ups and adjustments of a user who may, whose answers are lost until the door is asked for /healthz, and again
+// from when it is asked for /readyz; then one who may not.
+async function change(want) {
+  const sign = async token => {
+    await page.locator("#signin-form").waitFor({ state: "visible" });
+    await page.locator("#secret").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator("#signin-form").waitFor({ state: "hidden" });
+  };
+  const found = page.locator("#found"), dialog = page.getByRole("dialog"), open = page.locator("#open");
+  const goOn = async (what, bucket, amount) => {
+    await found.getByRole("combobox", { name: "What", exact: true }).selectOption(what);
+    await found.getByRole("combobox", { name: "Bucket", exact: true }).selectOption(bucket);
+    await found.getByRole("textbox", { name: "Amount", exact: true }).fill(amount);
+    await found.getByRole("button", { name: "Go on…" }).click();
+  };
+  const available = async bucket => {
+    const cells = await found.getByRole("region", { name: "Buckets", exact: true }).locator("tr", { has: page.getByRole("rowheader", { name: bucket, exact: true }) }).locator("td").allInnerTexts();
+    return cells[1];
+  };
+  const now = (bucket, amount) => until(`${amount} in ${bucket}`, () => available(bucket), text => text === amount);
+  const fact = async name => dialog.locator("dt", { hasText: new RegExp(`^${name}$`) }).locator("xpath=following-sibling::dd[1]").innerText();
+  const said = text => dialog.getByRole("status").filter({ hasText: text }).waitFor();
+  const button = name => dialog.getByRole("button", { name, exact: true });
+  // As fast as a hand never is: in one turn of the page.
+  const twice = name => button(name).evaluate(pressed => { pressed.click(); pressed.click(); });
+  const asked = [];
+  page.on("request", request => { if (request.method() === "POST") asked.push(request.headers()["idempotency-key"]); });
+  const lose = () => page.evaluate(() => fetch("/readyz")), hear = () => page.evaluate(() => fetch("/healthz"));
+  const close = async () => { await button("Close").click(); await dialog.waitFor({ state: "hidden" }); };
+
+  await page.goto(base);
+  await sign(want.clerk);
+  await lookUp(want.account);
+  // What is no amount is said, and asks for nothing.
+  for (const amount of ["1.5", "1e3", "-5", "0", "9223372036854775808", "1,000"]) {
+    await goOn("Top up", "main", amount);
+    await found.getByText(`${amount} is no amount`).waitFor();
+  }
+  assert.equal(await dialog.count(), 0);
+  // Cancelled, nothing is asked for and nothing is left.
+  await goOn("Top up", "main", "250");
+  await button("Cancel").waitFor();
+  assert.deepEqual([await fact("Account"), await fact("Bucket"), await fact("Amount"), await fact("Available now"), await fact("Afterwards")],
+    [want.account, "main", "+250 cent", "1,000 cent", "1,250 cent, if nothing else happens meanwhile"]);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "sure-close", "a key that is held down does nothing");
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  await shot("change");
+  await button("Cancel").click();
+  await dialog.waitFor({ state: "hidden" });
+  assert.deepEqual([asked, await open.isVisible()], [[], false]);
+  // Pressed twice, done once.
+  await goOn("Top up", "main", "250");
+  const first = await fact("Transaction");
+  assert.match(first, /^console-[0-9a-f]{32}$/);
+  await twice("Top up by +250 cent");
+  await said("Done: 1,250 cent available afterwards.");
+  assert.deepEqual(asked.splice(0), [first]);
+  await close();
+  await now("main", "1,250");
+  // The answer is lost: asked again from the same dialog, once more from the page after a reload, and done once.
+  await lose();
+  await goOn("Top up", "main", "50");
+  const second = await fact("Transaction");
+  assert.notEqual(second, first);
+  await twice("Top up by +50 cent");
+  await said("It is not known whether this was done (no answer from the server).");
+  await twice("Ask again");
+  await said("It is not known whether this was done (no answer from the server).");
+  await button("Cancel").click();
+  await open.getByText(`Top up ${want.account}, bucket main, by +50 cent`).waitFor();
+  await open.getByText(second).waitFor();
+  // Nothing else is begun meanwhile.
+  await goOn("Top up", "main", "7");
+  await found.getByText("Another change is not settled").waitFor();
+  await page.reload();
+  await open.getByText(second).waitFor();
+  await hear();
+  await open.getByRole("button", { name: "Ask again…" }).click();
+  await twice("Ask again");
+  await said("It had been done before, and was not done again: 1,300 cent available afterwards.");
+  assert.ok(asked.length >= 3 && asked.every(id => id === second), `${asked}`);
+  asked.length = 0;
+  await close();
+  assert.equal(await open.isVisible(), false);
+  await now("main", "1,300");
+  await page.reload();
+  await lookUp(want.account);
+  assert.equal(await open.isVisible(), false);
+  // Nobody is reached: it was not done, which the page cannot know, and then it is done once.
+  await goOn("Adjust", "main", "-1301");
+  await browser.setOffline(true);
+  await button("Adjust by -1,301 cent").click();
+  await said("It is not known whether this was done");
+  await browser.setOffline(false);
+  await button("Ask again").click();
+  // Its floor denies it, in the store's words; and a denial is an end.
+  await said("Not done: ");
+  await close();
+  await now("main", "1,300");
+  await goOn("Adjust", "main", "-300");
+  assert.equal(await fact("Afterwards"), "1,000 cent, if nothing else happens meanwhile");
+  await button("Adjust by -300 cent").click();
+  await said("Done: 1,000 cent available afterwards.");
+  await close();
+  // 64 bits, digit for digit.
+  await goOn("Top up", "big", "9007199254740993");
+  assert.equal(await fact("Afterwards"), "9,007,199,254,740,995 octet, if nothing else happens meanwhile");
+  await button("Top up by +9,007,199,254,740,993 octet").click();
+  await said("Done: 9,007,199,254,740,995 octet available afterwards.");
+  await close();
+  await now("big", "9,007,199,254,740,995");
+  // What is too old to be remembered is not asked for again.
+  await lose();
+  await goOn("Top up", "main", "5");
+  await button("Top up by +5 cent").click();
+  await said("It is not known whether this was done");
+  await page.evaluate(() => {
+    const kept = JSON.parse(sessionStorage.getItem("scurry-change"));
+    sessionStorage.setItem("scurry-change", JSON.stringify({ ...kept, at: kept.at - 1_800_001 }));
+  });
+  await page.reload();
+  await open.getByText("Look for the transaction in the statement.").waitFor();
+  assert.equal(await open.getByRole("button", { name: "Ask again…" }).isVisible(), false);
+  await open.getByRole("button", { name: "Forget it" }).click();
+  await open.waitFor({ state: "hidden" });
+  await hear();
+  // It was done, and the statement says so.
+  await lookUp(want.account);
+  await now("main", "1,005");
+  await found.getByRole("button", { name: "Show", exact: true }).click();
+  const statement = await found.getByRole("region", { name: "Statement", exact: true }).innerText();
+  assert.deepEqual([statement.split(first).length, statement.split(second).length], [2, 2], "each once");
+  // Names are never markup.
+  await lookUp(want.odd);
+  await goOn("Top up", "main", "1");
+  await button("Top up by +1 <i>").click();
+  await said("Done: 2 <i> available afterwards.");
+  await close();
+  assert.equal(await page.locator("img, #found i, dialog i").count(), 0);
+  // Who only reads sees why not, and the server refuses in any case.
+  await page.evaluate(() => sessionStorage.clear());
+  await page.reload();
+  await sign(want.reader);
+  await lookUp(want.account);
+  await found.getByText("This needs the role provision. You have: read.").waitFor();
+  assert.equal(await found.getByRole("button", { name: "Go on…" }).isEnabled(), false);
+  assert.equal(await found.getByRole("textbox", { name: "Amount", exact: true }).isEnabled(), false);
+  const forced = await page.evaluate(async account => {
+    const headers = { Authorization: credentials, "Content-Type": "application/json", "Idempotency-Key": "forced" };
+    const answer = await fetch(`/v1/accounts/${account}/top-ups`, { method: "POST", headers, body: JSON.stringify({ bucket: "main", amount: "1" }) });
+    return [answer.status, (await answer.json()).detail];
+  }, want.account);
+  assert.deepEqual(forced, [403, "the user reader has not the role provision"]);
+  // A form that was made before the role was lost.
+  await found.locator("fieldset").evaluate(set => { set.disabled = false; });
+  await goOn("Top up", "main", "1");
+  await button("Top up by +1 cent").click();
+  await said("Not done: the user reader has not the role provision.");
+  await close();
+  await now("main", "1,005");
+  return { available: await available("main") };
+}
+
 // A group as one of its nodes shows it: what may be lost and why, and a line for each node.
 async function group(want) {
   await page.goto(base);
@@ -254,7 +507,7 @@ async function group(want) {
 }
 
 try {
-  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), group: () => group(JSON.parse(told)) }[task]();
+  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told), identities: () => identities(JSON.parse(told)), change: () => change(JSON.parse(told)), statement: () => statement(JSON.parse(told)), "no-statement": () => noStatement(JSON.parse(told)), group: () => group(JSON.parse(told)) }[task]();
   assert.deepEqual(faults, []);
   console.log(JSON.stringify(found));
 } finally {

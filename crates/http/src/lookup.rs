@@ -5,9 +5,10 @@ use crate::problem::Problem;
 use crate::query;
 use crate::reply::{field, fields, named, text};
 use crate::service::{Repeat, Service};
-use axum::Json;
 use axum::extract::{RawQuery, State};
+use axum::{Extension, Json};
 use redis::Value;
+use scurry_server::Roles;
 use serde_json::{Map, Value as Json_, json};
 use std::sync::Arc;
 
@@ -20,8 +21,18 @@ const CHANGES_MAX: u64 = 50_000;
 /// Readings of the log for one request, each of a bounded part.
 const READS_MAX: usize = 64;
 
-const BUCKET: [&str; 8] =
-    ["id", "unit", "available", "held", "floor", "priority", "valid_from", "valid_to"];
+const BUCKET: [&str; 9] = [
+    "id",
+    "unit",
+    "available",
+    "held",
+    "floor",
+    "priority",
+    "valid_from",
+    "valid_to",
+    // Where there is one: period, offset, amount, refills_at.
+    "allowance",
+];
 const ITEM: [&str; 9] = [
     "key",
     "unit",
@@ -60,9 +71,10 @@ const LIMIT: [&str; 11] = [
     "resets_at",
 ];
 
-/// 200 with the account as one atomic read shows it, and beside it what was read after.
+/// 200 with the account as one atomic read shows it, and beside it what was read after, and the roles of who asks.
 pub(crate) async fn account(
     State(store): State<Arc<dyn Service>>,
+    Extension(roles): Extension<Roles>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Json_>, Problem> {
     let typed = |problem: Problem| problem.at("/v1/");
@@ -77,6 +89,8 @@ pub(crate) async fn account(
     rename(&mut answer, &shown, "counters", &["id", "unit", "value", "period", "resets_at"]);
     rename(&mut answer, &shown, "limits", &LIMIT);
     answer.insert("id".to_owned(), json!(String::from_utf8_lossy(&id)));
+    let roles: Vec<String> = roles.to_string().split(' ').map(str::to_owned).collect();
+    answer.insert("roles".to_owned(), json!(roles));
     let mut sessions = Vec::new();
     let open: Vec<Value> = match field(&shown, "sessions") {
         Some(Value::Array(open)) => open.clone(),

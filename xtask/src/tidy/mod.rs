@@ -34,7 +34,6 @@ const CHECKS: &[Check] = &[
     documents::links,
     documents::results,
     documents::sizes,
-    documents::summary,
     documents::trailing_whitespace,
     edges::between_crates,
     edges::external_crates,

@@ -1,16 +1,31 @@
 //! The console, driven in a headless Chromium by testing/console.
 
 use crate::node::keeping;
+use crate::proxy::{Way, proxy};
 use crate::store::{Page, Store};
 use crate::support::Door;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// A token and its hash.
+fn token() -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
+    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (words[1].to_owned(), words[3].to_owned())
+}
+
+/// An entry of a settings file.
+fn user(name: &str, token_hash: &str, roles: &str) -> String {
+    format!("[[users]]\nname = \"{name}\"\ntoken_hash = \"{token_hash}\"\nroles = [{roles}]\n")
+}
 
 /// Runs the script; what it found.
 fn drive(base: &str, task: &[&str]) -> serde_json::Value {
@@ -20,7 +35,7 @@ fn drive(base: &str, task: &[&str]) -> serde_json::Value {
     assert!(libraries.join("playwright-core").is_dir(), "no playwright-core: {missing}");
     let profile = TempDir::new().expect("a directory");
     let output = Command::new("timeout")
-        .args(["--kill-after=5", "150", "node"])
+        .args(["--kill-after=5", "840", "node"])
         .arg(root.join("testing/console/console.mjs"))
         .arg(base)
         .arg(profile.path())
@@ -80,16 +95,13 @@ fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard
 
 #[test]
 fn who_has_no_token_sees_nothing_and_who_has_one_signs_in() {
-    let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
-    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let (token, hash) = token();
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("scurry.toml");
-    let entry =
-        format!("[[users]]\nname = \"r\"\ntoken_hash = \"{}\"\nroles = [\"read\"]\n", words[3]);
+    let entry = user("r", &hash, "\"read\"");
     std::fs::write(&path, entry).expect("a file");
     let store = Store::start(&["--config", path.to_str().expect("UTF-8")]);
-    assert_eq!(drive(&store.url(""), &["signin", words[1]])["signedIn"], true);
+    assert_eq!(drive(&store.url(""), &["signin", &token])["signedIn"], true);
 }
 
 #[test]
@@ -105,6 +117,137 @@ fn a_door_to_nodes_shows_its_nodes_and_why_and_since_when_one_is_away() {
     });
     assert!(is_away, "{}", door_sees());
     assert_eq!(drive(&door.url(""), &["nodes", "2 of 3", &gone])["ready"], "2 of 3");
+}
+
+#[test]
+fn accounts_are_found_by_an_identity_whatever_they_are_called() {
+    let store = Store::start(&["--threads", "2"]);
+    let mut client = store.connect();
+    let mut send = |words: &[&str]| {
+        redis::cmd(words[0]).arg(&words[1..]).exec(&mut client).expect("an answer");
+    };
+    let month = ["PERIOD", "month", "AMOUNT", "1000"];
+    let create = ["SCUR.CREATE", "alice", "IDENTITY", "msisdn", "41791234567"];
+    let bucket = ["BUCKET", "main", "cent", "9223372036854775807", "BUCKET", "month", "cent", "0"];
+    send(&[&create[..], &bucket, &month].concat());
+    send(&["SCUR.LIMIT", "alice", "l", "a-day", "UNIT", "cent", "AMOUNT", "500", "PERIOD", "day"]);
+    let odd = "<img/src=x/onerror=alert(1)>";
+    for account in [odd, "house/2", "house#3"] {
+        send(&[
+            "SCUR.CREATE",
+            account,
+            "IDENTITY",
+            "house",
+            "a/b?c#d%",
+            "BUCKET",
+            "main",
+            "EUR",
+            "7",
+        ]);
+    }
+    let want = json!({
+        "alice": { "kind": "msisdn", "value": "41791234567", "others": [],
+            "shows": { "Buckets": ["9,223,372,036,854,775,807", "to 1,000 each month, next 20"],
+                "Limits": ["a-day", "cent", "500", "day"] } },
+        odd: { "kind": "house", "value": "a/b?c#d%", "others": ["house/2", "house#3"],
+            "shows": { "Buckets": ["EUR", "7"] } },
+    });
+    assert_eq!(drive(&store.url(""), &["identities", &want.to_string()])["found"], 2);
+}
+
+#[test]
+fn a_statement_is_read_from_the_newest_entry_to_the_oldest() {
+    let store = Store::start(&["--threads", "2", "--durability", "write"]);
+    let mut client = store.connect();
+    let mut send = |words: &[&str]| {
+        redis::cmd(words[0]).arg(&words[1..]).exec(&mut client).expect("an answer");
+    };
+    send(&["SCUR.CREATE", "alice", "BUCKET", "main", "cent", "100"]);
+    for number in 1..=1100 {
+        send(&["SCUR.TOPUP", "alice", &format!("t{number}"), "main", "2"]);
+    }
+    send(&["SCUR.TOPUP", "alice", "big", "data", "9007199254740993", "UNIT", "octet"]);
+    send(&["SCUR.RESERVE", "alice", "call-1", "0", "ITEM", "7", "cent", "REQUESTED", "50"]);
+    send(&["SCUR.UPDATE", "alice", "call-1", "1", "ITEM", "7", "cent", "USED", "20"]);
+    let odd = "<img/src=x/onerror=alert(1)>";
+    send(&["SCUR.DEBIT", "alice", odd, "cent", "30"]);
+    let want = json!({
+        "account": "alice", "entries": 3 + 1100 + 2 + 3 + 2 + 1,
+        "newest": [
+            ["debited", "main", "30 cent", "-30", "2,250", "0", format!("transaction {odd}")],
+            ["released", "main", "30 cent", "30", "2,280", "0", "session call-1, request 1"],
+            ["settled", "main", "20 cent", "0", "2,280", "0", "session call-1, request 1"],
+            ["reserved", "main", "50 cent", "-50", "2,250", "50", "session call-1, request 0"],
+            ["item added", "–", "–", "–", "–", "–", "session call-1, request 0, item 7"],
+            ["session opened", "–", "–", "–", "–", "–", "session call-1, request 0"],
+            ["credited", "data", "9,007,199,254,740,993 octet", "9,007,199,254,740,993",
+                "9,007,199,254,740,993", "0", "transaction big"],
+        ],
+        "oldest": [["created", "–", "–", "–", "–", "–", "status active"]],
+    });
+    assert_eq!(drive(&store.url(""), &["statement", &want.to_string()])["entries"], 1111);
+    let (_nodes, door) = crate::charging::open();
+    crate::charging::create(&door, "bob");
+    let want = json!({ "account": "bob", "why": "" });
+    drive(&door.url(""), &["no-statement", &want.to_string()]);
+}
+
+/// Says what becomes of the answers to top-ups and adjustments on their way to the browser.
+fn losing(door: String) -> String {
+    let is_losing = Arc::new(AtomicBool::new(false));
+    let asked: Arc<Mutex<BTreeSet<usize>>> = Arc::default();
+    proxy(door, move |number, _| {
+        let (is_losing, asked) = (Arc::clone(&is_losing), Arc::clone(&asked));
+        move |way, bytes: &[u8]| {
+            let mut asked = asked.lock().expect("no panic");
+            match way {
+                Way::ToNode if bytes.starts_with(b"POST /v1/accounts/") => {
+                    asked.insert(number);
+                }
+                // The rest of a request begins with other words.
+                Way::ToNode if bytes.starts_with(b"GET ") => {
+                    asked.remove(&number);
+                    if bytes.starts_with(b"GET /readyz") || bytes.starts_with(b"GET /healthz") {
+                        is_losing.store(bytes.starts_with(b"GET /readyz"), Ordering::Relaxed);
+                    }
+                }
+                Way::ToNode => {}
+                Way::ToDoor => {
+                    return !(is_losing.load(Ordering::Relaxed) && asked.contains(&number));
+                }
+            }
+            true
+        }
+    })
+}
+
+#[test]
+fn a_change_is_asked_for_once_and_done_once_whatever_becomes_of_its_answer() {
+    let ((clerk, clerk_hash), (reader, reader_hash)) = (token(), token());
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("scurry.toml");
+    let users = user("clerk", &clerk_hash, "\"read\", \"provision\"")
+        + &user("reader", &reader_hash, "\"read\"");
+    std::fs::write(&path, users).expect("a file");
+    let store = Store::start(&["--config", path.to_str().expect("UTF-8")]);
+    let odd = "<img/src=x/onerror=alert(1)>";
+    let create = |account: &str, buckets: serde_json::Value| {
+        let path = format!(
+            "/v1/accounts/{}",
+            account.replace('/', "%2F").replace('<', "%3C").replace('>', "%3E")
+        );
+        let body = json!({ "buckets": buckets }).to_string();
+        assert_eq!(store.put_as(&format!("Bearer {clerk}"), &path, &body).0, 201);
+    };
+    create(
+        "alice",
+        json!([{ "bucket": "main", "unit": "cent", "amount": 1000 }, { "bucket": "big", "unit": "octet", "amount": 2 }]),
+    );
+    create(odd, json!([{ "bucket": "main", "unit": "<i>", "amount": 1 }]));
+    let door = losing(format!("127.0.0.1:{}", store.http_port));
+    let want = json!({ "clerk": clerk, "reader": reader, "account": "alice", "odd": odd });
+    let found = drive(&format!("http://{door}"), &["change", &want.to_string()]);
+    assert_eq!(found["available"], "1,005");
 }
 
 #[test]

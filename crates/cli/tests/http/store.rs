@@ -99,6 +99,15 @@ impl Store {
         (answer.status().as_u16(), body)
     }
 
+    /// A PUT of JSON with this header `Authorization`; status and body.
+    pub(crate) fn put_as(&self, authorization: &str, path: &str, body: &str) -> (u16, String) {
+        let request = self.agent.put(self.url(path)).header("Authorization", authorization);
+        let answer = request.header("Content-Type", "application/json").send(body);
+        let mut answer = answer.expect("an answer");
+        let body = answer.body_mut().read_to_string().expect("text");
+        (answer.status().as_u16(), body)
+    }
+
     pub(crate) fn connect(&self) -> redis::Connection {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.port));
         let client = client.expect("an address");
