@@ -21,7 +21,7 @@ BUILD_BOTH = cargo build $(RELEASE) -p scurry-cli && \
 	  cargo build --release --locked --manifest-path lab/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-all test-rdma serve bench release lab lab-peers clean cargo
+.PHONY: help demo check test test-all test-rdma serve bench site release lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
@@ -32,6 +32,7 @@ help:
 	@echo "make test-rdma  the RDMA transport over a software device in an emulated guest (docs/rdma.md)"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
+	@echo "make site    these documents as a site with a search, in $(TARGET_DIR)/site"
 	@echo "make release  everything that a page of downloads has, in $(TARGET_DIR)/release-page: docs/install.md"
 	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"
 	@echo "             (half an hour; the long form: make lab LAB_ARGS=--full)"
@@ -67,6 +68,10 @@ serve: cargo
 bench: cargo
 	@scripts/install-tools.sh all
 	scripts/bench.sh
+
+site: cargo
+	@scripts/install-tools.sh site
+	cargo xtask site
 
 release: cargo
 	@scripts/install-tools.sh packaging

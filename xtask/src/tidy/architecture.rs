@@ -1,8 +1,8 @@
 //! ARCHITECTURE.md and the tree agree, in both directions.
 
 use super::Finding;
-use super::documents::prose;
 use super::tree::Tree;
+use crate::markdown::prose;
 
 const PAGE: &str = "ARCHITECTURE.md";
 const MAP: &str = "## Code map";

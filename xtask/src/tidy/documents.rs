@@ -2,6 +2,7 @@
 
 use super::Finding;
 use super::tree::Tree;
+use crate::markdown::{anchors, is_elsewhere, prose, resolve, targets};
 
 const FILE_LEN_MAX: usize = 1 << 20;
 
@@ -45,18 +46,14 @@ pub(crate) fn trailing_whitespace(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Relative links lead to files that are in git.
+/// Relative links lead to files that are in git, and to headings that these have.
 pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts(".md") {
         for (index, line) in prose(text) {
             for target in targets(line) {
-                if !leads_somewhere(tree, path, target) {
-                    findings.push(Finding::at(
-                        path,
-                        index,
-                        format!("links to `{target}`: no such file"),
-                    ));
+                if let Some(why) = astray(tree, path, target) {
+                    findings.push(Finding::at(path, index, format!("links to `{target}`: {why}")));
                 }
             }
         }
@@ -74,43 +71,41 @@ pub(crate) fn results(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The lines outside fenced code.
-pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut fenced = false;
-    text.lines().enumerate().filter(move |(_, line)| {
-        let fence = line.trim_start().starts_with("```");
-        fenced ^= fence;
-        !fence && !fenced
-    })
-}
-
-/// The targets of `[text](target)`.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](").skip(1).filter_map(|rest| {
-        let target = &rest[..rest.find(')')?];
-        target.split_whitespace().next()
-    })
-}
-
-fn leads_somewhere(tree: &Tree, from: &str, target: &str) -> bool {
-    let path = target.split('#').next().unwrap_or_default();
-    if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
-        return true;
-    }
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                if parts.pop().is_none() {
-                    return false;
-                }
+/// Pages of docs that the site does not list, as if nobody were to read them.
+pub(crate) fn summary(tree: &Tree) -> Vec<Finding> {
+    const SUMMARY: &str = "docs/SUMMARY.md";
+    let Some(text) = tree.text(SUMMARY) else {
+        return vec![Finding::in_file(SUMMARY, "is missing: the site is made from it")];
+    };
+    let lines = prose(text).flat_map(|(index, line)| targets(line).map(move |to| (index, to)));
+    let mut findings = Vec::new();
+    let mut listed = Vec::new();
+    for (index, target) in lines {
+        match resolve(SUMMARY, target) {
+            Some((page, None)) if page.ends_with(".md") && !listed.contains(&page) => {
+                listed.push(page)
             }
-            name => parts.push(name),
+            _ => findings.push(Finding::at(SUMMARY, index, format!("`{target}` is no new page"))),
         }
     }
-    tree.has(&parts.join("/"))
+    let pages = tree.texts(".md").map(|(path, _)| path).filter(|path| path.starts_with("docs/"));
+    let left = pages.filter(|page| *page != SUMMARY && !listed.iter().any(|known| known == page));
+    findings.extend(left.map(|page| Finding::in_file(page, format!("{SUMMARY} does not list it"))));
+    findings
+}
+
+/// The fault of a link, if it has one; an anchor is looked for among the headings of pages.
+fn astray(tree: &Tree, from: &str, target: &str) -> Option<&'static str> {
+    if is_elsewhere(target) {
+        return None;
+    }
+    let Some((path, anchor)) = resolve(from, target).filter(|(path, _)| tree.has(path)) else {
+        return Some("no such file");
+    };
+    let anchor = anchor?;
+    let text = tree.text(&path).filter(|_| path.ends_with(".md"))?;
+    let has_it = anchors(text).iter().any(|known| known == anchor);
+    (!has_it).then_some("no such heading")
 }
 
 #[cfg(test)]
@@ -157,15 +152,42 @@ mod tests {
         let text = "[a](b.md) [b](../x.md#part) [c](https://example.org/x) [d](#here)\n\
             [e](c.md), [f](../../x.md)\n\
             ```\n[g](gone.md)\n```\n\
-            [h](../docs/ \"title\")";
-        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", ""), ("x.md", "")]);
+            [h](../docs/ \"title\") [i](b.md#other) [j](x.sh#1)\n# Here";
+        let other = "## Part\n";
+        let tree =
+            Tree::of(&[("docs/a.md", text), ("docs/b.md", ""), ("docs/x.sh", ""), ("x.md", other)]);
         let found: Vec<String> = links(&tree).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
             [
                 "docs/a.md:2: links to `c.md`: no such file",
-                "docs/a.md:2: links to `../../x.md`: no such file"
+                "docs/a.md:2: links to `../../x.md`: no such file",
+                "docs/a.md:6: links to `b.md#other`: no such heading"
             ]
         );
+    }
+
+    #[test]
+    fn pages_that_the_site_does_not_list_are_found() {
+        let summary = "# Summary\n[All](../README.md)\n- [A](a.md)\n  - [B](adr/b.md)\n- [A](a.md)\n\
+            - [C](a.md#part)\n";
+        let tree = Tree::of(&[
+            ("docs/SUMMARY.md", summary),
+            ("README.md", ""),
+            ("docs/a.md", ""),
+            ("docs/adr/b.md", ""),
+            ("docs/c.md", ""),
+            ("testing/d.md", ""),
+        ]);
+        let found: Vec<String> = super::summary(&tree).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "docs/SUMMARY.md:5: `a.md` is no new page",
+                "docs/SUMMARY.md:6: `a.md#part` is no new page",
+                "docs/c.md: docs/SUMMARY.md does not list it"
+            ]
+        );
+        assert_eq!(super::summary(&Tree::of(&[])).len(), 1);
     }
 }

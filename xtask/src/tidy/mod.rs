@@ -34,6 +34,7 @@ const CHECKS: &[Check] = &[
     documents::links,
     documents::results,
     documents::sizes,
+    documents::summary,
     documents::trailing_whitespace,
     edges::between_crates,
     edges::external_crates,

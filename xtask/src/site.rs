@@ -1,0 +1,68 @@
+//! `make site`: the pages that docs/SUMMARY.md lists, by mdBook, with a search. It is read where it lies, and
+//! asks nobody for anything.
+
+mod check;
+mod stage;
+
+use crate::host::Host;
+use crate::steps::Outcome;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where scripts/install-tools.sh puts the one of Python's registry.
+const MDBOOK: &str = ".cache/mdbook/bin/mdbook";
+
+/// Makes the site, and looks at it as a reader's browser would.
+pub(crate) fn run(host: &Host) -> Result<()> {
+    let made = build(host)?;
+    let site = check::Site::load(&made)?;
+    let findings = site.findings();
+    findings.iter().for_each(|finding| println!("{finding}"));
+    if !findings.is_empty() {
+        bail!("site: {} findings in {} pages", findings.len(), site.pages());
+    }
+    println!(
+        "site: {} pages, {} kB: {}/index.html",
+        site.pages(),
+        site.kilobytes(),
+        made.display()
+    );
+    Ok(())
+}
+
+/// The step of the gate.
+pub(crate) fn step(host: &Host) -> Result<Outcome> {
+    run(host)?;
+    Ok(Outcome::Passed)
+}
+
+/// The directory of a site that was made anew.
+fn build(host: &Host) -> Result<PathBuf> {
+    let made = host.target_dir()?.join("site");
+    let work = made.with_extension("work");
+    for dir in [&made, &work] {
+        if dir.exists() {
+            std::fs::remove_dir_all(dir)
+                .with_context(|| format!("cannot empty {}", dir.display()))?;
+        }
+    }
+    stage::fill(&host.root, &work)?;
+    let mut mdbook = Command::new(program(&host.root)?);
+    host.show(mdbook.env("RUST_LOG", "warn").args(["build", "--dest-dir"]).args([&made, &work]))?;
+    Ok(made)
+}
+
+/// mdBook beside the tree, else that of this machine.
+fn program(root: &Path) -> Result<PathBuf> {
+    let own = root.join(MDBOOK);
+    if own.is_file() {
+        return Ok(own);
+    }
+    let mut asked = Command::new("mdbook");
+    asked.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    asked.status().ok().filter(|status| status.success()).context(
+        "mdbook is missing: run scripts/install-tools.sh site, or cargo install --locked mdbook",
+    )?;
+    Ok("mdbook".into())
+}
