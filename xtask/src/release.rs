@@ -22,7 +22,7 @@ const TOOLS: &str = ".cache/packaging/bin";
 const PAGE: &str = "release-page";
 
 /// The tests of what is on it.
-const TESTS: [&str; 4] = ["page", "tarball", "unit", "packages"];
+const TESTS: [&str; 5] = ["page", "tarball", "unit", "packages", "chart"];
 
 /// The status of a test that cannot run here; it has said why.
 const CANNOT: i32 = 77;

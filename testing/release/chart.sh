@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Tests the chart of Helm: linted, rendered for several settings and compared with the schemas of Kubernetes; what does
+# not fit together is refused; and the three nodes that it renders are started, killed, moved and updated as a
+# cluster would. Exits with 77 where that cannot be.
+# usage: testing/release/chart.sh PAGE VERSION
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/common.sh"
+page=$1 version=$2
+root=$here/../..
+chart=$root/packaging/helm/scurry
+tools=$root/.cache/chart/bin
+# The oldest that the chart is for, and later ones.
+kubernetes=(1.30 1.33 1.37)
+
+for tool in helm python; do
+  [ -x "$tools/$tool" ] || { say "the chart is not tested: $tool is not here"; exit 77; }
+done
+export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
+helm() { "$tools/helm" "$@"; }
+render() { helm template store "$chart" --namespace billing "$@"; }
+
+grep -qx "appVersion: \"$version\"" "$chart/Chart.yaml" && grep -qx "version: $version" "$chart/Chart.yaml" ||
+  fail "the chart is not of version $version"
+cmp "$root/docs/grafana/alerts.yml" "$chart/files/alerts.yml" ||
+  fail "the chart has other rules for alerts: cp docs/grafana/alerts.yml packaging/helm/scurry/files/"
+
+for values in "$here"/chart/*.yaml; do
+  name=$(basename "$values" .yaml)
+  helm lint --strict --quiet "$chart" --values "$values" || fail "the chart is not clean with $name"
+  render --values "$values" >"$work/$name.yaml"
+  render --values "$values" | cmp - "$work/$name.yaml" || fail "$name is rendered in two ways"
+  "$tools/python" "$here/chart/manifest.py" "$work/$name.yaml" "$name" "${kubernetes[@]}" || fail "$name is wrong"
+done
+
+refused() { # refused WORDS OPTION...
+  local words=$1
+  shift
+  ! render "$@" >"$work/rendered" 2>"$work/refusal" || fail "rendered: $*"
+  grep -qF -- "$words" "$work/refusal" || fail "$* is refused with: $(cat "$work/refusal")"
+}
+password=(--set auth.existingSecret=scurry-password)
+refused "who may come in?"
+refused "nodes without certificates" "${password[@]}" --set mode=group
+refused "two sources of one file" "${password[@]}" --set settings=a=1 --set existingSettingsSecret=b
+refused "group.replace takes both" "${password[@]}" --set mode=group,group.plain=true,group.replace.node=1
+refused "mode" "${password[@]}" --set mode=three
+refused "persistance" "${password[@]}" --set persistance.size=1Gi
+refused "sise" "${password[@]}" --set persistence.sise=1Gi
+refused "id" "${password[@]}" --set mode=group,group.plain=true,group.replace.node=1,group.replace.id=scurry
+# Notes are shown by an installation alone: here they are rendered as if they were a manifest.
+cp -r "$chart" "$work/noted"
+{ echo "notes: |" && sed 's/^/  /' "$chart/templates/NOTES.txt"; } >"$work/noted/templates/noted.yaml"
+helm template store "$work/noted" --namespace billing --values "$here/chart/group.yaml" \
+  --show-only templates/noted.yaml >"$work/notes"
+for line in "rollout status statefulset/store-scurry" "exec store-scurry-0 -- /usr/bin/scurry cli SCUR.REPLICA STATUS" \
+  "helm -n billing upgrade store CHART --reuse-values --set group.begin=false"; do
+  grep -q "  .*$line\$" "$work/notes" || fail "the notes are: $(cat "$work/notes")"
+done
+say "the chart is clean, for Kubernetes ${kubernetes[*]}"
+
+[ "$(id -u)" = 0 ] || { say "the nodes of the chart are not started: that takes root"; exit 77; }
+shell="busybox sh"
+busybox true 2>/dev/null || shell=sh
+binary=${SCURRY_BIN:-$work/scurry}
+[ -n "${SCURRY_BIN:-}" ] ||
+  tar -xzf "$page/scurry-$version-x86_64-linux-gnu.tar.gz" -C "$work" --strip-components=1 --wildcards '*/scurry'
+mkdir "$work/cluster"
+unshare --net --mount --pid --fork --kill-child bash -c 'mount -t tmpfs tmpfs /run && mount -t proc proc /proc &&
+  exec "$@"' - "$tools/python" "$here/chart/group.py" "$work/cluster" "$work/group.yaml" "$binary" "$shell"
+say "the chart passes"
