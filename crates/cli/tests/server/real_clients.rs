@@ -4,6 +4,7 @@
 
 mod cluster;
 mod libraries;
+mod litellm;
 pub(crate) mod peer;
 mod programs;
 mod python_client;

@@ -1,0 +1,25 @@
+"""Hard budgets for LiteLLM's proxy, kept by Scurry: reserve before the call, settle from what it cost.
+
+LiteLLM loads the plugin itself by `callbacks: scurry_litellm.plugin.budgets`. This module has the parts that know
+nothing of LiteLLM, so that they can be tested, and used, without it.
+"""
+
+from ._accounts import Accounts, Caller, Unbudgeted
+from ._budgets import Away, Budgets, Call, Full, Refusal
+from ._money import Estimate, micro_cents
+from ._settings import Settings, WrongSettings
+
+__all__ = [
+    "Accounts",
+    "Away",
+    "Budgets",
+    "Call",
+    "Caller",
+    "Estimate",
+    "Full",
+    "Refusal",
+    "Settings",
+    "Unbudgeted",
+    "WrongSettings",
+    "micro_cents",
+]

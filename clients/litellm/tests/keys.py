@@ -1,0 +1,17 @@
+"""Who calls, for LiteLLM's `custom_auth`: keys `sk-NAME` without a database. A name `NAME.TEAM.ORG` has these, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litellm.proxy._types import UserAPIKeyAuth
+
+
+async def known(request: Any, api_key: str) -> UserAPIKeyAuth:
+    if not api_key.startswith("sk-"):
+        raise ValueError("not a key of this test")
+    name, _, rest = api_key.removeprefix("sk-").partition(".")
+    team, _, organisation = rest.partition(".")
+    return UserAPIKeyAuth(
+        api_key=api_key, key_alias=name, user_id=f"user-{name}", team_id=team or None, org_id=organisation or None
+    )

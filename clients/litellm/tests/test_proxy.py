@@ -1,0 +1,191 @@
+"""LiteLLM's real proxy with the plugin, a provider that has no model, and a real Scurry."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from scurry_client import NewBucket, Store
+from server import Server
+from world import OUTPUT, Callers, Provider, Proxy, config_of, price, session, until
+
+KEYS = [f"key{number}" for number in range(10)]
+CALLS = 500
+LIMITED = KEYS[3]
+LIMIT = 150_000
+"""For LIMITED: some 14 calls of the 50 that it makes."""
+PLENTY = 1_000_000_000
+TTL = 30.0
+"""A proxy that stands still for so long loses holds that it should renew."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, durability="fsync") as running:
+        yield running
+
+
+@pytest.fixture
+def store(server: Server) -> Iterator[Store]:
+    with Store.connect(server.url) as connected:
+        yield connected
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[Provider]:
+    with Provider(tmp_path, latency=0.5) as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, server: Server, provider: Provider) -> Iterator[Proxy]:
+    scurry = {"url": server.url, "accounts": ["$key_alias"], "default_max_tokens": 50, "ttl": TTL}
+    config = config_of(
+        provider,
+        litellm_settings={"callbacks": "scurry_litellm.plugin.budgets"},
+        callback_settings={"scurry": scurry},
+        general_settings={"disable_budget_reservation": True},
+        # A deployment that fails is asked again at once.
+        router_settings={"disable_cooldowns": True},
+    )
+    with Proxy(tmp_path, config) as made:
+        yield made
+
+
+def books(store: Store, account: str) -> tuple[int, int, int]:
+    """Credited, consumed and held."""
+    totals = store.audit(account).buckets[0]
+    return totals.credited, totals.consumed, totals.held
+
+
+def audited(store: Store, accounts: list[str]) -> None:
+    for account in accounts:
+        found = store.audit(account)
+        assert found.ok, found
+
+
+async def burst(callers: Callers, open: aiohttp.ClientSession, calls: range) -> None:
+    """Of each key a call in ten fails, one is a stream, one a stream that breaks off."""
+    wishes = {3: "fail", 5: "", 7: "cut"}
+    going = []
+    for number in calls:
+        key, kind = KEYS[number % len(KEYS)], number // len(KEYS) % 10
+        body: dict[str, Any] = {"stream": True} if kind in (5, 7) else {}
+        going.append(callers.call(open, key, f"call={number} say={20 + number % 30} {wishes.get(kind, '')}", **body))
+    await asyncio.gather(*going)
+
+
+async def test_a_budget_is_a_ceiling_for_500_calls_at_once_and_a_killed_proxy(
+    store: Store, provider: Provider, proxy: Proxy
+) -> None:
+    for key in KEYS:
+        store.create(key, buckets=[NewBucket("main", "ucent", LIMIT if key == LIMITED else PLENTY)])
+    await proxy.start()
+    async with session() as open:
+        before = Callers(proxy.url)
+        going = asyncio.ensure_future(burst(before, open, range(CALLS)))
+        # In the middle: some have their answer, others have none yet.
+        await until(lambda: before.count(200) >= 50, "50 calls are answered")
+        proxy.kill()
+        await going
+    assert before.count(0) > 0, "it was killed after the last answer"
+    for key in KEYS:
+        credited, consumed, held = books(store, key)
+        assert consumed + held <= credited
+    await until(lambda: not any(books(store, key)[2] for key in KEYS), "no hold is left of the killed proxy")
+    for key in KEYS:
+        # Who has a whole answer has paid for it, whenever the proxy died. (A stream is charged after its end.)
+        answered = [one for one in await of(provider, key) if one["call"] in before.answered and not one["is_stream"]]
+        assert sum(map(price, answered)) <= books(store, key)[1]
+    lost = {key: sum(map(price, await of(provider, key))) - books(store, key)[1] for key in KEYS}
+
+    await proxy.start()
+    async with session() as open:
+        after = Callers(proxy.url)
+        await burst(after, open, range(CALLS, 2 * CALLS))
+    await until(lambda: not any(books(store, key)[2] for key in KEYS), "every call is settled")
+    assert after.count(0) == 0
+    assert after.count(429, LIMITED) > 0
+    assert after.count(429) == after.count(429, LIMITED), after.statuses
+    for key in KEYS:
+        served = await of(provider, key)
+        credited, consumed, _ = books(store, key)
+        assert consumed <= credited
+        # The provider bills no more than the budget, but for what was under way at the kill.
+        assert sum(map(price, served)) <= credited + max(0, lost[key]), (key, lost[key])
+    audited(store, KEYS)
+    print("statuses", sorted(before.statuses.items()), sorted(after.statuses.items()))
+    print("not charged for the killed proxy, in micro-cents:", lost)
+
+
+async def of(provider: Provider, key: str) -> list[dict[str, Any]]:
+    return [record for record in await provider.served() if record["key"] == key]
+
+
+async def test_the_books_are_what_the_provider_bills(store: Store, provider: Provider, proxy: Proxy) -> None:
+    store.create("alice", buckets=[NewBucket("main", "ucent", PLENTY)])
+    await proxy.start()
+    callers = Callers(proxy.url)
+    async with session() as open:
+        for body in ({}, {"stream": True}, {"stream": True, "stream_options": {"include_usage": True}}):
+            assert await callers.call(open, "alice", "say=7", **body) == 200
+        assert await callers.call(open, "alice", "fail") == 500
+    await until(lambda: books(store, "alice")[2] == 0, "every call is settled")
+    assert books(store, "alice")[1] == sum(map(price, await of(provider, "alice")))
+    audited(store, ["alice"])
+
+
+async def test_a_refusal_names_the_budget_and_what_is_left(store: Store, provider: Provider, proxy: Proxy) -> None:
+    left = 10 * OUTPUT
+    store.create("alice", buckets=[NewBucket("main", "ucent", left)])
+    await proxy.start()
+    callers = Callers(proxy.url)
+    async with session() as open:
+        assert await callers.call(open, "alice", "say=7") == 429
+        assert await callers.call(open, "nobody", "say=7") == 429
+    assert "budget alice: " in callers.refusals[0] and f"and {left} are left (balance)" in callers.refusals[0]
+    assert "no such account" in callers.refusals[1]
+    assert await of(provider, "alice") == []
+
+
+async def test_a_call_that_takes_longer_than_its_hold_is_held_to_its_end(
+    store: Store, provider: Provider, proxy: Proxy
+) -> None:
+    store.create("alice", buckets=[NewBucket("main", "ucent", PLENTY)])
+    await proxy.start()
+    callers = Callers(proxy.url)
+    async with session() as open:
+        going = asyncio.ensure_future(callers.call(open, "alice", "wait say=7"))
+        await until(lambda: bool(deadlines(store)), "the call is held")
+        first = deadlines(store)
+        await until(lambda: deadlines(store) != first, "its hold is renewed")
+        assert len(deadlines(store)) == 1
+        assert books(store, "alice")[2] > 0
+        await provider.go_on()
+        assert await going == 200
+    await until(lambda: books(store, "alice")[2] == 0, "the call is settled")
+    assert books(store, "alice")[1] == sum(map(price, await of(provider, "alice")))
+
+
+def deadlines(store: Store) -> list[int]:
+    return [found.deadline for found in store.get("alice").sessions]
+
+
+async def test_without_scurry_no_call_reaches_the_provider(
+    server: Server, store: Store, provider: Provider, proxy: Proxy
+) -> None:
+    store.create("alice", buckets=[NewBucket("main", "ucent", PLENTY)])
+    await proxy.start()
+    callers = Callers(proxy.url)
+    server.kill()
+    async with session() as open:
+        assert await callers.call(open, "alice", "say=7") == 503
+        assert await of(provider, "alice") == []
+        server.start()
+        assert await callers.call(open, "alice", "say=7") == 200
+    await until(lambda: books(store, "alice")[2] == 0, "the call is settled")
+    audited(store, ["alice"])

@@ -1,0 +1,482 @@
+"""The rules of holds and charges, against the client's store in memory: no LiteLLM, no server, no packages.
+
+python3 -m unittest discover -s tests -p 'test_rules.py'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent / "python")]
+
+from scurry_client import NewBucket, Retry, Store, aio
+from scurry_client.fake import AsyncFakeConnection, Clock, FakeConnection
+
+import scurry_litellm._budgets
+import scurry_litellm._line
+from scurry_litellm import (
+    Accounts,
+    Away,
+    Budgets,
+    Caller,
+    Estimate,
+    Full,
+    Refusal,
+    Settings,
+    Unbudgeted,
+    WrongSettings,
+    micro_cents,
+)
+
+CENT = Estimate(prompt=0.01)
+HOLD = 1_000_000
+
+
+class Faulty:
+    """A connection that may be down, or lose answers."""
+
+    def __init__(self, connection: AsyncFakeConnection) -> None:
+        self.connection = connection
+        self.is_down = False
+        self.lose = 0
+        """So many answers are lost, after the command was carried out."""
+        self.names: list[str] = []
+
+    async def execute_command(self, *words: Any, **options: Any) -> Any:
+        if self.is_down:
+            raise ConnectionRefusedError("nobody listens") from None
+        reply = await self.connection.execute_command(*words, **options)
+        self.names.append(str(words[0]))
+        if self.lose:
+            self.lose -= 1
+            raise TimeoutError("the answer was lost")
+        return reply
+
+
+class WithBudgets(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.fake = FakeConnection(self.clock)
+        self.store = Store(self.fake)
+        self.line = Faulty(AsyncFakeConnection(self.fake))
+        self.now = 0.0
+        self.budgets = self.made(accounts=["$key_alias"])
+        # A settlement that is repeated does not wait in a test.
+        self.addCleanup(setattr, scurry_litellm._budgets, "PAUSE", scurry_litellm._budgets.PAUSE)
+        scurry_litellm._budgets.PAUSE = 0.0
+
+    def made(self, **settings: Any) -> Budgets:
+        store = aio.Store(self.line, retry=Retry(patience=0.0))
+        return Budgets(store, Settings.of(settings), lambda: self.now)
+
+    def account(self, id: str, amount: int = 10 * HOLD) -> None:
+        self.store.create(id, buckets=[NewBucket("main", "ucent", amount)])
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+        self.clock.advance(seconds)
+
+    def balance(self, id: str) -> tuple[int, int]:
+        """Available and held."""
+        bucket = self.store.get(id).buckets[0]
+        return bucket.available, bucket.held
+
+
+class Calls(WithBudgets):
+    async def test_a_call_is_held_charged_and_the_rest_goes_back(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
+        await self.budgets.settled(call, 300)
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+        self.assertEqual((self.budgets.calls, self.budgets.tasks, self.budgets.lost), ({}, set(), 0))
+
+    async def test_who_settles_second_finds_nothing_to_do(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        await self.budgets.settled(call, 300)
+        self.assertIsNone(self.budgets.settle(call, 300))
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_a_failed_call_costs_nothing(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        await self.budgets.settled(call, 0)
+        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+
+    async def test_calls_at_once_hold_no_more_than_there_is(self) -> None:
+        self.account("alice", 3 * HOLD + 7)
+        tries = [self.budgets.open(["alice"], "gpt-x", CENT) for _ in range(10)]
+        done = await asyncio.gather(*tries, return_exceptions=True)
+        refusals = [one for one in done if isinstance(one, Refusal)]
+        self.assertEqual(len(refusals), 7)
+        self.assertEqual(
+            {(one.account, one.reason, one.needed, one.left) for one in refusals}, {("alice", "balance", HOLD, 7)}
+        )
+        self.assertEqual(self.balance("alice"), (7, 3 * HOLD))
+
+    async def test_a_limit_refuses_by_its_name(self) -> None:
+        self.account("alice")
+        self.store.limit("alice", "l1", "day", unit="ucent", amount=HOLD - 1)
+        with self.assertRaises(Refusal) as refusal:
+            await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.assertEqual((refusal.exception.reason, refusal.exception.left), ("limit day", HOLD - 1))
+
+    async def test_an_account_that_nobody_made_refuses(self) -> None:
+        with self.assertRaisesRegex(Refusal, "no such account"):
+            await self.budgets.open(["nobody"], "gpt-x", CENT)
+
+    async def test_the_same_label_is_another_call(self) -> None:
+        self.account("alice")
+        first = await self.budgets.open(["alice"], "gpt-x", CENT, label="chosen by the caller")
+        second = await self.budgets.open(["alice"], "gpt-x", CENT, label="chosen by the caller")
+        self.assertNotEqual(first.id, second.id)
+        await self.budgets.settled(first, 300)
+        await self.budgets.settled(second, 300)
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 600, 0))
+
+    async def test_a_call_that_costs_more_than_was_held_is_charged_whole(self) -> None:
+        self.account("alice", HOLD)
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        await self.budgets.settled(call, HOLD + 5)
+        self.assertEqual(self.balance("alice"), (-5, 0))
+
+    async def test_what_is_free_holds_nothing(self) -> None:
+        call = await self.budgets.open(["nobody"], "gpt-x", Estimate(0.0))
+        await self.budgets.settled(call, 0)
+        self.assertEqual(self.line.names, [])
+
+    async def test_no_more_calls_than_there_may_be(self) -> None:
+        self.account("alice")
+        budgets = self.made(accounts=["$key_alias"], calls_max=1)
+        call = await budgets.open(["alice"], "gpt-x", CENT)
+        with self.assertRaises(Full):
+            await budgets.open(["alice"], "gpt-x", CENT)
+        await budgets.settled(call, 0)
+        await budgets.open(["alice"], "gpt-x", CENT)
+
+
+class Chains(WithBudgets):
+    accounts = ("{acme}:key:alice", "{acme}:team:red", "{acme}")
+
+    async def test_all_accounts_pay(self) -> None:
+        for id in self.accounts:
+            self.account(id)
+        call = await self.budgets.open(self.accounts, "gpt-x", CENT)
+        self.assertEqual([self.balance(id) for id in self.accounts], [(9 * HOLD, HOLD)] * 3)
+        await self.budgets.settled(call, 300)
+        self.assertEqual([self.balance(id) for id in self.accounts], [(10 * HOLD - 300, 0)] * 3)
+
+    async def test_one_that_has_not_enough_refuses_for_all_and_is_named(self) -> None:
+        for id, amount in zip(self.accounts, (10 * HOLD, 5, 10 * HOLD), strict=True):
+            self.account(id, amount)
+        with self.assertRaises(Refusal) as refusal:
+            await self.budgets.open(self.accounts, "gpt-x", CENT)
+        self.assertEqual((refusal.exception.account, refusal.exception.left), ("{acme}:team:red", 5))
+        self.assertEqual([self.balance(id)[1] for id in self.accounts], [0, 0, 0])
+
+    async def test_one_that_is_gone_does_not_keep_the_others_from_paying(self) -> None:
+        for id in self.accounts:
+            self.account(id)
+        call = await self.budgets.open(self.accounts, "gpt-x", CENT)
+        del self.fake._fake.accounts["{acme}:team:red"]
+        with self.assertLogs("scurry_litellm", "ERROR"):
+            await self.budgets.settled(call, 300)
+        self.assertEqual([self.balance(id) for id in self.accounts[::2]], [(10 * HOLD - 300, 0)] * 2)
+        self.assertEqual(self.budgets.lost, 300)
+
+    async def test_the_time_that_ran_out_is_charged_late_in_all(self) -> None:
+        for id in self.accounts:
+            self.account(id)
+        call = await self.budgets.open(self.accounts, "gpt-x", CENT)
+        self.advance(61)
+        self.assertEqual([self.balance(id) for id in self.accounts], [(10 * HOLD, 0)] * 3)
+        await self.budgets.settled(call, 300)
+        self.assertEqual([self.balance(id) for id in self.accounts], [(10 * HOLD - 300, 0)] * 3)
+
+
+class Time(WithBudgets):
+    async def test_a_proxy_that_died_holds_nothing_for_longer_than_the_ttl(self) -> None:
+        self.account("alice")
+        await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.advance(59)
+        self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
+        self.advance(1)
+        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+
+    async def test_a_long_call_renews_its_hold(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        for _ in range(20):
+            self.advance(20)
+            await self.budgets.renew()
+        self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
+        await self.budgets.settled(call, 300)
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_a_call_of_which_nothing_is_heard_is_given_up(self) -> None:
+        self.account("alice")
+        await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.now += 7201
+        with self.assertLogs("scurry_litellm", "ERROR"):
+            await self.budgets.renew()
+        self.assertEqual(self.budgets.calls, {})
+        self.advance(61)
+        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+
+    async def test_a_call_whose_cost_nobody_tells_is_charged_in_the_end(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.budgets.charge_later(call, 700)
+        self.advance(30)
+        await self.budgets.renew()
+        self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
+        self.advance(30)
+        with self.assertLogs("scurry_litellm", "WARNING"):
+            await self.budgets.renew()
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 700, 0))
+
+
+class Outages(WithBudgets):
+    async def test_no_call_goes_on_without_scurry(self) -> None:
+        self.account("alice")
+        self.line.is_down = True
+        with self.assertRaises(Away):
+            await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.assertEqual(self.budgets.calls, {})
+
+    async def test_where_they_may_they_are_charged_later(self) -> None:
+        self.account("alice")
+        budgets = self.made(accounts=["$key_alias"], fail_open=True)
+        self.line.is_down = True
+        with self.assertLogs("scurry_litellm", "WARNING"):
+            call = await budgets.open(["alice"], "gpt-x", CENT)
+        task = budgets.settle(call, 300)
+        await self.turns()
+        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+        self.line.is_down = False
+        assert task is not None
+        await task
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_an_answer_that_is_lost_charges_once(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.line.lose = 3
+        await self.budgets.settled(call, 300)
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+        self.assertEqual(self.line.names.count("SCUR.TERMINATE"), 4)
+
+    async def test_a_late_charge_whose_answer_is_lost_charges_once(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.advance(61)
+        self.line.lose = 2
+        await self.budgets.settled(call, 300)
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_a_charge_of_which_nothing_is_known_is_given_up_before_it_could_be_one_more(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.line.lose = 1
+        task = self.budgets.settle(call, 300)
+        await self.until(lambda: self.line.lose == 0)
+        self.line.is_down = True
+        await self.turns()
+        self.advance(201)
+        assert task is not None
+        with self.assertLogs("scurry_litellm", "ERROR"):
+            await task
+        self.assertEqual(self.budgets.lost, 300)
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_a_call_that_is_cancelled_while_it_is_held_gives_its_hold_back(self) -> None:
+        self.account("alice")
+        going = asyncio.ensure_future(self.budgets.open(["alice"], "gpt-x", CENT))
+        self.line.lose = 1
+        self.line.connection = Slow(self.line.connection)  # type: ignore[assignment]
+        await self.until(lambda: self.balance("alice") == (9 * HOLD, HOLD))
+        going.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await going
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+
+    async def turns(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        for _ in range(10_000):
+            if is_so():
+                return
+            await asyncio.sleep(0)
+        self.fail("it does not come to it")
+
+
+class Slow:
+    """Answers a turn of the loop after it was carried out."""
+
+    def __init__(self, connection: AsyncFakeConnection) -> None:
+        self.connection = connection
+
+    async def execute_command(self, *words: Any, **options: Any) -> Any:
+        reply = await self.connection.execute_command(*words, **options)
+        await asyncio.sleep(0)
+        return reply
+
+
+class Pipeline:
+    """What redis-py has, with a wire that a test watches."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.words: list[Any] = []
+
+    async def __aenter__(self) -> Pipeline:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def execute_command(self, *words: Any, **_: Any) -> None:
+        self.words.append(words)
+
+    async def execute(self, raise_on_error: bool) -> list[Any]:
+        self.client.batches.append(self.words)
+        await self.client.may_answer.wait()
+        if self.client.is_broken:
+            raise ConnectionError("broken")
+        return [ValueError(words[1]) if words[0] == "FAIL" else f"{words[0]} done" for words in self.words]
+
+
+class Client:
+    def __init__(self) -> None:
+        self.batches: list[list[Any]] = []
+        self.may_answer = asyncio.Event()
+        self.is_broken = False
+
+    def pipeline(self, transaction: bool) -> Pipeline:
+        return Pipeline(self)
+
+
+class Lines(unittest.IsolatedAsyncioTestCase):
+    async def test_what_waits_goes_out_together_and_each_has_its_own_answer(self) -> None:
+        client = Client()
+        line = scurry_litellm._line.Line(client, 1)
+        first = asyncio.ensure_future(line.execute_command("A"))
+        await self.sent(client, 1)
+        others = [asyncio.ensure_future(line.execute_command(*words)) for words in (("B",), ("FAIL", "why"), ("C",))]
+        gone = asyncio.ensure_future(line.execute_command("GONE"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        client.may_answer.set()
+        done = await asyncio.gather(first, *others, return_exceptions=True)
+        self.assertEqual([str(one) for one in done], ["A done", "B done", "why", "C done"])
+        self.assertIsInstance(done[2], ValueError)
+        self.assertEqual(client.batches, [[("A",)], [("B",), ("FAIL", "why"), ("C",)]])
+
+    async def test_a_connection_that_breaks_fails_all_that_it_carried_and_no_more(self) -> None:
+        client = Client()
+        line = scurry_litellm._line.Line(client, 1)
+        going = [asyncio.ensure_future(line.execute_command(name)) for name in "AB"]
+        await self.sent(client, 1)
+        client.is_broken = True
+        client.may_answer.set()
+        done = await asyncio.gather(*going, return_exceptions=True)
+        self.assertEqual([type(one) for one in done], [ConnectionError, ConnectionError])
+        client.is_broken = False
+        self.assertEqual(await line.execute_command("C"), "C done")
+
+    async def test_no_more_batches_are_under_way_than_there_are_connections(self) -> None:
+        client = Client()
+        line = scurry_litellm._line.Line(client, 2)
+        going = []
+        for name in "ABCDE":
+            going.append(asyncio.ensure_future(line.execute_command(name)))
+            for _ in range(5):
+                await asyncio.sleep(0)
+        self.assertEqual(client.batches, [[("A",)], [("B",)]])
+        client.may_answer.set()
+        await asyncio.gather(*going)
+        self.assertEqual(client.batches[2], [("C",), ("D",), ("E",)])
+
+    async def sent(self, client: Client, batches: int) -> None:
+        for _ in range(10_000):
+            if len(client.batches) == batches:
+                return
+            await asyncio.sleep(0)
+        self.fail("nothing was sent")
+
+
+class Names(unittest.TestCase):
+    def test_patterns_are_filled_with_who_calls(self) -> None:
+        accounts = Accounts(["{$org_id}:key:$key_alias", "{$org_id}:team:$team_id", "{$org_id}"])
+        alice = Caller(key_alias="alice", team_id="red", org_id="acme")
+        self.assertEqual(accounts.of(alice), ["{acme}:key:alice", "{acme}:team:red", "{acme}"])
+        self.assertEqual(accounts.of(Caller(org_id="acme")), ["{acme}"])
+        with self.assertRaises(Unbudgeted):
+            accounts.of(Caller(key_alias="alice"))
+
+    def test_a_name_cannot_become_anothers_account(self) -> None:
+        accounts = Accounts(["{$org_id}:key:$key_alias"])
+        self.assertEqual(
+            accounts.of(Caller(org_id="a}:key:b{", key_alias="c d:e")), ["{a%7D%3Akey%3Ab%7B}:key:c%20d%3Ae"]
+        )
+        with self.assertRaises(Unbudgeted):
+            accounts.of(Caller(org_id="o" * 64, key_alias="k" * 64))
+
+    def test_patterns_that_could_not_work_are_refused(self) -> None:
+        for patterns in (
+            [],
+            ["$nobody"],
+            ["$"],
+            ["{$org_id}", "$key_alias"],
+            ["{$org_id}", "{$team_id}"],
+            ["{a}"] * 17,
+        ):
+            with self.subTest(patterns), self.assertRaises(ValueError):
+                Accounts(patterns)
+
+    def test_settings_say_what_is_wrong_with_them(self) -> None:
+        wrong: list[tuple[dict[str, Any], str]] = [
+            ({}, "accounts"),
+            ({"accounts": "$key"}, "list"),
+            ({"accounts": ["$key"], "tll": 3}, "no such setting: tll"),
+            ({"accounts": ["$key"], "ttl": "3"}, "ttl"),
+            ({"accounts": ["$key"], "ttl": 0}, "ttl"),
+            ({"accounts": ["$key"], "fail_open": 1}, "fail_open"),
+            ({"accounts": ["$key"], "overrun": "no"}, "overdraw, clamp"),
+            ({"accounts": ["$key"], "denied_status": 200}, "denied_status"),
+            ({"accounts": ["$key"], "url": "os.environ/NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE"),
+        ]
+        for given, why in wrong:
+            with self.subTest(given), self.assertRaisesRegex(WrongSettings, why):
+                Settings.of(given)
+        right = Settings.of({"accounts": ["$key"], "ttl": 3, "default_estimate": 0.5, "default_max_tokens": None})
+        self.assertEqual((right.ttl, right.default_estimate, right.fail_open), (3.0, 0.5, False))
+
+    def test_money_is_whole_and_never_less_than_the_price(self) -> None:
+        self.assertEqual(micro_cents(0.01), HOLD)
+        self.assertEqual(micro_cents(0.1 + 0.2), 30_000_000)
+        self.assertEqual(micro_cents(0.0000000101), 2)
+        self.assertEqual(micro_cents(0.0), 0)
+        self.assertEqual(Estimate(0.0001, 0.000002, 100).hold, 30_000)
+        self.assertEqual(Estimate(0.0001, 0.000002, 100).after(50), 20_000)
+        for wrong in (-1.0, float("nan"), float("inf")):
+            with self.assertRaises(ValueError):
+                micro_cents(wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
