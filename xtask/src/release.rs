@@ -8,6 +8,7 @@ mod packages;
 mod stage;
 mod sums;
 mod tarball;
+mod wheel;
 
 use crate::host::Host;
 use crate::steps::Outcome;
@@ -22,7 +23,7 @@ const TOOLS: &str = ".cache/packaging/bin";
 const PAGE: &str = "release-page";
 
 /// The tests of what is on it.
-const TESTS: [&str; 5] = ["page", "tarball", "unit", "packages", "chart"];
+const TESTS: [&str; 6] = ["page", "wheel", "tarball", "unit", "packages", "chart"];
 
 /// The status of a test that cannot run here; it has said why.
 const CANNOT: i32 = 77;
@@ -41,14 +42,14 @@ struct Release<'a> {
     page: PathBuf,
 }
 
-/// Makes everything in target/release-page; with `--binaries DIR` of binaries that lie there, for work on the
-/// packaging.
+/// Makes everything in target/release-page; with `--binaries DIR` what is packed of binaries that lie there, for
+/// work on the packaging: all but the wheel.
 pub(crate) fn run(host: &Host, args: &[String]) -> Result<()> {
     let release = Release::new(host, PAGE)?;
     match args {
         [] => release.make()?,
         [option, dir] if option == "--binaries" => {
-            let stage = release.pack(&binaries::find(Path::new(dir))?)?;
+            let stage = release.pack(&binaries::find(Path::new(dir))?, None)?;
             sums::write(&release.page)?;
             stage
         }
@@ -107,19 +108,23 @@ impl<'a> Release<'a> {
     /// Builds, and makes all artifacts, each with its checksum and its bill of materials. Returns the directory
     /// of what was packed.
     fn make(&self) -> Result<PathBuf> {
-        let stage = self.pack(&binaries::build(self.host)?)?;
+        let wheel = wheel::build(self)?;
+        let stage = self.pack(&binaries::build(self.host)?, Some(&wheel))?;
         sums::write(&self.page)?;
         Ok(stage)
     }
 
-    /// Makes what is archives of the stage.
-    fn pack(&self, built: &binaries::Built) -> Result<PathBuf> {
+    /// Makes what is archives of the stage, and the bills of all.
+    fn pack(&self, built: &binaries::Built, wheel: Option<&Path>) -> Result<PathBuf> {
         let stage = stage::fill(self, built)?;
         let (server, module) = (bom::server(self)?, bom::module(self)?);
         let mut artifacts = vec![tarball::pack(self, &stage)?];
         artifacts.extend(packages::pack(self, &stage, &self.version, "", &self.page)?);
         for artifact in &artifacts {
             bom::write(self, &[&server, &module], artifact)?;
+        }
+        if let Some(wheel) = wheel {
+            bom::write(self, &[&server], wheel)?;
         }
         Ok(stage)
     }

@@ -23,25 +23,34 @@ pub(crate) struct Built {
     pub(crate) module: PathBuf,
 }
 
-/// Builds both. The module is built alone, so that no feature that other packages ask of a crate gets into it.
+/// Builds the module; the program is there when the wheel is. The module is built alone, so that no feature that
+/// other packages ask of a crate gets into it, and in a directory of its own: each of the two builders compiles
+/// again what the other one has.
 pub(crate) fn build(host: &Host) -> Result<Built> {
-    for words in
-        [["-p", "scurry-cli", "--features", "rdma"].as_slice(), &["-p", "scurry-valkey-module"]]
-    {
-        let mut cargo = zigbuild(host)?;
-        cargo.args(["--target", &format!("{TARGET}.{GLIBC}")]).args(words);
-        host.show(&mut cargo)?;
-    }
-    find(&host.target_dir()?.join(TARGET).join(PROFILE))
+    let (target, programs) = (host.target_dir()?, Path::new(TARGET).join(PROFILE));
+    let modules = target.join("release-module");
+    let mut cargo = zigbuild(host)?;
+    cargo.args(["--target", &format!("{TARGET}.{GLIBC}"), "-p", "scurry-valkey-module"]);
+    host.show(cargo.env("CARGO_TARGET_DIR", &modules))?;
+    let built = Built {
+        server: target.join(&programs).join(SERVER),
+        module: modules.join(&programs).join(MODULE),
+    };
+    built.there()
 }
 
 /// Binaries that lie in a directory.
 pub(crate) fn find(dir: &Path) -> Result<Built> {
-    let built = Built { server: dir.join(SERVER), module: dir.join(MODULE) };
-    for path in [&built.server, &built.module] {
-        ensure!(path.is_file(), "{} is not there", path.display());
+    Built { server: dir.join(SERVER), module: dir.join(MODULE) }.there()
+}
+
+impl Built {
+    fn there(self) -> Result<Built> {
+        for path in [&self.server, &self.module] {
+            ensure!(path.is_file(), "{} is not there", path.display());
+        }
+        Ok(self)
     }
-    Ok(built)
 }
 
 /// cargo-zigbuild, which asks for zig as a module of the Python that comes first.
