@@ -110,6 +110,11 @@ impl Shard {
         self.table.len() - self.table.sum(Kind::Tombstone).entries as usize
     }
 
+    /// Keys that exist, and deleted entities that are remembered: what a walk comes past.
+    pub fn entries(&self) -> usize {
+        self.table.len()
+    }
+
     /// True when no key exists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -85,7 +85,7 @@ RESERVE without items that a limit denies have one more element, the `cause`, wh
 | `-INVALID 10 amount is not an integer or out of range: ...` | an argument is malformed; the message names the field |
 | `-INVALID 10 unexpected argument 'xyz'` | the grammar has no such option here |
 | `-BUSY 50 sessions_max 64, the first goes in 1200 ms: ...` | a bound is reached; with a time where the first of what counts to it goes by itself |
-| `-ERR wrong number of arguments for 'scur.get' command` | too few or too many arguments |
+| `-ERR wrong number of arguments for 'scur.get' command: SCUR.GET account` | too few or too many arguments; the syntax follows, but for commands of Redis |
 | `-WRONGTYPE Operation against a key holding the wrong kind of value` | a SCUR command on a plain value, or a plain command on an account |
 | `-OOM command not allowed when used memory > 'maxmemory'.` | a write that needs memory, and there is none left. What ends, settles, corrects or removes something always runs, and a duplicate gets its stored answer |
 | `-NOAUTH Authentication required.` | the server has a password and the connection has not given it |
@@ -268,6 +268,18 @@ nothing; so is a plain read of its value.
 
 **Many keys.** MGET, MSET, DEL, UNLINK, EXISTS and TOUCH over keys of several cores are not one
 step: other clients may see some of it done. MSETNX is always one step.
+
+**Scripts.** There are none: EVAL, EVALSHA, SCRIPT, FUNCTION, FCALL and their like are unknown commands, in words that
+say what does the job instead.
+
+| what scripts are for | instead |
+|---|---|
+| a lock: taken, prolonged and let go by its holder | `SET lock me NX PX 30000`, `SET lock me IFEQ me PX 30000`, `DELIFEQ lock me` |
+| so many a minute | `INCREX key UBOUND 100 EX 60 ENX` |
+| a balance that is not overdrawn, a quota, a budget | SCUR.RESERVE, SCUR.DEBIT, SCUR.LIMIT |
+| several keys in one step | MULTI and WATCH; accounts by SCUR.CHAIN |
+
+The error is not NOSCRIPT, so a client that sends EVALSHA first does not send the script behind it.
 
 **Transactions.** MULTI queues what follows, EXEC has it executed in one step: nobody sees some of it
 done, and after a restart all of it is there or nothing. A command that fails does not undo the others.

@@ -182,6 +182,17 @@ impl Spec {
         self.name.to_ascii_lowercase()
     }
 
+    /// Redis's words for arguments of the wrong number. Behind them the syntax of a command that
+    /// Redis does not have; of the others clients know it, and compare the words.
+    pub fn wrong_arity(&self) -> String {
+        let words = format!("ERR wrong number of arguments for '{}' command", self.lower_name());
+        if !self.name.contains('.') {
+            return words;
+        }
+        let syntax = format!("{} {}", self.name.replace('|', " "), self.grammar);
+        format!("{words}: {}", syntax.trim_end())
+    }
+
     /// The subcommand of this name, in any case.
     pub fn subcommand(&self, name: &[u8]) -> Option<&'static Spec> {
         self.subcommands.iter().find(|sub| {
@@ -215,6 +226,24 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrong_number_of_arguments_of_our_own_commands_shows_their_syntax() {
+        let said = |name: &str| find(name.as_bytes()).expect(name).wrong_arity();
+        assert_eq!(said("GET"), "ERR wrong number of arguments for 'get' command");
+        assert_eq!(
+            said("SCUR.DUMP"),
+            "ERR wrong number of arguments for 'scur.dump' command: SCUR.DUMP account"
+        );
+        let totals = "ERR wrong number of arguments for 'scur.totals' command: SCUR.TOTALS";
+        assert_eq!(said("SCUR.TOTALS"), totals);
+        let group = find(b"SCUR.REPLICA").and_then(|spec| spec.subcommand(b"status"));
+        let said = group.expect("SCUR.REPLICA STATUS").wrong_arity();
+        assert!(said.ends_with("'scur.replica|status' command: SCUR.REPLICA STATUS"), "{said}");
+        for spec in all().flat_map(|spec| std::iter::once(spec).chain(spec.subcommands)) {
+            assert!(!spec.wrong_arity().contains(['\r', '\n']), "{}", spec.name);
+        }
+    }
 
     #[test]
     fn every_command_is_found_in_any_case_and_nothing_else_is() {

@@ -57,8 +57,7 @@ impl<S: Store> Visit for Front<S> {
         let mut reply = Reply::new(&mut out, self.protocol);
         let Some(spec) = table::find(args.at(0)) else { bail!("no such command") };
         if !spec.accepts(args.len()) {
-            let name = spec.lower_name();
-            reply.error(format_args!("ERR wrong number of arguments for '{name}' command"));
+            reply.error(spec.wrong_arity());
             return Ok(out);
         }
         match spec.id {

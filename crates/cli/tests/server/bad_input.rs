@@ -105,8 +105,11 @@ fn errors_in_the_words_of_redis() {
         ("foo bar 'b z'", "-ERR unknown command 'foo', with args beginning with: 'bar' 'b z' "),
         (r#""f\r\n-o""#, "-ERR unknown command 'f  -o', with args beginning with: "),
         ("GET", "-ERR wrong number of arguments for 'get' command"),
-        ("SCUR.GET", "-ERR wrong number of arguments for 'scur.get' command"),
-        ("scur.get a b", "-ERR wrong number of arguments for 'scur.get' command"),
+        (
+            "SCUR.CHECK a",
+            "-ERR wrong number of arguments for 'scur.check' command: SCUR.CHECK account unit amount",
+        ),
+        ("SCUR.TOTALS a", "-ERR wrong number of arguments for 'scur.totals' command: SCUR.TOTALS"),
         ("PING a b", "-ERR wrong number of arguments for 'ping' command"),
         ("MSET a 1 b", "-ERR wrong number of arguments for 'mset' command"),
         ("CLIENT", "-ERR wrong number of arguments for 'client' command"),
@@ -133,6 +136,41 @@ fn errors_in_the_words_of_redis() {
     ] {
         client.ask(line, &format!("{reply}\r\n"));
     }
+}
+
+/// Commands that run scripts are unknown, in words that name what does their job. No NOSCRIPT: at that clients
+/// send the script.
+#[test]
+fn scripts_are_refused_with_what_does_their_job() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    for line in [
+        "EVAL 'return 1' 0",
+        "evalsha e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+        "EVAL_RO x 0",
+        "EVALSHA_RO x 0",
+        "SCRIPT LOAD 'return 1'",
+        "SCRIPT EXISTS x",
+        "FUNCTION LIST",
+        "FCALL f 0",
+        "FCALL_RO f 0",
+        "EVAL",
+    ] {
+        client.send(format!("{line}\r\n"));
+        let said = client.line();
+        let name = line.split(' ').next().unwrap_or_default();
+        let begin =
+            format!("-ERR unknown command '{name}': Scurry runs no scripts. A lock is SET with NX");
+        assert!(said.starts_with(&begin), "{said}");
+        for cure in ["IFEQ", "DELIFEQ", "INCREX", "SCUR.RESERVE", "docs/commands.md"] {
+            assert!(said.contains(cure), "{said}");
+        }
+    }
+    client.ask("MULTI", "+OK\r\n");
+    client.send("EVAL x 0\r\n");
+    assert!(client.line().starts_with("-ERR unknown command 'EVAL': Scurry runs no scripts."));
+    client.ask("EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
+    client.ask("COMMAND INFO EVALSHA", "*1\r\n*-1\r\n");
 }
 
 #[test]

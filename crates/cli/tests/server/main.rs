@@ -8,6 +8,7 @@ mod differential;
 mod events;
 mod flooding;
 mod info;
+mod keys;
 mod life;
 mod lobby;
 mod memory;

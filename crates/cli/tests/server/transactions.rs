@@ -313,7 +313,9 @@ fn a_transaction_keeps_its_place_among_other_requests() {
 fn what_is_not_for_transactions_is_refused_and_ends_them() {
     let server = Server::start(&[]);
     let mut client = server.connect();
-    for line in ["INFO", "MULTI", "WATCH k", "DBSIZE", "AUTH x", "HELLO 3", "FLUSHALL", "SCAN 0"] {
+    for line in
+        ["INFO", "MULTI", "WATCH k", "DBSIZE", "AUTH x", "HELLO 3", "FLUSHALL", "SCAN 0", "KEYS *"]
+    {
         talk(&mut client, &[("MULTI", "+OK\r\n"), ("SET k 1", "+QUEUED\r\n")]);
         talk(&mut client, &[(line, NOT_ALLOWED), ("EXEC", SPOILT), ("GET k", "$-1\r\n")]);
     }

@@ -87,7 +87,9 @@ fn refusal(error: &ServerError) -> Refused {
         return Refused::Rejected(*code, http(why));
     }
     if details.starts_with("wrong number of arguments") {
-        return Refused::Rejected(Code::Invalid, http(details));
+        // Behind the command stands its syntax, which is none of HTTP's.
+        let words = details.split_once("' command: ").map_or(details, |(words, _)| words);
+        return Refused::Rejected(Code::Invalid, http(words));
     }
     if name == "CROSSSLOT" {
         let why = "the accounts of a chain must be of one hash slot: begin their ids with the same \

@@ -29,7 +29,7 @@ family! {
     /// Keys, whatever they hold.
     KeyId after StringId::END;
     Del, Unlink, Exists, Touch, Type, Expire, PExpire, ExpireAt, PExpireAt, Ttl, PTtl, ExpireTime,
-    PExpireTime, Persist, Scan, ObjectEncoding, ObjectFreq, ObjectIdleTime, ObjectRefCount,
+    PExpireTime, Persist, Scan, Keys, ObjectEncoding, ObjectFreq, ObjectIdleTime, ObjectRefCount,
     MemoryUsage,
 }
 family! {

@@ -194,7 +194,21 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "cursor [MATCH pattern] [COUNT n] [TYPE type]",
         reply: "[cursor, keys]; the cursor is 0 at the end",
         summary: "Lists keys in steps: every key that exists all the time is listed.",
-        notes: "Types are string, scurryacc, scurryent, and tombstone, which alone lists entities that are deleted and still remembered; other types of Redis match nothing. Keys come in another order. A cursor is valid for the life of the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
+        notes: "Types are string, scurryacc, scurryent, and tombstone, which alone lists entities that are deleted and still remembered; other types of Redis match nothing. Keys come in another order. A cursor is valid for the life of the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Key(KeyId::Keys),
+        name: "KEYS",
+        spread: Spread::EveryKeys,
+        role: Role::Read,
+        arity: 2,
+        flags: READ,
+        keys: (0, 0, 0),
+        grammar: "pattern",
+        reply: "array of the keys",
+        summary: "Lists the keys that match a pattern, in a small store.",
+        notes: "An error that says to use SCAN where a thread has more than 10000 keys, or more than 4 MiB of matching ones: a thread that lists them serves nobody else. Deleted entities that are still remembered count to the 10000 and are not listed. Accounts and entities are listed too, as by SCAN. Not within MULTI.",
         ..KEY
     },
     Spec {

@@ -16,6 +16,8 @@ pub enum Spread {
     EverySum,
     /// Every core lists the accounts that it finds; the reply is one list of them.
     EveryFound,
+    /// Every core lists keys; the reply is the first error, else one list of them.
+    EveryKeys,
     /// Every core does it; the reply is the first error, else OK.
     EverySuccess,
     /// The connection itself sees to it: it is part of a transaction.
@@ -29,7 +31,10 @@ pub enum Spread {
 impl Spread {
     /// True for what every core does, whatever its keys.
     pub const fn is_every(self) -> bool {
-        matches!(self, Spread::EverySum | Spread::EveryFound | Spread::EverySuccess)
+        matches!(
+            self,
+            Spread::EverySum | Spread::EveryFound | Spread::EveryKeys | Spread::EverySuccess
+        )
     }
 
     /// The tips of COMMAND DOCS for clients that spread commands over nodes by themselves.
@@ -41,6 +46,8 @@ impl Spread {
             Spread::Success => &["request_policy:multi_shard", "response_policy:all_succeeded"],
             Spread::EverySum => &["request_policy:all_shards", "response_policy:agg_sum"],
             Spread::EveryFound => &["request_policy:all_shards", "response_policy:special"],
+            // As Valkey says of KEYS: clients put lists together by themselves.
+            Spread::EveryKeys => &["request_policy:all_shards", "nondeterministic_output_order"],
             Spread::EverySuccess => &["request_policy:all_shards", "response_policy:all_succeeded"],
             Spread::Special => &["request_policy:special", "response_policy:special"],
         }

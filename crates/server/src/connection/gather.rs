@@ -23,10 +23,14 @@ enum Step {
     Element(u16),
     /// The next reply of this core is counted.
     Part(u16),
+    /// The next reply of this core is an array: its elements are kept.
+    Listed(u16),
     /// The first error that was counted, else the sum.
     Sum,
     /// The first error that was counted, else the accounts of all.
     Found,
+    /// The first error that was counted, else the elements of all as one array.
+    List,
     /// The first error that was counted, else OK.
     Success,
     /// A core's replies to so many commands as one array; null when the core has refused all of them.
@@ -56,6 +60,7 @@ pub(crate) struct Gather {
     away_bytes: usize,
     sum: i64,
     found: FoundAccounts,
+    list: List,
     error: Option<Vec<u8>>,
 }
 
@@ -108,7 +113,10 @@ impl Spreader<'_> {
     pub(crate) fn every(&mut self, gather: &mut Gather, spec: &'static Spec, args: Args<'_>) {
         for core in 0..self.cores {
             self.bundle(gather, core).push(spec, args.iter_from(0));
-            gather.steps.push_back(Step::Part(core));
+            gather.steps.push_back(match spec.spread {
+                Spread::EveryKeys => Step::Listed(core),
+                _ => Step::Part(core),
+            });
         }
         gather.steps.push_back(end_of(spec));
     }
@@ -158,6 +166,7 @@ fn end_of(spec: &Spec) -> Step {
     match spec.spread {
         Spread::Sum | Spread::EverySum => Step::Sum,
         Spread::EveryFound => Step::Found,
+        Spread::EveryKeys => Step::List,
         Spread::One
         | Spread::Elements
         | Spread::Success
@@ -165,6 +174,29 @@ fn end_of(spec: &Spec) -> Step {
         | Spread::Connection
         | Spread::Log
         | Spread::Special => Step::Success,
+    }
+}
+
+/// Elements of arrays of several cores, each of which has a bound.
+#[derive(Debug, Default)]
+struct List {
+    formed: Vec<u8>,
+    len: usize,
+}
+
+impl List {
+    /// Adds the elements of a reply that is an array.
+    fn add(&mut self, reply: &[u8]) {
+        let end = reply.iter().position(|&byte| byte == b'\n').map_or(reply.len(), |at| at + 1);
+        let (head, elements) = reply.split_at(end);
+        let len = head.get(1..).unwrap_or_default().trim_ascii_end();
+        self.len += parse_integer(len).and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
+        self.formed.extend_from_slice(elements);
+    }
+
+    fn write(&self, reply: &mut Reply<'_>) {
+        reply.array(self.len);
+        reply.formed(&self.formed);
     }
 }
 
@@ -183,7 +215,7 @@ impl Gather {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
         let steps = size_of::<Step>() * self.steps.capacity();
-        (size_of::<Gather>() + steps + here + self.away_bytes) as u64
+        (size_of::<Gather>() + steps + here + self.list.formed.capacity() + self.away_bytes) as u64
     }
 
     /// True when the requests were sent by one who tracks as this one does.
@@ -245,7 +277,7 @@ impl Gather {
                         None => Reply::new(out, protocol).null_array(),
                     }
                 }
-                Step::Whole(core) | Step::Element(core) | Step::Part(core) => {
+                Step::Whole(core) | Step::Element(core) | Step::Part(core) | Step::Listed(core) => {
                     let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
                     let Some(reply) = bundle.and_then(|bundle| bundle.take()) else {
                         return Merged::Cut(core);
@@ -263,24 +295,34 @@ impl Gather {
                             Some(b'*') => self.found.add(reply),
                             _ => {}
                         },
+                        Step::Listed(_) => match reply.first() {
+                            Some(b'-') if self.error.is_none() => self.error = Some(reply.to_vec()),
+                            _ => self.list.add(reply),
+                        },
                         _ => out.extend_from_slice(reply),
                     }
                 }
-                Step::Sum | Step::Found | Step::Success => match (self.error.take(), step) {
-                    (Some(error), _) => {
-                        out.extend_from_slice(&error);
-                        self.sum = 0;
-                        self.found = FoundAccounts::default();
+                Step::Sum | Step::Found | Step::List | Step::Success => {
+                    match (self.error.take(), step) {
+                        (Some(error), _) => {
+                            out.extend_from_slice(&error);
+                            self.sum = 0;
+                            self.found = FoundAccounts::default();
+                            self.list = List::default();
+                        }
+                        (None, Step::Sum) => {
+                            Reply::new(out, protocol).integer(std::mem::take(&mut self.sum));
+                        }
+                        (None, Step::Found) => {
+                            let found = std::mem::take(&mut self.found);
+                            found.write(&mut Reply::new(out, protocol));
+                        }
+                        (None, Step::List) => {
+                            std::mem::take(&mut self.list).write(&mut Reply::new(out, protocol));
+                        }
+                        (None, _) => Reply::new(out, protocol).ok(),
                     }
-                    (None, Step::Sum) => {
-                        Reply::new(out, protocol).integer(std::mem::take(&mut self.sum));
-                    }
-                    (None, Step::Found) => {
-                        let found = std::mem::take(&mut self.found);
-                        found.write(&mut Reply::new(out, protocol));
-                    }
-                    (None, _) => Reply::new(out, protocol).ok(),
-                },
+                }
             }
             self.steps.pop_front();
         }
@@ -321,9 +363,7 @@ mod tests {
             let spec = dispatch::look_up(args).expect("a command");
             match spec.spread {
                 Spread::One => spreader.one(&mut gather, owner(args.at(1)), spec, args),
-                Spread::EverySum | Spread::EveryFound | Spread::EverySuccess => {
-                    spreader.every(&mut gather, spec, args)
-                }
+                spread if spread.is_every() => spreader.every(&mut gather, spec, args),
                 _ => {
                     let left = spreader.keys(&mut gather, spec, (args, 0), owner);
                     assert_eq!(left, None, "a short command is one piece");

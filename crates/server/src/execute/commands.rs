@@ -28,7 +28,6 @@ pub(crate) mod tracking;
 pub(crate) mod values;
 
 use scurry_engine::WriteError;
-use scurry_resp::table::Spec;
 use scurry_resp::{OUT_OF_MEMORY, Reply, WRONG_TYPE};
 use std::fmt::Write;
 
@@ -50,11 +49,6 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
             reply.error(format_args!("ERR {error}"));
         }
     }
-}
-
-/// Redis's words for arguments of the wrong number.
-pub(crate) fn wrong_arity(spec: &Spec) -> String {
-    format!("ERR wrong number of arguments for '{}' command", spec.lower_name())
 }
 
 /// Text of INFO, which grows line by line.

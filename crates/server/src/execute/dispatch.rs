@@ -6,7 +6,7 @@ use crate::execute::commands::scan::Walk;
 use crate::execute::commands::{
     NO_GROUP, about, accounts, auth, chain, cluster, config, connection, entity, events, expiry,
     info, keys, latency, numbers, object, replication, scan, scur, sentinel, shutdown, slowlog,
-    subscribe, tracking, values, wrong_arity,
+    subscribe, tracking, values,
 };
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
@@ -374,11 +374,11 @@ impl Refusal<'_> {
                 &format!("'. Try {} HELP.", container.name),
             ),
             Refusal::WrongArity(spec) if spec.id == CommandId::Transaction(TransactionId::Exec) => {
-                let why = wrong_arity(spec);
+                let why = spec.wrong_arity();
                 let why = why.trim_start_matches("ERR ");
                 reply.error(format_args!("EXECABORT Transaction discarded because of: {why}"));
             }
-            Refusal::WrongArity(spec) => reply.error(wrong_arity(spec)),
+            Refusal::WrongArity(spec) => reply.error(spec.wrong_arity()),
             Refusal::NoPermission(text)
             | Refusal::Subscribed(text)
             | Refusal::Trouble(text)
@@ -401,9 +401,21 @@ fn quoted(bytes: &[u8], len_max: usize) -> &[u8] {
     &bytes[..end.min(len_max)]
 }
 
+/// Commands of Redis that run a script or keep one.
+const SCRIPTING: [&str; 8] =
+    ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FUNCTION", "FCALL", "FCALL_RO"];
+
+/// The way out for whoever brings a script. Not NOSCRIPT, at which clients send the script itself.
+const NO_SCRIPTS: &str = "': Scurry runs no scripts. A lock is SET with NX or IFEQ, and DELIFEQ; a limit is \
+                          INCREX; a balance is SCUR.RESERVE and its like (docs/commands.md)";
+
 fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
+    let name = args.at(0);
+    if SCRIPTING.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(name)) {
+        return reply.error_quoting("ERR unknown command '", name, NO_SCRIPTS);
+    }
     let mut text = b"unknown command '".to_vec();
-    text.extend_from_slice(quoted(args.at(0), QUOTE_LEN_MAX));
+    text.extend_from_slice(quoted(name, QUOTE_LEN_MAX));
     text.extend_from_slice(b"', with args beginning with: ");
     let begin = text.len();
     for argument in args.iter_from(1) {
@@ -473,7 +485,7 @@ fn run_for_client(
         }
         // A container without subcommand has failed its arity.
         CommandId::Container(_) => {
-            reply.error(wrong_arity(spec));
+            reply.error(spec.wrong_arity());
             Some(Effect::None)
         }
         CommandId::Hot(_)
@@ -701,6 +713,7 @@ fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, repl
         KeyId::ExpireTime => expiry::ttl(node, Shown::EXPIRE_TIME, args, reply),
         KeyId::PExpireTime => expiry::ttl(node, Shown::PEXPIRE_TIME, args, reply),
         KeyId::Scan => scan::scan(node, Walk::AllCores, args, reply),
+        KeyId::Keys => scan::keys(node, args, reply),
         KeyId::ObjectEncoding => object::encoding(node, args, reply),
         KeyId::ObjectFreq => object::frequency(node, args, reply),
         KeyId::ObjectIdleTime => object::idle_time(node, args, reply),
@@ -747,6 +760,7 @@ mod tests {
         for name in [
             "DBSIZE",
             "SCAN",
+            "KEYS",
             "FLUSHALL",
             "FLUSHDB",
             "SCUR.TOTALS",

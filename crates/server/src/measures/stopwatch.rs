@@ -99,7 +99,7 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
             CommandId::Store(StoreId::Totals)
                 | CommandId::Store(StoreId::Snapshot)
                 | CommandId::Store(StoreId::List)
-                | CommandId::Key(KeyId::Scan)
+                | CommandId::Key(KeyId::Scan | KeyId::Keys)
                 | CommandId::Entity(EntityId::Find)
                 | CommandId::String(StringId::SetRange)
                 | CommandId::String(StringId::GetRange)

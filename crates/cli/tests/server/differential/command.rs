@@ -147,6 +147,7 @@ impl Generator {
                     .collect()
             }
             "SCAN?" => self.scan_options(),
+            "P" => self.option(PATTERNS),
             "SAMPLES?" if self.random.one_in(3) => {
                 vec![b"SAMPLES".to_vec(), self.random.of(&["0", "5", "-1", "x"]).into()]
             }
@@ -274,6 +275,7 @@ fn check(words: &[Vec<u8>], relative: bool) -> Check {
         b"EXPIRETIME" if relative => Check::Near(NEAR_S),
         b"PEXPIRETIME" if relative => Check::Near(NEAR_S * 1000),
         b"SCAN" => Check::AnyOrder,
+        b"KEYS" => Check::Keys,
         b"MEMORY" => Check::Size,
         b"OBJECT" if words[1] == b"ENCODING" => Check::Encoding,
         b"OBJECT" if words[1] == b"REFCOUNT" => Check::References,
@@ -322,6 +324,7 @@ const SHAPES: &[&str] = &[
     "PEXPIRETIME K",
     "PERSIST K",
     "SCAN 0 SCAN?",
+    "KEYS P",
     "OBJECT ENCODING K",
     "OBJECT REFCOUNT K",
     "OBJECT FREQ K",
@@ -432,6 +435,7 @@ const FIXED: &[&[&str]] = &[
     &["SCAN", "0", "TYPE"],
     &["SCAN", "0", "FOO", "1"],
     &["SCAN"],
+    &["KEYS"],
     &["OBJECT"],
     &["OBJECT", "WHAT"],
     &["OBJECT", "WHAT", "k1"],

@@ -9,8 +9,10 @@ pub(crate) enum Check {
     /// Integers of the same sign, at most so far from each other: a time that each server took
     /// from its own clock.
     Near(i64),
-    /// The same keys in any order.
+    /// Of SCAN, the same keys in any order.
     AnyOrder,
+    /// Of KEYS, the same keys in any order.
+    Keys,
     /// Both a positive integer: each counts its own bytes.
     Size,
     /// Valkey remembers how a value came about, ours sees the value alone.
@@ -33,6 +35,7 @@ pub(crate) fn same(check: Check, theirs: &[u8], ours: &[u8]) -> bool {
             _ => false,
         },
         Check::AnyOrder => sorted(theirs).is_some_and(|theirs| Some(theirs) == sorted(ours)),
+        Check::Keys => keys(theirs).is_some_and(|theirs| Some(theirs) == keys(ours)),
         Check::Size => {
             matches!((integer(theirs), integer(ours)), (Some(1..), Some(1..)))
         }
@@ -51,11 +54,17 @@ fn integer(reply: &[u8]) -> Option<i64> {
 
 /// Cursor and keys of a SCAN, the keys sorted.
 fn sorted(reply: &[u8]) -> Option<Vec<&[u8]>> {
-    let (cursor, mut rest) = bulk(reply.strip_prefix(b"*2\r\n")?)?;
-    let end = rest.iter().position(|&byte| byte == b'\n')? + 1;
+    let (cursor, rest) = bulk(reply.strip_prefix(b"*2\r\n")?)?;
+    let mut keys = keys(rest)?;
+    keys.push(cursor);
+    Some(keys)
+}
+
+/// The elements of an array of keys, sorted, and its head.
+fn keys(reply: &[u8]) -> Option<Vec<&[u8]>> {
+    let end = reply.iter().position(|&byte| byte == b'\n')? + 1;
+    let (head, mut rest) = reply.split_at(end);
     let mut keys = Vec::new();
-    let head = &rest[..end];
-    rest = &rest[end..];
     while !rest.is_empty() {
         let (key, after) = bulk(rest)?;
         keys.push(key);
@@ -63,7 +72,6 @@ fn sorted(reply: &[u8]) -> Option<Vec<&[u8]>> {
     }
     keys.sort_unstable();
     keys.push(head);
-    keys.push(cursor);
     Some(keys)
 }
 
@@ -84,6 +92,11 @@ fn what_differs_is_seen() {
     assert!(!same(Check::Exact, ab.as_bytes(), ba.as_bytes()));
     let aa = scan("$1\r\na\r\n$1\r\na\r\n");
     assert!(!same(Check::AnyOrder, ab.as_bytes(), aa.as_bytes()));
+    let keys = |keys: &str| format!("*2\r\n{keys}");
+    let (ab, ba) = (keys("$1\r\na\r\n$1\r\nb\r\n"), keys("$1\r\nb\r\n$1\r\na\r\n"));
+    let aa = keys("$1\r\na\r\n$1\r\na\r\n");
+    assert!(same(Check::Keys, ab.as_bytes(), ba.as_bytes()));
+    assert!(!same(Check::Keys, ab.as_bytes(), aa.as_bytes()));
     assert!(same(Check::Near(5), b":100\r\n", b":105\r\n"));
     assert!(!same(Check::Near(5), b":100\r\n", b":106\r\n"));
     assert!(!same(Check::Near(5), b":-1\r\n", b":0\r\n"));

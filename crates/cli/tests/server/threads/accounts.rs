@@ -99,7 +99,10 @@ fn accounts_of_every_thread_are_found_by_identity() {
     let ports = slots(&mut client);
     let parts = ports.iter().map(|(.., port)| found(&mut server.connect_to(*port), "team", "0"));
     assert_eq!(parts.map(|(part, _)| part.len()).sum::<usize>(), 20);
-    client.ask("SCUR.FIND n", "-ERR wrong number of arguments for 'scur.find' command\r\n");
+    client.ask(
+        "SCUR.FIND n",
+        "-ERR wrong number of arguments for 'scur.find' command: SCUR.FIND kind value\r\n",
+    );
     let wrong =
         "-INVALID 10 identity value must be 1 to 64 printable ASCII characters without space\r\n";
     client.send(array(&[b"SCUR.FIND", b"n", b""]));

@@ -1,6 +1,5 @@
 //! Commands about the connection itself.
 
-use super::wrong_arity;
 use super::{NOT_AN_INTEGER, SYNTAX_ERROR, tracking};
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
@@ -24,7 +23,7 @@ pub(crate) fn ping(spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match args.len() {
         1 => reply.simple("PONG"),
         2 => reply.bulk(args.at(1)),
-        _ => reply.error(wrong_arity(spec)),
+        _ => reply.error(spec.wrong_arity()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! SCAN: the keys, a bounded number at a time.
+//! SCAN: the keys, a bounded number at a time; KEYS: all of them, if they are few.
 
 use super::keys::REPLY_TOO_LONG;
 use crate::execute::node::Node;
@@ -9,6 +9,12 @@ use scurry_resp::{Args, Protocol, Reply};
 
 /// Cursors of one core are below this; the number of the core stands above.
 const CORE_SHIFT: u32 = 48;
+
+/// Keys of a core of which KEYS looks at all: as many as a step of SCAN looks at.
+const KEYS_MAX: usize = 10_000;
+/// Bytes of the answer of a core to KEYS: answers of all cores are put together.
+const KEYS_LEN_MAX: usize = 4 * 1024 * 1024;
+const USE_SCAN: &str = "use SCAN, which lists them in steps";
 
 /// Where a walk over all cores is: cores are walked one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +111,27 @@ pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_
     });
 }
 
+/// The keys of this core that match. A core that has many would serve nobody meanwhile, so it refuses.
+pub(crate) fn keys(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    if node.shard.entries() > KEYS_MAX {
+        return reply.error(format_args!("ERR more than {KEYS_MAX} keys: {USE_SCAN}"));
+    }
+    let (pattern, mut list) = (args.at(1), List::new(KEYS_LEN_MAX));
+    let mut cursor = 0;
+    loop {
+        cursor = node.shard.scan(node.now.time, cursor, KEYS_MAX, |key, _| {
+            // By the star alone the empty key is listed as well, as in Redis.
+            if pattern == b"*" || glob::matches_exactly(pattern, key) {
+                list.push(key);
+            }
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    list.write_all(reply);
+}
+
 fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
     match wanted {
         ScanKind::Value => kind == KeyKind::Value,
@@ -147,6 +174,16 @@ impl List {
         }
         reply.array(2);
         reply.text(itoa::Buffer::new().format(cursor));
+        reply.array(self.len);
+        reply.formed(&self.formed);
+    }
+
+    /// Answers with the list alone.
+    fn write_all(self, reply: &mut Reply<'_>) {
+        if self.formed.len() > self.formed_len_max {
+            let len_max = self.formed_len_max;
+            return reply.error(format_args!("ERR more than {len_max} bytes of keys: {USE_SCAN}"));
+        }
         reply.array(self.len);
         reply.formed(&self.formed);
     }

@@ -1,0 +1,72 @@
+//! KEYS: all keys of a small store, and none of a large one.
+
+use crate::support::{Client, Server, array};
+
+/// The reply to KEYS.
+fn listed(client: &mut Client, pattern: &str) -> Vec<String> {
+    client.send(format!("KEYS {pattern}\r\n"));
+    let len: usize = client.line().trim_start_matches('*').parse().expect("an array");
+    (0..len).map(|_| client.bulk()).collect()
+}
+
+const MANY: &str = "-ERR more than 10000 keys: use SCAN, which lists them in steps\r\n";
+
+#[test]
+fn keys_of_all_threads_are_one_list() {
+    let server = Server::start(&["--threads", "3"]);
+    let mut client = server.connect();
+    let mut keys: Vec<String> = (0..300).map(|at| format!("key{at}")).collect();
+    for key in &keys {
+        client.ask(&format!("SET {key} v"), "+OK\r\n");
+    }
+    client.ask("ENTITY.PUT entity blue VERSION 1", "*2\r\n:1\r\n:1\r\n");
+    client.ask("ENTITY.PUT gone blue VERSION 1", "*2\r\n:1\r\n:1\r\n");
+    client.ask("ENTITY.DEL gone VERSION 2", "*2\r\n:1\r\n:2\r\n");
+    let mut all = listed(&mut client, "key*");
+    all.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(all, keys);
+    assert_eq!(listed(&mut client, "[^k]*"), ["entity"]);
+    client.ask("KEYS none*", "*0\r\n");
+    // Requests of one pipeline keep their lists apart, in either protocol.
+    client.send("HELLO 3\r\nPING\r\n");
+    client.until("+PONG\r\n");
+    client.send("KEYS key1\r\nGET key1\r\nKEYS key2\r\nDBSIZE\r\n");
+    client.expect("*1\r\n$4\r\nkey1\r\n$1\r\nv\r\n*1\r\n$4\r\nkey2\r\n:301\r\n");
+}
+
+#[test]
+fn keys_of_a_thread_that_has_many_are_not_listed() {
+    for threads in ["1", "3"] {
+        let server = Server::start(&["--threads", threads]);
+        let mut client = server.connect();
+        client.ask("SCUR.CREATE {t}account", "*2\r\n+OK\r\n:1\r\n");
+        client.ask("SET other v", "+OK\r\n");
+        for begin in (0..9_000).step_by(1_000) {
+            let pairs: Vec<String> =
+                (begin..begin + 1_000).map(|at| format!("{{t}}{at} v")).collect();
+            client.ask(&format!("MSET {}", pairs.join(" ")), "+OK\r\n");
+        }
+        // One thread may have both, so there is room for a few.
+        let mut some = listed(&mut client, "{t}[a8]*");
+        some.sort_unstable();
+        assert_eq!((some.len(), some[1_111].as_str()), (1_112, "{t}account"), "{threads} threads");
+        let pairs: Vec<String> = (9_000..10_000).map(|at| format!("{{t}}{at} v")).collect();
+        client.ask(&format!("MSET {}", pairs.join(" ")), "+OK\r\n");
+        client.ask("KEYS none*", MANY);
+        client.ask("KEYS *", MANY);
+        client.ask("FLUSHALL FORCE", "+OK\r\n");
+        assert_eq!(listed(&mut client, "*"), Vec::<String>::new());
+        // Few keys, and too long for an answer.
+        for at in 0..70 {
+            let key = format!("{{t}}{at}{}", "k".repeat(60_000));
+            client.send(array(&[b"SET", key.as_bytes(), b"v"]));
+            client.expect("+OK\r\n");
+        }
+        client.send("KEYS *\r\n");
+        let said = client.line();
+        assert!(said.starts_with("-ERR more than 4194304 bytes of keys: use SCAN"), "{said}");
+        assert_eq!(listed(&mut client, "{t}7k*").len(), 1);
+        client.ask("PING", "+PONG\r\n");
+    }
+}
