@@ -18,6 +18,7 @@ mod shell;
 mod size;
 mod snapshot;
 mod store;
+mod toml_file;
 mod transfer;
 mod users;
 mod written;

@@ -1,6 +1,7 @@
 //! Users in files: one `[[users]]` each, in the file of settings or in one of its own, and what these
 //! keep of a password or a token.
 
+use crate::toml_file;
 use anyhow::{Context, Result, ensure};
 use scurry_server::UserEntry;
 use serde::Deserialize;
@@ -34,10 +35,7 @@ pub(crate) fn read_users(path: &Path) -> Result<Vec<UserEntry>> {
     struct UsersFile {
         users: Vec<UserTable>,
     }
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the users in {}", path.display()))?;
-    let file: UsersFile =
-        toml::from_str(&text).with_context(|| format!("wrong users in {}", path.display()))?;
+    let file: UsersFile = toml_file::read(path, "users")?;
     ensure!(!file.users.is_empty(), "there are no [[users]] in {}", path.display());
     Ok(file.users.into_iter().map(UserEntry::from).collect())
 }

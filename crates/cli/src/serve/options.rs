@@ -5,13 +5,14 @@
 use super::limits::{LimitsTable, YEAR_MS};
 use crate::rdma::Rdma;
 use crate::size::Size;
+use crate::toml_file;
 use crate::users::UserTable;
 use crate::written::{Address, Level, Machine, Mode, NodeName, Number};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{ArgMatches, Args, FromArgMatches};
 use scurry_ledger::Limits;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Connections of a door at most.
 pub(crate) type Clients = Number<usize, 1, 10_000_000>;
@@ -208,15 +209,9 @@ impl Options {
     /// the file that they name. An error names the file and what is wrong in it.
     pub(crate) fn over_file(self, matches: &ArgMatches) -> Result<Options> {
         let Some(path) = &self.config else { return Ok(self) };
-        let mut options = Options::read(path)?;
+        let mut options: Options = toml_file::read(path, "settings")?;
         options.update_from_arg_matches(matches)?;
         Ok(options)
-    }
-
-    fn read(path: &Path) -> Result<Options> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the settings in {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("wrong settings in {}", path.display()))
     }
 }
 

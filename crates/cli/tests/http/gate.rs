@@ -181,7 +181,8 @@ fn no_door_is_open_to_everybody_unless_somebody_says_so() {
         ("users = []", "there are no [[users]]"),
         ("[[users]]\nname = \"a\"\nroles = []\n", "neither a password_hash nor a token_hash"),
         ("[[users]]\nname = \"a\"\ntoken_hash = \"x\"\nroles = []\n", "is not sha256:"),
-        ("[[users]]\nname = \"a\"\ntoken = \"x\"\nroles = []\n", "unknown field `token`"),
+        ("[[users]]\nname = \"a\"\ntoken = \"x\"\nroles = []\n", "did you mean `token_hash`?"),
+        ("[[users]]\nname = \"a\"\ncolour = 1\nroles = []\n", "`colour`: known here are name, "),
     ] {
         std::fs::write(&path, text).expect("a file");
         let file = path.to_str().expect("UTF-8");
