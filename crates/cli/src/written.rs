@@ -6,9 +6,12 @@ use scurry_server::Durability;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use tracing_subscriber::filter::LevelFilter;
+
+/// Port of an example.
+const PORT_SHOWN: u16 = 6389;
 
 /// Address and port to listen on: `127.0.0.1:6389`, `[::1]:6389`.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +21,54 @@ impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Address, String> {
-        let wrong = || format!("{text:?} is not an address: write IP:PORT, as 127.0.0.1:6389");
-        text.parse().map(Address).map_err(|_| wrong())
+        text.parse().map(Address).map_err(|_| not_an_address(text))
+    }
+}
+
+/// The words for what is no address and port, with what was probably meant.
+fn not_an_address(text: &str) -> String {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) => (host, port),
+        None if text.parse::<u16>().is_ok() => ("", text),
+        None => (text, ""),
+    };
+    let is_port = port.parse::<u16>().is_ok();
+    let is_digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = host.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    let six = host.parse::<Ipv6Addr>().ok();
+    let whole = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    if is_digits && !is_port {
+        return format!("{text:?} has no port that there is: write one of 0 to 65535");
+    }
+    match (host, six) {
+        ("", _) if is_port => format!(
+            "{text:?} is a port without an address: write 127.0.0.1:{port} for this machine \
+             alone, or 0.0.0.0:{port} for all its addresses"
+        ),
+        ("*", _) if is_port => {
+            format!("{text:?} is not an address: write 0.0.0.0:{port} or [::]:{port}")
+        }
+        ("localhost", _) if is_port => format!(
+            "{text:?} has a name, and what is listened on is an address: write 127.0.0.1:{port} \
+             or [::1]:{port}"
+        ),
+        (_, _) if is_port && is_name => format!(
+            "{text:?} has a name, and what is listened on is an address: write IP:{port}, with \
+             the IP that {host} has on this machine"
+        ),
+        (_, Some(six)) if is_port => {
+            format!("{text:?} lacks brackets around the address: write [{six}]:{port}")
+        }
+        _ => match whole {
+            Ok(ip) => {
+                let shown = SocketAddr::new(ip, PORT_SHOWN);
+                format!("{text:?} has no port: write {shown}, with the port that is meant")
+            }
+            Err(_) => {
+                format!("{text:?} is not an address and a port: write IP:PORT, as 127.0.0.1:6389")
+            }
+        },
     }
 }
 
@@ -189,12 +238,43 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_told_how_what_was_meant_is_written() {
+        for (text, expected) in [
+            (
+                "localhost:6390",
+                "has a name, and what is listened on is an address: write 127.0.0.1:6390 or [::1]:6390",
+            ),
+            ("store.example:1", "write IP:1, with the IP that store.example has on this machine"),
+            (
+                "6390",
+                "is a port without an address: write 127.0.0.1:6390 for this machine alone, or 0.0.0.0:6390",
+            ),
+            (":6390", "write 127.0.0.1:6390 for this machine alone"),
+            ("*:6390", "write 0.0.0.0:6390 or [::]:6390"),
+            ("127.0.0.1", "has no port: write 127.0.0.1:6389, with the port that is meant"),
+            ("[::1]", "has no port: write [::1]:6389, with"),
+            ("::1", "has no port: write [::1]:6389, with"),
+            ("::1:6390", "lacks brackets around the address: write [::1]:6390"),
+            ("fe80::1:6390", "lacks brackets around the address: write [fe80::1]:6390"),
+            ("127.0.0.1:70000", "has no port that there is: write one of 0 to 65535"),
+            ("70000", "is not an address and a port: write IP:PORT, as 127.0.0.1:6389"),
+            ("localhost", "is not an address and a port: write IP:PORT, as 127.0.0.1:6389"),
+            ("127.0.0.1:http", "is not an address and a port: write IP:PORT, as 127.0.0.1:6389"),
+            ("10.0.0:1", "is not an address and a port: write IP:PORT, as 127.0.0.1:6389"),
+            ("", "is not an address and a port: write IP:PORT, as 127.0.0.1:6389"),
+        ] {
+            let said = said::<Address>(text).expect(text);
+            assert!(said.starts_with(&format!("{text:?} ")) && said.contains(expected), "{said}");
+        }
+        // The next try is right.
+        for text in ["127.0.0.1:6390", "[::1]:6390", "0.0.0.0:6390", "[::]:6390"] {
+            assert_eq!(said::<Address>(text), None);
+        }
+    }
+
+    #[test]
     fn what_is_refused_says_what_may_stand_there() {
         type Threads = Number<u16, 1, 256>;
-        for text in ["localhost:1", "127.0.0.1", "127.0.0.1:70000", ""] {
-            let expected = format!("{text:?} is not an address: write IP:PORT, as 127.0.0.1:6389");
-            assert_eq!(said::<Address>(text), Some(expected));
-        }
         for text in ["localhost", "10.0.0.1:1", ""] {
             let expected = format!("{text:?} is not an address: write an IP alone, as 10.0.0.1");
             assert_eq!(said::<Machine>(text), Some(expected));
