@@ -67,5 +67,6 @@ binary=${SCURRY_BIN:-$work/scurry}
   tar -xzf "$page/scurry-$version-x86_64-linux-gnu.tar.gz" -C "$work" --strip-components=1 --wildcards '*/scurry'
 mkdir "$work/cluster"
 unshare --net --mount --pid --fork --kill-child bash -c 'mount -t tmpfs tmpfs /run && mount -t proc proc /proc &&
-  exec "$@"' - "$tools/python" "$here/chart/group.py" "$work/cluster" "$work/group.yaml" "$binary" "$shell"
+  exec "$@"' - "$tools/python" "$here/chart/group.py" "$work/cluster" "$work/single.yaml" \
+  "$work/group.yaml" "$binary" "$shell"
 say "the chart passes"

@@ -48,9 +48,9 @@ class Cluster:
         return self.set["spec"]["template"]["spec"]
 
     def service_address(self, number):
-        """Services of nodes have addresses as long as they exist."""
-        assert ("Service", f"{self.name}-{number}") in self.objects
-        return f"10.96.0.{10 + number}"
+        """The address of the Service of this pod alone, which stays as long as the Service is there; or none."""
+        is_there = ("Service", f"{self.name}-{number}") in self.objects
+        return f"10.96.0.{10 + number}" if is_there else None
 
     def service_environment(self):
         found = {}
@@ -102,10 +102,11 @@ class Pod:
         service = self.cluster.service_address(self.number)
         run(*inside, "link", "set", "lo", "up")
         run(*inside, "addr", "add", f"{self.address}/24", "dev", "eth0")
-        run(*inside, "addr", "add", f"{service}/32", "dev", "lo")
         run(*inside, "link", "set", "eth0", "up")
         run(*inside, "route", "add", "default", "via", gate)
-        run("ip", "route", "replace", f"{service}/32", "via", self.address)
+        if service:
+            run(*inside, "addr", "add", f"{service}/32", "dev", "lo")
+            run("ip", "route", "replace", f"{service}/32", "via", self.address)
 
     def dir_of(self, *names):
         path = os.path.join(self.dir, *names)

@@ -1,8 +1,11 @@
 """Starts the three nodes that the chart renders, as a cluster would, under load: killed and made anew at another
 address, all three at once too, updated one after the other, a volume lost. What was acknowledged is there in the
 end, once. Runs in a network and mounts of its own.
-usage: group.py WORK MANIFEST SCURRY SHELL"""
+Before, the one machine that it renders becomes the first of three.
+usage: group.py WORK SINGLE GROUP SCURRY SHELL"""
 
+import contextlib
+import os
 import re
 import shutil
 import signal
@@ -123,15 +126,25 @@ def certificates(work, addresses):
     return {name: open(f"{work}/{name}").read() for name in ["tls.crt", "tls.key", "ca.crt"]}
 
 
-def main(work, manifest, scurry, shell):
-    objects = [each for each in yaml.safe_load_all(open(manifest)) if each]
-    secrets = {"scurry-password": {"password": PASSWORD}}
+def main(work, single, group, scurry, shell):
     programs = {"/usr/bin/scurry": [scurry], "sh": shell.split()}
-    cluster = Cluster(work, objects, secrets, programs)
-    addresses = [cluster.service_address(number) for number in range(3)]
+    secrets = {"scurry-password": {"password": PASSWORD}}
+
+    def cluster_of(manifest, place):
+        objects = [each for each in yaml.safe_load_all(open(manifest)) if each]
+        return Cluster(os.path.join(work, place), objects, secrets, programs)
+
+    addresses = [cluster_of(group, "three").service_address(number) for number in range(3)]
     secrets["scurry-nodes"] = certificates(work, addresses)
+    grow(cluster_of(single, "one"), cluster_of(group, "one"))
+    play(cluster_of(group, "three"), addresses)
+
+
+@contextlib.contextmanager
+def ended(cluster):
+    """Ends the pods; what they said is shown where it went wrong."""
     try:
-        play(cluster, addresses)
+        yield
     except BaseException:
         for pod in cluster.pods.values():
             print(f"-- {pod.name}:\n{pod.said()}", file=sys.stderr)
@@ -146,7 +159,26 @@ def together(cluster, numbers):
     [start.join() for start in starts]
 
 
+def grow(single, group):
+    say("one machine, which becomes the first of three")
+    with ended(single):
+        pod = single.start(0)
+        until("it is ready", pod.is_ready)
+        Client(pod.address).ask("SCUR.CREATE", "alice", "BUCKET", "main", "cent", "12345")
+        pod.stop()
+    with ended(group):
+        together(group, range(3))
+        until("the group is whole", lambda: is_whole(group))
+        shown = str(ask(group, "SCUR.GET", "alice"))
+        assert "'12345'" in shown, shown
+
+
 def play(cluster, addresses):
+    with ended(cluster):
+        play_under_load(cluster, addresses)
+
+
+def play_under_load(cluster, addresses):
     say("three pods on empty volumes")
     together(cluster, range(3))
     until("the group is whole", lambda: is_whole(cluster))
