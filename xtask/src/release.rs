@@ -4,6 +4,7 @@
 
 mod binaries;
 mod bom;
+mod image;
 mod packages;
 mod stage;
 mod sums;
@@ -23,7 +24,7 @@ const TOOLS: &str = ".cache/packaging/bin";
 const PAGE: &str = "release-page";
 
 /// The tests of what is on it.
-const TESTS: [&str; 6] = ["page", "wheel", "tarball", "unit", "packages", "chart"];
+const TESTS: [&str; 7] = ["page", "wheel", "tarball", "unit", "packages", "image", "chart"];
 
 /// The status of a test that cannot run here; it has said why.
 const CANNOT: i32 = 77;
@@ -125,6 +126,9 @@ impl<'a> Release<'a> {
         }
         if let Some(wheel) = wheel {
             bom::write(self, &[&server], wheel)?;
+        }
+        if let Some(image) = image::pack(self, &stage)? {
+            bom::write(self, &[&server, &image.libc], &image.path)?;
         }
         Ok(stage)
     }

@@ -3,6 +3,7 @@
 mod backup;
 mod client;
 mod cluster;
+mod health;
 mod http;
 mod inspect;
 mod log;
@@ -121,6 +122,10 @@ enum Command {
     /// scurry completions bash > ~/.local/share/bash-completion/completions/scurry
     Completions(shell::Completions),
 
+    /// Say by the exit code whether a server answers, for health checks of containers.
+    #[command(hide = true)]
+    Health(health::Health),
+
     /// Write the manual pages of this program, as packages carry them.
     #[command(hide = true)]
     Man(shell::Man),
@@ -146,6 +151,7 @@ fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
         Command::Completions(completions) => completions.run(CommandLine::command()),
+        Command::Health(health) => health.run(),
         Command::Man(man) => man.run(CommandLine::command()),
     };
     match result {

@@ -51,7 +51,7 @@ pub(crate) fn service_settings(root: &Path) -> Result<String> {
 }
 
 /// Copies with a mode that does not depend on the umask.
-fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     std::fs::set_permissions(to, std::fs::Permissions::from_mode(mode))?;

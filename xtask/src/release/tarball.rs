@@ -12,21 +12,23 @@ impl Release<'_> {
     }
 }
 
+/// tar, told to write the same bytes of the same files: entries in order, owned by root, with the time of the release.
+pub(crate) fn tar(release: &Release<'_>) -> Command {
+    let mut tar = Command::new("tar");
+    tar.args(["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"])
+        .arg("--mode=u+rw,go+r-w,a+X")
+        .arg(format!("--mtime=@{}", release.epoch));
+    tar
+}
+
 /// Packs the stage.
 pub(crate) fn pack(release: &Release<'_>, stage: &Path) -> Result<PathBuf> {
     let base = release.base();
     let tar = release.work.join(format!("{base}.tar"));
     let name = stage.file_name().context("the stage has no name")?;
-    release.host.show(
-        Command::new("tar")
-            .args(["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"])
-            .arg("--mode=u+rw,go+r-w,a+X")
-            .arg(format!("--mtime=@{}", release.epoch))
-            .arg("-cf")
-            .arg(&tar)
-            .arg("-C")
-            .args([&release.work.as_os_str(), &name]),
-    )?;
+    let mut packer = self::tar(release);
+    packer.arg("-cf").arg(&tar).arg("-C").args([&release.work.as_os_str(), &name]);
+    release.host.show(&mut packer)?;
     release.host.show(Command::new("gzip").args(["-n", "-9", "-f"]).arg(&tar))?;
     let packed = release.page.join(format!("{base}.tar.gz"));
     std::fs::rename(tar.with_extension("tar.gz"), &packed)?;

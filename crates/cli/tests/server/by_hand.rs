@@ -4,7 +4,8 @@ use crate::store::Directory;
 use crate::support::Server;
 use crate::tls::{Certificates, start};
 use scurry_resp::table::{ENTITY, SCUR, STORE};
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
 /// Output of the tool, its complaints, and whether it says that all went well.
@@ -68,6 +69,36 @@ fn passwords_go_before_commands_and_troubles_are_told() {
         .expect("it runs");
     let complaint = String::from_utf8_lossy(&nobody.stderr);
     assert!(complaint.contains("no server answers at 127.0.0.1:1"), "{complaint}");
+}
+
+#[test]
+fn a_server_is_well_when_it_answers_and_a_password_is_not_needed_to_see_that() {
+    let health = |port: u16| {
+        let address = format!("127.0.0.1:{port}");
+        let (said, complaint, is_well) = scurry(&["health", "--address", &address], None);
+        assert_eq!(said, "");
+        is_well.then_some(()).ok_or(complaint)
+    };
+    for options in [[].as_slice(), &["--requirepass", "secret"]] {
+        assert_eq!(health(Server::start(options).port), Ok(()), "{options:?}");
+    }
+    let complaint = health(1).expect_err("nobody is there");
+    assert!(complaint.contains("no server answers at 127.0.0.1:1"), "{complaint}");
+    // What is no store, and one that answers with an error.
+    for (answer, told) in
+        [(":1\r\n", "is no scurry"), ("-LOADING so\r\n", "is not well: LOADING so")]
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let other = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.read_exact(&mut [0; 14]).expect("a command");
+            stream.write_all(answer.as_bytes()).expect("it is read");
+        });
+        let complaint = health(port).expect_err(answer);
+        assert!(complaint.contains(told), "{complaint}");
+        other.join().expect("it ends");
+    }
 }
 
 /// `scurry` with these words and this password.

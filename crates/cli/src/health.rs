@@ -1,0 +1,33 @@
+//! `scurry health`: whether a server answers, for health checks of containers, whose images have no other program
+//! that could ask.
+
+use crate::server_address::{ServerAddress, ask, error_text};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use scurry_cluster_client::redis::Value;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Health {
+    #[command(flatten)]
+    server: ServerAddress,
+}
+
+impl Health {
+    /// Succeeds where PING is answered. A server that wants a password serves those who have it, and a check has
+    /// none: that is an answer, too.
+    pub(crate) fn run(self) -> Result<()> {
+        let mut server = self.server.connect(PATIENCE)?;
+        let address = self.server.address();
+        let reply = ask(&mut *server, ["PING".as_bytes()]);
+        match reply.with_context(|| format!("{address} does not answer"))? {
+            Value::SimpleString(text) if text == "PONG" => Ok(()),
+            Value::ServerError(error) if error.code() == "NOAUTH" => Ok(()),
+            Value::ServerError(error) => bail!("{address} is not well: {}", error_text(&error)),
+            _ => bail!("{address} is no scurry"),
+        }
+    }
+}
