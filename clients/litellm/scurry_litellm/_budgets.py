@@ -17,6 +17,7 @@ from typing import Any
 
 from scurry_client import (
     Command,
+    DebitItem,
     Denied,
     OutcomeUnknown,
     OutOfWindow,
@@ -26,6 +27,7 @@ from scurry_client import (
     TerminateItem,
     UnknownAccount,
     UnknownSession,
+    UnknownTransaction,
     Unreachable,
     commands,
 )
@@ -77,6 +79,8 @@ class Call:
     renewed: float
     number: int = 1
     """Of the next request of its sessions; 0 has opened them."""
+    is_held: bool = False
+    """Scurry has said so; else it may be, where `fail_open` let the call go on."""
     is_renewed: bool = True
     has_ended: bool = False
     due: tuple[float, int] | None = None
@@ -115,13 +119,11 @@ class Budgets:
         return call
 
     async def _reserve(self, call: Call) -> None:
-        wanted = [ReserveItem(call.item, self.settings.unit, call.hold, call.hold)]
-        links = [
-            commands.reserve(account, call.id, 0, tcc_ms=self._tcc_ms(), overrun=self.settings.overrun, items=wanted)
-            for account in call.accounts
-        ]
+        # In a task of its own: a request that is cancelled meanwhile must not leave half of it.
+        going = asyncio.ensure_future(self.store.run(together(self._begins(call))))
         try:
-            await self.store.run(together(links))
+            await asyncio.shield(going)
+            call.is_held = True
         except Denied as denied:
             raise await self._refusal(call, denied) from denied
         except (Unreachable, OutcomeUnknown) as why:
@@ -134,9 +136,32 @@ class Budgets:
         except ScurryError as why:
             raise Away(f"the budget has no answer: {why}") from why
         except asyncio.CancelledError:
-            # It may have been carried out; and nobody will say how the call ends.
-            self.settle(call, 0)
+            call.has_ended = True
+            self._spawn(self._give_back(call, going))
             raise
+
+    async def _give_back(self, call: Call, going: asyncio.Future[Any]) -> None:
+        """Ends a call that was cancelled while it was held; nobody else will say how it ends."""
+        await asyncio.wait([going])
+        why = going.exception()
+        if why is None or isinstance(why, OutcomeUnknown):
+            await self._end(call, 0)
+
+    def _begins(self, call: Call) -> list[Command[Any]]:
+        settings = self.settings
+        if self.is_charged_first:
+            taken = [DebitItem(call.item, settings.unit, call.hold)]
+            return [commands.debit(account, call.id, items=taken) for account in call.accounts]
+        wanted = [ReserveItem(call.item, settings.unit, call.hold, call.hold)]
+        tcc = max(1, round(settings.ttl * 1000))
+        return [
+            commands.reserve(account, call.id, 0, tcc_ms=tcc, overrun=settings.overrun, items=wanted)
+            for account in call.accounts
+        ]
+
+    @property
+    def is_charged_first(self) -> bool:
+        return self.settings.when_killed == "charged"
 
     async def _refusal(self, call: Call, denied: Denied) -> Refusal:
         account = denied.account or call.accounts[0]
@@ -174,7 +199,8 @@ class Budgets:
             await asyncio.gather(*(self._renew(call) for call in due[at : at + RENEWALS_AT_ONCE]))
 
     def _is_to_renew(self, call: Call, now: float) -> bool:
-        return call.is_renewed and call.hold > 0 and now - call.renewed >= self.settings.ttl / 3
+        is_held = call.is_renewed and call.hold > 0 and not self.is_charged_first
+        return is_held and now - call.renewed >= self.settings.ttl / 3
 
     async def _renew(self, call: Call) -> None:
         async with call.lock:
@@ -247,9 +273,18 @@ class Budgets:
         pause = PAUSE
         while True:
             sent = self.clock()
-            try:
-                await self.store.run(together(self._ends(call, accounts, number, amount, is_late)))
+            ends = self._ends(call, accounts, number, amount, is_late)
+            if not ends:
                 return
+            try:
+                await self.store.run(together(ends))
+                return
+            except UnknownTransaction:
+                if call.is_held:
+                    raise
+                # It was never debited: what it cost is, now.
+                call.hold = 0
+                continue
             except OutOfWindow:
                 return  # It had been carried out.
             except UnknownSession as why:
@@ -278,7 +313,16 @@ class Budgets:
             pause = min(2 * pause, PAUSE_MAX)
 
     def _ends(self, call: Call, accounts: Sequence[str], number: int, amount: int, is_late: bool) -> list[Command[Any]]:
-        used = [TerminateItem(call.item, self.settings.unit, amount)] if amount else []
+        unit = self.settings.unit
+        if self.is_charged_first:
+            if rest := max(0, call.hold - amount):
+                back = [DebitItem(call.item, unit, rest)]
+                return [commands.refund(account, f"{call.id}.rest", call.id, items=back) for account in accounts]
+            # What it cost beyond the debit is the late use of a session that never was.
+            amount, is_late = amount - call.hold, True
+            if not amount:
+                return []
+        used = [TerminateItem(call.item, unit, amount)] if amount else []
         overrun = self.settings.overrun if is_late else None
         return [
             commands.terminate(account, call.id, number, lateuse=is_late, overrun=overrun, items=used)
@@ -288,9 +332,6 @@ class Budgets:
     def _lose(self, accounts: Sequence[str], call: Call, amount: int, why: BaseException) -> None:
         self.lost += amount
         log.error("call %s was not charged: %s micro-cents of %s: %s", call.id, amount, ", ".join(accounts), why)
-
-    def _tcc_ms(self) -> int:
-        return max(1, round(self.settings.ttl * 1000))
 
 
 def together(links: Sequence[Command[Any]]) -> Command[Any]:

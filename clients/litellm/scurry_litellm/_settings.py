@@ -27,6 +27,9 @@ class Settings:
     """A call of which nothing was heard for so long is given up."""
     patience: float = 10.0
     """Seconds for which a call waits for Scurry. A proxy under a burst of calls looks away for seconds, too."""
+    when_killed: Literal["free", "charged"] = "free"
+    """What becomes of the calls under way where a proxy is killed: their holds end after `ttl`, and they cost nothing;
+    or they stay charged what they may have cost at most (they are debited before, and get the rest back)."""
     fail_open: bool = False
     """Whether calls go on without a hold where Scurry is not reached; what they cost is charged once it is."""
     unbudgeted: Literal["refuse", "allow"] = "refuse"

@@ -1,10 +1,17 @@
-"""Who calls, for LiteLLM's `custom_auth`: keys `sk-NAME` without a database. A name `NAME.TEAM.ORG` has these, too."""
+"""Who calls, for LiteLLM's `custom_auth`: keys `sk-NAME` without a database. A name `NAME.TEAM.ORG` has these, too.
+
+`LITELLM_BUDGETS` has budgets of LiteLLM's own, in dollars by name, as JSON.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from typing import Any
 
 from litellm.proxy._types import UserAPIKeyAuth
+
+BUDGETS: dict[str, float] = json.loads(os.environ.get("LITELLM_BUDGETS", "{}"))
 
 
 async def known(request: Any, api_key: str) -> UserAPIKeyAuth:
@@ -13,5 +20,10 @@ async def known(request: Any, api_key: str) -> UserAPIKeyAuth:
     name, _, rest = api_key.removeprefix("sk-").partition(".")
     team, _, organisation = rest.partition(".")
     return UserAPIKeyAuth(
-        api_key=api_key, key_alias=name, user_id=f"user-{name}", team_id=team or None, org_id=organisation or None
+        api_key=api_key,
+        key_alias=name,
+        user_id=f"user-{name}",
+        team_id=team or None,
+        org_id=organisation or None,
+        max_budget=BUDGETS.get(name),
     )

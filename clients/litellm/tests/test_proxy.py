@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 from scurry_client import NewBucket, Store
 from server import Server
-from world import OUTPUT, Callers, Provider, Proxy, config_of, price, session, until
+from world import MASTER, OUTPUT, PLUGIN, Callers, Provider, Proxy, config_of, price, session, until
 
 KEYS = [f"key{number}" for number in range(10)]
 CALLS = 500
@@ -41,18 +44,22 @@ def provider(tmp_path: Path) -> Iterator[Provider]:
         yield running
 
 
-@pytest.fixture
-def proxy(tmp_path: Path, server: Server, provider: Provider) -> Iterator[Proxy]:
+def proxy_of(directory: Path, server: Server, provider: Provider, **settings: Any) -> Proxy:
     scurry = {"url": server.url, "accounts": ["$key_alias"], "default_max_tokens": 50, "ttl": TTL}
     config = config_of(
         provider,
         litellm_settings={"callbacks": "scurry_litellm.plugin.budgets"},
-        callback_settings={"scurry": scurry},
+        callback_settings={"scurry": scurry | settings},
         general_settings={"disable_budget_reservation": True},
         # A deployment that fails is asked again at once.
         router_settings={"disable_cooldowns": True},
     )
-    with Proxy(tmp_path, config) as made:
+    return Proxy(directory, config)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, server: Server, provider: Provider) -> Iterator[Proxy]:
+    with proxy_of(tmp_path, server, provider) as made:
         yield made
 
 
@@ -68,13 +75,13 @@ def audited(store: Store, accounts: list[str]) -> None:
         assert found.ok, found
 
 
-async def burst(callers: Callers, open: aiohttp.ClientSession, calls: range) -> None:
+async def burst(callers: Callers, open: aiohttp.ClientSession, calls: range, **more: Any) -> None:
     """Of each key a call in ten fails, one is a stream, one a stream that breaks off."""
     wishes = {3: "fail", 5: "", 7: "cut"}
     going = []
     for number in calls:
         key, kind = KEYS[number % len(KEYS)], number // len(KEYS) % 10
-        body: dict[str, Any] = {"stream": True} if kind in (5, 7) else {}
+        body: dict[str, Any] = more | ({"stream": True} if kind in (5, 7) else {})
         going.append(callers.call(open, key, f"call={number} say={20 + number % 30} {wishes.get(kind, '')}", **body))
     await asyncio.gather(*going)
 
@@ -122,6 +129,36 @@ async def test_a_budget_is_a_ceiling_for_500_calls_at_once_and_a_killed_proxy(
     print("not charged for the killed proxy, in micro-cents:", lost)
 
 
+async def test_calls_that_are_charged_first_never_bill_more_than_a_budget(
+    tmp_path: Path, server: Server, store: Store, provider: Provider
+) -> None:
+    for key in KEYS:
+        store.create(key, buckets=[NewBucket("main", "ucent", LIMIT if key == LIMITED else PLENTY)])
+    with proxy_of(tmp_path, server, provider, when_killed="charged") as proxy:
+        # Killed twice in the middle, and then not.
+        for first, is_killed in ((0, True), (200, True), (400, False)):
+            await proxy.start()
+            callers = Callers(proxy.url)
+            async with session() as open:
+                going = asyncio.ensure_future(burst(callers, open, range(first, first + 200)))
+                if is_killed:
+                    await until(partial(has_answers, callers, 20), "20 calls are answered")
+                    proxy.kill()
+                await going
+    # What the killed proxies had under way stays charged, so nothing is billed that is not.
+    for key in KEYS:
+        totals = store.audit(key).buckets[0]
+        charged = totals.consumed - totals.refunded
+        assert sum(map(price, await of(provider, key))) <= charged <= totals.credited
+        assert totals.held == 0
+    assert callers.count(429, LIMITED) > 0
+    audited(store, KEYS)
+
+
+def has_answers(callers: Callers, count: int) -> bool:
+    return callers.count(200) >= count
+
+
 async def of(provider: Provider, key: str) -> list[dict[str, Any]]:
     return [record for record in await provider.served() if record["key"] == key]
 
@@ -137,6 +174,23 @@ async def test_the_books_are_what_the_provider_bills(store: Store, provider: Pro
     await until(lambda: books(store, "alice")[2] == 0, "every call is settled")
     assert books(store, "alice")[1] == sum(map(price, await of(provider, "alice")))
     audited(store, ["alice"])
+
+
+async def test_who_goes_away_pays_for_what_was_done(store: Store, provider: Provider, proxy: Proxy) -> None:
+    for key in ("alice", "bob"):
+        store.create(key, buckets=[NewBucket("main", "ucent", PLENTY)])
+    await proxy.start()
+    callers = Callers(proxy.url)
+    async with session() as open:
+        await callers.leave(open, "alice", "say=50", stream=True)
+        await callers.leave(open, "bob", "wait say=7")
+        await provider.go_on()
+        # Each call after one that was left: the proxy goes on.
+        assert await callers.call(open, "bob", "say=7") == 200
+    await until(lambda: not any(books(store, key)[2] for key in ("alice", "bob")), "every call is settled")
+    # How much of a stream was said when its reader left, provider and proxy may see differently.
+    assert 0 < books(store, "alice")[1] < 60 * OUTPUT
+    assert books(store, "bob")[1] == sum(map(price, await of(provider, "bob")))
 
 
 async def test_a_refusal_names_the_budget_and_what_is_left(store: Store, provider: Provider, proxy: Proxy) -> None:
@@ -173,6 +227,44 @@ async def test_a_call_that_takes_longer_than_its_hold_is_held_to_its_end(
 
 def deadlines(store: Store) -> list[int]:
     return [found.deadline for found in store.get("alice").sessions]
+
+
+async def test_a_key_its_team_and_its_organisation_pay_together(
+    tmp_path: Path, server: Server, store: Store, provider: Provider
+) -> None:
+    accounts = ["{$org_id}:key:$key_alias", "{$org_id}:team:$team_id", "{$org_id}"]
+    scurry = {"url": server.url, "accounts": accounts, "default_max_tokens": 50}
+    callback = {"callbacks": "scurry_litellm.plugin.budgets"}
+    made = ["{acme}:key:alice", "{acme}:team:red", "{acme}"]
+    for account in made:
+        store.create(account, buckets=[NewBucket("main", "ucent", LIMIT if "team" in account else PLENTY)])
+    with Proxy(tmp_path, config_of(provider, litellm_settings=callback, callback_settings={"scurry": scurry})) as proxy:
+        await proxy.start()
+        callers = Callers(proxy.url)
+        async with session() as open:
+            await asyncio.gather(*(callers.call(open, "alice.red.acme", "say=50") for _ in range(30)))
+        await until(lambda: not any(books(store, account)[2] for account in made), "every call is settled")
+    bill = sum(map(price, await of(provider, "alice.red.acme")))
+    assert {books(store, account)[1] for account in made} == {bill}
+    assert 0 < bill <= LIMIT
+    assert callers.count(200) > 0 and callers.count(200) + callers.count(429) == 30
+    assert all("budget {acme}:team:red: " in refusal for refusal in callers.refusals)
+
+
+async def test_the_example_does_what_the_readme_says(tmp_path: Path, server: Server, store: Store) -> None:
+    config = yaml.safe_load((PLUGIN / "examples/config.yaml").read_text())
+    config["callback_settings"]["scurry"]["url"] = server.url
+    store.create("default_user_id", buckets=[NewBucket("june", "ucent", 600_000)])
+    with Proxy(tmp_path, config) as proxy:
+        await proxy.start()
+        callers = Callers(proxy.url, bearer=MASTER)
+        hello = [{"role": "user", "content": "hello"}]
+        async with session() as open:
+            done = [await callers.call(open, "-", "", model="gpt-4o", messages=hello) for _ in range(6)]
+    assert done == [200] * 5 + [429]
+    text = (PLUGIN / "README.md").read_text()
+    refusal = re.search(r"^    (budget default_user_id: .*)$", text, re.MULTILINE)
+    assert refusal is not None and refusal[1] in callers.refusals[0]
 
 
 async def test_without_scurry_no_call_reaches_the_provider(

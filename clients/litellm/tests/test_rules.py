@@ -202,6 +202,82 @@ class Chains(WithBudgets):
         self.assertEqual([self.balance(id) for id in self.accounts], [(10 * HOLD - 300, 0)] * 3)
 
 
+class ChargedFirst(WithBudgets):
+    """`when_killed: charged`."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.budgets = self.made(accounts=["$key_alias"], when_killed="charged")
+
+    async def test_what_a_call_may_cost_is_debited_and_the_rest_comes_back(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.assertEqual(self.balance("alice"), (9 * HOLD, 0))
+        await self.budgets.settled(call, 300)
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_a_proxy_that_died_leaves_its_calls_charged(self) -> None:
+        self.account("alice")
+        await self.budgets.open(["alice"], "gpt-x", CENT)
+        await self.budgets.renew()
+        self.advance(10_000)
+        self.assertEqual(self.balance("alice"), (9 * HOLD, 0))
+
+    async def test_a_call_costs_all_none_or_more_of_it(self) -> None:
+        for cost in (HOLD, 0, HOLD + 5):
+            with self.subTest(cost):
+                self.account(f"alice-{cost}")
+                call = await self.budgets.open([f"alice-{cost}"], "gpt-x", CENT)
+                await self.budgets.settled(call, cost)
+                self.assertEqual(self.balance(f"alice-{cost}"), (10 * HOLD - cost, 0))
+
+    async def test_all_accounts_of_a_chain_pay_and_one_refuses_for_all(self) -> None:
+        for id, amount in (("{acme}:a", 2 * HOLD), ("{acme}", HOLD + 5)):
+            self.account(id, amount)
+        call = await self.budgets.open(["{acme}:a", "{acme}"], "gpt-x", CENT)
+        with self.assertRaises(Refusal) as refusal:
+            await self.budgets.open(["{acme}:a", "{acme}"], "gpt-x", CENT)
+        self.assertEqual((refusal.exception.account, refusal.exception.left), ("{acme}", 5))
+        await self.budgets.settled(call, 300)
+        self.assertEqual([self.balance(id)[0] for id in ("{acme}:a", "{acme}")], [2 * HOLD - 300, HOLD + 5 - 300])
+
+    async def test_answers_that_are_lost_charge_once(self) -> None:
+        self.account("alice")
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.line.lose = 3
+        await self.budgets.settled(call, 300)
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
+
+    async def test_a_call_that_went_on_without_is_charged_later_whether_or_not_it_was_debited(self) -> None:
+        budgets = self.made(accounts=["$key_alias"], when_killed="charged", fail_open=True)
+        for is_debited in (False, True):
+            with self.subTest(is_debited), self.assertLogs("scurry_litellm", "WARNING"):
+                id = f"alice-{is_debited}"
+                self.account(id)
+                self.line.is_down, self.line.lose = not is_debited, int(is_debited)
+                call = await budgets.open([id], "gpt-x", CENT)
+                self.assertEqual(self.balance(id), ((9 if is_debited else 10) * HOLD, 0))
+                self.line.is_down = False
+                await budgets.settled(call, 300)
+                self.assertEqual(self.balance(id), (10 * HOLD - 300, 0))
+
+    async def test_a_call_that_is_cancelled_while_it_is_debited_gets_it_back(self) -> None:
+        self.account("alice")
+        going = asyncio.ensure_future(self.budgets.open(["alice"], "gpt-x", CENT))
+        self.line.connection = Slow(self.line.connection)  # type: ignore[assignment]
+        for _ in range(100):
+            if self.balance("alice") == (9 * HOLD, 0):
+                break
+            await asyncio.sleep(0)
+        self.assertEqual(self.balance("alice"), (9 * HOLD, 0))
+        going.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await going
+        await self.budgets.drain()
+        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+
+
 class Time(WithBudgets):
     async def test_a_proxy_that_died_holds_nothing_for_longer_than_the_ttl(self) -> None:
         self.account("alice")

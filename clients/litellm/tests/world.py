@@ -40,18 +40,25 @@ class Process:
         self.name = name
         self.process: subprocess.Popen[str] | None = None
         self.port = 0
+        self.environment: dict[str, str] = {}
 
     @property
     def log(self) -> Path:
         return self.directory / f"{self.name}.log"
 
     def run(self, *words: str, stdout: int | IO[str] | None = None) -> subprocess.Popen[str]:
-        paths = {"PYTHONPATH": f"{PLUGIN}{os.pathsep}{PYTHON}", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = self.environment | {
+            "PYTHONPATH": f"{PLUGIN}{os.pathsep}{PYTHON}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "LITELLM_MASTER_KEY": MASTER,
+            # The prices come with the package: nobody is asked for newer ones.
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        }
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 words,
                 cwd=self.directory,
-                env=os.environ | paths | {"LITELLM_MASTER_KEY": MASTER, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+                env=os.environ | environment,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout or log,
                 stderr=log,
@@ -166,6 +173,8 @@ class Callers:
     """Calls at the same time, and how each of them ended."""
 
     url: str
+    bearer: str | None = None
+    """The key of all calls; `sk-` and its name unless given."""
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     """By key and status; 0 is a connection that broke."""
     seconds: list[float] = field(default_factory=list)
@@ -179,7 +188,9 @@ class Callers:
         began = time.monotonic()
         try:
             async with session.post(
-                f"{self.url}/v1/chat/completions", json=wanted, headers={"Authorization": f"Bearer sk-{key}"}
+                f"{self.url}/v1/chat/completions",
+                json=wanted,
+                headers={"Authorization": f"Bearer {self.bearer or f'sk-{key}'}"},
             ) as answer:
                 said = await answer.read()
                 status = int(answer.status)
@@ -192,6 +203,21 @@ class Callers:
             self.refusals.append(said.decode())
         self.statuses[key, status] += 1
         return status
+
+    async def leave(self, session: aiohttp.ClientSession, key: str, prompt: str, **body: Any) -> None:
+        """A call whose caller goes away: of a stream after its first piece, else before the answer."""
+        wanted = {"model": "fake", "messages": [{"role": "user", "content": f"key={key} {prompt}"}]} | body
+        going = session.post(
+            f"{self.url}/v1/chat/completions", json=wanted, headers={"Authorization": f"Bearer sk-{key}"}
+        )
+        if not body.get("stream"):
+            task = asyncio.ensure_future(going.__aenter__())
+            await asyncio.sleep(0.2)
+            task.cancel()
+            return
+        async with going as answer:
+            await answer.content.readline()
+            answer.close()
 
     def count(self, status: int, key: str | None = None) -> int:
         return sum(n for (whose, one), n in self.statuses.items() if one == status and key in (None, whose))

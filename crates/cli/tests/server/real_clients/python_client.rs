@@ -5,15 +5,15 @@ use std::process::Command;
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/python");
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/python-client/bin");
 
-/// Runs a program in the client's directory; it must succeed, and has ten minutes.
+/// Runs a program in the client's directory; it must succeed.
 fn succeed(program: &str, arguments: &[&str]) {
     succeed_in(CLIENT, program, arguments);
 }
 
-/// Runs a program in a directory of clients; it must succeed, and has ten minutes.
+/// Runs a program in a directory of clients; it must succeed, and has 14 minutes.
 pub(super) fn succeed_in(directory: &str, program: &str, arguments: &[&str]) {
     let mut command = Command::new("timeout");
-    command.args(["600", program]).args(arguments).current_dir(directory);
+    command.args(["840", program]).args(arguments).current_dir(directory);
     command.env("SCURRY_BIN", env!("CARGO_BIN_EXE_scurry")).env("PYTHONDONTWRITEBYTECODE", "1");
     let output = command.output().expect("timeout (coreutils) runs");
     let said = String::from_utf8_lossy(&output.stdout);
