@@ -1,5 +1,10 @@
 //! `scurry cli`: sends commands to a server, over TCP, TLS or RDMA, and shows the replies.
 
+mod connection;
+mod grammar;
+mod helper;
+mod history;
+mod prompt;
 mod show;
 mod words;
 
@@ -7,6 +12,7 @@ use crate::rdma;
 use crate::server_address::{ServerAddress, Stream, ask};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use prompt::Shell;
 use scurry_cluster_client::redis::Value;
 use show::show;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -20,8 +26,9 @@ const EXAMPLES: &str = "Examples:
   echo 'SCUR.TOTALS' | SCURRY_PASSWORD=secret scurry cli
   scurry cli --rdma --address 192.168.7.1:6390 PING
 
-Without words it reads a command from each line of its input. A line is split at blanks; \"...\" keeps
-them and knows \\n, \\r, \\t, \\\", \\\\ and \\xHH, '...' keeps everything.";
+At a terminal, without a command, it is a shell: Tab completes, the arrows bring lines back, help says more.
+Else it reads a command from each line of its input. A line is split at blanks; \"...\" keeps them and knows
+\\n, \\r, \\t, \\\", \\\\ and \\xHH, '...' keeps everything.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
@@ -42,7 +49,7 @@ pub(crate) struct Cli {
         value_parser = clap::value_parser!(u64).range(1..=3_600))]
     timeout: u64,
 
-    /// The command
+    /// The command and its arguments; without them commands are read from the terminal or the input
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -57,13 +64,11 @@ impl Cli {
             !(self.rdma && self.server.has_tls()),
             "RDMA has no TLS: leave --tls or --rdma out"
         );
-        let mut server = self.connect()?;
-        if let Some(words) = self.server.auth() {
-            self.prepare(&mut *server, words.into_iter(), "refuses the password")?;
+        let is_for_people = io::stdin().is_terminal() && io::stdout().is_terminal();
+        if self.words.is_empty() && is_for_people {
+            return Shell::open(&self)?.run();
         }
-        if self.resp3 {
-            self.prepare(&mut *server, ["HELLO", "3"].into_iter(), "does not speak RESP3")?;
-        }
+        let mut server = self.ready()?;
         let is_well = if self.words.is_empty() {
             self.lines(&mut *server)?
         } else {
@@ -71,6 +76,18 @@ impl Cli {
         };
         ensure!(is_well, "the server answered with an error");
         Ok(())
+    }
+
+    /// A connection on which commands may be sent.
+    fn ready(&self) -> Result<Box<dyn Stream>> {
+        let mut server = self.connect()?;
+        if let Some(words) = self.server.auth() {
+            self.prepare(&mut *server, words.into_iter(), "refuses the password")?;
+        }
+        if self.resp3 {
+            self.prepare(&mut *server, ["HELLO", "3"].into_iter(), "does not speak RESP3")?;
+        }
+        Ok(server)
     }
 
     /// Each line of the input is a command. True when none was answered with an error.
@@ -129,10 +146,9 @@ impl Cli {
         words: impl Iterator<Item = &'a [u8]>,
     ) -> Result<Value> {
         ask(server, words).with_context(|| {
-            format!(
-                "{} gave no reply: is it a server that speaks RESP there?",
-                self.server.address()
-            )
+            let tls = if self.server.has_tls() { "" } else { ", and without --tls" };
+            let address = self.server.address();
+            format!("{address} gave no reply: is it a server that speaks RESP there{tls}?")
         })
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct ServerAddress {
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
 
-    /// User; without one the password is that of the default user
+    /// User, with a password; without a user the password is that of the default one
     #[arg(long, value_name = "NAME", requires = "password")]
     user: Option<String>,
 
@@ -47,7 +47,7 @@ pub(crate) struct ServerAddress {
     )]
     password: Option<String>,
 
-    /// Speak TLS
+    /// Speak TLS; takes --cacert
     #[arg(long, requires = "cacert")]
     tls: bool,
 
@@ -73,9 +73,33 @@ pub(crate) struct ServerAddress {
 }
 
 /// Stream that a command is sent on.
-pub(crate) trait Stream: Read + Write {}
+pub(crate) trait Stream: Read + Write {
+    /// Whether the server is known to have ended it, by what can be seen without waiting.
+    fn has_ended(&self) -> bool {
+        false
+    }
+}
 
-impl<T: Read + Write> Stream for T {}
+impl Stream for TcpStream {
+    fn has_ended(&self) -> bool {
+        if self.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let seen = self.peek(&mut [0]);
+        let is_quiet = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+        let has_ended = match &seen {
+            Ok(bytes) => *bytes == 0,
+            Err(error) => !is_quiet(error),
+        };
+        has_ended || self.set_nonblocking(false).is_err()
+    }
+}
+
+impl Stream for StreamOwned<ClientConnection, TcpStream> {
+    fn has_ended(&self) -> bool {
+        self.sock.has_ended()
+    }
+}
 
 impl ServerAddress {
     /// For people, and for the system to resolve.
@@ -120,14 +144,24 @@ impl ServerAddress {
         let config = Arc::new(self.config()?);
         let mut stream = StreamOwned::new(ClientConnection::new(config, server)?, stream);
         let agreed = stream.conn.complete_io(&mut stream.sock);
-        agreed.with_context(|| format!("no TLS was agreed on with {}", self.address()))?;
+        agreed.with_context(|| {
+            format!("no TLS was agreed on with {}: does it speak TLS on this port?", self.address())
+        })?;
         Ok(Box::new(stream))
     }
 
     /// The first address of the host at which `open` succeeds.
     pub(crate) fn first<T>(&self, open: impl Fn(SocketAddr) -> io::Result<T>) -> Result<T> {
         let address = self.address();
-        let wrong = || format!("{address:?} is no address: write HOST:PORT");
+        let has_port =
+            address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let wrong = || {
+            if has_port {
+                format!("the host in {address:?} is not known here")
+            } else {
+                format!("{address:?} is no address: write HOST:PORT")
+            }
+        };
         let mut refusal = None;
         for address in address.to_socket_addrs().with_context(wrong)? {
             match open(address) {
@@ -135,7 +169,12 @@ impl ServerAddress {
                 Err(error) => refusal = Some(error),
             }
         }
-        let cure = || format!("no server answers at {address}: is it running there?");
+        let cure = || {
+            format!(
+                "no server answers at {address}: is it running there? `scurry serve` starts one, \
+                 and -h HOST -p PORT name another"
+            )
+        };
         match refusal {
             Some(error) => Err(error).with_context(cure),
             None => bail!(wrong()),

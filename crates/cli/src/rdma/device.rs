@@ -34,6 +34,8 @@ pub(super) fn settings(listen: SocketAddr, wanted: &Rdma) -> Result<RdmaSettings
     Ok(settings)
 }
 
+impl Stream for RdmaStream {}
+
 /// A stream to a server over RDMA, which waits so long for each reply.
 pub(crate) fn connect(server: &ServerAddress, patience: Duration) -> Result<Box<dyn Stream>> {
     server.first(|address| {

@@ -1,0 +1,131 @@
+//! `scurry cli` at a terminal: completion, history, and a server that comes and goes.
+
+use crate::support::Server;
+use crate::terminal::Terminal;
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const UP: &str = "\x1b[A";
+const CTRL_C: &str = "\x03";
+const CTRL_D: &str = "\x04";
+
+/// The shell of somebody with this directory, when it asks for the first command.
+fn shell(state: &Path, port: u16, password: Option<&str>) -> Terminal {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["cli", "-h", "127.0.0.1", "-p", &port.to_string()]);
+    command.env("XDG_STATE_HOME", state).env_remove("SCURRY_PASSWORD");
+    command.envs(password.map(|password| ("SCURRY_PASSWORD", password)));
+    let mut shell = Terminal::start(&mut command, 100, 30);
+    prompt(&mut shell, port);
+    shell
+}
+
+/// Waits until the next command is asked for: what is typed before may be dropped. Behind each key the
+/// line is shown anew, but only a new one begins so.
+fn prompt(shell: &mut Terminal, port: u16) {
+    shell.wait_for(&format!("\n\r127.0.0.1:{port}> "));
+}
+
+#[test]
+fn a_shell_completes_hints_remembers_and_keeps_no_password() {
+    let server = Server::start(&["--requirepass", "sesame"]);
+    let home = tempfile::tempdir().expect("a directory");
+    let state = home.path().join("state");
+    let mut shell = shell(&state, server.port, Some("sesame"));
+    shell.keys("scur.tot\t\r");
+    shell.wait_for("\"accounts\"");
+    prompt(&mut shell, server.port);
+    // Of the syntax there is what is left of it.
+    shell.keys("SCUR.RELEASE alice ");
+    shell.wait_for("SCUR.RELEASE alice session");
+    // The line is dropped: PING is alone in its own.
+    shell.keys(CTRL_C);
+    prompt(&mut shell, server.port);
+    shell.keys("PING\r");
+    shell.wait_for("PONG");
+    for (line, reply) in [
+        ("AUTH sesame", "OK"),
+        ("HELLO 2 AUTH default sesame", "\"server\""),
+        ("CONFIG SET requirepass sesame", "(error)"),
+        ("AUTH \"sesame", "a quote is not closed"),
+        ("help scur.release", "SCUR.RELEASE account session"),
+        (" ECHO not-kept", "\"not-kept\""),
+        ("ECHO \"the last one\"", "\"the last one\""),
+    ] {
+        prompt(&mut shell, server.port);
+        shell.keys(&format!("{line}\r"));
+        // The line itself is shown first.
+        shell.wait_for("\r\n");
+        shell.wait_for(reply);
+    }
+    prompt(&mut shell, server.port);
+    shell.keys(CTRL_D);
+    let (status, _) = shell.end();
+    assert!(status.success(), "{status}");
+    let file = state.join("scurry/history");
+    let kept = std::fs::read_to_string(&file).expect("the lines are kept");
+    assert!(kept.contains("scur.totals") && kept.contains("help scur.release"), "{kept}");
+    assert!(!kept.contains("sesame") && !kept.contains("not-kept"), "{kept}");
+    let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode();
+    assert_eq!(mode(&file) & 0o777, 0o600, "others can read it");
+    assert_eq!(mode(&state.join("scurry")) & 0o777, 0o700, "others can look into it");
+
+    let mut again = self::shell(&state, server.port, Some("sesame"));
+    again.keys(&format!("{UP}\r"));
+    again.wait_for("\r\n");
+    again.wait_for("\"the last one\"");
+    prompt(&mut again, server.port);
+    again.keys("exit\r");
+    assert!(again.end().0.success(), "it ends well");
+}
+
+#[test]
+fn a_server_that_goes_away_is_told_and_its_return_too() {
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&[]);
+    let port = server.port;
+    let mut shell = shell(home.path(), port, None);
+    shell.keys("PING\r");
+    shell.wait_for("PONG");
+    drop(server);
+    prompt(&mut shell, port);
+    shell.keys("ECHO gone\r");
+    shell.wait_for(&format!("not sent: no server answers at 127.0.0.1:{port}"));
+    shell.wait_for("scurry serve");
+    shell.wait_for(&format!("\n\r127.0.0.1:{port} (away)> "));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--durability", "none"]);
+    let _again = Server::run(command.env_remove("SCURRY_REQUIREPASS").stderr(Stdio::piped()));
+    shell.keys("PING\r");
+    shell.wait_for("is there again");
+    shell.wait_for("PONG");
+    prompt(&mut shell, port);
+    shell.keys("quit\r");
+    assert!(shell.end().0.success(), "it ends well");
+}
+
+/// A command whose connection ends may have been done, and is not sent again.
+#[test]
+fn a_command_without_a_reply_is_not_repeated() {
+    let home = tempfile::tempdir().expect("a directory");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
+    let port = listener.local_addr().expect("an address").port();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().expect("it comes");
+        let mut request = [0; 64];
+        let len = client.read(&mut request).expect("a command");
+        drop(client);
+        String::from_utf8_lossy(&request[..len]).into_owned()
+    });
+    let mut shell = shell(home.path(), port, None);
+    shell.keys("INCR counter\r");
+    shell.wait_for("Whether the server has done it is not known");
+    assert!(server.join().expect("it ends").contains("INCR"), "it was sent");
+    // Nobody listens there any more, so a second try could not have worked.
+    shell.wait_for(&format!("\n\r127.0.0.1:{port} (away)> "));
+    shell.keys(CTRL_D);
+    assert!(shell.end().0.success(), "it ends well");
+}
