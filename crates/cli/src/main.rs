@@ -20,6 +20,7 @@ mod size;
 mod snapshot;
 mod store;
 mod toml_file;
+mod top;
 mod transfer;
 mod users;
 mod written;
@@ -59,6 +60,12 @@ enum Command {
     ///
     /// For trying things by hand: redis-cli and valkey-cli do the same and more where they are.
     Cli(client::Cli),
+
+    /// Show the figures of a running server in the terminal, each second anew.
+    ///
+    /// Requests and how long they took, clients, memory, accounts, sessions, denials, the log, the nodes
+    /// of a group, sums by unit and the busiest commands. Ends with q.
+    Top(top::Top),
 
     /// Read a password and print its hash for a user in the settings file.
     ///
@@ -140,6 +147,7 @@ fn main() -> ExitCode {
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Http(http) => http.run(),
         Command::Cli(cli) => cli.run(),
+        Command::Top(top) => top.run(),
         Command::HashPassword => users::hash_password(),
         Command::MakeToken => users::make_token(),
         Command::Inspect(inspect) => inspect.run(),

@@ -4,7 +4,7 @@ mod group;
 mod status;
 mod up;
 mod verify;
-mod view;
+pub(crate) mod view;
 
 use crate::machine;
 use crate::store::count_text;

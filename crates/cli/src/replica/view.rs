@@ -6,17 +6,29 @@ use scurry_cluster_client::{Address, ClientError, Node};
 
 /// A node's view of its group.
 #[derive(Debug)]
-pub(super) struct View {
+pub(crate) struct View {
     text: String,
+}
+
+/// One node of the group, as another sees it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MemberLine<'t> {
+    pub(crate) id: &'t str,
+    pub(crate) ip: &'t str,
+    pub(crate) port: &'t str,
+    pub(crate) votes: bool,
+    pub(crate) is_connected: bool,
+    /// Entries that it lacks; none where that is not known.
+    pub(crate) lag: Option<u64>,
 }
 
 /// One shard, as the node sees it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ShardLine<'t> {
-    pub(super) role: &'t str,
+pub(crate) struct ShardLine<'t> {
+    pub(crate) role: &'t str,
     pub(super) term: u64,
     /// None while nobody is known to lead.
-    pub(super) leader: Option<&'t str>,
+    pub(crate) leader: Option<&'t str>,
     pub(super) serves: bool,
     pub(super) committed: u64,
     pub(super) stored: u64,
@@ -31,13 +43,30 @@ impl View {
         Ok(View { text })
     }
 
+    /// Of what INFO has answered; none where the server is in no group.
+    pub(crate) fn of(text: &str) -> Option<View> {
+        field(text, "scurry_group_node").map(|_| View { text: text.to_owned() })
+    }
+
+    /// The nodes of the group, this one among them.
+    pub(crate) fn members(&self) -> impl Iterator<Item = MemberLine<'_>> {
+        self.numbered("member").map(|line| MemberLine {
+            id: part(line, "id").unwrap_or("-"),
+            ip: part(line, "ip").unwrap_or("-"),
+            port: part(line, "port").unwrap_or("-"),
+            votes: part(line, "votes") == Some("yes"),
+            is_connected: part(line, "connected") == Some("yes"),
+            lag: part(line, "lag").and_then(|lag| lag.parse().ok()),
+        })
+    }
+
     /// The node's id.
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         field(&self.text, "scurry_group_node").unwrap_or("-")
     }
 
     /// `yes`, or `no` and why.
-    pub(super) fn can_lose(&self) -> &str {
+    pub(crate) fn can_lose(&self) -> &str {
         field(&self.text, "can_lose_a_node").unwrap_or("-")
     }
 
@@ -50,7 +79,7 @@ impl View {
     }
 
     /// By thread.
-    pub(super) fn shards(&self) -> impl Iterator<Item = ShardLine<'_>> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = ShardLine<'_>> {
         let number = |line, name| part(line, name).and_then(|it| it.parse().ok()).unwrap_or(0);
         self.numbered("shard").map(move |line| ShardLine {
             role: part(line, "role").unwrap_or("-"),
@@ -97,6 +126,13 @@ mod tests {
             shard1:role=candidate,term=4,leader=none,serves=no,committed=1,stored=1,applied=1,elections=0\r\n";
         let view = View { text: text.to_owned() };
         assert_eq!((view.id(), view.voters()), ("00000000000000a7", 1));
+        let members: Vec<_> = view.members().collect();
+        assert_eq!((members.len(), members[2].id, members[2].port), (3, "00000000000000a9", "7"));
+        assert_eq!(
+            (members[1].votes, members[1].is_connected, members[1].lag),
+            (true, false, None)
+        );
+        assert!(View::of("role:master").is_none(), "it is in no group");
         assert_eq!(view.can_lose(), "no, no connection to node 2");
         let shards: Vec<_> = view.shards().collect();
         assert_eq!(shards.len(), 2);

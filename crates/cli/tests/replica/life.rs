@@ -17,6 +17,11 @@ fn a_group_loses_its_leader_and_keeps_what_it_has_acknowledged() {
     assert_eq!((leaders.len(), followers.len()), (1, 2), "{status}");
     group.up_again().refused(&["holds a group that runs"]);
 
+    let picture = scurry(&["top", "--once", "-p", &leaders[0].port.to_string()]).well();
+    assert!(picture.contains("this is a leader   can lose a node: yes"), "{picture}");
+    let count = |word: &str| picture.matches(&format!("   {word}   ")).count();
+    assert_eq!((count("leads"), count("follows"), count("votes")), (1, 2, 3), "{picture}");
+
     every_port_leads_to_the_leader(&nodes, &leaders[0], &followers);
     every_node_tells_who_leads(&nodes, &leaders[0]);
     for (number, node) in nodes.iter().enumerate() {

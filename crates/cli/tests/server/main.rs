@@ -24,6 +24,7 @@ mod terminal;
 mod threads;
 mod tls;
 mod tools;
+mod top;
 mod tracking;
 mod transactions;
 mod turns;

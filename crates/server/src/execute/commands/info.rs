@@ -233,10 +233,14 @@ fn scurry(source: &Source<'_>, lines: &mut Lines) {
     lines.line("sessions", totals.sessions);
     lines.line("commits", stats.commits);
     lines.line("denials", stats.denials);
+    // By result code.
+    lines.line("denials_credit_limit_reached", stats.denials - stats.service_denials);
+    lines.line("denials_service_denied", stats.service_denials);
     lines.line("replays", stats.replays);
     lines.line("rejects", stats.rejects);
     lines.line("entities", stats.entities);
     lines.line("expiries", stats.expiries);
+    lines.line("request_ns_up_to", statistics::durations(&source.all.measures.requests));
     for unit in &totals.units {
         lines.line(
             &format!("unit_{}", unit.unit.as_str()),

@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::execute::commands::Lines;
+use crate::measures::histogram::Histogram;
 use scurry_resp::table;
 
 /// `calls` were executed and `rejected_calls` were not. Durations are those of commands that are timed
@@ -30,6 +31,15 @@ pub(super) fn errors(source: &Source<'_>, lines: &mut Lines) {
     for (word, count) in &source.all.measures.errors {
         lines.line(&format!("errorstat_{word}"), format_args!("count={count}"));
     }
+}
+
+/// How many took no longer than so many ns, as `1024=0,2048=7,...,inf=9`, since the start.
+pub(super) fn durations(of: &Histogram) -> String {
+    let part = |(bound, count): (Option<f64>, u64)| match bound {
+        Some(seconds) => format!("{:.0}={count}", seconds * 1e9),
+        None => format!("inf={count}"),
+    };
+    of.cumulative().map(part).collect::<Vec<_>>().join(",")
 }
 
 /// A number of bytes as people read it.
