@@ -28,9 +28,15 @@ mod written;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
+const FIRST_STEPS: &str = "First steps:
+  scurry quickstart        a store to try, with a console; nothing is left of it
+  scurry serve             a store on 127.0.0.1:6389 that keeps its data in scurry-data
+  scurry cli               commands to it, from another terminal
+  scurry COMMAND --help    the options of a command";
+
 /// Scurry: prepaid balances and live charging sessions in memory.
 #[derive(Debug, Parser)]
-#[command(name = "scurry", version, arg_required_else_help = true)]
+#[command(name = "scurry", version, arg_required_else_help = true, after_help = FIRST_STEPS)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -38,7 +44,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve RESP clients (redis-cli and every Redis client library) over TCP.
+    /// Run the store: serve RESP clients (redis-cli and every Redis client library) over TCP.
     ///
     /// Settings come from the command line, else from the file given with --config, else they
     /// are the defaults. What is committed is kept in --dir, by
@@ -50,15 +56,16 @@ enum Command {
     /// Prints what to open and what to type next. It ends with Ctrl-C, and leaves nothing behind.
     Quickstart(quickstart::Quickstart),
 
-    /// Serve entities over HTTP, each kept on several nodes.
+    /// Serve charging over HTTP before a store, or entities that several nodes keep.
     ///
-    /// A GET, PUT or DELETE of /v0/entity?id=ID&replicas=ack/from is answered when ack of the from
-    /// nodes that keep the id have answered; a majority of all nodes, unless it says otherwise.
+    /// With --store it is charging, as `scurry serve --http-listen` has it too. With --nodes a GET,
+    /// PUT or DELETE of /v0/entity?id=ID&replicas=ack/from is answered when ack of the from nodes
+    /// that keep the id have answered; a majority of all nodes, unless it says otherwise.
     Http(Box<http::Http>),
 
     /// Send commands to a server and show the replies, over TCP, TLS or RDMA.
     ///
-    /// For trying things by hand: redis-cli and valkey-cli do the same and more where they are.
+    /// At a terminal it is a shell with completion and history. redis-cli and valkey-cli work as well.
     Cli(client::Cli),
 
     /// Show the figures of a running server in the terminal, each second anew.

@@ -19,8 +19,15 @@ pub(crate) type Clients = Number<usize, 1, 10_000_000>;
 /// Number that ends the versions of entities which one server or door has written.
 pub(crate) type NodeNumber = Number<u16, 0, 511>;
 
+const EXAMPLES: &str = "Examples:
+  scurry serve
+  scurry serve --listen 127.0.0.1:6390 --dir /var/lib/scurry --http-listen 127.0.0.1:8080
+  SCURRY_REQUIREPASS=secret scurry serve --listen 0.0.0.0:6389
+  scurry serve --config scurry.toml";
+
 /// Options as they were given: what was left out is none, and its default is with whoever reads it.
 #[derive(Args, Debug, Default, Deserialize)]
+#[command(after_help = EXAMPLES)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Options {
     /// Address and port to listen on; port 0 takes a free one and prints it [default: 127.0.0.1:6389]
@@ -168,10 +175,6 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) http_hosts: Option<Vec<String>>,
 
-    #[command(flatten)]
-    #[serde(default)]
-    pub(crate) rdma: Rdma,
-
     /// File of settings (TOML); the command line goes before it. See scurry.example.toml
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
@@ -180,6 +183,11 @@ pub(crate) struct Options {
     /// Level of the log on stderr: off, error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<Level>,
+
+    // Behind all others: its heading stands above whatever follows.
+    #[command(flatten)]
+    #[serde(default)]
+    pub(crate) rdma: Rdma,
 
     /// Time that a connection has to come in, ms.
     #[arg(skip)]
