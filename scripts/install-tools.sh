@@ -708,6 +708,7 @@ case "${1:-all}" in
     install_nextest
     ;;
   packaging)
+    install_mdbook
     install_packaging
     install_chart_tools
     ;;

@@ -33,6 +33,11 @@ for values in "$here"/chart/*.yaml; do
   "$tools/python" "$here/chart/manifest.py" "$work/$name.yaml" "$name" "${kubernetes[@]}" || fail "$name is wrong"
 done
 
+if [ -d "$page" ]; then
+  helm template store "$page/scurry-chart-$version.tar.gz" --namespace billing --values "$here/chart/group.yaml" |
+    cmp - "$work/group.yaml" || fail "the chart of the page is another one"
+fi
+
 refused() { # refused WORDS OPTION...
   local words=$1
   shift

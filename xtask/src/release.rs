@@ -4,6 +4,7 @@
 
 mod binaries;
 mod bom;
+mod documents;
 mod image;
 mod packages;
 mod stage;
@@ -24,7 +25,7 @@ const TOOLS: &str = ".cache/packaging/bin";
 const PAGE: &str = "release-page";
 
 /// The tests of what is on it.
-const TESTS: [&str; 7] = ["page", "wheel", "tarball", "unit", "packages", "image", "chart"];
+const TESTS: [&str; 8] = ["page", "wheel", "tarball", "unit", "packages", "image", "chart", "site"];
 
 /// The status of a test that cannot run here; it has said why.
 const CANNOT: i32 = 77;
@@ -115,8 +116,9 @@ impl<'a> Release<'a> {
         Ok(stage)
     }
 
-    /// Makes what is archives of the stage, and the bills of all.
+    /// Makes what is archives of the stage, the bills of these, and the archives of documents.
     fn pack(&self, built: &binaries::Built, wheel: Option<&Path>) -> Result<PathBuf> {
+        documents::pack(self)?;
         let stage = stage::fill(self, built)?;
         let (server, module) = (bom::server(self)?, bom::module(self)?);
         let mut artifacts = vec![tarball::pack(self, &stage)?];

@@ -13,8 +13,13 @@ use std::process::{Command, Stdio};
 /// Where scripts/install-tools.sh puts the one of Python's registry.
 const MDBOOK: &str = ".cache/mdbook/bin/mdbook";
 
-/// Makes the site, and looks at it as a reader's browser would.
+/// Makes the site in target/site.
 pub(crate) fn run(host: &Host) -> Result<()> {
+    make(host).map(drop)
+}
+
+/// Makes the site, and looks at it as a reader's browser would. Returns its directory.
+pub(crate) fn make(host: &Host) -> Result<PathBuf> {
     let made = build(host)?;
     let site = check::Site::load(&made)?;
     let findings = site.findings();
@@ -28,7 +33,7 @@ pub(crate) fn run(host: &Host) -> Result<()> {
         site.kilobytes(),
         made.display()
     );
-    Ok(())
+    Ok(made)
 }
 
 /// The step of the gate.
@@ -49,7 +54,7 @@ fn build(host: &Host) -> Result<PathBuf> {
     }
     stage::fill(&host.root, &work)?;
     let mut mdbook = Command::new(program(&host.root)?);
-    host.show(mdbook.env("RUST_LOG", "warn").args(["build", "--dest-dir"]).args([&made, &work]))?;
+    host.show(mdbook.env("MDBOOK_LOG", "warn").args(["build", "--dest-dir"]).args([&made, &work]))?;
     Ok(made)
 }
 
