@@ -7,7 +7,11 @@ here=$(dirname "${BASH_SOURCE[0]}")
 page=$1 version=$2
 base=scurry-$version-x86_64-linux-gnu
 
+SECONDS=0
 tar -xzf "$page/$base.tar.gz" -C "$work"
+serve "$work/$base/scurry" "$work/data"
+charges "$port" "$work/$base/scurry" cli
+say "the tarball: from the file to the first charge in $SECONDS s"
 cd "$work/$base"
 [ "$(./scurry --version)" = "scurry $version" ] || fail "scurry --version says $(./scurry --version)"
 for file in scurry libscurry.so; do glibc_at_most 2.17 "$file"; done
@@ -31,10 +35,6 @@ for command in "" -serve -cli -backup -restore -replica-up; do
   page_of=$work/$base/man/man1/scurry$command.1
   grep -q '^\.TH scurry' "$page_of" || fail "scurry$command has no manual page"
 done
-
-say "serving from the tarball"
-serve "$work/$base/scurry" "$work/data"
-charges "$port" "$work/$base/scurry" cli
 
 say "loading the module"
 valkey-server --port 0 --unixsocket "$work/socket" --save "" --dir "$work" \
