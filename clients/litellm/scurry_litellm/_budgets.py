@@ -98,6 +98,8 @@ class Budgets:
         self.settings = settings
         self.clock = clock
         self.calls: dict[str, Call] = {}
+        self.opening = 0
+        """Calls that wait for their holds."""
         self.tasks: set[asyncio.Task[None]] = set()
         """Settlements on their way."""
         self.lost = 0
@@ -107,14 +109,18 @@ class Budgets:
 
     async def open(self, accounts: Sequence[str], item: str, estimate: Estimate, label: str = "") -> Call:
         """Holds the estimate in each of the accounts. `Refusal`, `Away` (without `fail_open`) or `Full`."""
-        if len(self.calls) + len(self.tasks) >= self.settings.calls_max:
+        if len(self.calls) + self.opening + len(self.tasks) >= self.settings.calls_max:
             raise Full(f"{self.settings.calls_max} calls are under way: calls_max")
         now = self.clock()
         # Whoever calls may choose the label: the rest keeps anybody from guessing another's session.
         id = f"{printable(label)[:36]}.{secrets.token_hex(8)}"
         call = Call(id, tuple(accounts), item_key(item), estimate, estimate.hold, now, now)
         if call.hold:
-            await self._reserve(call)
+            self.opening += 1
+            try:
+                await self._reserve(call)
+            finally:
+                self.opening -= 1
         self.calls[call.id] = call
         return call
 

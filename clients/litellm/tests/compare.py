@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -163,15 +164,13 @@ def charge(store: Store) -> int:
 
 
 def row(kind: str, callers: Callers, bill: int) -> str:
-    answered = callers.count(200, LIMITED)
-    # LiteLLM refuses with 400 or 429.
-    refused = callers.count(400, LIMITED) + callers.count(429, LIMITED)
-    others = {
-        status: n for status in (0, 400, 429, 500, 503) if (n := callers.count(status) - callers.count(status, LIMITED))
-    }
+    limited = {status: n for (key, status), n in sorted(callers.statuses.items()) if key == LIMITED}
+    others: Counter[int] = Counter()
+    for (key, status), n in callers.statuses.items():
+        others[status] += n if key != LIMITED else 0
     return (
-        f"{kind}: billed {bill} of {LIMIT} ({100 * bill / LIMIT:.0f} %), {answered} answered, {refused} refused;"
-        f" other keys {others}"
+        f"{kind}: billed {bill} of {LIMIT} ({100 * bill / LIMIT:.0f} %), statuses {limited};"
+        f" of the other keys {dict(sorted(others.items()))}"
     )
 
 

@@ -160,7 +160,9 @@ class Calls(WithBudgets):
         with self.assertRaises(Full):
             await budgets.open(["alice"], "gpt-x", CENT)
         await budgets.settled(call, 0)
-        await budgets.open(["alice"], "gpt-x", CENT)
+        tries = [budgets.open(["alice"], "gpt-x", CENT) for _ in range(3)]
+        done = await asyncio.gather(*tries, return_exceptions=True)
+        self.assertEqual([isinstance(one, Full) for one in done], [False, True, True])
 
 
 class Chains(WithBudgets):
