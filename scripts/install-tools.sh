@@ -30,6 +30,9 @@ schemathesis_venv=.cache/schemathesis
 # Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
 glide=2.6.0
 glide_venv=.cache/glide
+# What testing/clients/python/uses.py tries.
+uses_venv=.cache/uses
+uses_requirements=testing/clients/python/requirements-uses.txt
 # What the tests of clients/python use.
 client_venv=.cache/python-client
 client_requirements=clients/python/requirements-test.txt
@@ -290,6 +293,7 @@ install_requirements() { # install_requirements DIRECTORY FILE
 install_python_clients() {
   install_requirements "$client_venv" "$client_requirements"
   install_requirements "$litellm_venv" "$litellm_requirements"
+  install_requirements "$uses_venv" "$uses_requirements"
 }
 
 install_glide() {
@@ -462,13 +466,13 @@ install_node() { # install_node SOURCE
   cp "$source/package.json" "$source/package-lock.json" "$directory/node_modules/"
 }
 
-install_java() {
-  local source=testing/clients/java directory=$libraries/java
+install_java() { # install_java SOURCE, to a directory of the same name
+  local source=$1 directory=$libraries/${1##*/}
   ! is_installed "$directory" "$source/pom.xml" || return 0
   check_version Java "$java_least" \
     "$(javac -version 2>&1 | sed -n 's/^javac \([0-9][0-9.]*\).*/\1/p')"
-  has mvn || fail "mvn is missing: the test clients need Maven to install Jedis and Lettuce"
-  say "installing the Java libraries of the test clients into .cache"
+  has mvn || fail "mvn is missing: the test clients need Maven to install their libraries"
+  say "installing the Java libraries of $source into .cache"
   rm -rf "$directory"
   mkdir -p "$directory"
   quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
@@ -726,7 +730,8 @@ case "${1:-all}" in
     install_node testing/clients/node
     install_node testing/console
     install_node lab/report-test
-    install_java
+    install_java testing/clients/java
+    install_java testing/clients/java/spring
     install_packaging
     install_chart_tools
     install_qemu

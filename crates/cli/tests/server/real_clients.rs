@@ -9,6 +9,7 @@ pub(crate) mod peer;
 mod programs;
 mod python_client;
 mod redis_rs;
+mod uses;
 
 use crate::support::{Server, tool};
 use std::process::Output;

@@ -46,7 +46,12 @@ pub(crate) fn node(file: &str) -> Vec<String> {
 
 /// Command line of a class of testing/clients/java, compiled into a directory of this name.
 pub(crate) fn java(class: &str, name: &str) -> Vec<String> {
-    let jars = format!("{}/java/jars/*", cache());
+    java_with("java", class, name)
+}
+
+/// The same with the libraries in this directory.
+pub(crate) fn java_with(directory: &str, class: &str, name: &str) -> Vec<String> {
+    let jars = format!("{}/{directory}/jars/*", cache());
     let classes = built(name);
     let file = source(&format!("java/{class}.java"));
     build(&["javac", "-encoding", "UTF-8", "-d", &classes, "-cp", &jars, &file]);

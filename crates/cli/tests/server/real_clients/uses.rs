@@ -1,0 +1,70 @@
+//! What frameworks and further libraries use a store for: caches, web sessions, caches in the client,
+//! and locks, which want scripts and are refused. The programs `uses` of testing/clients, and Spring.
+
+use super::peer::Peer;
+use super::{libraries, text};
+use crate::support::{Server, tool};
+
+/// Asks it of a new server with so many threads.
+fn is_right(program: &[String], threads: &str) {
+    let server = Server::start(&["--threads", threads]);
+    let (right, shown) = run(program, &format!("127.0.0.1:{}", server.port));
+    assert!(right && shown.contains("right"), "{threads} threads: {shown}");
+}
+
+/// True when everything was as it should be; and all that was printed.
+fn run(program: &[String], address: &str) -> (bool, String) {
+    let mut words: Vec<&str> = program.iter().map(String::as_str).collect();
+    words.push(address);
+    let output = tool(words[0], &words[1..]);
+    (output.status.success(), text(&output))
+}
+
+fn python() -> Vec<String> {
+    libraries::python("uses", "django_redis", "uses.py")
+}
+
+fn node() -> Vec<String> {
+    libraries::node("uses.js")
+}
+
+fn go() -> Vec<String> {
+    libraries::go("./uses", "go-uses")
+}
+
+fn spring() -> Vec<String> {
+    libraries::java_with("spring", "Spring", "java-spring")
+}
+
+/// With one thread: Django writes many keys in one transaction, which several threads refuse.
+#[test]
+fn django_flask_and_valkey_py() {
+    is_right(&python(), "1");
+}
+
+#[test]
+fn node_redis_and_web_sessions() {
+    is_right(&node(), "1");
+    is_right(&node(), "3");
+}
+
+#[test]
+fn rueidis_and_redsync() {
+    is_right(&go(), "1");
+    is_right(&go(), "3");
+}
+
+#[test]
+fn spring_cache_and_nested_replies() {
+    is_right(&spring(), "1");
+    is_right(&spring(), "3");
+}
+
+#[test]
+fn each_notices_a_server_that_is_not_ours() {
+    let valkey = Peer::single();
+    for program in [python(), node(), go(), spring()] {
+        let (right, shown) = run(&program, valkey.address());
+        assert!(!right && shown.contains("SCUR.CREATE"), "{program:?} did not notice: {shown}");
+    }
+}
