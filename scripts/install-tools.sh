@@ -732,6 +732,7 @@ case "${1:-all}" in
     install_node lab/report-test
     install_java testing/clients/java
     install_java testing/clients/java/spring
+    install_java testing/clients/java/redisson
     install_packaging
     install_chart_tools
     install_qemu

@@ -269,8 +269,8 @@ nothing; so is a plain read of its value.
 **Many keys.** MGET, MSET, DEL, UNLINK, EXISTS and TOUCH over keys of several cores are not one
 step: other clients may see some of it done. MSETNX is always one step.
 
-**Scripts.** There are none: EVAL, EVALSHA, SCRIPT, FUNCTION, FCALL and their like are unknown commands, in words that
-say what does the job instead.
+**Scripts.** There are none: EVAL, EVALSHA, SCRIPT, FUNCTION, FCALL and their like get an error that says what does
+the job instead.
 
 | what scripts are for | instead |
 |---|---|
@@ -279,7 +279,8 @@ say what does the job instead.
 | a balance that is not overdrawn, a quota, a budget | SCUR.RESERVE, SCUR.DEBIT, SCUR.LIMIT |
 | several keys in one step | MULTI and WATCH; accounts by SCUR.CHAIN |
 
-The error is not NOSCRIPT, so a client that sends EVALSHA first does not send the script behind it.
+The error is not NOSCRIPT, so a client that sends EVALSHA first does not send the script behind it; and its first
+words are not those of other unknown commands, at which Redisson would send EVALSHA again for ever.
 
 **Transactions.** MULTI queues what follows, EXEC has it executed in one step: nobody sees some of it
 done, and after a restart all of it is there or nothing. A command that fails does not undo the others.

@@ -34,8 +34,9 @@ public final class Spring {
     factory.start();
     StringRedisTemplate template = new StringRedisTemplate(factory);
     charging(factory, template);
+    cache(template, RedisCacheWriter.nonLockingRedisCacheWriter(factory));
     cache(template, RedisCacheWriter.nonLockingRedisCacheWriter(factory, BatchStrategies.scan(50)));
-    refused(() -> template.execute(new DefaultRedisScript<>("return 1", Long.class), List.of()), "EVALSHA");
+    refused(() -> template.execute(new DefaultRedisScript<>("return 1", Long.class), List.of()), "runs no scripts");
     factory.destroy();
     System.out.println("uses: Spring Data Redis with Lettuce: right");
   }

@@ -159,8 +159,9 @@ fn scripts_are_refused_with_what_does_their_job() {
         client.send(format!("{line}\r\n"));
         let said = client.line();
         let name = line.split(' ').next().unwrap_or_default();
-        let begin =
-            format!("-ERR unknown command '{name}': Scurry runs no scripts. A lock is SET with NX");
+        let begin = format!(
+            "-ERR Scurry runs no scripts, and does not know '{name}'. A lock is SET with NX"
+        );
         assert!(said.starts_with(&begin), "{said}");
         for cure in ["IFEQ", "DELIFEQ", "INCREX", "SCUR.RESERVE", "docs/commands.md"] {
             assert!(said.contains(cure), "{said}");
@@ -168,9 +169,23 @@ fn scripts_are_refused_with_what_does_their_job() {
     }
     client.ask("MULTI", "+OK\r\n");
     client.send("EVAL x 0\r\n");
-    assert!(client.line().starts_with("-ERR unknown command 'EVAL': Scurry runs no scripts."));
+    assert!(client.line().starts_with("-ERR Scurry runs no scripts, and does not know 'EVAL'."));
     client.ask("EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
     client.ask("COMMAND INFO EVALSHA", "*1\r\n*-1\r\n");
+}
+
+/// Subscriptions look for messages, not for a group.
+#[test]
+fn subscriptions_are_refused_with_what_there_is_instead() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    for line in ["SUBSCRIBE news", "PSUBSCRIBE n*"] {
+        client.send(format!("{line}\r\n"));
+        let said = client.line();
+        assert!(said.starts_with("-ERR there is no publish/subscribe: "), "{said}");
+        assert!(said.contains("SCUR.WATCH") && said.contains("--replicate"), "{said}");
+    }
+    client.ask("PING", "+PONG\r\n");
 }
 
 #[test]

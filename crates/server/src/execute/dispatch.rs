@@ -405,14 +405,19 @@ fn quoted(bytes: &[u8], len_max: usize) -> &[u8] {
 const SCRIPTING: [&str; 8] =
     ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FUNCTION", "FCALL", "FCALL_RO"];
 
-/// The way out for whoever brings a script. Not NOSCRIPT, at which clients send the script itself.
-const NO_SCRIPTS: &str = "': Scurry runs no scripts. A lock is SET with NX or IFEQ, and DELIFEQ; a limit is \
+/// The way out for whoever brings a script. Not NOSCRIPT, at which clients send the script itself; nor does it
+/// begin with `unknown command`, at which Redisson sends EVALSHA again for ever.
+const NO_SCRIPTS: &str = "'. A lock is SET with NX or IFEQ, and DELIFEQ; a limit is \
                           INCREX; a balance is SCUR.RESERVE and its like (docs/commands.md)";
 
 fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
     let name = args.at(0);
     if SCRIPTING.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(name)) {
-        return reply.error_quoting("ERR unknown command '", name, NO_SCRIPTS);
+        return reply.error_quoting(
+            "ERR Scurry runs no scripts, and does not know '",
+            name,
+            NO_SCRIPTS,
+        );
     }
     let mut text = b"unknown command '".to_vec();
     text.extend_from_slice(quoted(name, QUOTE_LEN_MAX));

@@ -62,7 +62,7 @@ func values(client rueidis.Client, account string) {
 		equal(got, list{int64(3)})
 		return err
 	}))
-	refused(rueidis.NewLuaScript("return 1").Exec(ctx, client, nil, nil).Error(), "EVALSHA")
+	refused(rueidis.NewLuaScript("return 1").Exec(ctx, client, nil, nil).Error(), "runs no scripts")
 }
 
 // The second read is the client's own, and a change by somebody else is heard.
@@ -107,7 +107,7 @@ func main() {
 	lock := redsync.New(goredis.NewPool(other)).NewMutex("redsync", redsync.WithTries(1))
 	succeeds(lock.Lock())
 	_, err := lock.Unlock()
-	refused(err, "evalsha")
+	refused(err, "runs no scripts")
 	held, err := other.Get(ctx, "redsync").Result()
 	succeeds(err)
 	equal(held, lock.Value())

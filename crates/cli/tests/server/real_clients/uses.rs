@@ -36,6 +36,10 @@ fn spring() -> Vec<String> {
     libraries::java_with("spring", "Spring", "java-spring")
 }
 
+fn redisson() -> Vec<String> {
+    libraries::java_with("redisson", "Locks", "java-redisson")
+}
+
 /// With one thread: Django writes many keys in one transaction, which several threads refuse.
 #[test]
 fn django_flask_and_valkey_py() {
@@ -60,6 +64,12 @@ fn spring_cache_and_nested_replies() {
     is_right(&spring(), "3");
 }
 
+/// At the words of an unknown command it would send EVALSHA again for ever.
+#[test]
+fn redisson_hears_that_there_are_no_scripts() {
+    is_right(&redisson(), "1");
+}
+
 #[test]
 fn each_notices_a_server_that_is_not_ours() {
     let valkey = Peer::single();
@@ -67,4 +77,6 @@ fn each_notices_a_server_that_is_not_ours() {
         let (right, shown) = run(&program, valkey.address());
         assert!(!right && shown.contains("SCUR.CREATE"), "{program:?} did not notice: {shown}");
     }
+    let (right, shown) = run(&redisson(), valkey.address());
+    assert!(!right && shown.contains("not refused"), "Redisson did not notice: {shown}");
 }

@@ -1,12 +1,14 @@
 //! SUBSCRIBE and its kin: any channel may be named, and something is said on one of them alone.
 
-use super::NO_GROUP;
 use crate::execute::client::Client;
 use crate::execute::node::Node;
 use crate::execute::subscriptions::{Naming, head};
 use scurry_resp::table::{CommandId, ConnectionId, EchoId, SentinelId, Spec};
 use scurry_resp::{Args, Protocol, Reply};
 
+/// For who looks for messages between clients, of which a node of a group has none either.
+const NO_MESSAGES: &str = "ERR there is no publish/subscribe: a node of a group (serve with --replicate) says who \
+                           leads on +switch-master, and nothing else; changes of accounts are SCUR.WATCH";
 /// Channels and patterns of a connection at most.
 const NAMES_MAX: usize = 32;
 /// Of one of them, bytes.
@@ -31,7 +33,7 @@ pub(crate) fn subscribe(
     reply: &mut Reply<'_>,
 ) {
     if node.view.is_none() {
-        return reply.error(NO_GROUP);
+        return reply.error(NO_MESSAGES);
     }
     let mut subscriptions = client.subscriptions.take().unwrap_or_default();
     let is_long = args.iter_from(1).any(|name| name.len() > NAME_LEN_MAX);
