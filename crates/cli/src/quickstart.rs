@@ -67,7 +67,8 @@ impl Quickstart {
         let console = open.door.map_or_else(String::new, |door| format!("http://{door}/"));
         println!(
             "\nA store for trying: {} accounts, {} sessions a second. Ctrl-C ends it and removes all of it.\n\n  \
-             the console  {console}  (look up the account {})\n\n\
+             the console  {console}  (look up the account {})\n  \
+             the figures  scurry top -p {port}\n\n\
              Next, in another terminal:\n  \
              scurry cli -p {port} SCUR.CREATE alice BUCKET main cent 1000\n  \
              scurry cli -p {port} SCUR.RESERVE alice call-1 0 ITEM gpt-x cent REQUESTED 300\n  \

@@ -49,6 +49,9 @@ fn a_quickstart_can_be_tried_and_leaves_nothing_behind() {
     let mut page = ureq::get(console).call().expect("it is open");
     let page = page.body_mut().read_to_string().expect("a page");
     assert!(page.contains("<title>"), "{page}");
+    let figures = lines.iter().find_map(|line| line.trim().strip_prefix("the figures "));
+    let figures = typed(&format!("{} --once", figures.expect("a command").trim()));
+    assert!(figures.contains("charging   accounts "), "{figures}");
     let commands: Vec<&String> =
         lines.iter().filter(|line| line.trim().starts_with("scurry cli")).collect();
     assert_eq!(commands.len(), 3, "{lines:#?}");
