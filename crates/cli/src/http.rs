@@ -1,6 +1,7 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
 use crate::log::Log;
+use crate::reload::{Hangups, read_certificates, tell_of_users};
 use crate::serve::{Clients, NodeNumber};
 use crate::size::Size;
 use crate::users::read_users;
@@ -11,7 +12,7 @@ use scurry_http::{Door, Front, Settings};
 use scurry_server::{TlsSettings, Users, make_room};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,14 +119,18 @@ pub(crate) struct Http {
     log: Level,
 }
 
+/// The users of a file.
+fn users_of(path: &Path) -> Result<Users> {
+    let entries = read_users(path)?;
+    Users::new(None, &entries).with_context(|| format!("wrong users in {}", path.display()))
+}
+
 impl Http {
     fn front(&self) -> Result<Front> {
-        let entries = match &self.users {
-            None => Vec::new(),
-            Some(path) => read_users(path)?,
+        let users = match &self.users {
+            None => Users::new(None, &[])?,
+            Some(path) => users_of(path)?,
         };
-        let of_the_file = || format!("wrong users in {:?}", self.users.as_deref());
-        let users = Users::new(None, &entries).with_context(of_the_file)?;
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
         Ok(Front {
             listen: self.listen.0,
@@ -151,7 +156,9 @@ impl Http {
         ensure!(self.max_value.0 <= VALUE_LEN_LIMIT, "--max-value must be at most 512mb");
         let _log = Log::start(self.log.0).context("cannot start the log")?;
         let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?;
+        let hangups = Hangups::new()?;
         let front = self.front()?;
+        let (users, users_file) = (Arc::clone(&front.users), self.users.clone());
         let door = Door::open(Settings {
             front,
             store: self.store,
@@ -167,6 +174,14 @@ impl Http {
         // Not a log line: whoever starts a door waits for it, at any log level.
         let tls = if door.has_tls() { " with TLS" } else { "" };
         eprintln!("listening on {}{tls}", door.address());
+        let certificates = door.certificates();
+        let _waiting = hangups.each(move || {
+            if let Some(path) = &users_file {
+                let outcome = users_of(path).and_then(|fresh| Ok(users.replace(fresh)?));
+                tell_of_users(path, outcome);
+            }
+            read_certificates(&certificates);
+        })?;
         signals.forever().next();
         door.close();
         Ok(())

@@ -53,7 +53,7 @@ impl Quickstart {
             ..Options::default()
         };
         let mut load = None;
-        let outcome = serve(&options, |open| {
+        let outcome = serve(&options, None, |open| {
             load = Some(Load::start(open.store, self.rate)?);
             self.welcome(&open);
             Ok(())

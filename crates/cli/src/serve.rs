@@ -2,25 +2,55 @@
 
 mod limits;
 mod options;
-mod ready;
 mod settings;
 
 pub(crate) use options::{Clients, NodeNumber, Options};
 
 use crate::log::Log;
 use crate::recovery::Bar;
+use crate::reload::{Hangups, read_certificates, tell_of_users};
+use crate::supervisor;
+use crate::toml_file;
 use anyhow::{Context, Result};
-use clap::ArgMatches;
+use clap::{ArgMatches, FromArgMatches};
 use scurry_http::Door;
-use scurry_server::{Durability, Server, Settings, make_room};
+use scurry_server::{Certificates, Durability, Reloader, Server, Settings, Users, make_room};
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves until it is told to stop. `matches` are what the options of the command line were read
 /// from.
 pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
-    serve(&options.over_file(matches)?, |_| Ok(()))
+    let path = options.config.clone();
+    let options = options.over_file(matches)?;
+    let again = Again { path, matches: matches.clone() };
+    serve(&options, Some(again), |_| Ok(()))
+}
+
+/// The sources of the options, to be read again.
+pub(crate) struct Again {
+    /// None where the command line says it all.
+    path: Option<PathBuf>,
+    matches: ArgMatches,
+}
+
+impl Again {
+    /// Takes users and certificates anew; what is wrong is told, and what was there before stays.
+    fn reload(&self, reloader: &Reloader, door: Option<&Certificates>) {
+        if let Some(path) = &self.path {
+            let outcome = self.users(path).and_then(|users| Ok(reloader.replace_users(users)?));
+            tell_of_users(path, outcome);
+        }
+        read_certificates(reloader.certificates().into_iter().chain(door));
+    }
+
+    fn users(&self, path: &Path) -> Result<Users> {
+        let mut options: Options = toml_file::read(path, "settings")?;
+        options.update_from_arg_matches(&self.matches)?;
+        options.users()
+    }
 }
 
 /// The addresses that a server has begun to listen on.
@@ -32,9 +62,16 @@ pub(crate) struct Open {
 }
 
 /// Serves until it is told to stop; `opened` is called once when clients may come.
-pub(crate) fn serve(options: &Options, opened: impl FnOnce(Open) -> Result<()>) -> Result<()> {
+pub(crate) fn serve(
+    options: &Options,
+    again: Option<Again>,
+    opened: impl FnOnce(Open) -> Result<()>,
+) -> Result<()> {
     let level = options.log.map_or(LevelFilter::INFO, |level| level.0);
     let _log = Log::start(level).context("cannot start the log")?;
+    // One that comes while the store recovers counts when it serves.
+    let hangups =
+        again.map(|again| Ok::<_, anyhow::Error>((Hangups::new()?, again))).transpose()?;
     let bar = Bar::new();
     let mut settings = options.settings()?;
     let front = options.front(&settings)?;
@@ -76,8 +113,13 @@ pub(crate) fn serve(options: &Options, opened: impl FnOnce(Open) -> Result<()>) 
         let tls = if door.has_tls() { "https" } else { "http" };
         eprintln!("{tls}://{} is open", door.address());
     }
+    let waiting = hangups.map(|(hangups, again)| {
+        let (reloader, door) = (server.reloader(), door.as_ref().and_then(Door::certificates));
+        hangups.each(move || again.reload(&reloader, door.as_ref()))
+    });
+    let _waiting = waiting.transpose()?;
     // It serves all the same.
-    if let Err(error) = ready::tell() {
+    if let Err(error) = supervisor::tell(supervisor::READY) {
         tracing::warn!("{error:#}");
     }
     let door_address = door.as_ref().map(Door::address);

@@ -15,7 +15,7 @@ use crate::shared::Shared;
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use axum::Router;
-use scurry_server::Inside;
+use scurry_server::{Certificates, Inside};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -28,7 +28,7 @@ const NICE: i32 = 5;
 /// A door that is open, until it is stopped or dropped.
 pub struct Door {
     address: SocketAddr,
-    has_tls: bool,
+    certificates: Option<Certificates>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
@@ -92,7 +92,12 @@ impl Door {
 
     /// Whether it speaks HTTPS.
     pub fn has_tls(&self) -> bool {
-        self.has_tls
+        self.certificates.is_some()
+    }
+
+    /// The certificates that it shows, to be read anew.
+    pub fn certificates(&self) -> Option<Certificates> {
+        self.certificates.clone()
     }
 
     /// Takes no more requests, lets those under way end for a few seconds, and closes.
@@ -107,6 +112,7 @@ impl Door {
 struct Open {
     runtime: Runtime,
     listener: Listener,
+    certificates: Option<Certificates>,
     on_start: fn(),
 }
 
@@ -114,6 +120,7 @@ impl Open {
     fn listen(front: &Front, on_start: fn()) -> Result<Open, StartError> {
         front.check()?;
         let tls = front.tls()?;
+        let certificates = tls.as_ref().map(|tls| tls.certificates.clone());
         // One thread serves all by itself: nobody else can wake it, and it looks for nobody's work.
         let mut builder = match front.threads {
             1 => Builder::new_current_thread(),
@@ -123,7 +130,7 @@ impl Open {
         builder.on_thread_start(on_start);
         let runtime = builder.build().map_err(StartError::Threads)?;
         let listener = runtime.block_on(Listener::open(front, tls))?;
-        Ok(Open { runtime, listener, on_start })
+        Ok(Open { runtime, listener, certificates, on_start })
     }
 
     fn serve(
@@ -133,7 +140,7 @@ impl Open {
         traffic: Arc<Traffic>,
     ) -> Result<Door, StartError> {
         let (stop, stopped) = oneshot::channel();
-        let Open { runtime, listener, on_start } = self;
+        let Open { runtime, listener, certificates, on_start } = self;
         let (address, connections_max) = (listener.address, front.connections_max);
         let serving = thread::Builder::new().name("http".to_owned()).spawn(move || {
             on_start();
@@ -141,7 +148,7 @@ impl Open {
             runtime.shutdown_timeout(DRAIN);
         });
         let serving = serving.map_err(StartError::Threads)?;
-        Ok(Door { address, has_tls: front.tls.is_some(), stop, serving })
+        Ok(Door { address, certificates, stop, serving })
     }
 }
 

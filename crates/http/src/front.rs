@@ -12,7 +12,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use rustls::ServerConfig;
-use scurry_server::{TlsSettings, Users};
+use scurry_server::{Certificates, TlsSettings, Users};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,10 +49,18 @@ pub struct Front {
 }
 
 /// TLS as a door speaks it.
+#[derive(Clone)]
 pub(crate) struct Tls {
-    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) certificates: Certificates,
     /// How long a handshake may take.
     pub(crate) patience: Duration,
+}
+
+impl Tls {
+    /// The server's side of a connection that begins now.
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        self.certificates.current()
+    }
 }
 
 impl Front {
@@ -69,8 +77,8 @@ impl Front {
     pub(crate) fn tls(&self) -> Result<Option<Tls>, StartError> {
         let Some(settings) = &self.tls else { return Ok(None) };
         let ms = u64::try_from(settings.handshake_ms_max).unwrap_or_default();
-        let config = settings.config(&[b"http/1.1"])?;
-        Ok(Some(Tls { config, patience: Duration::from_millis(ms) }))
+        let certificates = Certificates::read(settings, &[b"http/1.1"])?;
+        Ok(Some(Tls { certificates, patience: Duration::from_millis(ms) }))
     }
 }
 

@@ -38,7 +38,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// A socket that listens.
 pub(crate) struct Listener {
     socket: TcpListener,
-    tls: Option<(TlsAcceptor, Duration)>,
+    tls: Option<Tls>,
     pub(crate) address: SocketAddr,
 }
 
@@ -51,7 +51,6 @@ impl Listener {
         };
         let socket = TcpListener::bind(front.listen).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        let tls = tls.map(|tls| (TlsAcceptor::from(tls.config), tls.patience));
         Ok(Listener { socket, tls, address })
     }
 
@@ -132,27 +131,24 @@ impl Client {
         self.traffic.misdeeds.tell(misdeed, self.address);
     }
 
-    async fn talk(
-        &self,
-        stream: TcpStream,
-        tls: Option<(TlsAcceptor, Duration)>,
-        watcher: Watcher,
-    ) -> Ended {
+    async fn talk(&self, stream: TcpStream, tls: Option<Tls>, watcher: Watcher) -> Ended {
         // Without it an answer may wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
         match tls {
             None => self.converse(stream, watcher).await,
-            Some((acceptor, patience)) => match timeout(patience, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => self.converse(stream, watcher).await,
-                Ok(Err(error)) => {
-                    self.tell(Misdeed::NoTls);
-                    Err(error.into())
+            Some(tls) => {
+                match timeout(tls.patience, TlsAcceptor::from(tls.config()).accept(stream)).await {
+                    Ok(Ok(stream)) => self.converse(stream, watcher).await,
+                    Ok(Err(error)) => {
+                        self.tell(Misdeed::NoTls);
+                        Err(error.into())
+                    }
+                    Err(late) => {
+                        self.tell(Misdeed::NoTls);
+                        Err(late.into())
+                    }
                 }
-                Err(late) => {
-                    self.tell(Misdeed::NoTls);
-                    Err(late.into())
-                }
-            },
+            }
         }
     }
 

@@ -259,7 +259,8 @@ SCUR.SNAPSHOT does; `--durability` says what survives a restart.
 
 Ordinary clients of Redis and load tools need these commands. They answer as Valkey 8.0 does, in RESP2
 and RESP3, except where the last column says otherwise; a test sends random commands to both and
-compares. Keys of plain values are at most 65535 bytes long, values at most as long as
+compares. SET with IFEQ and DELIFEQ are compared with Valkey 9.1.2 in the same way. INCREX, which follows what Redis
+says of its 8.8, is compared with nothing: the newest Redis that could be installed is 8.0.6. Keys of plain values are at most 65535 bytes long, values at most as long as
 `--max-argument`. HELP of a container lists its subcommands. Keywords and numbers are taken as they are written: Valkey overlooks what
 follows a zero byte in a keyword, and a space or a plus sign before a cursor.
 

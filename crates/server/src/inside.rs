@@ -9,6 +9,8 @@ use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
 use crate::metrics::Measurement;
 use crate::net::port::{Port, PortKind};
+use crate::net::tls::Certificates;
+use crate::reload::Reloader;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::{Roles, Users};
@@ -105,6 +107,12 @@ impl Inside {
     /// The server is a node of a group.
     pub(crate) fn join(&mut self, group: Arc<group::Member>) {
         self.group = Some(group);
+    }
+
+    /// The way to have users and these certificates read anew.
+    pub(crate) fn reloader(&self, certificates: Option<Certificates>) -> Reloader {
+        let (users, letterboxes) = (Arc::clone(&self.users), Arc::clone(&self.letterboxes));
+        Reloader { users, certificates, letterboxes }
     }
 
     /// The users of the server.

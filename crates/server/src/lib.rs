@@ -16,6 +16,7 @@ mod measures;
 mod metrics;
 mod net;
 mod open_files;
+mod reload;
 mod server;
 mod settings;
 mod shared;
@@ -29,7 +30,9 @@ pub use inside::{Inlet, Inside, InsideError, Passage};
 pub use measures::histogram::Histogram;
 pub use metrics::Measurement;
 pub use metrics::exposition::{Exposition, Kind, Labels};
+pub use net::tls::Certificates;
 pub use open_files::make_room;
+pub use reload::{ReloadError, Reloader};
 pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{

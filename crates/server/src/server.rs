@@ -17,7 +17,9 @@ use crate::mail::mesh::Mesh;
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::rdma;
+use crate::net::tls::Certificates;
 use crate::open_files;
+use crate::reload::Reloader;
 use crate::settings::{Settings, StartError};
 use crate::shared::Shared;
 use crate::users::Checker;
@@ -36,6 +38,7 @@ pub struct Server {
     cores: Vec<Core>,
     shared: Arc<Shared>,
     inside: Inside,
+    certificates: Option<Certificates>,
     /// Holds the lock of the directory.
     _store: Option<Arc<Store>>,
     group: Option<Group>,
@@ -58,7 +61,7 @@ impl Server {
             group.check_access(settings.open_access_allowed)?;
         }
         let ports = Ports::open(&settings)?;
-        let tls_address = ports.tls_address();
+        let (tls_address, certificates) = (ports.tls_address(), ports.certificates());
         let rdma = settings.rdma.map(|wanted| {
             let port = Port { kind: PortKind::Main, tls: None, inside: None };
             rdma::RdmaSetup::open(wanted, port, &settings)
@@ -149,6 +152,7 @@ impl Server {
             cores,
             shared,
             inside,
+            certificates,
             _store: store,
             group,
             recovered,
@@ -165,6 +169,11 @@ impl Server {
     /// The way in for what runs in the same process.
     pub fn inside(&self) -> Inside {
         self.inside.clone()
+    }
+
+    /// The way to have users and certificates read anew.
+    pub fn reloader(&self) -> Reloader {
+        self.inside.reloader(self.certificates.clone())
     }
 
     /// The report of recovery, when there is a store.

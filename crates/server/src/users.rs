@@ -21,8 +21,8 @@ use confirmation::{Confirmation, ConfirmationKey};
 use password_hash::{PasswordHash, Workspace};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use token::TokenHash;
 use user::{Secret, is_user_name};
 
@@ -74,8 +74,16 @@ pub enum Admission {
     Unknown,
 }
 
-/// All users. They do not change while the server runs.
+/// All users, for all doors. Others may take their place while the server runs. The lock is taken by
+/// connections that begin, by those that show a password, and by requests over HTTP.
 pub struct Users {
+    roster: RwLock<Arc<Roster>>,
+    key: ConfirmationKey,
+    computed: AtomicU64,
+}
+
+/// The users of one reading of the settings.
+struct Roster {
     default: Arc<User>,
     /// Users with a hash, perhaps the default user among them.
     hashed: BTreeMap<String, Arc<User>>,
@@ -83,8 +91,6 @@ pub struct Users {
     tokens: Vec<(TokenHash, Arc<User>)>,
     /// Hash that passwords of unknown names are checked against; none when no user has a hash.
     decoy: Option<PasswordHash>,
-    key: ConfirmationKey,
-    computed: AtomicU64,
 }
 
 impl Users {
@@ -95,6 +101,158 @@ impl Users {
     /// # Errors
     /// For wrong entries, naming the entry.
     pub fn new(password: Option<Password>, entries: &[UserEntry]) -> Result<Users, UserError> {
+        let roster = RwLock::new(Arc::new(Roster::new(password, entries)?));
+        let key = ConfirmationKey::random()?;
+        Ok(Users { roster, key, computed: AtomicU64::new(0) })
+    }
+
+    /// Puts others in the place of those that there are. Whoever is in both and has the same password and
+    /// roles is the same user: passwords that were right are known, and connections go on.
+    ///
+    /// # Errors
+    /// When everybody could come in where nobody could without a password: all stay as they were.
+    pub fn replace(&self, others: Users) -> Result<(), UserError> {
+        if others.is_open() && !self.is_open() {
+            return Err(UserError::WouldOpen);
+        }
+        let mut roster = others.roster.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.roster.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(roster) = Arc::get_mut(&mut roster) {
+            roster.keep_of(&current);
+        }
+        *current = roster;
+        Ok(())
+    }
+
+    /// True while the user is one of these, and no other of the same name.
+    pub(crate) fn is_current(&self, user: &Arc<User>) -> bool {
+        let roster = self.roster();
+        roster.find(user.name.as_bytes()).is_some_and(|found| Arc::ptr_eq(found, user))
+    }
+
+    fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// True when connections need no password.
+    pub fn is_open(&self) -> bool {
+        matches!(self.roster().default.secret, Secret::Nothing)
+    }
+
+    /// The ways to come in, as a sentence for people.
+    pub fn in_words(&self) -> String {
+        if self.is_open() {
+            return "without a password, with every role".to_owned();
+        }
+        let roster = self.roster();
+        let mut names = roster.all().filter(|user| !matches!(user.secret, Secret::Never));
+        match (names.next(), names.count()) {
+            (Some(user), 0) => format!("with the password or token of {}", user.name),
+            (_, more) => format!("with the password or token of one of {} users", more + 1),
+        }
+    }
+
+    /// The user of clients that say no name; none where nobody comes in so.
+    pub fn anyone(&self) -> Option<Admitted> {
+        let default = self.default_user();
+        matches!(default.secret, Secret::Nothing).then(|| Admitted::from(&*default))
+    }
+
+    /// The user of a token. Every hash is compared, in a time that does not depend on how much of the
+    /// token is right.
+    pub fn of_token(&self, token: &[u8]) -> Option<Admitted> {
+        let (given, roster) = (TokenHash::of(token), self.roster());
+        let mut found = None;
+        for (hash, user) in &roster.tokens {
+            if hash.is(&given) {
+                found = Some(user);
+            }
+        }
+        found.map(|user| Admitted::from(&**user))
+    }
+
+    /// Judges a name and a password without computing a hash.
+    pub fn admit(&self, name: &[u8], password: &[u8]) -> Admission {
+        match self.judge(name, password) {
+            Judgement::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
+            Judgement::Refused => Admission::Refused,
+            Judgement::Unknown => Admission::Unknown,
+        }
+    }
+
+    /// Computes the hash of a password and finds its user. Takes tens of milliseconds and 19 MiB: call
+    /// it where it holds nobody up, and not more than once at a time.
+    pub fn check_slowly(&self, name: &[u8], password: &[u8]) -> Option<Admitted> {
+        let user = self.check(name, password, &mut Workspace::default())?;
+        Some(Admitted::from(&*user))
+    }
+
+    /// Whom every connection begins as.
+    pub(crate) fn default_user(&self) -> Arc<User> {
+        Arc::clone(&self.roster().default)
+    }
+
+    /// Every user, by name; the default user also when it is off.
+    pub(crate) fn all(&self) -> Vec<Arc<User>> {
+        self.roster().all().cloned().collect()
+    }
+
+    /// How many hashes were computed: the same for names that exist and for others.
+    pub(crate) fn computed(&self) -> u64 {
+        self.computed.load(Ordering::Relaxed)
+    }
+
+    /// Judges a name and a password without computing a hash. Quick.
+    pub(crate) fn judge(&self, name: &[u8], password: &[u8]) -> Judgement {
+        if password.len() > Password::LEN_MAX {
+            return Judgement::Refused;
+        }
+        // Made for names that do not exist as well: they must cost the same.
+        let digest = self.key.digest(name, password);
+        let roster = self.roster();
+        match roster.find(name).map(|user| (user, &user.secret)) {
+            Some((user, Secret::Nothing)) => Judgement::Admitted(Arc::clone(user)),
+            Some((user, Secret::Word(word))) if word.matches(password) => {
+                Judgement::Admitted(Arc::clone(user))
+            }
+            Some((_, Secret::Word(_))) => Judgement::Refused,
+            Some((user, Secret::Hash(_, confirmation))) if confirmation.holds(&digest) => {
+                Judgement::Admitted(Arc::clone(user))
+            }
+            _ if roster.decoy.is_none() => Judgement::Refused,
+            _ => Judgement::Unknown,
+        }
+    }
+
+    /// The user, when name and password are right. Computes a hash for every name alike, unless
+    /// the pair was confirmed while it waited: a burst of new connections then costs one.
+    pub(crate) fn check(
+        &self,
+        name: &[u8],
+        password: &[u8],
+        workspace: &mut Workspace,
+    ) -> Option<Arc<User>> {
+        let (digest, roster) = (self.key.digest(name, password), self.roster());
+        let found = roster.find(name).and_then(|user| match &user.secret {
+            Secret::Hash(hash, confirmation) => Some((user, hash, confirmation)),
+            Secret::Nothing | Secret::Word(_) | Secret::Never => None,
+        });
+        if let Some((user, _, confirmation)) = found
+            && confirmation.holds(&digest)
+        {
+            return Some(Arc::clone(user));
+        }
+        let hash = found.map(|(_, hash, _)| hash).or(roster.decoy.as_ref())?;
+        let is_right = hash.matches(password, workspace);
+        self.computed.fetch_add(1, Ordering::Relaxed);
+        let (user, _, confirmation) = found.filter(|_| is_right)?;
+        confirmation.set(digest);
+        Some(Arc::clone(user))
+    }
+}
+
+impl Roster {
+    fn new(password: Option<Password>, entries: &[UserEntry]) -> Result<Roster, UserError> {
         if entries.len() > USERS_MAX {
             return Err(UserError::TooMany(entries.len()));
         }
@@ -124,123 +282,27 @@ impl Users {
                 return Err(UserError::Twice(entry.name.clone()));
             }
         }
-        let key = ConfirmationKey::random()?;
-        Ok(Users { default, hashed, tokens, decoy, key, computed: AtomicU64::new(0) })
+        Ok(Roster { default, hashed, tokens, decoy })
     }
 
-    /// True when connections need no password.
-    pub fn is_open(&self) -> bool {
-        matches!(self.default.secret, Secret::Nothing)
-    }
-
-    /// The ways to come in, as a sentence for people.
-    pub fn in_words(&self) -> String {
-        if self.is_open() {
-            return "without a password, with every role".to_owned();
-        }
-        let mut names = self.all().filter(|user| !matches!(user.secret, Secret::Never));
-        match (names.next(), names.count()) {
-            (Some(user), 0) => format!("with the password or token of {}", user.name),
-            (_, more) => format!("with the password or token of one of {} users", more + 1),
-        }
-    }
-
-    /// The user of clients that say no name; none where nobody comes in so.
-    pub fn anyone(&self) -> Option<Admitted> {
-        self.is_open().then(|| Admitted::from(&*self.default))
-    }
-
-    /// The user of a token. Every hash is compared, in a time that does not depend on how much of the
-    /// token is right.
-    pub fn of_token(&self, token: &[u8]) -> Option<Admitted> {
-        let given = TokenHash::of(token);
-        let mut found = None;
-        for (hash, user) in &self.tokens {
-            if hash.is(&given) {
-                found = Some(user);
+    /// Takes over those users of a roster before who are the same.
+    fn keep_of(&mut self, before: &Roster) {
+        let keep = |user: &mut Arc<User>| {
+            let same = before.find(user.name.as_bytes()).filter(|before| before.is_same(user));
+            if let Some(same) = same {
+                *user = Arc::clone(same);
             }
-        }
-        found.map(|user| Admitted::from(&**user))
-    }
-
-    /// Judges a name and a password without computing a hash.
-    pub fn admit(&self, name: &[u8], password: &[u8]) -> Admission {
-        match self.judge(name, password) {
-            Judgement::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
-            Judgement::Refused => Admission::Refused,
-            Judgement::Unknown => Admission::Unknown,
-        }
-    }
-
-    /// Computes the hash of a password and finds its user. Takes tens of milliseconds and 19 MiB: call
-    /// it where it holds nobody up, and not more than once at a time.
-    pub fn check_slowly(&self, name: &[u8], password: &[u8]) -> Option<Admitted> {
-        let user = self.check(name, password, &mut Workspace::default())?;
-        Some(Admitted::from(&*user))
-    }
-
-    /// Whom every connection begins as.
-    pub(crate) fn default_user(&self) -> &Arc<User> {
-        &self.default
+        };
+        keep(&mut self.default);
+        self.hashed.values_mut().for_each(keep);
+        self.tokens.iter_mut().for_each(|(_, user)| keep(user));
     }
 
     /// Every user, by name; the default user also when it is off.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &User> {
+    fn all(&self) -> impl Iterator<Item = &Arc<User>> {
         let own_entry = self.hashed.contains_key(DEFAULT);
         let default = Some(&self.default).filter(|_| !own_entry);
-        default.into_iter().chain(self.hashed.values()).map(|user| &**user)
-    }
-
-    /// How many hashes were computed: the same for names that exist and for others.
-    pub(crate) fn computed(&self) -> u64 {
-        self.computed.load(Ordering::Relaxed)
-    }
-
-    /// Judges a name and a password without computing a hash. Quick.
-    pub(crate) fn judge(&self, name: &[u8], password: &[u8]) -> Judgement {
-        if password.len() > Password::LEN_MAX {
-            return Judgement::Refused;
-        }
-        // Made for names that do not exist as well: they must cost the same.
-        let digest = self.key.digest(name, password);
-        match self.find(name).map(|user| (user, &user.secret)) {
-            Some((user, Secret::Nothing)) => Judgement::Admitted(Arc::clone(user)),
-            Some((user, Secret::Word(word))) if word.matches(password) => {
-                Judgement::Admitted(Arc::clone(user))
-            }
-            Some((_, Secret::Word(_))) => Judgement::Refused,
-            Some((user, Secret::Hash(_, confirmation))) if confirmation.holds(&digest) => {
-                Judgement::Admitted(Arc::clone(user))
-            }
-            _ if self.decoy.is_none() => Judgement::Refused,
-            _ => Judgement::Unknown,
-        }
-    }
-
-    /// The user, when name and password are right. Computes a hash for every name alike, unless
-    /// the pair was confirmed while it waited: a burst of new connections then costs one.
-    pub(crate) fn check(
-        &self,
-        name: &[u8],
-        password: &[u8],
-        workspace: &mut Workspace,
-    ) -> Option<Arc<User>> {
-        let digest = self.key.digest(name, password);
-        let found = self.find(name).and_then(|user| match &user.secret {
-            Secret::Hash(hash, confirmation) => Some((user, hash, confirmation)),
-            Secret::Nothing | Secret::Word(_) | Secret::Never => None,
-        });
-        if let Some((user, _, confirmation)) = found
-            && confirmation.holds(&digest)
-        {
-            return Some(Arc::clone(user));
-        }
-        let hash = found.map(|(_, hash, _)| hash).or(self.decoy.as_ref())?;
-        let is_right = hash.matches(password, workspace);
-        self.computed.fetch_add(1, Ordering::Relaxed);
-        let (user, _, confirmation) = found.filter(|_| is_right)?;
-        confirmation.set(digest);
-        Some(Arc::clone(user))
+        default.into_iter().chain(self.hashed.values())
     }
 
     fn find(&self, name: &[u8]) -> Option<&Arc<User>> {
@@ -287,7 +349,7 @@ fn read(place: usize, entry: &UserEntry) -> Result<(Arc<User>, Option<TokenHash>
 
 impl fmt::Debug for Users {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.all().map(|user| &user.name)).finish()
+        f.debug_list().entries(self.roster().all().map(|user| &user.name)).finish()
     }
 }
 

@@ -198,7 +198,7 @@ impl Options {
     }
 
     /// The default user with its password, and those of the file.
-    fn users(&self) -> Result<Users> {
+    pub(super) fn users(&self) -> Result<Users> {
         let password = self.requirepass.as_deref().map(|text| {
             Password::new(text).context("the password must have 1 to 512 bytes (--requirepass)")
         });

@@ -3,6 +3,7 @@
 use crate::node::keeping;
 use crate::store::{Store, command, say};
 use crate::support::Door;
+use nix::sys::signal::Signal;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -153,6 +154,20 @@ fn the_door_to_nodes_lets_readers_read_and_chargers_write() {
         assert_eq!(ask("GET", path, charger), 403, "{path}");
     }
     assert_eq!(door.get("/healthz").0, 200);
+    // Other users in the same file, and a signal: each request is judged by them.
+    let others = Guests::new();
+    others.file(&directory);
+    assert_eq!(ask("GET", "/v0/status", &others.reader), 401);
+    door.signal(Signal::SIGHUP);
+    for _ in 0..1_200 {
+        if door.log().contains("the users in ") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50)); // tidy: allow (the door reads a file)
+    }
+    assert_eq!(ask("GET", "/v0/status", &others.reader), 200);
+    assert_eq!(ask("GET", "/v0/status", reader), 401);
+    assert_eq!(ask("GET", "/v0/status", &others.charger), 403);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::node::Node;
 use crate::process::Process;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -134,6 +135,10 @@ impl Door {
 
     pub(crate) fn put_for(&self, path: &str, body: &[u8], ttl_ms: &str) -> Answer {
         read(self.agent.put(self.url(path)).header("Entity-TTL-Ms", ttl_ms).send(body))
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
     }
 
     /// Lines that it has logged so far.

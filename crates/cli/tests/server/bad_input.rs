@@ -1,6 +1,6 @@
 //! What the world may send: malformed, oversized, slow, half-closed, never read.
 
-use crate::support::{Server, array};
+use crate::support::{Client, Server, array};
 use std::io::Write;
 use std::net::Shutdown;
 
@@ -186,6 +186,34 @@ fn subscriptions_are_refused_with_what_there_is_instead() {
         assert!(said.contains("SCUR.WATCH") && said.contains("--replicate"), "{said}");
     }
     client.ask("PING", "+PONG\r\n");
+}
+
+#[test]
+fn commands_are_listed_by_category_and_their_keys_told_with_flags() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.send("COMMAND LIST FILTERBY ACLCAT transaction\r\n");
+    let mut names: Vec<String> = lines_of_bulks(&mut client);
+    names.sort_unstable();
+    assert_eq!(names, ["discard", "exec", "multi", "unwatch", "watch"]);
+    client.send("COMMAND LIST FILTERBY ACLCAT SCUR\r\n");
+    let names = lines_of_bulks(&mut client);
+    assert!(names.len() > 10 && names.iter().all(|name| name.starts_with("scur.")), "{names:?}");
+    client.ask("COMMAND LIST FILTERBY MODULE scurry", "*0\r\n");
+    client.ask(
+        "COMMAND GETKEYSANDFLAGS MSET a 1 b 2",
+        "*2\r\n*2\r\n$1\r\na\r\n*2\r\n+RW\r\n+update\r\n*2\r\n$1\r\nb\r\n*2\r\n+RW\r\n+update\r\n",
+    );
+    client.ask(
+        "COMMAND GETKEYSANDFLAGS SCUR.GET alice",
+        "*1\r\n*2\r\n$5\r\nalice\r\n*2\r\n+RO\r\n+access\r\n",
+    );
+}
+
+/// An array of bulk strings.
+fn lines_of_bulks(client: &mut Client) -> Vec<String> {
+    let len: usize = client.line().trim_start_matches('*').parse().expect("an array");
+    (0..len).map(|_| client.bulk()).collect()
 }
 
 #[test]

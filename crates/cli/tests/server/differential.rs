@@ -3,6 +3,7 @@
 
 mod command;
 mod compare;
+mod locks;
 mod peer;
 mod transactions;
 

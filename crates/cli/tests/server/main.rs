@@ -16,6 +16,7 @@ mod quickstart;
 mod random;
 mod random_commands;
 mod real_clients;
+mod reload;
 mod shell;
 mod statement;
 mod store;

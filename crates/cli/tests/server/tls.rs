@@ -3,6 +3,7 @@
 mod bad_clients;
 mod certificates;
 mod real_clients;
+mod renewal;
 mod sessions;
 
 use crate::support::{Client, Server, connect};

@@ -17,9 +17,21 @@ pub(crate) struct Valkey {
 impl Valkey {
     /// Starts one that keeps nothing, with the bounds of ours. The name is the test's.
     pub(crate) fn start(name: &str) -> Valkey {
+        Valkey::run("valkey-server", name)
+    }
+
+    /// The same of Valkey 9: of the program that `SCURRY_VALKEY9` names, else the one that the script
+    /// has installed.
+    pub(crate) fn start_9(name: &str) -> Valkey {
+        let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/valkey-9/bin/valkey-server");
+        let named = std::env::var("SCURRY_VALKEY9");
+        Valkey::run(named.as_deref().unwrap_or(own), name)
+    }
+
+    fn run(program: &str, name: &str) -> Valkey {
         let directory = std::env::temp_dir().join(format!("scurry-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("a directory for the socket");
-        let child = Command::new("valkey-server")
+        let child = Command::new(program)
             .args(["--port", "0", "--unixsocket", "socket", "--save", "", "--appendonly", "no"])
             .args(["--proto-max-bulk-len", "1mb", "--daemonize", "no"])
             .current_dir(&directory)
@@ -28,7 +40,7 @@ impl Valkey {
             .stdout(Stdio::null())
             .spawn();
         let Ok(mut child) = child else {
-            panic!("valkey-server is missing: run scripts/install-tools.sh");
+            panic!("{program} is missing: run scripts/install-tools.sh");
         };
         let socket = directory.join("socket");
         while UnixStream::connect(&socket).is_err() {

@@ -369,6 +369,17 @@ const COMMAND: &[Spec] = &[
         ..SERVER
     },
     Spec {
+        id: CommandId::Server(ServerId::CommandGetKeysAndFlags),
+        name: "COMMAND|GETKEYSANDFLAGS",
+        arity: -3,
+        flags: &["loading", "stale"],
+        grammar: "name [argument ...]",
+        reply: "array of: key, flags",
+        summary: "Finds the keys in a full command, and says what becomes of them.",
+        notes: "Flags are RO and access for what is read, RW and update for all that is written.",
+        ..SERVER
+    },
+    Spec {
         id: CommandId::Server(ServerId::CommandInfo),
         name: "COMMAND|INFO",
         arity: -2,
@@ -383,7 +394,7 @@ const COMMAND: &[Spec] = &[
         name: "COMMAND|LIST",
         arity: -2,
         flags: &["loading", "stale"],
-        grammar: "[FILTERBY PATTERN pattern]",
+        grammar: "[FILTERBY PATTERN pattern|ACLCAT category|MODULE name]",
         reply: "array of names",
         summary: "Lists the names of the commands.",
         ..SERVER

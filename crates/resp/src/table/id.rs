@@ -94,6 +94,7 @@ family! {
     /// The server, of which the connection's core knows enough or asks the others.
     ServerId after ConnectionId::END;
     Info, Role, Time, Wait, Shutdown, Command, CommandCount, CommandDocs, CommandGetKeys,
+    CommandGetKeysAndFlags,
     CommandInfo, CommandList, ConfigGet, AclWhoAmI, AclUsers, ClusterInfo, ClusterKeySlot,
     ClusterMyId, ClusterNodes, ClusterShards, ClusterSlots, SlowlogGet, LatencyLatest,
     LatencyHistory, LatencyDoctor,

@@ -41,7 +41,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: REMEMBERED_REPLY,
         codes: &[Invalid, AccountExists, RequestMismatch, Overflow, IdentityExists],
         notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins, OFFSET\n\
-                minutes before UTC. With TXN a retry gets the stored answer, as long as the account is not deleted.",
+                minutes before UTC. With TXN a retry gets the stored answer, as long as the account is not deleted.\n\
+                Without it a retry gets ACCOUNT_EXISTS, which does not tell whether the first attempt or somebody else made\n\
+                the account: give a TXN.",
         example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
         ..BASE
     },
@@ -70,6 +72,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account [FORCE]",
         reply: ACCOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, NotEmpty],
+        notes: "There is no TXN: what would remember it is deleted. A retry of one that was carried out gets UNKNOWN_ACCOUNT:\n\
+                take that for done. An account that somebody has made anew meanwhile is active, so a late retry deletes nothing:\n\
+                NOT_EMPTY.",
         example: "SCUR.DELETE bob FORCE",
         example_needs: &["SCUR.CREATE bob", "SCUR.STATUS bob closed"],
         ..BASE

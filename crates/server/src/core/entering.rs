@@ -184,6 +184,31 @@ impl Core {
         }
     }
 
+    /// Closes connections of users who are no more, or are others now. Whoever has not come in yet does so
+    /// by the users of now.
+    pub(super) fn end_connections_of_former_users(&mut self) {
+        let users = Arc::clone(&self.node.settings.users);
+        let mut former = Vec::new();
+        for (key, connection) in &mut self.connections {
+            let client = &mut connection.client;
+            if client.inside || users.is_current(&client.user) {
+                continue;
+            }
+            if client.authenticated {
+                former.push(key);
+            } else {
+                client.begin_anew(&users);
+            }
+        }
+        if !former.is_empty() {
+            let (core, clients) = (self.node.core, former.len());
+            tracing::info!(core, clients, "closed: their users are no more, or have changed");
+        }
+        for key in former {
+            self.close(key);
+        }
+    }
+
     fn show_out(&mut self, ticket: Ticket, fault: Fault) {
         let Some(connection) = self.connection(ticket) else { return };
         let peer = connection.client.peer;

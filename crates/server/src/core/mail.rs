@@ -68,6 +68,7 @@ impl Core {
             Message::Unfollow(sender) => self.node.durable.unfollow(sender),
             // Who has asked may have gone away.
             Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
+            Message::UsersReplaced => self.end_connections_of_former_users(),
             Message::Drain => self.drain(),
         }
     }

@@ -78,7 +78,7 @@ impl Client {
         users: &Users,
         now: Reading,
     ) -> Client {
-        let user = Arc::clone(users.default_user());
+        let user = users.default_user();
         Client {
             id: ticket.client,
             peer,
@@ -130,11 +130,16 @@ impl Client {
     /// Back to how it began, as RESET promises.
     pub(crate) fn reset(&mut self, users: &Users) {
         self.protocol = Protocol::default();
-        self.become_user(Arc::clone(users.default_user()));
-        self.authenticated = users.is_open();
+        self.begin_anew(users);
         self.name.clear();
         self.transaction = None;
         self.subscriptions = None;
+    }
+
+    /// The user is the one that connections begin as.
+    pub(crate) fn begin_anew(&mut self, users: &Users) {
+        self.become_user(users.default_user());
+        self.authenticated = users.is_open();
     }
 
     /// From now on it is this user, who was admitted.

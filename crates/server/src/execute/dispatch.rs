@@ -561,6 +561,7 @@ fn run_server(
         ServerId::CommandCount => about::count(reply),
         ServerId::CommandDocs => about::docs(args, reply),
         ServerId::CommandGetKeys => about::get_keys(args, reply),
+        ServerId::CommandGetKeysAndFlags => about::get_keys_and_flags(args, reply),
         ServerId::CommandInfo => about::info(args, reply),
         ServerId::CommandList => about::list(args, reply),
         ServerId::ConfigGet => config::get(node, args, reply),

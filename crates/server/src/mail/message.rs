@@ -42,6 +42,8 @@ pub(crate) enum Message {
     Unfollow(Sender),
     /// Somebody outside wants to know what this core has counted.
     Measure(mpsc::Sender<CoreReport>),
+    /// Others have taken the place of the users: connections of those who are no more end.
+    UsersReplaced,
     /// The server stops.
     Drain,
 }

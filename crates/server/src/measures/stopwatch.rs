@@ -110,7 +110,7 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
                 | CommandId::Server(ServerId::Command)
                 | CommandId::Server(ServerId::CommandCount)
                 | CommandId::Server(ServerId::CommandDocs)
-                | CommandId::Server(ServerId::CommandGetKeys)
+                | CommandId::Server(ServerId::CommandGetKeys | ServerId::CommandGetKeysAndFlags)
                 | CommandId::Server(ServerId::CommandInfo)
                 | CommandId::Server(ServerId::CommandList)
                 | CommandId::Server(ServerId::ConfigGet)

@@ -3,7 +3,7 @@
 use crate::net::acceptor::Acceptor;
 use crate::net::listener;
 use crate::net::port::{Port, PortKind};
-use crate::net::tls::Handshaker;
+use crate::net::tls::{Certificates, Handshaker};
 use crate::settings::{Settings, StartError};
 use std::net::SocketAddr;
 
@@ -46,6 +46,11 @@ impl Ports {
     /// Where a client of any key may speak TLS.
     pub(crate) fn tls_address(&self) -> Option<SocketAddr> {
         self.main.iter().find(|acceptor| acceptor.port.tls.is_some()).map(|found| found.address)
+    }
+
+    /// The certificates that are shown, where TLS is spoken.
+    pub(crate) fn certificates(&self) -> Option<Certificates> {
+        self.main.iter().find_map(|one| one.port.tls.as_ref()).map(|tls| tls.certificates.clone())
     }
 
     /// Where each core is reached.

@@ -1,10 +1,12 @@
 //! TLS on the RESP ports: files that say who the server is, and the transport that speaks it. Files of nodes of
 //! a group are read here too.
 
+mod certificates;
 mod handshaker;
 pub(crate) mod pem;
 mod stream;
 
+pub use certificates::Certificates;
 pub(crate) use handshaker::Handshaker;
 pub(crate) use stream::Tls;
 

@@ -55,6 +55,12 @@ pub enum UserError {
          make-token`"
     )]
     Token(String),
+    /// Everybody could come in where nobody could without a password.
+    #[error(
+        "without users and requirepass everybody would come in: that takes a restart, which looks at the \
+         addresses that the server listens on"
+    )]
+    WouldOpen,
     /// The system has no randomness.
     #[error("cannot take random bytes from the system: {0}")]
     Randomness(#[from] getrandom::Error),

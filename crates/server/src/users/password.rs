@@ -20,6 +20,11 @@ impl Password {
         if text.is_empty() { None } else { padded(text.as_bytes()) }
     }
 
+    /// True when the other is the same word.
+    pub(super) fn is_same(&self, other: &Password) -> bool {
+        (self.padded.ct_eq(&*other.padded) & self.len.ct_eq(&other.len)).into()
+    }
+
     /// True when `guess` is the password.
     pub(crate) fn matches(&self, guess: &[u8]) -> bool {
         let Some(guess) = padded(guess) else {

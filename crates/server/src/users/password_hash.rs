@@ -27,6 +27,8 @@ pub(crate) struct PasswordHash {
     function: Argon2<'static>,
     salt: Box<[u8]>,
     output: Box<[u8]>,
+    /// As it was given.
+    text: Box<str>,
 }
 
 impl PasswordHash {
@@ -54,7 +56,13 @@ impl PasswordHash {
             function: Argon2::new(algorithm, version.map_err(wrong)?, params),
             salt: salt.into(),
             output: output.as_bytes().into(),
+            text: text.into(),
         })
+    }
+
+    /// True when the other is the same text.
+    pub(super) fn is_same(&self, other: &PasswordHash) -> bool {
+        self.text == other.text
     }
 
     /// A hash that costs as much as this one and that no password has.

@@ -70,7 +70,8 @@ fn with_users_alone_the_default_user_is_off() {
         assert_eq!(admits(&users, "default", password), None, "{password}");
     }
     assert_eq!(admits(&users, "alice", "password"), Some("alice: read charge".to_owned()));
-    let names: Vec<&str> = users.all().map(|user| user.name.as_str()).collect();
+    let all = users.all();
+    let names: Vec<&str> = all.iter().map(|user| user.name.as_str()).collect();
     assert_eq!(names, ["default", "alice"]);
 }
 
@@ -80,7 +81,7 @@ fn the_default_user_can_have_an_entry() {
     assert!(!users.is_open());
     assert_eq!(admits(&users, "default", "password"), Some("default: admin".to_owned()));
     assert_eq!(admits(&users, "default", "secret"), None);
-    assert_eq!(users.all().count(), 1);
+    assert_eq!(users.all().len(), 1);
     let twice = Users::new(word(), &[entry("default", CHEAP, &[])]);
     assert!(matches!(twice, Err(UserError::DefaultTwice)));
 }
@@ -142,4 +143,51 @@ fn wrong_entries_are_named() {
         (0..=USERS_MAX).map(|number| entry(&format!("user{number}"), CHEAP, &[])).collect();
     assert_eq!(error(&many), "there are 1025 users: at most 1024 can be");
     assert!(Users::new(None, &many[1..]).is_ok());
+}
+
+#[test]
+fn whoever_stays_the_same_is_the_same_user() {
+    let before = [
+        entry("alice", CHEAP, &["read"]),
+        entry("bob", CHEAP, &["read"]),
+        entry("carol", CHEAP, &["read", "charge"]),
+        entry("dave", CHEAP, &["read"]),
+    ];
+    let users = Users::new(None, &before).expect("good users");
+    let one = |name: &str| check(&users, name.as_bytes(), b"password").expect("it is right");
+    let were = ["alice", "bob", "carol", "dave"].map(one);
+    assert_eq!(users.computed(), 4);
+    let other = CHEAP.replace("nf65", "nf66");
+    let now = [
+        entry("alice", CHEAP, &["read"]),
+        entry("bob", &other, &["read"]),
+        entry("carol", CHEAP, &["read"]),
+        entry("erin", CHEAP, &["read"]),
+    ];
+    users.replace(Users::new(None, &now).expect("good users")).expect("nobody else comes in");
+    let are = were.each_ref().map(|user| users.is_current(user));
+    assert_eq!(are, [true, false, false, false], "alice, bob, carol, dave");
+    assert_eq!(admits(&users, "alice", "password").as_deref(), Some("alice: read"));
+    assert_eq!(users.computed(), 4, "her password is known");
+    assert_eq!(admits(&users, "bob", "password"), None);
+    assert_eq!(admits(&users, "carol", "password").as_deref(), Some("carol: read"));
+    assert_eq!(admits(&users, "dave", "password"), None);
+    assert_eq!(admits(&users, "erin", "password").as_deref(), Some("erin: read"));
+}
+
+#[test]
+fn the_default_user_stays_while_its_word_does() {
+    let users = Users::new(word(), &[]).expect("good users");
+    let before = users.default_user();
+    let replace =
+        |word, entries: &[UserEntry]| users.replace(Users::new(word, entries).expect("good users"));
+    replace(word(), &alice()).expect("it has a word");
+    assert!(users.is_current(&before));
+    replace(Password::new("another"), &alice()).expect("it has a word");
+    assert!(!users.is_current(&before));
+    let before = users.default_user();
+    replace(None, &alice()).expect("alice has a password");
+    assert!(!users.is_current(&before), "it is off");
+    assert!(matches!(replace(None, &[]), Err(UserError::WouldOpen)));
+    assert_eq!(admits(&users, "alice", "password").as_deref(), Some("alice: read charge"));
 }

@@ -21,6 +21,17 @@ impl User {
     pub(crate) fn inside(roles: Roles) -> User {
         User { name: "(http)".to_owned(), roles, secret: Secret::Never }
     }
+
+    /// True when the other has this name, this password and these roles.
+    pub(super) fn is_same(&self, other: &User) -> bool {
+        let same_secret = match (&self.secret, &other.secret) {
+            (Secret::Nothing, Secret::Nothing) | (Secret::Never, Secret::Never) => true,
+            (Secret::Word(own), Secret::Word(other)) => own.is_same(other),
+            (Secret::Hash(own, _), Secret::Hash(other, _)) => own.is_same(other),
+            _ => false,
+        };
+        same_secret && self.name == other.name && self.roles == other.roles
+    }
 }
 
 /// The proof that a user must show.

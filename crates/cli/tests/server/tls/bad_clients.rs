@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
 /// True when a client with this trust gets a reply.
-fn comes_in(trust: &Trust<'_>, port: u16) -> bool {
+pub(super) fn comes_in(trust: &Trust<'_>, port: u16) -> bool {
     let mut client = trust.connect(port);
     let stream = client.stream_mut();
     let sent = stream.write_all(b"PING\r\n").and_then(|()| stream.flush());

@@ -90,6 +90,11 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
     categories
 }
 
+/// Redis's words for what a command does with its keys.
+fn key_flags(spec: &Spec) -> [&'static str; 2] {
+    if spec.flags.contains(&"write") { ["RW", "update"] } else { ["RO", "access"] }
+}
+
 fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     let (first, last, step) = spec.keys;
     if first == 0 {
@@ -98,15 +103,10 @@ fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     reply.array(1);
     reply.map(3);
     reply.text("flags");
-    let flags: &[&str] = if spec.keys_move {
-        &["RW", "UPDATE", "INCOMPLETE"]
-    } else if spec.flags.contains(&"write") {
-        &["RW", "UPDATE"]
-    } else {
-        &["RO", "ACCESS"]
-    };
-    reply.set(flags.len());
-    for flag in flags {
+    let incomplete = spec.keys_move.then_some("incomplete");
+    let flags = || key_flags(spec).into_iter().chain(incomplete);
+    reply.set(flags().count());
+    for flag in flags() {
         reply.simple(flag);
     }
     reply.text("begin_search");
@@ -188,20 +188,55 @@ fn document(spec: &Spec, reply: &mut Reply<'_>) {
     }
 }
 
+/// Commands that COMMAND LIST is asked for.
+enum Filter<'a> {
+    All,
+    Pattern(&'a [u8]),
+    /// A category without its `@`.
+    Category(&'a [u8]),
+    /// Of a module: there are none.
+    Module,
+}
+
+impl<'a> Filter<'a> {
+    fn of(kind: &[u8], value: &'a [u8]) -> Option<Filter<'a>> {
+        let is = |word: &str| kind.eq_ignore_ascii_case(word.as_bytes());
+        if is("PATTERN") {
+            Some(Filter::Pattern(value))
+        } else if is("ACLCAT") {
+            Some(Filter::Category(value))
+        } else {
+            is("MODULE").then_some(Filter::Module)
+        }
+    }
+
+    fn takes(&self, spec: &Spec) -> bool {
+        match self {
+            Filter::All => true,
+            Filter::Pattern(pattern) => glob::matches(pattern, spec.lower_name().as_bytes()),
+            Filter::Category(name) => categories(spec)
+                .iter()
+                .any(|category| category.as_bytes()[1..].eq_ignore_ascii_case(name)),
+            Filter::Module => false,
+        }
+    }
+}
+
 pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) {
-    let pattern = match args.len() {
-        2 => &b"*"[..],
-        5 if args.at(2).eq_ignore_ascii_case(b"FILTERBY")
-            && args.at(3).eq_ignore_ascii_case(b"PATTERN") =>
-        {
-            args.at(4)
+    let filter = match args.len() {
+        2 => Filter::All,
+        5 if args.at(2).eq_ignore_ascii_case(b"FILTERBY") => {
+            match Filter::of(args.at(3), args.at(4)) {
+                Some(filter) => filter,
+                None => return reply.error(SYNTAX_ERROR),
+            }
         }
         _ => return reply.error(SYNTAX_ERROR),
     };
     let names: Vec<String> = table::all()
         .flat_map(|spec| std::iter::once(spec).chain(spec.subcommands))
+        .filter(|spec| filter.takes(spec))
         .map(Spec::lower_name)
-        .filter(|name| glob::matches(pattern, name.as_bytes()))
         .collect();
     reply.array(names.len());
     for name in names {
@@ -210,26 +245,53 @@ pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn get_keys(args: Args<'_>, reply: &mut Reply<'_>) {
+    match keys_of(args) {
+        Err(words) => reply.error(words),
+        Ok((_, positions)) => {
+            reply.array(positions.len());
+            for position in positions {
+                reply.bulk(args.at(2 + position));
+            }
+        }
+    }
+}
+
+pub(crate) fn get_keys_and_flags(args: Args<'_>, reply: &mut Reply<'_>) {
+    match keys_of(args) {
+        Err(words) => reply.error(words),
+        Ok((spec, positions)) => {
+            reply.array(positions.len());
+            for position in positions {
+                reply.array(2);
+                reply.bulk(args.at(2 + position));
+                reply.set(2);
+                for flag in key_flags(spec) {
+                    reply.simple(flag);
+                }
+            }
+        }
+    }
+}
+
+/// The command of a full request behind two words, and where its keys are in it; words when there are none.
+fn keys_of(args: Args<'_>) -> Result<(&'static Spec, Vec<usize>), &'static str> {
     let named = |spec: &'static Spec| match args.get(3) {
         Some(sub) if !spec.subcommands.is_empty() => spec.subcommand(sub),
         _ => Some(spec),
     };
     let Some(spec) = table::find(args.at(2)).and_then(named) else {
-        return reply.error("ERR Invalid command specified");
+        return Err("ERR Invalid command specified");
     };
     if !spec.accepts(args.len() - 2) {
-        return reply.error("ERR Invalid number of arguments specified for command");
+        return Err("ERR Invalid number of arguments specified for command");
     }
     let request = args.part(2, args.len() - 2);
     let positions: Vec<usize> =
         request.map_or_else(Vec::new, |args| spec.key_positions(args).collect());
     if positions.is_empty() {
-        return reply.error("ERR The command has no key arguments");
+        return Err("ERR The command has no key arguments");
     }
-    reply.array(positions.len());
-    for position in positions {
-        reply.bulk(args.at(2 + position));
-    }
+    Ok((spec, positions))
 }
 
 /// HELP of any container.

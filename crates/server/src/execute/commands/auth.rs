@@ -125,6 +125,8 @@ pub(crate) fn finish(
     reply: &mut Reply<'_>,
 ) {
     if let Some(entry) = client.entry.take() {
+        // Others may have taken the users' place while the password was checked.
+        let user = user.filter(|user| node.settings.users.is_current(user));
         conclude(node, client, user, *entry, reply);
     }
 }
@@ -190,9 +192,9 @@ pub(crate) fn who_am_i(client: &Client, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn users(node: &Node, reply: &mut Reply<'_>) {
-    let users = &node.settings.users;
-    reply.array(users.all().count());
-    for user in users.all() {
+    let users = node.settings.users.all();
+    reply.array(users.len());
+    for user in users {
         reply.text(&user.name);
     }
 }

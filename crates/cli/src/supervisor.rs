@@ -1,5 +1,5 @@
-//! A word to the supervisor that has started this process (systemd's `Type=notify`): the server serves. Until
-//! then it recovers, which takes as long as the log is, and whatever needs the store should wait.
+//! Words to the supervisor that has started this process (systemd's `Type=notify`). Until the server serves it
+//! recovers, which takes as long as the log is, and whatever needs the store should wait.
 
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -8,23 +8,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 const SOCKET: &str = "NOTIFY_SOCKET";
-const READY: &[u8] = b"READY=1";
+/// Word of a server that serves, by what it has last read.
+pub(crate) const READY: &[u8] = b"READY=1";
+/// Word of a server that reads users and certificates again.
+pub(crate) const RELOADING: &[u8] = b"RELOADING=1";
 
 /// Tells the supervisor, where there is one that has asked for it.
-pub(crate) fn tell() -> Result<()> {
+pub(crate) fn tell(word: &[u8]) -> Result<()> {
     match std::env::var_os(SOCKET) {
-        Some(name) => send(&name).context("cannot tell the supervisor that the server serves"),
+        Some(name) => send(&name, word).context("cannot tell the supervisor how the server is"),
         None => Ok(()),
     }
 }
 
 /// A name that begins with `@` is of the abstract namespace, which has no files.
-fn send(name: &OsStr) -> Result<()> {
+fn send(name: &OsStr, word: &[u8]) -> Result<()> {
     let address = match name.as_bytes() {
         [b'@', rest @ ..] => SocketAddr::from_abstract_name(rest)?,
         _ => SocketAddr::from_pathname(name)?,
     };
-    UnixDatagram::unbound()?.send_to_addr(READY, &address)?;
+    UnixDatagram::unbound()?.send_to_addr(word, &address)?;
     Ok(())
 }
 
@@ -40,13 +43,13 @@ mod tests {
         let name = format!("scurry-ready-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).expect("a name");
         let of_name = UnixDatagram::bind_addr(&address).expect("a socket");
-        send(path.as_os_str()).expect("it is sent");
-        send(format!("@{name}").as_ref()).expect("it is sent");
+        send(path.as_os_str(), READY).expect("it is sent");
+        send(format!("@{name}").as_ref(), READY).expect("it is sent");
         for socket in [of_path, of_name] {
             let mut said = [0; 16];
             let len = socket.recv(&mut said).expect("a word");
             assert_eq!(&said[..len], READY);
         }
-        assert!(send(home.path().join("absent").as_os_str()).is_err());
+        assert!(send(home.path().join("absent").as_os_str(), READY).is_err());
     }
 }

@@ -1,0 +1,86 @@
+//! Certificates of a server as their files were when they were last read: each connection begins with what
+//! is there then, and one that is open goes on.
+
+use super::pem;
+use crate::settings::{TlsError, TlsSettings};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::server::WebPkiClientVerifier;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The beginning of the server's side of each handshake. Cheap to clone; all clones change together.
+#[derive(Clone)]
+pub struct Certificates(Arc<Files>);
+
+struct Files {
+    settings: TlsSettings,
+    protocols: Vec<Vec<u8>>,
+    current: RwLock<Arc<ServerConfig>>,
+}
+
+impl Certificates {
+    /// Reads the files. `protocols` is what ALPN offers.
+    ///
+    /// # Errors
+    /// For files that cannot be used, naming them.
+    pub fn read(settings: &TlsSettings, protocols: &[&[u8]]) -> Result<Certificates, TlsError> {
+        let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        let current = RwLock::new(config(settings, &protocols)?);
+        Ok(Certificates(Arc::new(Files { settings: settings.clone(), protocols, current })))
+    }
+
+    /// Reads the same files again, for connections that begin from now on. With another configuration no
+    /// session is resumed that a CA of before has let in.
+    ///
+    /// # Errors
+    /// For files that cannot be used, naming them: what was there before stays.
+    pub fn read_again(&self) -> Result<(), TlsError> {
+        let fresh = config(&self.0.settings, &self.0.protocols)?;
+        *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// The configuration of a connection that begins now.
+    pub fn current(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Clients must show a certificate.
+    pub(crate) fn demands_certificate(&self) -> bool {
+        self.0.settings.client_ca.is_some()
+    }
+}
+
+fn config(settings: &TlsSettings, protocols: &[Vec<u8>]) -> Result<Arc<ServerConfig>, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let (certificate, key) = (&settings.certificate, &settings.key);
+    let chain = pem::certificates(&pem::read("the certificate", certificate)?, certificate)?;
+    let private_key = pem::private_key(&pem::read("the private key", key)?, key)?;
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| pem::refused("the certificate", certificate, error))?;
+    let builder = match &settings.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let what = "the client CA";
+            let roots = Arc::new(pem::roots(what, &pem::read(what, path)?, path)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
+                .build()
+                .map_err(|error| pem::refused(what, path, error))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let mut config = builder
+        .with_single_cert(chain, private_key)
+        .map_err(|error| pem::no_pair(error, certificate, key))?;
+    config.alpn_protocols = protocols.to_vec();
+    pem::warn_of_readers(key);
+    Ok(Arc::new(config))
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(certificates)")
+    }
+}
