@@ -142,7 +142,6 @@ class Budgets:
         except ScurryError as why:
             raise Away(f"the budget has no answer: {why}") from why
         except asyncio.CancelledError:
-            call.has_ended = True
             self._spawn(self._give_back(call, going))
             raise
 

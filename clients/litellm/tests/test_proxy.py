@@ -182,8 +182,12 @@ async def test_who_goes_away_pays_for_what_was_done(store: Store, provider: Prov
     await proxy.start()
     callers = Callers(proxy.url)
     async with session() as open:
-        await callers.leave(open, "alice", "say=50", stream=True)
-        await callers.leave(open, "bob", "wait say=7")
+        await callers.leave(open, "alice", "say=50")
+        going = asyncio.ensure_future(callers.call(open, "bob", "wait say=7"))
+        while not await of(provider, "bob"):
+            await asyncio.sleep(0.05)
+        going.cancel()
+        await asyncio.wait([going])
         await provider.go_on()
         # Each call after one that was left: the proxy goes on.
         assert await callers.call(open, "bob", "say=7") == 200
