@@ -75,6 +75,12 @@ async function figures(want) {
     await until(`a line in ${chart}`, () => page.locator(`#${chart} path.line1`).count(), count => count === 1);
     assert.ok(await page.locator(`#${chart}`).getAttribute("aria-labelledby"));
   }
+  // Why requests are denied, as far as any are.
+  for (const [number, cause] of Object.entries(want.denied)) {
+    await until(cause, () => page.locator("#denied-c").innerText(), text => text.includes(`${cause} `));
+    await until(`a line of ${cause}`, () => page.locator(`#denied path.line${number}`).count(), count => count === 1);
+  }
+  assert.equal(await page.locator("#denied path:not(.fill1)").count(), Object.keys(want.denied).length);
   // Which server this is, and who asks it what over HTTP.
   const about = await page.locator("#about").innerText();
   for (const part of want.about) assert.ok(about.includes(part), `${part} is not in ${about}`);
@@ -88,6 +94,7 @@ async function figures(want) {
   await page.reload();
   await until("points after a reload", () => page.evaluate(() => points.length ? points[0].at : null), at => at === first);
   assert.ok(await page.evaluate(() => points.length) >= length, "no point is lost");
+  for (const cause of Object.values(want.denied)) assert.ok((await page.locator("#denied-c").innerText()).includes(cause), `${cause} is gone after a reload`);
   const bound = await page.evaluate(() => {
     const now = Date.now();
     points = Array.from({ length: 1000 }, (_, at) => ({ ...points[0], at: now - (1000 - at) * 10_000 }));

@@ -63,6 +63,6 @@ pub use snapshot::{
     Piece, Ranges, Shown, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter,
     shown_by_snapshots, snapshot_name, snapshot_of,
 };
-pub use stats::{Memory, PROBE_LEN_MAX, Stats};
+pub use stats::{Denials, Memory, PROBE_LEN_MAX, Stats};
 pub use value::{Expiry, KeyKind, Value};
 pub use version::{NODE_MAX, Version};

@@ -1,5 +1,7 @@
 //! What a shard counts.
 
+use scurry_ledger::Cause;
+
 /// Counts since the shard began, and what it holds now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -23,10 +25,8 @@ pub struct Stats {
     pub timers: u64,
     /// Commits, denials and those of timers included.
     pub commits: u64,
-    /// Denials.
-    pub denials: u64,
-    /// Of these, because the account is suspended or closed; the others are for want of credit.
-    pub service_denials: u64,
+    /// Denials by cause.
+    pub denials: Denials,
     /// Duplicates that got their stored answer.
     pub replays: u64,
     /// Refusals.
@@ -51,6 +51,53 @@ pub struct Stats {
 /// them, which it does not: that 16 are met by chance in any one look-up is less likely than 2^-60.
 /// Nothing is refused beyond it: look-ups stay right and become slow.
 pub const PROBE_LEN_MAX: u32 = 16;
+
+/// Denials by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Denials {
+    /// Too little in the buckets of the unit.
+    pub balance: u64,
+    /// No bucket of the unit.
+    pub no_bucket: u64,
+    /// A limit that was reached.
+    pub limit: u64,
+    /// Another command of the same chain.
+    pub chain: u64,
+    /// An account that is suspended or closed.
+    pub status: u64,
+}
+
+impl Denials {
+    pub(crate) fn count(&mut self, cause: Cause) {
+        match cause {
+            // What is denied now tells its cause: only older stored answers tell none.
+            Cause::Balance | Cause::None | Cause::Untold => self.balance += 1,
+            Cause::NoBucket => self.no_bucket += 1,
+            Cause::Limit(_) => self.limit += 1,
+            Cause::Chain => self.chain += 1,
+            Cause::Status => self.status += 1,
+        }
+    }
+
+    /// Adds those of another shard.
+    pub fn add(&mut self, other: &Denials) {
+        self.balance += other.balance;
+        self.no_bucket += other.no_bucket;
+        self.limit += other.limit;
+        self.chain += other.chain;
+        self.status += other.status;
+    }
+
+    /// Denials with the code CREDIT_LIMIT_REACHED.
+    pub fn for_credit(&self) -> u64 {
+        self.balance + self.no_bucket + self.limit
+    }
+
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        self.for_credit() + self.chain + self.status
+    }
+}
 
 /// Bytes by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,8 +146,7 @@ impl Stats {
         self.tombstones += other.tombstones;
         self.timers += other.timers;
         self.commits += other.commits;
-        self.denials += other.denials;
-        self.service_denials += other.service_denials;
+        self.denials.add(&other.denials);
         self.replays += other.replays;
         self.rejects += other.rejects;
         self.expiries += other.expiries;

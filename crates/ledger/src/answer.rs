@@ -95,6 +95,18 @@ impl Answer {
             | Answer::Session { code, .. } => *code,
         }
     }
+
+    /// Cause of a denial: of a session the one of its first item that was denied.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Answer::Account { code, .. } => Cause::of(*code),
+            Answer::Amount { cause, .. } => *cause,
+            Answer::Session { code, items, .. } => {
+                let denied = items.iter().find(|item| item.cause != Cause::None);
+                denied.map_or(Cause::of(*code), |item| item.cause)
+            }
+        }
+    }
 }
 
 /// The answers to the items of a request, in its order. Most requests have one item.

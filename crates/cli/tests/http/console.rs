@@ -69,17 +69,32 @@ fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard
     }
     ask(&mut client, "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200");
     ask(&mut client, "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 300");
+    // One has too little, and one is suspended: what they ask for is denied.
+    ask(&mut client, "SCUR.CREATE poor BUCKET main point 10");
+    ask(&mut client, "SCUR.CREATE idle BUCKET main point 10");
+    ask(&mut client, "SCUR.RESERVE poor s 0 ITEM 1 point REQUESTED 1");
+    ask(&mut client, "SCUR.STATUS idle suspended");
     // Something goes on all the while.
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
     let load = thread::spawn(move || {
-        while !ended.load(Ordering::Relaxed) {
+        for turn in 0u64.. {
+            if ended.load(Ordering::Relaxed) {
+                break;
+            }
+            if turn % 50 == 0 {
+                let number = turn / 50 + 1;
+                let more = "ITEM 1 point REQUESTED 20 MIN 20";
+                ask(&mut client, &format!("SCUR.UPDATE poor s {number} {more}"));
+                ask(&mut client, &format!("SCUR.DEBIT idle t{number} point 1"));
+            }
             ask(&mut client, "SCUR.CHECK alice cent 10");
             thread::sleep(Duration::from_millis(2)); // tidy: allow (a pace, not a wait for something)
         }
     });
     let want = json!({
-        "accounts": "21", "sessions": "13", "cores": 2, "account": "alice",
+        "accounts": "23", "sessions": "14", "cores": 2, "account": "alice",
+        "denied": { "1": "too little in its buckets", "4": "suspended or closed" },
         "unit": { "Credited": "21,000", "Held": "2,700", "Consumed": "150", "Available": "18,150",
             "Conservation": "holds" },
         "about": [format!("127.0.0.1:{}", store.port), "durability fsync".to_owned(), "version".to_owned()],

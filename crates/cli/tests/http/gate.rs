@@ -4,6 +4,7 @@ use crate::node::keeping;
 use crate::store::{Store, command, say};
 use crate::support::Door;
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -114,6 +115,28 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
     let head = answer.to_ascii_lowercase();
     assert!(head.contains("www-authenticate: bearer realm=\"scurry\""), "{answer}");
     assert!(head.contains("www-authenticate: basic realm=\"scurry\""), "{answer}");
+}
+
+#[test]
+fn the_console_is_told_what_who_asks_may_do() {
+    let (reader, clerk) = (token(), token());
+    let entry = |name: &str, hash: &str, roles: &str| {
+        format!("[[users]]\nname = \"{name}\"\ntoken_hash = \"{hash}\"\nroles = [{roles}]\n")
+    };
+    let users = entry("reader", &reader.1, "\"read\"")
+        + &entry("clerk", &clerk.1, "\"provision\", \"read\"");
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("users.toml");
+    std::fs::write(&path, users).expect("a file");
+    let store = Store::start(&["--config", path.to_str().expect("UTF-8")]);
+    let [reader, clerk] = [reader, clerk].map(|(token, _)| format!("Bearer {token}"));
+    assert_eq!(store.put_as(&reader, "/v1/accounts/alice", "{}").0, 403);
+    assert_eq!(store.put_as(&clerk, "/v1/accounts/alice", "{}").0, 201);
+    for (who, roles) in [(reader, json!(["read"])), (clerk, json!(["read", "provision"]))] {
+        let (status, body) = store.get_as(&who, "/v1/console/account?id=alice");
+        let body: Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!((status, &body["roles"]), (200, &roles));
+    }
 }
 
 #[test]

@@ -53,6 +53,12 @@ fn what_is_done_is_what_is_counted() {
     run(&["SCUR.RESERVE b brief 0 VALIDITY 50 TCC 50 ITEM 1 cent REQUESTED 300"], true);
     run(&["SCUR.DEBIT c t cent 5000", "SCUR.DEBIT c u cent 5000"], true);
     run(&["SCUR.STATUS d suspended", "SCUR.DEBIT d t cent 1"], true);
+    run(&["SCUR.DEBIT c v octet 1", "SCUR.LIMIT e l day UNIT cent AMOUNT 10"], true);
+    // Of two items the first is denied for want of units, the second for want of a bucket.
+    let both = "SCUR.RESERVE c two 0 ITEM 1 cent REQUESTED 5000 MIN 5000 ITEM 2 octet REQUESTED 1";
+    run(&["SCUR.DEBIT e t cent 11", both], true);
+    // Of a chain one command is denied for want of a bucket, and so the other.
+    run(&["SCUR.CREATE {e}x", "SCUR.CHAIN e 4 DEBIT m cent 5 {e}x 4 DEBIT m cent 1"], true);
     run(&["SCUR.DEBIT nobody t cent 1", "SCUR.NOTHING"], false);
     run(&["SCUR.CREATE a BUCKET main cent 1"], false);
     run(&["SET plain value"], true);
@@ -62,9 +68,9 @@ fn what_is_done_is_what_is_counted() {
         |name: &str, labels: &[(&str, &str)]| page.sum(name, labels) - before.sum(name, labels);
     let commands = "scurry_commands_total";
     for (command, count) in [
-        ("scur.create", 6.0),
-        ("scur.reserve", 4.0),
-        ("scur.debit", 4.0),
+        ("scur.create", 7.0),
+        ("scur.reserve", 5.0),
+        ("scur.debit", 6.0),
         ("scur.status", 1.0),
         ("set", 1.0),
         ("unknown", 1.0),
@@ -75,11 +81,15 @@ fn what_is_done_is_what_is_counted() {
         ("scurry_command_errors_total", &[("command", "scur.debit")][..], 1.0),
         ("scurry_command_errors_total", &[("command", "scur.create")], 1.0),
         ("scurry_duplicates_total", &[], 2.0),
-        ("scurry_denials_total", &[("code", "CREDIT_LIMIT_REACHED")], 2.0),
-        ("scurry_denials_total", &[("code", "SERVICE_DENIED")], 1.0),
+        ("scurry_denials_total", &[("code", "CREDIT_LIMIT_REACHED")], 6.0),
+        ("scurry_denials_total", &[("cause", "balance")], 3.0),
+        ("scurry_denials_total", &[("cause", "no_bucket")], 2.0),
+        ("scurry_denials_total", &[("cause", "limit")], 1.0),
+        ("scurry_denials_total", &[("cause", "chain"), ("code", "CHAIN_DENIED")], 1.0),
+        ("scurry_denials_total", &[("cause", "status"), ("code", "SERVICE_DENIED")], 1.0),
         ("scurry_rejections_total", &[], 2.0),
         ("scurry_expiries_total", &[("kind", "session")], 1.0),
-        ("scurry_accounts", &[], 5.0),
+        ("scurry_accounts", &[], 6.0),
         ("scurry_sessions_open", &[], 1.0),
         ("scurry_holds_units", &[("unit", "cent")], 200.0),
         ("scurry_available_units", &[("unit", "cent")], 4_800.0),

@@ -44,9 +44,9 @@ impl Shard {
 
     #[inline]
     pub(super) fn count_denial(&mut self, answer: &Answer) {
-        let code = answer.code();
-        self.stats.denials += u64::from(code != Code::Ok);
-        self.stats.service_denials += u64::from(code == Code::ServiceDenied);
+        if answer.code() != Code::Ok {
+            self.stats.denials.count(answer.cause());
+        }
     }
 
     /// An account as it is at `now`: what is due is applied, nothing is written.

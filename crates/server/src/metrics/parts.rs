@@ -125,14 +125,19 @@ pub(super) fn accounts(source: &Source<'_>, page: &mut Exposition) {
     source.each_core(page, metric, |core| core.report.stats.commits);
     let metric = ("scurry_duplicates_total", Counter, "Duplicates that got their stored answer.");
     source.each_core(page, metric, |core| core.report.stats.replays);
-    page.metric("scurry_denials_total", Counter, "Requests that were denied, by result code.");
+    let help = "Requests that were denied, by result code and cause: of several items by that of \
+                the first that was denied.";
+    page.metric("scurry_denials_total", Counter, help);
     for (core, report) in &source.cores {
-        let stats = &report.report.stats;
-        let credit = stats.denials - stats.service_denials;
-        for (code, count) in
-            [("CREDIT_LIMIT_REACHED", credit), ("SERVICE_DENIED", stats.service_denials)]
-        {
-            page.sample(&[("code", code), ("core", core)], count);
+        let denials = &report.report.stats.denials;
+        for (code, cause, count) in [
+            ("CREDIT_LIMIT_REACHED", "balance", denials.balance),
+            ("CREDIT_LIMIT_REACHED", "no_bucket", denials.no_bucket),
+            ("CREDIT_LIMIT_REACHED", "limit", denials.limit),
+            ("CHAIN_DENIED", "chain", denials.chain),
+            ("SERVICE_DENIED", "status", denials.status),
+        ] {
+            page.sample(&[("cause", cause), ("code", code), ("core", core)], count);
         }
     }
     let help = "Requests that changed nothing, such as those to unknown accounts.";

@@ -232,10 +232,11 @@ fn scurry(source: &Source<'_>, lines: &mut Lines) {
     lines.line("accounts", totals.accounts);
     lines.line("sessions", totals.sessions);
     lines.line("commits", stats.commits);
-    lines.line("denials", stats.denials);
+    lines.line("denials", stats.denials.sum());
     // By result code.
-    lines.line("denials_credit_limit_reached", stats.denials - stats.service_denials);
-    lines.line("denials_service_denied", stats.service_denials);
+    lines.line("denials_credit_limit_reached", stats.denials.for_credit());
+    lines.line("denials_service_denied", stats.denials.status);
+    lines.line("denials_chain_denied", stats.denials.chain);
     lines.line("replays", stats.replays);
     lines.line("rejects", stats.rejects);
     lines.line("entities", stats.entities);
