@@ -32,6 +32,7 @@ mod proxy;
 mod random;
 mod ranges;
 mod restarts;
+mod start_page;
 mod statuses;
 mod store;
 mod support;
