@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use prompt::Shell;
 use scurry_cluster_client::redis::Value;
-use show::show;
+use show::{answer, show};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 use words::split;
@@ -121,8 +121,9 @@ impl Cli {
         server: &mut dyn Stream,
         words: impl Iterator<Item = &'a [u8]>,
     ) -> Result<bool> {
-        let reply = self.ask(server, words)?;
-        print!("{}", show(&reply));
+        let words: Vec<&[u8]> = words.collect();
+        let reply = self.ask(server, words.iter().copied())?;
+        print!("{}", answer(words.iter().copied(), &reply));
         Ok(!matches!(reply, Value::ServerError(_)))
     }
 

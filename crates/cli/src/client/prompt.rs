@@ -5,7 +5,7 @@ use super::Cli;
 use super::connection::{Connection, Outcome};
 use super::helper::{TypingHelper, command, is_container, last, names};
 use super::history;
-use super::show::show;
+use super::show::answer;
 use super::words::split;
 use anyhow::{Context, Result};
 use rustyline::error::ReadlineError;
@@ -102,7 +102,9 @@ impl<'a> Shell<'a> {
             );
         };
         match self.connection.ask(words.iter().map(Vec::as_slice), anew) {
-            Outcome::Reply(reply) => print!("{}", show(&reply)),
+            Outcome::Reply(reply) => {
+                print!("{}", answer(words.iter().map(Vec::as_slice), &reply));
+            }
             Outcome::NotSent(error) => println!("not sent: {}", crate::told(&error)),
             Outcome::Unknown(error) => println!(
                 "no reply: {}. Whether the server has done it is not known; the next command makes a \

@@ -11,6 +11,39 @@ pub(super) fn show(reply: &Value) -> String {
     out
 }
 
+/// A reply to a command. Strings of commands that report to people keep their lines; every other one is
+/// shown as a value is, on one line.
+pub(super) fn answer<'w>(mut words: impl Iterator<Item = &'w [u8]>, reply: &Value) -> String {
+    let mut next = || words.next().unwrap_or_default().to_ascii_uppercase();
+    let is_report = match &*next() {
+        b"INFO" => true,
+        b"CLIENT" => matches!(&*next(), b"LIST" | b"INFO"),
+        b"CLUSTER" => matches!(&*next(), b"INFO" | b"NODES"),
+        _ => false,
+    };
+    match reply {
+        Value::BulkString(text) if is_report => report(text),
+        reply => show(reply),
+    }
+}
+
+/// A text with its lines as they are; what a terminal would obey is escaped all the same.
+fn report(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut out = String::with_capacity(text.len());
+    for line in text.trim_end().lines() {
+        for letter in line.chars() {
+            if letter.is_control() {
+                out.extend(letter.escape_default());
+            } else {
+                out.push(letter);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
 /// `indent` is where the value begins within its line.
 fn write_value(out: &mut String, value: &Value, indent: usize) {
     // Writing to a string cannot fail.
@@ -24,7 +57,10 @@ fn write_value(out: &mut String, value: &Value, indent: usize) {
         Value::SimpleString(text) => writeln!(out, "{text}"),
         Value::BulkString(bytes) => writeln!(out, "\"{}\"", bytes.escape_ascii()),
         // Long texts for people: INFO, CLIENT LIST.
-        Value::VerbatimString { text, .. } => writeln!(out, "{}", text.trim_end()),
+        Value::VerbatimString { text, .. } => {
+            out.push_str(&report(text.as_bytes()));
+            return;
+        }
         Value::ServerError(error) => writeln!(out, "(error) {}", error_text(error)),
         Value::Array(values) | Value::Set(values) | Value::Push { data: values, .. } => {
             return write_list(out, values, indent);
@@ -82,6 +118,23 @@ fn width(count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reports_keep_their_lines_and_values_do_not() {
+        let text = b"# Stats\r\na:1\r\n\x1b[2Jb:\xff\r\n".to_vec();
+        let said = |line: &str, reply| answer(line.split(' ').map(str::as_bytes), reply);
+        let bulk = Value::BulkString(text.clone());
+        for line in ["info", "CLIENT list", "CLUSTER NODES x"] {
+            assert_eq!(said(line, &bulk), "# Stats\na:1\n\\u{1b}[2Jb:\u{fffd}\n", "{line}");
+        }
+        for line in ["GET info", "CLIENT ID", "CLIENT"] {
+            assert_eq!(said(line, &bulk), format!("\"{}\"\n", text.escape_ascii()), "{line}");
+        }
+        assert_eq!(said("INFO", &Value::Nil), "(nil)\n");
+        let format = scurry_cluster_client::redis::VerbatimFormat::Text;
+        let verbatim = Value::VerbatimString { format, text: "a\r\nb\x1b\r\n".to_owned() };
+        assert_eq!(said("LOLWUT", &verbatim), "a\nb\\u{1b}\n");
+    }
 
     #[test]
     fn replies_are_shown_as_redis_cli_shows_them() {

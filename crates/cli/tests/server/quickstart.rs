@@ -64,7 +64,7 @@ fn a_quickstart_can_be_tried_and_leaves_nothing_behind() {
     // The load goes on by itself: sessions begin, report and end.
     let counts = |name: &str| {
         let info = typed(&format!("scurry cli -p {port} INFO commandstats"));
-        info.lines().any(|line| line.contains(&format!("cmdstat_{name}:")))
+        info.lines().any(|line| line.starts_with(&format!("cmdstat_{name}:")))
     };
     let sessions = || typed(&format!("scurry cli -p {port} SCUR.GET org-1"));
     let is_loaded = || counts("scur.update") && sessions().contains("chat-");
