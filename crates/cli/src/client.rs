@@ -10,6 +10,7 @@ mod words;
 
 use crate::rdma;
 use crate::server_address::{ServerAddress, Stream, ask};
+use crate::shown::escaped;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use prompt::Shell;
@@ -95,22 +96,25 @@ impl Cli {
         let stdin = io::stdin();
         let is_asking = stdin.is_terminal();
         let mut is_well = true;
-        let mut line = String::new();
+        let mut line = Vec::new();
         loop {
             if is_asking {
                 print!("{}> ", self.server.address());
                 io::stdout().flush()?;
             }
             line.clear();
-            if stdin.lock().read_line(&mut line).context("reading a command")? == 0 {
+            if stdin.lock().read_until(b'\n', &mut line).context("reading a command")? == 0 {
                 // Who types sees each error when it comes.
                 return Ok(is_well || is_asking);
             }
             match split(&line) {
                 Ok(words) if words.is_empty() => {}
                 Ok(words) => is_well &= self.command(server, words.iter().map(Vec::as_slice))?,
-                Err(error) if is_asking => println!("{error}"),
-                Err(error) => return Err(error).with_context(|| format!("in {:?}", line.trim())),
+                Err(error) if is_asking => println!("{}", escaped(&error.to_string())),
+                Err(error) => {
+                    let line = String::from_utf8_lossy(&line);
+                    return Err(error).with_context(|| format!("in {:?}", line.trim()));
+                }
             }
         }
     }

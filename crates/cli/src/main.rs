@@ -8,6 +8,7 @@ mod http;
 mod inspect;
 mod log;
 mod machine;
+mod nearest;
 mod quickstart;
 mod rdma;
 mod recovery;
@@ -17,6 +18,7 @@ mod restore;
 mod serve;
 mod server_address;
 mod shell;
+mod shown;
 mod size;
 mod snapshot;
 mod store;
@@ -189,5 +191,6 @@ fn told(error: &anyhow::Error) -> String {
             text = format!("{text}{between}{cause}");
         }
     }
-    text
+    // A cause may have words of a server or of a file in it.
+    shown::escaped_lines(&text)
 }

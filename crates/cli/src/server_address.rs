@@ -1,6 +1,7 @@
 //! How a tool reaches a server and asks it: where it is, who asks, and whether by TLS. The options are
 //! those of redis-cli; replies are read by the kept client.
 
+use crate::shown::escaped;
 use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgAction, Args};
 use rustls::pki_types::pem::PemObject;
@@ -221,9 +222,10 @@ pub(crate) fn ask<'a>(
     })
 }
 
-/// An error of a server in its own words.
+/// An error of a server in its own words, on one line.
 pub(crate) fn error_text(error: &ServerError) -> String {
-    format!("{} {}", error.code(), error.details().unwrap_or_default()).trim_end().to_owned()
+    let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
+    escaped(text.trim_end())
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {

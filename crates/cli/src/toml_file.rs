@@ -1,12 +1,10 @@
 //! Files of settings and of users: how they are read, and how a mistake in one is told. The reader of TOML
 //! lists every key of a table that has none of this name; whoever has mistyped one wants the nearest.
 
+use crate::nearest::{either, nearest};
 use anyhow::{Context, Result, anyhow};
 use serde::de::DeserializeOwned;
 use std::path::Path;
-
-/// A key that is less alike than this is another word, and is not offered.
-const LIKENESS_MIN: f64 = 0.8;
 
 /// Value of the file. `what` names it in errors: "settings", "users".
 pub(crate) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
@@ -15,20 +13,43 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
     parse(&text).with_context(|| format!("wrong {what} in {}", path.display()))
 }
 
-/// Value of the text; an error has its line.
+/// Value of the text; an error has its line. What stands in that line is not shown: it may be a password.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error| anyhow!(told(&error)))
+    toml::from_str(text).map_err(|error| anyhow!(told(text, &error)))
 }
 
-fn told(error: &toml::de::Error) -> String {
-    let shown = error.to_string();
-    let shown = shown.trim_end();
+fn told(text: &str, error: &toml::de::Error) -> String {
     let named = unknown_key(error.message()).map(|(key, known)| in_words(key, &known));
-    // The message comes last, behind the line with the mistake.
-    match named.zip(shown.strip_suffix(error.message().trim_end())) {
-        Some((named, line)) => format!("{line}{named}"),
-        None => shown.to_owned(),
+    let message = named.unwrap_or_else(|| without_value(error.message().trim_end()));
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let Some(before) = before else { return message };
+    let begin = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = 1 + before.matches('\n').count();
+    let column = 1 + before[begin..].chars().count();
+    let name = name(text, &text[begin..]).map_or(String::new(), |name| format!(", at `{name}`"));
+    format!("line {line}, column {column}{name}: {message}")
+}
+
+/// The name of a setting that this begins with; none where it may be a part of a value.
+fn name<'a>(text: &str, rest: &'a str) -> Option<&'a str> {
+    if text.contains("\"\"\"") || text.contains("'''") {
+        return None;
     }
+    let (name, _) = rest.lines().next()?.split_once('=')?;
+    let name = name.trim();
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (!name.is_empty() && name.bytes().all(is_letter)).then_some(name)
+}
+
+/// A message about a value of another type than it must have, without the value itself.
+fn without_value(message: &str) -> String {
+    let is_about_one = ["invalid type: ", "invalid value: "];
+    if !is_about_one.iter().any(|begin| message.starts_with(begin)) {
+        return message.to_owned();
+    }
+    let (found, expected) = message.rsplit_once(", expected ").unwrap_or((message, "another"));
+    let kind = found.split(['"', '`']).next().unwrap_or_default().trim_end();
+    format!("{kind}, expected {expected}")
 }
 
 /// The key that its table does not know, and those that it knows, of what the reader says.
@@ -40,20 +61,25 @@ fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 fn in_words(key: &str, known: &[&str]) -> String {
-    match nearest(key, known) {
-        Some(near) => format!("unknown setting `{key}`: did you mean `{near}`?"),
-        None => format!("unknown setting `{key}`: known here are {}", known.join(", ")),
+    let quoted: Vec<String> = meant(key, known).iter().map(|near| format!("`{near}`")).collect();
+    if quoted.is_empty() {
+        return format!("unknown setting `{key}`: known here are {}", known.join(", "));
     }
+    format!("unknown setting `{key}`: did you mean {}?", either(&quoted))
 }
 
-fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+fn meant<'a>(key: &str, known: &[&'a str]) -> Vec<&'a str> {
     let key = key.to_ascii_lowercase().replace('-', "_");
-    // A key with the name of its table before it is meant too.
-    let is_longer = |name: &str| key.strip_suffix(name).is_some_and(|rest| rest.ends_with('_'));
-    let likeness = |name| if is_longer(name) { 1.0 } else { strsim::jaro_winkler(&key, name) };
-    let alike = known.iter().map(|&name| (likeness(name), name));
-    let best = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.filter(|&(likeness, _)| likeness >= LIKENESS_MIN).map(|(_, name)| name)
+    let near = nearest(&key, known.iter().copied());
+    if !near.is_empty() {
+        return near;
+    }
+    // A key with the name of its table before it is meant too, and the beginning of a longer one.
+    let is_part = |one: &str, other: &str| {
+        let starts = other.strip_prefix(one).is_some_and(|rest| rest.starts_with('_'));
+        starts || one.strip_suffix(other).is_some_and(|rest| rest.ends_with('_'))
+    };
+    known.iter().copied().filter(|name| is_part(&key, name)).collect()
 }
 
 #[cfg(test)]
@@ -69,6 +95,7 @@ mod tests {
     fn a_mistyped_key_is_told_the_nearest_of_its_table_and_its_line() {
         for (text, line, expected) in [
             ("listn = '127.0.0.1:1'", 1, "unknown setting `listn`: did you mean `listen`?"),
+            ("htp_listen = '127.0.0.1:1'", 1, "did you mean `http_listen`?"),
             ("threads = 1\nthread = 2", 2, "did you mean `threads`?"),
             ("http-listen = '127.0.0.1:1'", 1, "did you mean `http_listen`?"),
             ("MaxMemory = '1gb'", 1, "did you mean `max_memory`?"),
@@ -83,8 +110,8 @@ mod tests {
             ("[[users]]\nname = 'a'\nrole = []", 3, "did you mean `roles`?"),
         ] {
             let said = refusal(text);
-            assert!(said.contains(&format!("at line {line}, column 1\n")), "{said}");
-            assert!(said.contains(expected) && said.contains("^\n"), "{said}");
+            let place = format!("line {line}, column 1, at `");
+            assert!(said.starts_with(&place) && said.contains(expected), "{said}");
         }
     }
 
@@ -109,5 +136,24 @@ mod tests {
         let said = refusal("threads = 0");
         assert!(said.ends_with("\"0\" is not a whole number from 1 to 256"), "{said}");
         assert!(refusal("threads = 1\nthreads = 2").contains("duplicate key"), "named");
+    }
+
+    #[test]
+    fn no_mistake_shows_a_password() {
+        for (text, place) in [
+            ("requirepas = \"hunter2\"", "line 1, column 1, at `requirepas`: "),
+            ("threads = 1\nrequirepass = hunter2", "line 2, column 15, at `requirepass`: "),
+            ("requirepass = \"hunter2", "line 1, column "),
+            ("requirepass = 'hunter2\n'", "line "),
+            ("requirepass = [\"hunter2\"]", "line 1, column 15, at `requirepass`: invalid type"),
+            ("[[users]]\nname = 'a'\npassword = \"hunter2\"", "line 3, column 1, at `password`: "),
+            ("[[users]]\nname = 'a'\nroles = \"hunter2\"", "line 3, column 9, at `roles`: "),
+            ("requirepass \"hunter2\"", "line 1, column "),
+            ("\"hunter2\" = requirepass", "line 1, column "),
+            ("requirepass = \"\"\"\nhunter2 = \\q\"\"\"", "line 2, column "),
+        ] {
+            let said = refusal(text);
+            assert!(said.starts_with(place) && !said.contains("hunter"), "{text}: {said}");
+        }
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn last(spec: &Spec) -> &'static str {
 
 /// The words of a line; none within quotes.
 fn texts(line: &str) -> Option<Vec<String>> {
-    let words = split(line).ok()?;
+    let words = split(line.as_bytes()).ok()?;
     Some(words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }
 

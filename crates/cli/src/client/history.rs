@@ -1,6 +1,7 @@
 //! The lines that were typed, in a file of the user's, and which lines are none of it: whoever reads the
 //! file, or a backup of it, must find no password there.
 
+use super::helper::{OWN_WORDS, command};
 use super::words::split;
 use std::env;
 use std::fs::DirBuilder;
@@ -26,24 +27,24 @@ pub(super) fn make_room(path: &std::path::Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Whether a line may hold a password: those that can, and what looks like them, also when it is no
-/// command because of a quote that is not closed or a letter that is wrong.
-pub(super) fn is_secret(line: &str) -> bool {
-    let words: Vec<String> = match split(line) {
-        Ok(words) => {
-            words.iter().map(|word| String::from_utf8_lossy(word).to_uppercase()).collect()
-        }
-        Err(_) => {
-            let bare = |word: &str| word.trim_matches(['"', '\'']).to_uppercase();
-            line.split_whitespace().map(bare).collect()
-        }
-    };
+/// Whether a line holds no password. One that does not begin with a known command is not kept at all: it
+/// may be a command with a password that was mistyped, or a line for another program.
+pub(super) fn may_be_kept(line: &str) -> bool {
+    let Ok(words) = split(line.as_bytes()) else { return false };
+    let words: Vec<String> =
+        words.iter().map(|word| String::from_utf8_lossy(word).to_uppercase()).collect();
     let Some((first, rest)) = words.split_first() else { return false };
-    let is_auth = strsim::osa_distance(first, "AUTH") <= 1;
-    let is_user =
-        first == "ACL" && rest.first().is_some_and(|word| word != "WHOAMI" && word != "LIST");
-    let has_one = |word: &String| word.contains("AUTH") || word.contains("PASS");
-    is_auth || is_user || words.iter().any(has_one)
+    let is_own = OWN_WORDS.iter().any(|own| own.eq_ignore_ascii_case(first));
+    let sub = rest.first().map(String::as_str);
+    let is_harmless = match first.as_str() {
+        "HELLO" => rest.len() <= 1,
+        "ACL" => matches!(sub, Some("WHOAMI" | "LIST")),
+        "CONFIG" => sub == Some("GET"),
+        known => is_own || command(&[known]).is_some(),
+    };
+    let has_one =
+        |word: &String| word.starts_with("-A") || word.contains("AUTH") || word.contains("PASS");
+    is_harmless && !words.iter().any(has_one)
 }
 
 #[cfg(test)]
@@ -67,12 +68,32 @@ mod tests {
             "ACL SETUSE alice >secret",
             "CONFIG SET requirepass secret",
             "config set masterauth secret",
+            "scurry cli -a secret PING",
+            "-a secret",
+            "redis-cli --pass secret",
+            "PING -asecret",
+            "AHTU secret",
+            "A\"UTH\" secret",
+            "HELO 3 AUTH user secret",
+            "HELLO 3 AHUT user secret",
+            "CONFIG SET requirepas secret",
+            "SET a 'secret",
+            "secret",
+            "",
             "MIGRATE h 1 k 0 1 AUTH2 u secret",
         ] {
-            assert!(is_secret(line), "{line}");
+            assert!(!may_be_kept(line), "{line}");
         }
-        for line in ["", "PING", "HELLO 3", "SCUR.GET alice", "GET a", "ACL WHOAMI", "SET a 'b"] {
-            assert!(!is_secret(line), "{line}");
+        for line in [
+            "PING",
+            "HELLO 3",
+            "SCUR.GET alice",
+            "get 'a b'",
+            "ACL WHOAMI",
+            "CONFIG GET *",
+            "help GET",
+        ] {
+            assert!(may_be_kept(line), "{line}");
         }
     }
 }

@@ -7,6 +7,8 @@ use super::helper::{TypingHelper, command, is_container, last, names};
 use super::history;
 use super::show::answer;
 use super::words::split;
+use crate::nearest::{either, nearest};
+use crate::shown::escaped;
 use anyhow::{Context, Result};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -19,8 +21,12 @@ const HELP: &str = "help COMMAND   syntax, summary and an example of a command
 clear          clears the screen
 exit, quit     ends, as Ctrl-D does
 Tab completes commands, their options and values; the arrows bring back lines that were typed, also in
-earlier shells, and Ctrl-R looks for one. Ctrl-C drops the line. Lines with a password are not kept, and
-none that begins with a blank. The commands are";
+earlier shells, and Ctrl-R looks for one. Ctrl-C drops the line. Kept are lines that begin with a command
+of Scurry's, without those that may hold a password and those that begin with a blank. The commands are";
+
+/// Commands that a server answers with what it does instead of running scripts.
+const SCRIPTING: [&str; 8] =
+    ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FUNCTION", "FCALL", "FCALL_RO"];
 
 type Lines = Editor<TypingHelper, FileHistory>;
 
@@ -73,10 +79,10 @@ impl<'a> Shell<'a> {
 
     /// Does one line. False when it was the last.
     fn line(&mut self, line: &str) -> bool {
-        let words = match split(line) {
+        let words = match split(line.as_bytes()) {
             Ok(words) => words,
             Err(error) => {
-                println!("{error}");
+                println!("{}", escaped(&error.to_string()));
                 return true;
             }
         };
@@ -127,7 +133,7 @@ impl<'a> Shell<'a> {
     /// Remembers a line, if it may be.
     fn keep(&mut self, line: &str) {
         let Some(path) = &self.history else { return };
-        if line.trim().is_empty() || history::is_secret(line) {
+        if line.trim().is_empty() || !history::may_be_kept(line) {
             return;
         }
         let kept = self.lines.add_history_entry(line);
@@ -152,13 +158,14 @@ fn help(words: &[Vec<u8>]) -> String {
         return about(spec);
     }
     let name = name.to_ascii_uppercase();
-    let alike = names().map(|known| (strsim::jaro_winkler(&name, known), known));
-    let best = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    match best {
-        Some((likeness, near)) if likeness > 0.8 => {
-            format!("there is no command {name}: did you mean {near}?")
-        }
-        _ => format!("there is no command {name}: help alone lists them"),
+    let near: Vec<String> = nearest(&name, names()).into_iter().map(str::to_owned).collect();
+    let shown = escaped(&name);
+    if SCRIPTING.contains(&&*name) {
+        format!("Scurry runs no scripts, and does not know {shown}: help alone lists the commands")
+    } else if near.is_empty() {
+        format!("there is no command {shown}: help alone lists them")
+    } else {
+        format!("there is no command {shown}: did you mean {}?", either(&near))
     }
 }
 
@@ -198,7 +205,7 @@ mod tests {
     use super::*;
 
     fn said(line: &str) -> String {
-        help(&split(line).expect("words"))
+        help(&split(line.as_bytes()).expect("words"))
     }
 
     #[test]
@@ -212,7 +219,12 @@ mod tests {
             said("scur.relase"),
             "there is no command SCUR.RELASE: did you mean SCUR.RELEASE?"
         );
-        assert!(said("hmset").contains("help alone lists them") || said("hmset").contains("MSET"));
+        assert_eq!(said("hmset"), "there is no command HMSET: did you mean MSET?");
+        for none in ["nosuch", "scur", "'\x1b[2J'"] {
+            let said = said(none);
+            assert!(said.ends_with(": help alone lists them") && !said.contains('\x1b'), "{said}");
+        }
+        assert!(said("eval").starts_with("Scurry runs no scripts"), "{}", said("eval"));
         assert!(said("").contains("SCUR.RESERVE") && said("").contains("help COMMAND"));
     }
 }

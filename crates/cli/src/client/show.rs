@@ -1,6 +1,7 @@
 //! A reply as people read it, in the shape that redis-cli gives it.
 
 use crate::server_address::error_text;
+use crate::shown::escaped;
 use scurry_cluster_client::redis::Value;
 use std::fmt::Write;
 
@@ -30,18 +31,7 @@ pub(super) fn answer<'w>(mut words: impl Iterator<Item = &'w [u8]>, reply: &Valu
 /// A text with its lines as they are; what a terminal would obey is escaped all the same.
 fn report(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    let mut out = String::with_capacity(text.len());
-    for line in text.trim_end().lines() {
-        for letter in line.chars() {
-            if letter.is_control() {
-                out.extend(letter.escape_default());
-            } else {
-                out.push(letter);
-            }
-        }
-        out.push('\n');
-    }
-    out
+    text.trim_end().lines().map(|line| escaped(line) + "\n").collect()
 }
 
 /// `indent` is where the value begins within its line.
@@ -54,7 +44,7 @@ fn write_value(out: &mut String, value: &Value, indent: usize) {
         Value::Double(number) => writeln!(out, "(double) {number}"),
         Value::Boolean(is) => writeln!(out, "({is})"),
         Value::Okay => writeln!(out, "OK"),
-        Value::SimpleString(text) => writeln!(out, "{text}"),
+        Value::SimpleString(text) => writeln!(out, "{}", escaped(text)),
         Value::BulkString(bytes) => writeln!(out, "\"{}\"", bytes.escape_ascii()),
         // Long texts for people: INFO, CLIENT LIST.
         Value::VerbatimString { text, .. } => {
@@ -67,7 +57,7 @@ fn write_value(out: &mut String, value: &Value, indent: usize) {
         }
         Value::Map(pairs) => return write_map(out, pairs, indent),
         Value::Attribute { data, .. } => return write_value(out, data, indent),
-        other => writeln!(out, "{other:?}"),
+        other => writeln!(out, "{}", escaped(&format!("{other:?}"))),
     };
 }
 
@@ -125,7 +115,7 @@ mod tests {
         let said = |line: &str, reply| answer(line.split(' ').map(str::as_bytes), reply);
         let bulk = Value::BulkString(text.clone());
         for line in ["info", "CLIENT list", "CLUSTER NODES x"] {
-            assert_eq!(said(line, &bulk), "# Stats\na:1\n\\u{1b}[2Jb:\u{fffd}\n", "{line}");
+            assert_eq!(said(line, &bulk), "# Stats\na:1\n\\x1b[2Jb:\u{fffd}\n", "{line}");
         }
         for line in ["GET info", "CLIENT ID", "CLIENT"] {
             assert_eq!(said(line, &bulk), format!("\"{}\"\n", text.escape_ascii()), "{line}");
@@ -133,7 +123,23 @@ mod tests {
         assert_eq!(said("INFO", &Value::Nil), "(nil)\n");
         let format = scurry_cluster_client::redis::VerbatimFormat::Text;
         let verbatim = Value::VerbatimString { format, text: "a\r\nb\x1b\r\n".to_owned() };
-        assert_eq!(said("LOLWUT", &verbatim), "a\nb\\u{1b}\n");
+        assert_eq!(said("LOLWUT", &verbatim), "a\nb\\x1b\n");
+    }
+
+    #[test]
+    fn nothing_of_a_reply_is_obeyed_by_a_terminal() {
+        let hostile = b"-ERR a\x1b[2J\r\n+\x1bb\r\n!8\r\nERR \x1b[mc\r\n%1\r\n+\x1bd\r\n+\x07\r\n";
+        let mut parser = scurry_cluster_client::redis::Parser::new();
+        let mut rest = &hostile[..];
+        for expected in [
+            "(error) ERR a\\x1b[2J\n",
+            "\\x1bb\n",
+            "(error) ERR \\x1b[mc\n",
+            "1# \\x1bd => \\x07\n",
+        ] {
+            let reply = parser.parse_value(&mut rest).expect("a reply");
+            assert_eq!(show(&reply), expected);
+        }
     }
 
     #[test]

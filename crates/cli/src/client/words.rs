@@ -1,17 +1,17 @@
 //! A line of input as the words of a command.
 
 use anyhow::{Context, Result, bail};
-use std::iter::Peekable;
-use std::str::Bytes;
+use std::iter::{Copied, Peekable};
+use std::slice::Iter;
 
-type Rest<'a> = Peekable<Bytes<'a>>;
+type Rest<'a> = Peekable<Copied<Iter<'a, u8>>>;
 
 /// Splits a line at blanks; quotes keep them.
 ///
 /// # Errors
 /// When a quote is not closed, or something follows a closing one, or an escape is none.
-pub(super) fn split(line: &str) -> Result<Vec<Vec<u8>>> {
-    let mut rest = line.bytes().peekable();
+pub(super) fn split(line: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let mut rest = line.iter().copied().peekable();
     let mut words = Vec::new();
     loop {
         while rest.next_if(u8::is_ascii_whitespace).is_some() {}
@@ -67,13 +67,14 @@ mod tests {
 
     #[test]
     fn words_are_split_at_blanks_and_kept_together_by_quotes() {
-        let words = |line| -> Vec<Vec<u8>> { split(line).unwrap() };
+        let words = |line: &str| -> Vec<Vec<u8>> { split(line.as_bytes()).unwrap() };
         assert_eq!(words("  \t\n"), Vec::<Vec<u8>>::new());
         assert_eq!(words("GET  a\n"), [b"GET".to_vec(), b"a".to_vec()]);
         assert_eq!(
             words(r#"SET a "" 'b c' "d \"\\\n\x00\xfF""#)[2..],
             [Vec::new(), b"b c".to_vec(), b"d \"\\\n\x00\xff".to_vec()]
         );
+        assert_eq!(split(b"GET caf\xe9\n").unwrap()[1], b"caf\xe9");
         // Within a word they are as any other byte, and '...' knows no escapes.
         assert_eq!(words(r#"it's '\n'"#), [b"it's".to_vec(), br"\n".to_vec()]);
     }
@@ -87,7 +88,7 @@ mod tests {
             ("GET \"\\q\"", "no escape"),
             ("GET \"\\x1\"", "hexadecimal"),
         ] {
-            let error = split(line).unwrap_err().to_string();
+            let error = split(line.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{line}: {error}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::figures::{Figures, part};
 use crate::replica::view::View;
+use crate::shown::escaped;
 
 /// Commands that are shown, the most called ones.
 const COMMANDS_MAX: usize = 8;
@@ -78,7 +79,8 @@ impl Picture {
     }
 
     fn add(&mut self, tone: Tone, text: String) {
-        self.lines.push(Line { text, tone });
+        // Names and words in it are the server's, and it would be a terminal that obeys them.
+        self.lines.push(Line { text: escaped(&text), tone });
     }
 
     fn head(&mut self, address: &str, now: &Figures) {
@@ -360,6 +362,14 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("no vote yet   connected   lag 12,345\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_of_a_server_is_obeyed_by_a_terminal() {
+        let text =
+            picture(&TEXT.replace("1.2.3", "1\x1b]0;x\x07").replace("unit_cent", "unit_\x1b[2J"));
+        assert!(!text.contains(|letter: char| letter.is_control() && letter != '\n'), "{text}");
+        assert!(text.contains("scurry 1\\x1b]0;x\\x07 at"), "{text}");
     }
 
     #[test]

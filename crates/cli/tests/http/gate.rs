@@ -221,10 +221,15 @@ fn no_door_is_open_to_everybody_unless_somebody_says_so() {
         ("[[users]]\nname = \"a\"\ntoken_hash = \"x\"\nroles = []\n", "is not sha256:"),
         ("[[users]]\nname = \"a\"\ntoken = \"x\"\nroles = []\n", "did you mean `token_hash`?"),
         ("[[users]]\nname = \"a\"\ncolour = 1\nroles = []\n", "`colour`: known here are name, "),
+        (
+            "[[users]]\nname = \"a\"\nroles = \"hunter2\"\n",
+            "line 3, column 9, at `roles`: invalid type: ",
+        ),
     ] {
         std::fs::write(&path, text).expect("a file");
         let file = path.to_str().expect("UTF-8");
         let said = refused(&["http", "--nodes", "127.0.0.1:1", "--users", file]);
         assert!(said.contains(says), "{text}: {said}");
+        assert!(!said.contains("hunter2"), "what stands in the file is told: {said}");
     }
 }

@@ -1,0 +1,39 @@
+//! Text of a server, or of whoever types, as it may reach a terminal: no letter of it is obeyed there.
+
+use std::fmt::Write;
+
+/// Text on one line, with control characters as `\xNN`.
+pub(crate) fn escaped(text: &str) -> String {
+    escaped_except(text, |_| false)
+}
+
+/// The same for what may have several lines: their ends stay.
+pub(crate) fn escaped_lines(text: &str) -> String {
+    escaped_except(text, |letter| letter == '\n')
+}
+
+fn escaped_except(text: &str, stays: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if !letter.is_control() || stays(letter) {
+            out.push(letter);
+            continue;
+        }
+        for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_is_left() {
+        assert_eq!(escaped("a\x1b[2J\r\n\u{9b}é\t"), "a\\x1b[2J\\x0d\\x0a\\xc2\\x9bé\\x09");
+        assert_eq!(escaped_lines("a\n\x07b\n"), "a\n\\x07b\n");
+    }
+}
