@@ -53,6 +53,31 @@ refused "mode" "${password[@]}" --set mode=three
 refused "persistance" "${password[@]}" --set persistance.size=1Gi
 refused "sise" "${password[@]}" --set persistence.sise=1Gi
 refused "id" "${password[@]}" --set mode=group,group.plain=true,group.replace.node=1,group.replace.id=scurry
+refused "group.replace is for mode=group" "${password[@]}" --set group.replace.node=1
+refused "group.replace is for mode=group" "${password[@]}" --set group.replace.id=0af3c25d11e07b94
+for line in 'tls_client_ca = "ca.pem"' $'max_clients = 5\n  tls_client_ca="ca.pem"' '"tls_client_ca" = "ca.pem"'; do
+  refused "tls_client_ca in settings" "${password[@]}" --set-string "settings=$line"
+done
+refused "TLS in settings" "${password[@]}" --set-string 'settings=tls_cert = "server.pem"'
+render "${password[@]}" --set-string 'settings=# tls_client_ca = "ca.pem"' >"$work/rendered" ||
+  fail "a comment is taken for a setting"
+refused "a pod would be killed before" "${password[@]}" --set preStopSeconds=90
+refused "a pod would be killed before" "${password[@]}" --set preStopSeconds=30,terminationGracePeriodSeconds=20
+for label in name instance; do
+  refused "podLabels" "${password[@]}" --set "podLabels.app\.kubernetes\.io/$label=x"
+done
+refused "podAnnotations" "${password[@]}" --set 'podAnnotations.checksum/settings=x'
+refused "size" "${password[@]}" --set persistence.size=0Gi
+refused "size" "${password[@]}" --set persistence.size=00Mi
+for release in 1store a.b 1scurry; do
+  ! helm template "$release" "$chart" "${password[@]}" >"$work/rendered" 2>"$work/refusal" || fail "rendered: $release"
+  grep -qF "no Service can be named after the release $release" "$work/refusal" || fail "$(cat "$work/refusal")"
+done
+# As long as Helm lets a name be, and cut where it has hyphens.
+for release in "$(printf 'a%.0s' {1..53})" "$(printf 'a%.0s' {1..43})---bbbbbbb" scurry; do
+  helm template "$release" "$chart" --values "$here/chart/group.yaml" >"$work/named.yaml"
+  "$tools/python" "$here/chart/manifest.py" "$work/named.yaml" group "${kubernetes[@]}" || fail "$release is wrong"
+done
 # Notes are shown by an installation alone: here they are rendered as if they were a manifest.
 cp -r "$chart" "$work/noted"
 { echo "notes: |" && sed 's/^/  /' "$chart/templates/NOTES.txt"; } >"$work/noted/templates/noted.yaml"

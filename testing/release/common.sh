@@ -56,6 +56,14 @@ glibc_at_most() { # glibc_at_most VERSION FILE
   say "${2##*/} asks for glibc $newest"
 }
 
+# A page leads to no file that is not beside it.
+alone() { # alone PAGE
+  local links
+  [ -s "$1" ] || fail "$1 is not there"
+  links=$(grep -oE '\]\([^)]*\)' "$1" | grep -vE '^\]\((#|https?://)' || true)
+  [ -z "$links" ] || fail "$1 leads to what is not there: $links"
+}
+
 # No path of the machine that built is in any file of a directory.
 no_path_of_here() { # no_path_of_here DIR
   local path

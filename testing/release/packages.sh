@@ -48,6 +48,7 @@ check_installed() { # check_installed VERSION
     /usr/share/bash-completion/completions/scurry; do
     [ -s "$root$file" ] || fail "$file is not there"
   done
+  alone "$root/usr/share/doc/scurry/README.md"
   ! command -v systemd-analyze >/dev/null ||
     in_root systemd-analyze verify --man=no /usr/lib/systemd/system/scurry.service ||
     fail "the unit is wrong"
@@ -95,6 +96,14 @@ check_upgraded() { # check_upgraded FILE_OF_NEW_SETTINGS
   stop_service
 }
 
+# After a removal: no file, and no directory that was the package's alone.
+nothing_left() {
+  local path
+  for path in /usr/bin/scurry /usr/lib/scurry /usr/share/doc/scurry; do
+    [ ! -e "$root$path" ] || fail "not removed: $path"
+  done
+}
+
 try_deb() {
   local deb=scurry_${built}_amd64.deb next=scurry_99.0.0_amd64.deb
   cp "$page/$deb" "$upgrade/$next" "$root/tmp/"
@@ -112,7 +121,8 @@ try_deb() {
   check_upgraded /etc/scurry/scurry.toml.dpkg-dist
   say "removing and purging"
   in_root dpkg -r scurry >/dev/null
-  [ ! -e "$root/usr/bin/scurry" ] && [ -e "$root/etc/scurry/scurry.toml" ] || fail "not removed"
+  nothing_left
+  [ -e "$root/etc/scurry/scurry.toml" ] || fail "the settings are gone"
   in_root dpkg -P scurry | grep -q '/var/lib/scurry is kept' || fail "purged without a word"
   [ ! -e "$root/etc/scurry/scurry.toml" ] || fail "the settings are there after a purge"
   is_owned scurry:scurry:700 /var/lib/scurry
@@ -145,7 +155,7 @@ try_rpm() {
   check_upgraded /etc/scurry/scurry.toml.rpmnew
   say "removing"
   in_root rpm -e scurry 2>/dev/null | grep -q '/var/lib/scurry is kept' || fail "removed without a word"
-  [ ! -e "$root/usr/bin/scurry" ] || fail "not removed"
+  nothing_left
   grep -q "127.0.0.1:$own_port" "$root/etc/scurry/scurry.toml.rpmsave" || fail "settings are lost"
   [ -e "$root/var/lib/scurry/MANIFEST" ] || fail "the balances are gone"
 }

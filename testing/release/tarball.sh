@@ -18,6 +18,7 @@ for file in scurry libscurry.so; do glibc_at_most 2.17 "$file"; done
 for file in LICENSE README.md CHANGELOG.md scurry.example.toml; do
   [ -s "$file" ] || fail "$file is not there"
 done
+alone README.md
 [ -z "$(find . ! -perm -a+r)" ] || fail "not everybody can read $(find . ! -perm -a+r)"
 cd - >/dev/null
 no_path_of_here "$work/$base"

@@ -2,6 +2,7 @@
 and of three nodes all that keeps two of them.
 usage: manifest.py MANIFEST NAME VERSION..."""
 
+import re
 import sys
 
 import kubernetes_validate
@@ -16,6 +17,10 @@ for each in objects:
         continue
     for version in versions:
         kubernetes_validate.validate(each, version, strict=True)
+
+for service in by_kind["Service"]:
+    # What Kubernetes asks of the name of a Service (DNS-1035), which its schemas do not say.
+    assert re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", service), service
 
 ((_, stateful),) = by_kind["StatefulSet"].items()
 spec = stateful["spec"]
@@ -60,7 +65,7 @@ for service in by_kind["Service"].values():
         # Clients are told these ports together with the address of the Service.
         assert port["port"] == target["containerPort"], port
 assert main["livenessProbe"]["httpGet"]["path"] == "/healthz"
-assert main["readinessProbe"]["httpGet"]["path"] == "/readyz"
+assert main["readinessProbe"]["httpGet"]["path"] == ("/readyz" if is_group else "/healthz")
 hook = main.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
 assert hook + 30 <= pod["terminationGracePeriodSeconds"]
 open_access = "--allow-open-access-without-password" in main["args"]

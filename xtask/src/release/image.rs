@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Files of the tree that go into it, and where it has them.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 4] = [
     ("packaging/image/passwd", "etc/passwd"),
     ("packaging/image/group", "etc/group"),
     ("packaging/image/nsswitch.conf", "etc/nsswitch.conf"),
     ("LICENSE", "usr/share/doc/scurry/copyright"),
-    ("README.md", "usr/share/doc/scurry/README.md"),
 ];
 
 /// Where scripts/install-tools.sh puts packages of Debian.
@@ -113,6 +112,8 @@ fn fill(release: &Release<'_>, stage: &Path, package: &Path, root: &Path) -> Res
         std::fs::create_dir_all(to.parent().context("no directory")?)?;
         stage::copy(&host.root.join(from), &to, 0o644)?;
     }
+    let documents = root.join("usr/share/doc/scurry");
+    stage::copy(&stage.join(stage::README), &documents.join(stage::README), 0o644)?;
     let settings = stage::service_settings(&host.root)?;
     ensure!(settings.matches(LISTEN_LINE).count() == 1, "the settings have no line {LISTEN_LINE}");
     std::fs::write(root.join("etc/scurry/scurry.toml"), settings.replace(LISTEN_LINE, LISTEN))?;

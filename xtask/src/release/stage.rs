@@ -13,7 +13,10 @@ const COMPLETIONS: [(&str, &str); 3] =
     [("bash", "scurry.bash"), ("zsh", "_scurry"), ("fish", "scurry.fish")];
 
 /// Files of the tree beside the binaries.
-const DOCUMENTS: [&str; 3] = ["LICENSE", "README.md", "CHANGELOG.md"];
+const DOCUMENTS: [&str; 2] = ["LICENSE", "CHANGELOG.md"];
+
+/// The page that each artifact has.
+pub(crate) const README: &str = "README.md";
 
 /// The settings with their defaults.
 const SETTINGS: &str = "crates/cli/scurry.example.toml";
@@ -31,6 +34,10 @@ pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
     for name in DOCUMENTS {
         copy(&release.host.root.join(name), &stage.join(name), 0o644)?;
     }
+    let readme = stage.join(README);
+    copy(&release.host.root.join(README), &readme, 0o644)?;
+    let page = std::fs::read_to_string(&readme)?;
+    std::fs::write(&readme, standing_alone(&page, &release.version))?;
     let settings = release.host.root.join(SETTINGS);
     copy(&settings, &stage.join("scurry.example.toml"), 0o644)?;
     let said = release.host.output(Command::new(&server).arg("--version"))?;
@@ -41,6 +48,36 @@ pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
     }
     release.host.show(Command::new(&server).arg("man").arg("--dir").arg(stage.join("man/man1")))?;
     Ok(stage)
+}
+
+/// The page without the tree that it lies in: a link to a file becomes its name, and links within the page and to
+/// other machines stay.
+fn standing_alone(page: &str, version: &str) -> String {
+    let mut alone = String::with_capacity(page.len());
+    let mut rest = page;
+    while let Some((before, text, target, after)) = next_link(rest) {
+        alone.push_str(before);
+        if target.starts_with('#') || target.contains("://") {
+            alone.push_str(&format!("[{text}]({target})"));
+        } else {
+            let file = target.split('#').next().unwrap_or(target);
+            alone.push_str(&format!("{text} ({file})"));
+        }
+        rest = after;
+    }
+    alone.push_str(rest);
+    alone
+        + &format!(
+            "\nFiles that this page names are in the repository; docs/ is also in `scurry-docs-{version}.tar.gz`.\n"
+        )
+}
+
+/// The first link: what comes before it, its text and target, and what comes after it.
+fn next_link(page: &str) -> Option<(&str, &str, &str, &str)> {
+    let middle = page.find("](")?;
+    let start = page[..middle].rfind('[')?;
+    let (target, after) = page[middle + 2..].split_once(')')?;
+    Some((&page[..start], &page[start + 1..middle], target, after))
 }
 
 /// The settings of a service: the defaults, with the store where the system keeps such.
@@ -56,4 +93,27 @@ pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     std::fs::set_permissions(to, std::fs::Permissions::from_mode(mode))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::standing_alone;
+
+    #[test]
+    fn links_to_files_become_their_names() {
+        let page = "See [rules](docs/ledger.md#5) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
+        let alone = standing_alone(page, "1.2.3");
+        let expected = "See rules (docs/ledger.md) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
+        assert!(alone.starts_with(expected), "{alone}");
+        assert!(alone.contains("scurry-docs-1.2.3.tar.gz"), "{alone}");
+    }
+
+    #[test]
+    fn no_link_of_the_page_leads_to_a_file() {
+        let alone = standing_alone(include_str!("../../../README.md"), "1.2.3");
+        for link in alone.split("](").skip(1) {
+            assert!(link.starts_with('#') || link.starts_with("http"), "]({link:.60}");
+        }
+        assert!(alone.contains("(docs/commands.md)"));
+    }
 }
