@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import litellm
 
 from ._money import Estimate
+from ._request import Prompt, answers, output_bound, prompt_of, reach_of
 from ._settings import Settings
 
 CHAT = {"completion", "acompletion", "text_completion", "atext_completion", "anthropic_messages"}
@@ -16,35 +20,121 @@ RESPONSES = {"responses", "aresponses"}
 EMBEDDINGS = {"embeddings", "embedding", "aembedding"}
 # Beyond this many characters a prompt is counted in a thread.
 SHORT = 20_000
+# From here on some providers have another price, and so where a request asks to be served first or to be kept.
+LONG = 100_000
 _KEPT_SECONDS = 60.0
 _KEPT_MAX = 1000
-_kept: dict[str, tuple[float, tuple[float, float, int] | None]] = {}
+_kept: dict[str, tuple[float, Prices | None]] = {}
 
 
 class Unpriced(Exception):
     """Nobody knows what the call may cost."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of the dearest deployment: dollars for a token, and how many tokens there are at most (0: not known)."""
+
+    input: float
+    output: float
+    output_most: int
+    input_most: int
+    input_dear: float
+    """The dearest that a token may become: of a long prompt, one that is served first, or one that is kept."""
+    output_dear: float
+    input_audio: float
+    output_audio: float
+
+
 async def estimate(data: dict[str, Any], call_type: str, settings: Settings) -> Estimate:
     """The dearest that the call can become. Sets a bound of output where the settings have one and it has none."""
-    model = str(data.get("model") or "")
-    prices = prices_of(model) if call_type in CHAT | RESPONSES | EMBEDDINGS and model else None
-    if prices is None:
-        if settings.default_estimate is None:
-            raise Unpriced(
-                f"{model or call_type} has no price by tokens: give its deployment input_cost_per_token and"
-                " output_cost_per_token, or set default_estimate of scurry"
-            )
-        return Estimate(settings.default_estimate)
-    input_token, output_token, most = prices
-    prompt = await input_tokens_of(model, data) * input_token * settings.margin
+    if call_type not in CHAT | RESPONSES | EMBEDDINGS:
+        return _unpriced(str(data.get("model") or call_type), settings)
+    reach = reach_of(data, *_router_chains())
+    prompts = [(body, prompt_of(body)) for body in reach.bodies]
+    own = ("max_output_tokens",) if call_type in RESPONSES else ("max_completion_tokens", "max_tokens")
+    found: list[Estimate] = []
+    for model in reach.models:
+        prices = prices_of(model)
+        if prices is None:
+            found.append(_unpriced(model, settings))
+            continue
+        for body, prompt in prompts:
+            tokens = await input_tokens_of(model, prompt, prices, settings)
+            if tokens is None:
+                found.append(_unbounded(model, settings))
+                continue
+            found.append(_priced(body, own, call_type, prompt, tokens, prices, settings))
+    if settings.default_max_tokens is not None and call_type not in EMBEDDINGS:
+        _bound(data, own, settings.default_max_tokens)
+    return max(found, key=lambda one: one.hold)
+
+
+def _priced(
+    body: Mapping[str, Any],
+    own: tuple[str, ...],
+    call_type: str,
+    prompt: Prompt,
+    tokens: int,
+    prices: Prices,
+    settings: Settings,
+) -> Estimate:
+    is_dear = prompt.is_cached or tokens >= LONG or body.get("service_tier") not in (None, "default", "flex")
+    input_token, output_token = (prices.input_dear, prices.output_dear) if is_dear else (prices.input, prices.output)
+    if prompt.has_audio:
+        input_token, output_token = max(input_token, prices.input_audio), max(output_token, prices.output_audio)
+    paid = tokens * input_token * settings.margin
     if call_type in EMBEDDINGS:
-        return Estimate(prompt)
-    return Estimate(prompt, output_token, _output_tokens(data, call_type, settings, most) * _answers(data))
+        return Estimate(paid)
+    bound = output_bound(body, own, settings.default_max_tokens, prices.output_most)
+    if bound is None:
+        raise Unpriced("nobody says how long the answer may be: give max_tokens, or set default_max_tokens of scurry")
+    return Estimate(paid, output_token, bound * answers(body))
 
 
-def prices_of(model: str) -> tuple[float, float, int] | None:
-    """Dollars for a token of input and of output, and how many of output there are at most; the dearest deployment."""
+def _bound(data: dict[str, Any], own: tuple[str, ...], most: int) -> None:
+    extra = data.get("extra_body") or {}
+    if all(data.get(name) is None and extra.get(name) is None for name in own):
+        data[own[-1]] = most
+
+
+def _unpriced(what: str, settings: Settings) -> Estimate:
+    if settings.default_estimate is None:
+        raise Unpriced(
+            f"{what} has no price by tokens: give its deployment input_cost_per_token and"
+            " output_cost_per_token, or set default_estimate of scurry"
+        )
+    return Estimate(settings.default_estimate)
+
+
+def _unbounded(model: str, settings: Settings) -> Estimate:
+    if settings.default_estimate is None:
+        raise Unpriced(
+            f"nobody says how long the input of {model} may be: give its deployment max_input_tokens, or set"
+            " file_tokens or default_estimate of scurry"
+        )
+    return Estimate(settings.default_estimate)
+
+
+def _router_chains() -> tuple[list[Any], Mapping[str, Any]]:
+    """The fallbacks of the configuration, and its other names for models."""
+    found: list[Any] = [litellm.model_fallbacks]
+    router = _router()
+    if router is None:
+        return found, {}
+    found += [router.fallbacks, router.context_window_fallbacks, router.content_policy_fallbacks]
+    return found, router.model_group_alias or {}
+
+
+def _router() -> Any:
+    try:
+        from litellm.proxy.proxy_server import llm_router
+    except ImportError:
+        return None
+    return llm_router
+
+
+def prices_of(model: str) -> Prices | None:
     now = time.monotonic()
     kept = _kept.get(model)
     if kept is not None and now - kept[0] < _KEPT_SECONDS:
@@ -56,76 +146,76 @@ def prices_of(model: str) -> tuple[float, float, int] | None:
     return found
 
 
-def _prices_of(model: str) -> tuple[float, float, int] | None:
+def _prices_of(model: str) -> Prices | None:
     info: Any = None
-    try:
-        from litellm.proxy.proxy_server import llm_router
-
-        if llm_router is not None and (group := llm_router.get_model_group_info(model)) is not None:
+    deployments: list[Any] = []
+    if (router := _router()) is not None:
+        if (group := router.get_model_group_info(model)) is not None:
             info = group.model_dump()
-    except ImportError:
-        pass
+        for one in router.get_model_list(model_name=model) or ():
+            id, name = one.get("model_info", {}).get("id"), one.get("litellm_params", {}).get("model")
+            if id and name and (known := router.get_deployment_model_info(model_id=id, model_name=name)):
+                deployments.append(known)
     if not info or info.get("input_cost_per_token") is None:
         try:
             info = litellm.get_model_info(model)
         except Exception:
             return None
-    input_token = info.get("input_cost_per_token")
-    if input_token is None:
+    if info.get("input_cost_per_token") is None:
         return None
-    return float(input_token), float(info.get("output_cost_per_token") or 0), int(info.get("max_output_tokens") or 0)
+    known = [info, *deployments]
+    return Prices(
+        input=float(info["input_cost_per_token"]),
+        output=float(info.get("output_cost_per_token") or 0),
+        output_most=int(info.get("max_output_tokens") or 0),
+        input_most=int(max([one.get("max_input_tokens") or 0 for one in known])),
+        input_dear=_dearest(known, "input_cost_per_token", "cache_creation_input_token_cost"),
+        output_dear=_dearest(known, "output_cost_per_token", "output_cost_per_reasoning_token"),
+        input_audio=_dearest(known, "input_cost_per_token", "input_cost_per_audio_token"),
+        output_audio=_dearest(known, "output_cost_per_token", "output_cost_per_audio_token"),
+    )
 
 
-async def input_tokens_of(model: str, data: dict[str, Any]) -> int:
-    messages = data.get("messages")
-    if not isinstance(messages, list):
-        messages = None
-    text = None if messages is not None else _text(data.get("input") or data.get("prompt") or "")
-    if data.get("system") or data.get("instructions"):
-        text = (text or "") + _text(data.get("system") or data["instructions"])
-    length = len(repr(messages)) + len(text or "")
-    if length <= SHORT:
-        return _count(model, messages, text, data)
-    return await asyncio.to_thread(_count, model, messages, text, data)
+def _dearest(known: list[Any], *beginnings: str) -> float:
+    prices = [
+        float(value)
+        for one in known
+        for name, value in one.items()
+        if name.startswith(beginnings) and isinstance(value, (int, float))
+    ]
+    return max([0.0, *prices])
 
 
-def _count(model: str, messages: Any, text: str | None, data: dict[str, Any]) -> int:
+async def input_tokens_of(model: str, prompt: Prompt, prices: Prices, settings: Settings) -> int | None:
+    """How many tokens the input has at most. None where nobody can know."""
+    count = _count(model, prompt) if prompt.length <= SHORT else await asyncio.to_thread(_count, model, prompt)
+    shown = prompt.images * settings.image_tokens
+    is_open = prompt.is_more_elsewhere
+    if settings.file_tokens is not None:
+        shown += prompt.files * settings.file_tokens
+    else:
+        is_open = is_open or prompt.files > 0
+    if is_open:
+        return max(count, prices.input_most) if prices.input_most else None
+    # A model reads no more than it can, whatever pictures are taken for.
+    return max(count, min(count + shown, prices.input_most)) if prices.input_most else count + shown
+
+
+def _count(model: str, prompt: Prompt) -> int:
     try:
         tokens = 0
-        if messages is not None:
-            tokens += litellm.token_counter(model=model, messages=messages, tools=data.get("tools"))
-        if text:
-            tokens += litellm.token_counter(model=model, text=text)
+        if prompt.messages is not None:
+            known = litellm.token_counter(model=model, messages=prompt.messages)
+            tokens += max(known, litellm.token_counter(model=model, text=prompt.words) if prompt.words else 0)
+        if prompt.tools:
+            tools = litellm.token_counter(model=model, messages=[], tools=prompt.tools)
+            tokens += max(tools, litellm.token_counter(model=model, text=json.dumps(prompt.tools)))
+        if prompt.text:
+            tokens += litellm.token_counter(model=model, text=prompt.text)
         return int(tokens)
     except Exception:
         # No tokenizer makes more tokens than there are bytes.
-        return len(repr(data.get("messages") or "").encode()) + len((text or "").encode())
-
-
-def _text(found: Any) -> str:
-    return found if isinstance(found, str) else repr(found)
-
-
-def _output_tokens(data: dict[str, Any], call_type: str, settings: Settings, most: int) -> int:
-    names = ("max_output_tokens",) if call_type in RESPONSES else ("max_completion_tokens", "max_tokens")
-    given: list[int] = [
-        data[name] for name in names if isinstance(data.get(name), int) and not isinstance(data[name], bool)
-    ]
-    if given and min(given) > 0:
-        # A provider says no more than its model can, whatever it was asked for.
-        return min(max(given), most) if most else max(given)
-    if settings.default_max_tokens is not None:
-        data[names[-1]] = settings.default_max_tokens
-        return settings.default_max_tokens
-    if not most:
-        raise Unpriced("nobody says how long the answer may be: give max_tokens, or set default_max_tokens of scurry")
-    return most
-
-
-def _answers(data: dict[str, Any]) -> int:
-    """How many answers are asked for; each is paid."""
-    counts = [data[name] for name in ("n", "best_of") if isinstance(data.get(name), int)]
-    return int(max([1, *counts]))
+        return sum(len(repr(part).encode()) for part in (prompt.messages or "", prompt.tools or "", prompt.text))
 
 
 def output_tokens_of(text: str) -> int:

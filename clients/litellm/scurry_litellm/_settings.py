@@ -39,6 +39,10 @@ class Settings:
     """The bound that a request gets that names none. Without it, the most that the model can say is held."""
     default_estimate: float | None = None
     """Dollars to hold where a call has no price by tokens: images, audio. Without it such calls are refused."""
+    image_tokens: int = 50_000
+    """For how many tokens a picture is held. No provider is known to bill more; most bill less than 2,000."""
+    file_tokens: int | None = None
+    """For how many tokens a file, sound or film is held. Without it: for the most that the model reads."""
     free_call_types: tuple[str, ...] = ("list_mcp_tools", "call_mcp_tool", "moderation", "amoderation")
     margin: float = 1.1
     """Of the prompt's price: LiteLLM counts its tokens nearly as the provider does."""

@@ -25,6 +25,7 @@ from ._budgets import Away, Budgets, Call, Full, Refusal
 from ._line import Line
 from ._money import micro_cents
 from ._prices import Unpriced, estimate, output_tokens_of
+from ._request import Malformed
 from ._settings import Settings, WrongSettings
 
 log = logging.getLogger("scurry_litellm")
@@ -75,6 +76,8 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
             price = await estimate(data, call_type, settings)
         except Unpriced as why:
             raise refused(400, "no_price", str(why)) from None
+        except Malformed as why:
+            raise refused(400, "bad_request", str(why)) from None
         try:
             call = await budgets.open(accounts, model, price, str(data.get("litellm_call_id") or ""))
         except Refusal as why:

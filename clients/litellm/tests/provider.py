@@ -1,7 +1,7 @@
 """A provider of language models that has none: it answers as OpenAI's API does, and writes down what it would bill.
 
 A prompt says what shall happen: `key=alice call=7`, and maybe `fail` (status 500), `cut` (a stream that breaks off),
-`wait` (until GET /go), `say=40` (tokens of answer). Each word is a token.
+`wait` (until GET /go), `say=40` (tokens of answer). Each word is a token. The model `broken` fails always.
 
 usage: python provider.py [latency in seconds]; it prints its port. GET /served shows what it has served.
 """
@@ -41,7 +41,7 @@ class Provider:
         }
         self.served.append(record)
         await (self.may_go.wait() if "wait" in words else asyncio.sleep(self.latency))
-        if "fail" in words:
+        if "fail" in words or body["model"] == "broken":
             record.update(state="failed", prompt=0)
             return web.json_response({"error": {"message": "out of order", "type": "server_error"}}, status=500)
         count = min(int(wishes.get("say", SAYS)), most)

@@ -271,6 +271,47 @@ async def test_the_example_does_what_the_readme_says(tmp_path: Path, server: Ser
     assert refusal is not None and refusal[1] in callers.refusals[0]
 
 
+async def test_no_fallback_and_no_extra_body_spends_more_than_a_budget(
+    tmp_path: Path, server: Server, store: Store, provider: Provider
+) -> None:
+    budget = 150 * OUTPUT
+    store.create("alice", buckets=[NewBucket("main", "ucent", budget)])
+    with proxy_of(tmp_path, server, provider) as proxy:
+        config = proxy.config
+        fake = config["model_list"][0]["litellm_params"]
+        broken = fake | {"model": "openai/broken", "input_cost_per_token": 1e-8, "output_cost_per_token": 1e-8}
+        config["model_list"] += [{"model_name": name, "litellm_params": broken} for name in ("broken", "led")]
+        config["router_settings"]["fallbacks"] = [{"led": ["fake"]}]
+        with Proxy(tmp_path, config) as again:
+            await again.start()
+            callers = Callers(again.url)
+            changed = {"model": "fake", "max_tokens": 400}
+            async with session() as open:
+                dear: list[dict[str, Any]] = [
+                    {"model": "broken", "max_tokens": 400, "fallbacks": ["fake"]},
+                    {"model": "broken", "fallbacks": [changed]},
+                    {"model": "led", "max_tokens": 400},
+                    {"extra_body": {"max_completion_tokens": 400}},
+                    {"extra_body": {"n": 8}},
+                ]
+                for body in dear:
+                    assert await callers.call(open, "alice", "say=400", **body) == 429, body
+                wrong: list[tuple[dict[str, Any], str]] = [
+                    ({"model": "broken", "fallbacks": ["nobody-knows"]}, "has no price"),
+                    ({"n": 10**400}, "n: a whole number"),
+                    ({"max_tokens": "many"}, "max_tokens: a whole number"),
+                    ({"extra_body": {"model": "fake"}}, "extra_body: no model there"),
+                ]
+                for body, why in wrong:
+                    assert await callers.call(open, "alice", "say=7", **body) == 400, body
+                    assert why in callers.said[-1]
+                assert await of(provider, "alice") == []
+                assert await callers.call(open, "alice", "say=7", model="led") == 200
+            await until(lambda: books(store, "alice")[2] == 0, "the call is settled")
+    served = [one for one in await of(provider, "alice") if one["state"] == "served"]
+    assert books(store, "alice")[1] == sum(map(price, served)) > 0
+
+
 async def test_without_scurry_no_call_reaches_the_provider(
     server: Server, store: Store, provider: Provider, proxy: Proxy
 ) -> None:

@@ -33,6 +33,7 @@ from scurry_litellm import (
     WrongSettings,
     micro_cents,
 )
+from scurry_litellm._request import Malformed, Reach, answers, output_bound, prompt_of, reach_of
 
 CENT = Estimate(prompt=0.01)
 HOLD = 1_000_000
@@ -496,6 +497,97 @@ class Lines(unittest.IsolatedAsyncioTestCase):
                 return
             await asyncio.sleep(0)
         self.fail("nothing was sent")
+
+
+class Requests(unittest.TestCase):
+    """What a request may become by its fallbacks and its extra_body, and what of it is paid."""
+
+    def reach(self, *configured: Any, aliases: dict[str, Any] | None = None, **body: Any) -> Reach:
+        return reach_of({"model": "cheap"} | body, configured, aliases or {})
+
+    def bounds(self, *configured: Any, **body: Any) -> list[int | None]:
+        own = ("max_completion_tokens", "max_tokens")
+        return [output_bound(one, own, 500, 0) for one in self.reach(*configured, **body).bodies]
+
+    def test_a_call_may_come_to_whatever_its_fallbacks_lead_to(self) -> None:
+        chains = [{"cheap": ["mid"]}, {"mid": ["dear", {"model": "dearer"}]}, {"else": ["other"]}, {"*": ["any"]}]
+        self.assertEqual(self.reach(chains).models, ["cheap", "mid", "dear", "dearer", "any"])
+        self.assertEqual(self.reach([{"*": ["dear"]}]).models, ["cheap", "dear"])
+        self.assertEqual(self.reach([], None, [{"cheap": ["dear"]}]).models, ["cheap", "dear"])
+        self.assertEqual(self.reach([{"x": ["dear"]}], model="openai/x").models, ["openai/x", "dear"])
+        self.assertEqual(self.reach([{"dear": ["cheap"]}], aliases={"cheap": "dear"}).models, ["cheap", "dear"])
+
+    def test_a_call_may_come_to_what_its_caller_names(self) -> None:
+        for body in (
+            {"fallbacks": ["dear"]},
+            {"fallbacks": [{"model": "dear", "max_tokens": 8}]},
+            {"fallbacks": [{"cheap": ["dear"]}]},
+            {"fallbacks": [{"model": "cheap", "fallbacks": ["dear"]}]},
+            {"context_window_fallbacks": [{"cheap": ["dear"]}]},
+            {"content_policy_fallbacks": [{"cheap": ["dear"]}]},
+            {"default_fallbacks": ["dear"]},
+            {"context_window_fallback_dict": {"cheap": "dear"}},
+            {"router_settings_override": {"fallbacks": [{"cheap": ["dear"]}]}},
+        ):
+            with self.subTest(body):
+                self.assertEqual(self.reach(**body).models, ["cheap", "dear"])
+
+    def test_what_a_fallback_changes_is_counted_for_it_and_those_after_it(self) -> None:
+        changed = [{"model": "mid", "max_tokens": 8000}, {"n": 4}, "dear"]
+        self.assertEqual(self.bounds(fallbacks=changed), [500, 8000, 8000])
+        self.assertEqual([answers(one) for one in self.reach(fallbacks=changed).bodies], [1, 1, 4])
+        self.assertEqual(self.bounds([{"cheap": [{"model": "mid", "max_tokens": 8000}]}]), [500, 8000])
+        self.assertEqual(self.bounds([{"else": [{"model": "mid", "max_tokens": 8000}]}]), [500])
+
+    def test_extra_body_counts_as_the_body(self) -> None:
+        for extra, bound, count in (
+            ({"max_completion_tokens": 16_000}, 16_000, 1),
+            ({"max_tokens": 16_000, "n": 8}, 16_000, 8),
+            ({"max_tokens": 1}, 9, 1),
+            ({"generationConfig": {"maxOutputTokens": 7000, "candidateCount": 3}}, 7000, 3),
+            ({"options": {"num_predict": 7000}}, 7000, 1),
+            ({"thinking": {"type": "enabled", "budget_tokens": 1000}}, 1009, 1),
+        ):
+            with self.subTest(extra):
+                body = self.reach(max_tokens=9, extra_body=extra).bodies[0]
+                self.assertEqual((output_bound(body, ("max_tokens",), None, 0), answers(body)), (bound, count))
+        tools = [{"type": "function", "function": {"name": "f", "description": "word " * 50}}]
+        self.assertEqual(prompt_of(self.reach(extra_body={"tools": tools}).bodies[0]).tools, tools)
+
+    def test_a_bound_that_the_endpoint_does_not_know_bounds_nothing(self) -> None:
+        self.assertEqual(self.bounds(max_output_tokens=9), [500])
+        self.assertEqual(self.bounds(max_output_tokens=16_000, max_tokens=9), [16_000])
+        self.assertIsNone(output_bound({"max_output_tokens": 9}, ("max_tokens",), None, 0))
+
+    def test_what_cannot_be_counted_is_refused(self) -> None:
+        wrong: list[dict[str, Any]] = [
+            {"model": None},
+            {"model": ""},
+            {"max_tokens": 0},
+            {"max_tokens": "500"},
+            {"max_tokens": True},
+            {"max_tokens": 2.5},
+            {"max_tokens": 10**400},
+            {"n": -3},
+            {"n": "5"},
+            {"n": 10**400},
+            {"best_of": 0},
+            {"extra_body": "max_tokens"},
+            {"extra_body": {"model": "dear"}},
+            {"extra_body": {"fallbacks": ["dear"]}},
+            {"extra_body": {"max_tokens": None}},
+            {"fallbacks": "dear"},
+            {"fallbacks": [{"model": "dear", "max_tokens": None}]},
+            {"fallbacks": [f"model-{number}" for number in range(40)]},
+            {"fallbacks": [{"model": "dear", "seed": number} for number in range(40)]},
+        ]
+        for body in wrong:
+            with self.subTest(str(body)[:60]), self.assertRaises(Malformed):
+                for one in self.reach(**body).bodies:
+                    output_bound(one, ("max_tokens",), 500, 0)
+                    answers(one)
+        # No bound at all is none of these.
+        self.assertEqual(self.bounds(max_tokens=None, n=None), [500])
 
 
 class Names(unittest.TestCase):

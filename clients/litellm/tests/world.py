@@ -123,7 +123,8 @@ class Proxy(Process):
                 self.port = free.getsockname()[1]
             litellm = str(Path(sys.executable).with_name("litellm"))
             words = ("--config", "config.yaml", "--host", "127.0.0.1", "--port", str(self.port))
-            process = self.run(litellm, *words)
+            # By this Python, wherever the environment has been moved to.
+            process = self.run(sys.executable, litellm, *words)
             if await self._is_up(process, end):
                 return self
         raise AssertionError(f"the proxy did not start: {self.log.read_text()[-4000:]}")
@@ -180,6 +181,8 @@ class Callers:
     seconds: list[float] = field(default_factory=list)
     """Of the calls that were answered with 200."""
     refusals: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    """What came instead of an answer."""
     answered: set[str] = field(default_factory=set)
     """The numbers of calls that had their whole answer."""
 
@@ -199,7 +202,9 @@ class Callers:
         if status == 200:
             self.seconds.append(time.monotonic() - began)
             self.answered |= set(re.findall(r"call=(\S+)", prompt))
-        elif status == 429:
+        else:
+            self.said.append(said.decode())
+        if status == 429:
             self.refusals.append(said.decode())
         self.statuses[key, status] += 1
         return status

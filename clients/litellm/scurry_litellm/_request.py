@@ -1,0 +1,425 @@
+"""What a request may make of itself: the bodies that may be sent for it, to which models, and what in them is paid.
+
+Nothing here knows LiteLLM, but for the names of its fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Body = Mapping[str, Any]
+
+TOKENS_MAX = 100_000_000
+ANSWERS_MAX = 10_000
+MODELS_MAX = 32
+"""Models that one call may come to by its fallbacks, and bodies; a request that has more is refused."""
+DEPTH_MAX = 64
+
+CHAINS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks", "default_fallbacks")
+# Names by which providers, and servers that look like them, know the bound of an answer.
+_BOUNDS = frozenset(
+    (
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "max_new_tokens",
+        "max_tokens_to_sample",
+        "max_length",
+        "maxOutputTokens",
+        "maxTokens",
+        "maxTokenCount",
+        "max_gen_len",
+        "num_predict",
+    )
+)
+_THOUGHTS = frozenset(("budget_tokens", "thinking_budget", "thinkingBudget"))
+_COUNTS = frozenset(("n", "best_of", "candidate_count", "candidateCount", "num_return_sequences"))
+# What is counted by itself, and has names of its own: the property `n` of a tool is no count of answers.
+_CONTENT = frozenset(
+    (
+        "messages",
+        "input",
+        "prompt",
+        "system",
+        "instructions",
+        "tools",
+        "functions",
+        "response_format",
+        "text",
+        "contents",
+        "documents",
+    )
+)
+# What LiteLLM keeps in a request for itself, or sends to nobody who counts it.
+_OWN = frozenset(
+    (
+        *CHAINS,
+        "model",
+        "metadata",
+        "proxy_server_request",
+        "secret_fields",
+        "router_settings_override",
+        "context_window_fallback_dict",
+        "user",
+        "user_config",
+        "headers",
+        "extra_headers",
+        "extra_query",
+        "provider_specific_header",
+        "model_info",
+        "guardrails",
+        "policies",
+        "tags",
+        "cache",
+        "api_key",
+        "api_base",
+        "base_url",
+        "stop",
+    )
+)
+_IMAGES = frozenset(("image_url", "input_image", "image"))
+_FILES = frozenset(
+    (
+        "file",
+        "input_file",
+        "document",
+        "input_audio",
+        "audio",
+        "audio_url",
+        "video_url",
+        "input_video",
+        "video",
+        "media",
+    )
+)
+# Beginnings of the types of tools that the provider runs itself: what they find becomes input.
+_RUN_BY_PROVIDER = (
+    "web_search",
+    "web_fetch",
+    "file_search",
+    "code_interpreter",
+    "code_execution",
+    "mcp",
+    "image_generation",
+    "google",
+    "url_context",
+)
+# By these the provider finds input that the request does not show.
+_ELSEWHERE = (
+    "previous_response_id",
+    "conversation",
+    "web_search_options",
+    "mcp_servers",
+    "container",
+    "cached_content",
+)
+
+
+class Malformed(ValueError):
+    """A request that asks for what cannot be counted."""
+
+
+# ---- Bodies and models -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """All that one request may become."""
+
+    models: list[str]
+    bodies: list[dict[str, Any]]
+
+
+def reach_of(data: Body, configured: Iterable[Any], aliases: Mapping[str, Any]) -> Reach:
+    """The models to which a request may come, its own and each that fallbacks of whatever kind lead to, and the
+    bodies that they are sent."""
+    brought = list(_brought_by(data, 0))
+    chains = [chain for source in (*configured, *brought) if isinstance(source, list) for chain in source]
+    models = _models_of(data, chains, aliases)
+    bodies = [merged(data)]
+    targets = [one for source in brought for one in source if isinstance(one, Mapping)]
+    targets += [one for chain in chains for one in _led_to(chain) if isinstance(one, Mapping)]
+    for target in targets:
+        if (name := _model_of(target)) is not None and name not in models:
+            continue
+        # What a fallback changes stays changed for those after it: LiteLLM goes on with the same request.
+        without = {key: value for key, value in target.items() if key not in CHAINS}
+        changed = merged({key: value for key, value in bodies[-1].items() if key not in CHAINS} | without, target)
+        if changed in bodies:
+            continue
+        if len(bodies) >= MODELS_MAX:
+            raise Malformed(f"fallbacks: no more than {MODELS_MAX}")
+        bodies.append(changed)
+    return Reach(models, bodies)
+
+
+def merged(data: Body, puts: Body | None = None) -> dict[str, Any]:
+    """The request with what its `extra_body` puts over it, or a fallback, which is `puts`."""
+    extra = data.get("extra_body")
+    kept = {key: value for key, value in data.items() if key != "extra_body"}
+    if extra is not None and not isinstance(extra, Mapping):
+        raise Malformed("extra_body: an object")
+    for given in (extra, puts):
+        if given and (unbound := sorted(name for name in given if name in _BOUNDS and given[name] is None)):
+            raise Malformed(f"{unbound[0]}: a whole number from 1 to {TOKENS_MAX}")
+    if not extra:
+        return kept
+    for name in ("model", "models", "route", "extra_body", *CHAINS):
+        if name in extra:
+            raise Malformed(f"extra_body: no {name} there, since the price of the call goes by it")
+    # Which of the two counts is the provider's choice.
+    return kept | dict(extra) | {"": [{key: data[key] for key in extra if key in data}]}
+
+
+def _models_of(data: Body, chains: list[Any], aliases: Mapping[str, Any]) -> list[str]:
+    model = data.get("model")
+    if not isinstance(model, str) or not model:
+        raise Malformed("the request names no model")
+    found: list[str] = []
+    waiting = [model, *(name for chain in chains if (name := _model_of(chain)) is not None)]
+    while waiting:
+        name = waiting.pop(0)
+        if name in found:
+            continue
+        if len(found) >= MODELS_MAX:
+            raise Malformed(f"the call could come to more than {MODELS_MAX} models by its fallbacks")
+        found.append(name)
+        alias = aliases.get(name)
+        if isinstance(alias, Mapping):
+            alias = alias.get("model")
+        if isinstance(alias, str):
+            waiting.append(alias)
+        waiting += _next_of(name, chains)
+    return found
+
+
+def _brought_by(data: Body, depth: int) -> Iterator[list[Any]]:
+    """Fallbacks that the request brings: its caller's, or those that LiteLLM found with the key or its team."""
+    if depth > DEPTH_MAX:
+        raise Malformed("the request is nested too deeply")
+    override = data.get("router_settings_override")
+    for source in (data, override if isinstance(override, Mapping) else {}):
+        for name in CHAINS:
+            given = source.get(name)
+            if given is None:
+                continue
+            if not isinstance(given, list) or not all(isinstance(one, (str, Mapping)) for one in given):
+                raise Malformed(f"{name}: a list of models")
+            yield given
+            for one in given:
+                for target in (one, *_led_to(one)):
+                    if isinstance(target, Mapping):
+                        yield from _brought_by(target, depth + 1)
+    given = data.get("context_window_fallback_dict")
+    if given is not None:
+        if not isinstance(given, Mapping):
+            raise Malformed("context_window_fallback_dict: an object")
+        yield list(given.values())
+
+
+def _led_to(chain: Any) -> Iterator[Any]:
+    """The ends of `{"gpt-4o": ["gpt-4", {"model": "o1", "max_tokens": 9}]}`."""
+    if isinstance(chain, Mapping):
+        for value in chain.values():
+            yield from value if isinstance(value, list) else ()
+
+
+def _model_of(target: Any) -> str | None:
+    name = target.get("model") if isinstance(target, Mapping) else target
+    return name if isinstance(name, str) else None
+
+
+def _next_of(model: str, chains: Iterable[Any]) -> list[str]:
+    """Where the chains lead from a model; those of `*` where it has none of its own."""
+    own: list[str] = []
+    general: list[str] = []
+    for chain in chains:
+        if not isinstance(chain, Mapping):
+            continue
+        for key, targets in chain.items():
+            names = [name for one in (targets if isinstance(targets, list) else [targets]) if (name := _model_of(one))]
+            if key == "*":
+                general += names
+            elif key == model or key.endswith(f"/{model}") or model.endswith(f"/{key}"):
+                own += names
+    return own or general
+
+
+# ---- What is paid ------------------------------------------------------------------------------
+
+
+def output_bound(body: Body, own: tuple[str, ...], default: int | None, most: int) -> int | None:
+    """How many tokens an answer may have. None where nobody says.
+
+    `own` are the names that the endpoint knows; whoever does not know the others may pass them by, so they can make
+    a bound larger and are none by themselves.
+    """
+    bounds = {name: value for name, value in _numbers(body, _BOUNDS, TOKENS_MAX)}
+    given = [value for _, value in _numbers(body, _BOUNDS, TOKENS_MAX)]
+    thoughts = sum(value for _, value in _numbers(body, _THOUGHTS, TOKENS_MAX))
+    if not any(name in bounds for name in own):
+        if default is None and not most:
+            return None
+        given.append(most if default is None else default)
+    return max(given) + thoughts
+
+
+def answers(body: Body) -> int:
+    """How many answers are asked for; each is paid."""
+    return max([1, *(value for _, value in _numbers(body, _COUNTS, ANSWERS_MAX))])
+
+
+def _numbers(body: Body, names: frozenset[str], most: int) -> Iterator[tuple[str, int]]:
+    for name, value in _fields(body, 0):
+        if name not in names or value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            if name in _THOUGHTS and isinstance(value, int) and value <= 0:
+                continue
+            raise Malformed(f"{name}: a whole number from 1 to {most}")
+        yield name, value
+
+
+def _fields(found: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """Names and values in a request, at whatever depth, but for its content and what is LiteLLM's own."""
+    if depth > DEPTH_MAX:
+        raise Malformed("the request is nested too deeply")
+    if isinstance(found, Mapping):
+        for name, value in found.items():
+            if name in _CONTENT or is_own(name):
+                continue
+            if isinstance(name, str):
+                yield name, value
+            yield from _fields(value, depth + 1)
+    elif isinstance(found, list):
+        for one in found:
+            yield from _fields(one, depth + 1)
+
+
+def is_own(name: object) -> bool:
+    return name in _OWN or (isinstance(name, str) and name.startswith(("litellm_", "user_api_key", "_")))
+
+
+@dataclass(slots=True)
+class Prompt:
+    """What a request says, without pictures and files, which are counted apart."""
+
+    messages: list[Any] | None = None
+    tools: list[Any] | None = None
+    text: str = ""
+    """What is no message."""
+    words: str = ""
+    """All that messages say; a counter of tokens passes by what it does not know."""
+    images: int = 0
+    files: int = 0
+    is_more_elsewhere: bool = False
+    """The provider adds input that the request does not show."""
+    is_cached: bool = False
+    """It asks the provider to keep it, which costs more than to read it."""
+    has_audio: bool = False
+
+    @property
+    def length(self) -> int:
+        return len(self.words) + len(self.text)
+
+
+def prompt_of(body: Body) -> Prompt:
+    prompt = Prompt()
+    messages = body.get("messages")
+    if isinstance(messages, list):
+        prompt.messages = _without_media(messages, prompt, 0)
+        prompt.words = "\n".join(_words(prompt.messages))
+    texts = []
+    if prompt.messages is None:
+        texts.append(_text(_without_media(body.get("input") or body.get("prompt") or "", prompt, 0)))
+    for name in ("system", "instructions"):
+        if body.get(name):
+            texts.append(_text(_without_media(body[name], prompt, 0)))
+    tools = body.get("tools")
+    if isinstance(tools, list) and tools:
+        prompt.tools = tools
+        kinds = [tool.get("type") for tool in tools if isinstance(tool, Mapping)]
+        if any(isinstance(kind, str) and kind.startswith(_RUN_BY_PROVIDER) for kind in kinds):
+            prompt.is_more_elsewhere = True
+        if any(_is_googles(tool) for tool in tools):
+            prompt.is_more_elsewhere = True
+    if any(body.get(name) for name in _ELSEWHERE) or isinstance(body.get("prompt"), Mapping):
+        prompt.is_more_elsewhere = True
+    counted = {"messages", "input", "prompt", "system", "instructions", "tools"}
+    for name, value in body.items():
+        if name in counted or is_own(name) or not isinstance(value, (str, Mapping, list)) or not value:
+            continue
+        if (text := _json(_without_media(value, prompt, 0))) is not None:
+            texts.append(text)
+    prompt.text = "\n".join(text for text in texts if text)
+    prompt.is_cached = _has_name(body.get("messages"), "cache_control") or _has_name(
+        [body.get("system"), body.get("tools")], "cache_control"
+    )
+    prompt.has_audio = prompt.has_audio or body.get("audio") is not None or "audio" in (body.get("modalities") or ())
+    return prompt
+
+
+def _is_googles(tool: Any) -> bool:
+    return isinstance(tool, Mapping) and any(
+        isinstance(name, str) and name.lower().startswith(("google", "url", "code", "enterprise")) for name in tool
+    )
+
+
+def _without_media(found: Any, prompt: Prompt, depth: int) -> Any:
+    if depth > DEPTH_MAX:
+        raise Malformed("the request is nested too deeply")
+    if isinstance(found, list):
+        return [one for each in found if (one := _without_media(each, prompt, depth + 1)) is not _MEDIA]
+    if isinstance(found, Mapping):
+        kind = found.get("type")
+        if isinstance(kind, str):
+            if kind in _IMAGES and ("image_url" in found or "source" in found or "file_id" in found):
+                prompt.images += 1
+                return _MEDIA
+            if kind in _FILES and not isinstance(found.get("properties"), Mapping):
+                prompt.files += 1
+                prompt.has_audio = prompt.has_audio or "audio" in kind
+                return _MEDIA
+            if kind == "item_reference":
+                prompt.is_more_elsewhere = True
+        kept = {}
+        for name, value in found.items():
+            if (one := _without_media(value, prompt, depth + 1)) is not _MEDIA:
+                kept[name] = one
+        return kept
+    return found
+
+
+_MEDIA = object()
+
+
+def _words(found: Any) -> Iterator[str]:
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, Mapping):
+        for value in found.values():
+            yield from _words(value)
+    elif isinstance(found, list):
+        for one in found:
+            yield from _words(one)
+
+
+def _has_name(found: Any, name: str) -> bool:
+    if isinstance(found, Mapping):
+        return name in found or any(_has_name(value, name) for value in found.values())
+    return isinstance(found, list) and any(_has_name(one, name) for one in found)
+
+
+def _text(found: Any) -> str:
+    return found if isinstance(found, str) else repr(found)
+
+
+def _json(found: Any) -> str | None:
+    """As a provider is sent it; None for an object of LiteLLM's own."""
+    try:
+        return json.dumps(found, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return None
