@@ -2,21 +2,57 @@
 //! the corners of Redis: a class without its end ends with the pattern, the bytes of a range
 //! are signed, and nothing but the empty pattern matches the empty text.
 
-/// True when the whole text matches, in any case of letters, the empty text by stars alone too.
-/// It takes at most the product of both lengths, whatever the pattern.
-pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    if text.is_empty() {
-        return pattern.iter().all(|&byte| byte == b'*');
+use std::fmt;
+
+/// Steps of matching that one command may take, about 5 ms: the product of the lengths of a pattern
+/// and a text can be a thousand times as many, and the core serves nobody else meanwhile.
+const STEPS_MAX: u64 = 5_000_000;
+
+/// Steps of matching that are left to a command, for all texts that it looks at.
+pub(crate) struct Budget {
+    steps_left: u64,
+}
+
+impl Budget {
+    pub(crate) fn of_a_command() -> Budget {
+        Budget { steps_left: STEPS_MAX }
     }
-    Matcher { any_case: true }.matches(pattern, text)
+
+    fn take(&mut self, steps: usize) -> Result<(), Spent> {
+        self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(Spent)?;
+        Ok(())
+    }
+}
+
+/// The end of a budget: nobody knows whether the text matches.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Spent;
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ERR the pattern takes more than {STEPS_MAX} steps of matching")
+    }
+}
+
+/// True when the whole text matches, in any case of letters, the empty text by stars alone too.
+pub(crate) fn matches(pattern: &[u8], text: &[u8], budget: &mut Budget) -> Result<bool, Spent> {
+    if text.is_empty() {
+        budget.take(pattern.len())?;
+        return Ok(pattern.iter().all(|&byte| byte == b'*'));
+    }
+    Matcher { any_case: true }.matches(pattern, text, budget)
 }
 
 /// True when the whole text matches as it is written, as MATCH of SCAN has it.
-pub(crate) fn matches_exactly(pattern: &[u8], text: &[u8]) -> bool {
+pub(crate) fn matches_exactly(
+    pattern: &[u8],
+    text: &[u8],
+    budget: &mut Budget,
+) -> Result<bool, Spent> {
     if text.is_empty() {
-        return pattern.is_empty();
+        return Ok(pattern.is_empty());
     }
-    Matcher { any_case: false }.matches(pattern, text)
+    Matcher { any_case: false }.matches(pattern, text, budget)
 }
 
 #[derive(Clone, Copy)]
@@ -25,25 +61,35 @@ struct Matcher {
 }
 
 impl Matcher {
-    fn matches(self, pattern: &[u8], text: &[u8]) -> bool {
+    /// Every byte that it looks at is a step; those of a class count each time that it is read.
+    fn matches(self, pattern: &[u8], text: &[u8], budget: &mut Budget) -> Result<bool, Spent> {
         let (mut p, mut t) = (0, 0);
         // The last star, and where in the text it was last taken to end.
         let mut star: Option<(usize, usize)> = None;
         while t < text.len() {
             if pattern.get(p) == Some(&b'*') {
+                budget.take(1)?;
                 star = Some((p, t));
                 p += 1;
-            } else if let Some(len) = self.one(&pattern[p..], text[t]) {
+                if p == pattern.len() {
+                    return Ok(true);
+                }
+                continue;
+            }
+            let (len, is_match) = self.one(&pattern[p..], text[t]);
+            budget.take(len.max(1))?;
+            if is_match {
                 p += len;
                 t += 1;
             } else if let Some((star_p, star_t)) = star {
                 star = Some((star_p, star_t + 1));
                 (p, t) = (star_p + 1, star_t + 1);
             } else {
-                return false;
+                return Ok(false);
             }
         }
-        pattern[p..].iter().all(|&byte| byte == b'*')
+        budget.take(pattern.len() - p)?;
+        Ok(pattern[p..].iter().all(|&byte| byte == b'*'))
     }
 
     fn fold(self, byte: u8) -> i8 {
@@ -51,18 +97,18 @@ impl Matcher {
         i8::from_ne_bytes([byte])
     }
 
-    /// Length of the pattern's first element if it matches this byte.
-    fn one(self, pattern: &[u8], byte: u8) -> Option<usize> {
+    /// Length of the pattern's first element, and whether it matches this byte.
+    fn one(self, pattern: &[u8], byte: u8) -> (usize, bool) {
         let byte = self.fold(byte);
         match pattern {
-            [] => None,
-            [b'?', ..] => Some(1),
+            [] => (0, false),
+            [b'?', ..] => (1, true),
             [b'[', class @ ..] => {
                 let (len, matched) = self.class(class, byte);
-                matched.then_some(1 + len)
+                (1 + len, matched)
             }
-            [b'\\', escaped, ..] => (self.fold(*escaped) == byte).then_some(2),
-            [other, ..] => (self.fold(*other) == byte).then_some(1),
+            [b'\\', escaped, ..] => (2, self.fold(*escaped) == byte),
+            [other, ..] => (1, self.fold(*other) == byte),
         }
     }
 
@@ -95,7 +141,22 @@ impl Matcher {
 
 #[cfg(test)]
 mod tests {
-    use super::{matches, matches_exactly};
+    use super::{Budget, Spent};
+
+    fn matches(pattern: &[u8], text: &[u8]) -> bool {
+        super::matches(pattern, text, &mut Budget::of_a_command()).expect("it is short")
+    }
+
+    fn matches_exactly(pattern: &[u8], text: &[u8]) -> bool {
+        super::matches_exactly(pattern, text, &mut Budget::of_a_command()).expect("it is short")
+    }
+
+    /// The outcome of a match with so many steps, and those that it took.
+    fn within(steps: u64, pattern: &[u8], text: &[u8]) -> (Result<bool, Spent>, u64) {
+        let mut budget = Budget { steps_left: steps };
+        let outcome = super::matches_exactly(pattern, text, &mut budget);
+        (outcome, steps - budget.steps_left)
+    }
 
     #[test]
     fn patterns() {
@@ -142,5 +203,28 @@ mod tests {
         ] {
             assert_eq!(matches_exactly(pattern, text), expected, "{pattern:?} {text:?}");
         }
+    }
+
+    #[test]
+    fn a_match_takes_the_steps_that_it_is_given_and_no_more() {
+        let text = [b'a'; 400];
+        let product = [&b"*"[..], &[b'a'; 199], b"b"].concat();
+        let (outcome, steps) = within(1_000_000, &product, &text);
+        assert_eq!(outcome, Ok(false));
+        assert!((40_000..80_000).contains(&steps), "about the half of the product: {steps}");
+        assert_eq!(within(steps, &product, &text), (Ok(false), steps));
+        assert_eq!(within(steps - 1, &product, &text).0, Err(Spent));
+        // What is asked for every day costs as much as it is long.
+        assert_eq!(within(1, b"*", &text), (Ok(true), 1));
+        assert_eq!(within(5, b"aaaa*", &text), (Ok(true), 5));
+        assert_eq!(within(802, b"*b", &text).0, Ok(false));
+        // A class costs its length for each byte that it is compared with.
+        let class = [&b"*["[..], &[b'b'; 998], b"]"].concat();
+        let (outcome, steps) = within(1_000_000, &class, &text);
+        assert_eq!(outcome, Ok(false));
+        assert!(steps >= 400 * 1_000, "{steps}");
+        let stars = [b'*'; 300];
+        assert_eq!(within(300, &stars, b"a"), (Ok(true), 300));
+        assert_eq!(within(299, &stars, b"a").0, Err(Spent));
     }
 }

@@ -70,3 +70,63 @@ fn keys_of_a_thread_that_has_many_are_not_listed() {
         client.ask("PING", "+PONG\r\n");
     }
 }
+
+/// As many `a` as the lengths of a pattern and of keys need to be costly together.
+fn costly(len: usize) -> String {
+    "a".repeat(len)
+}
+
+#[test]
+fn a_costly_pattern_ends_a_command_and_not_the_server() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    let spent = "-ERR the pattern takes more than 5000000 steps of matching";
+    // A key alone takes less than half of the steps.
+    for at in 0..9 {
+        client.ask(&format!("SET {at}{}b v", costly(2_500)), "+OK\r\n");
+    }
+    client.ask("SET short v", "+OK\r\n");
+    let pattern = format!("*{}b", costly(1_250));
+    client
+        .ask(&format!("KEYS {pattern}"), &format!("{spent}: use SCAN with a shorter pattern\r\n"));
+    assert_eq!(listed(&mut client, "[0-9]*b").len(), 9);
+    // SCAN goes on where it was, and lists every key all the same.
+    let (mut cursor, mut found, mut steps) = ("0".to_owned(), Vec::new(), 0);
+    loop {
+        client.send(format!("SCAN {cursor} MATCH {pattern} COUNT 10000\r\n"));
+        assert_eq!(client.line(), "*2");
+        cursor = client.bulk();
+        let len: usize = client.line().trim_start_matches('*').parse().expect("an array");
+        found.extend((0..len).map(|_| client.bulk()));
+        steps += 1;
+        if cursor == "0" {
+            break;
+        }
+    }
+    assert!(steps >= 3, "{steps}");
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 9);
+    // One key that is too much for the pattern is an error behind the others.
+    client.ask(&format!("SET {} v", costly(20_000)), "+OK\r\n");
+    let pattern = format!("*{}b", costly(10_000));
+    let said = loop {
+        client.send(format!("SCAN {cursor} MATCH {pattern}\r\n"));
+        let line = client.line();
+        if line != "*2" {
+            break line;
+        }
+        cursor = client.bulk();
+        assert_eq!(client.line(), "*0");
+        assert_ne!(cursor, "0", "it is left out");
+    };
+    assert_eq!(said, format!("{spent} for a single key: use a shorter pattern"));
+    // The names of settings and commands are short, and patterns are not.
+    let class = format!("*[{}]", costly(500_000));
+    for command in ["CONFIG GET", "COMMAND LIST FILTERBY PATTERN"] {
+        let words = command.split(' ').chain([class.as_str()]);
+        client.send(array(&words.map(str::as_bytes).collect::<Vec<_>>()));
+        client.expect(&format!("{spent}\r\n"));
+    }
+    client.ask("PING", "+PONG\r\n");
+}

@@ -7,6 +7,7 @@ use scurry_codec::decode_state;
 use scurry_ledger::{Status, Time};
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;
+use std::ops::ControlFlow;
 
 /// Keys that [`Shard::touch`] takes at once.
 const TOUCHED_MAX: usize = 64;
@@ -53,10 +54,24 @@ impl Shard {
         count: usize,
         mut visit: impl FnMut(&[u8], KeyKind),
     ) -> u64 {
-        self.table.scan(cursor, count.max(1), |entry| {
-            if let Some(kind) = self.shown(now, entry) {
-                visit(entry.key(), kind);
-            }
+        self.scan_until(now, cursor, count, |key, kind| {
+            visit(key, kind);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// As [`Shard::scan`], and a visit that breaks ends it: it goes on at that key. The cursor is then
+    /// the same as before where no other key stands before it.
+    pub fn scan_until(
+        &self,
+        now: Time,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8], KeyKind) -> ControlFlow<()>,
+    ) -> u64 {
+        self.table.scan(cursor, count.max(1), |entry| match self.shown(now, entry) {
+            Some(kind) => visit(entry.key(), kind),
+            None => ControlFlow::Continue(()),
         })
     }
 
@@ -72,21 +87,23 @@ impl Shard {
                 let (status, version) = state_of(entry.value());
                 visit(entry.key(), status, version);
             }
+            ControlFlow::Continue(())
         })
     }
 
-    /// As [`Shard::scan`], the entities that are deleted and remembered, and nothing else.
+    /// As [`Shard::scan_until`], the entities that are deleted and remembered, and nothing else.
     pub fn scan_tombstones(
         &self,
         now: Time,
         cursor: u64,
         count: usize,
-        mut visit: impl FnMut(&[u8]),
+        mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> u64 {
         self.table.scan(cursor, count.max(1), |entry| {
             if entry.kind() == Kind::Tombstone && !entry.is_over(now) {
-                visit(entry.key());
+                return visit(entry.key());
             }
+            ControlFlow::Continue(())
         })
     }
 

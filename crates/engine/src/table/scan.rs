@@ -4,6 +4,7 @@
 use super::Table;
 use crate::entry::Entry;
 use crate::key::{CURSOR_SHIFT, position};
+use std::ops::ControlFlow;
 
 /// Segments that one call of a scan looks into.
 const SCAN_SEGMENTS_MAX: usize = 4;
@@ -12,12 +13,13 @@ impl Table {
     /// Visits entries in the order of their positions, from the cursor on, until `visit` was
     /// called `count` times or some segments were looked into. Returns where to go on, 0 at the
     /// end. Entries that share the cursor's place are visited together, so none that is there
-    /// all the time is left out.
+    /// all the time is left out. A visit that breaks ends it: it goes on at that entry's place, and
+    /// visits again what shares it.
     pub(crate) fn scan<'a>(
         &'a self,
         cursor: u64,
         count: usize,
-        mut visit: impl FnMut(&'a Entry),
+        mut visit: impl FnMut(&'a Entry) -> ControlFlow<()>,
     ) -> u64 {
         let (mut next, mut visited) = (cursor, 0);
         for _ in 0..SCAN_SEGMENTS_MAX {
@@ -32,10 +34,10 @@ impl Table {
             found.sort_unstable_by_key(|(place, _)| *place);
             let mut last = None;
             for (place, entry) in found {
-                if visited >= count && last != Some(place) {
+                let is_full = visited >= count && last != Some(place);
+                if is_full || visit(entry).is_break() {
                     return place;
                 }
-                visit(entry);
                 visited += 1;
                 last = Some(place);
             }

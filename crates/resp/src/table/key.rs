@@ -194,7 +194,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "cursor [MATCH pattern] [COUNT n] [TYPE type]",
         reply: "[cursor, keys]; the cursor is 0 at the end",
         summary: "Lists keys in steps: every key that exists all the time is listed.",
-        notes: "Types are string, scurryacc, scurryent, and tombstone, which alone lists entities that are deleted and still remembered; other types of Redis match nothing. Keys come in another order. A cursor is valid for the life of the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says.",
+        notes: "Types are string, scurryacc, scurryent, and tombstone, which alone lists entities that are deleted and still remembered; other types of Redis match nothing. Keys come in another order. A cursor is valid for the life of the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says, and ends early with its cursor after 5000000 steps of matching; a pattern that takes more for a single key is an error.",
         ..KEY
     },
     Spec {
@@ -208,7 +208,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "pattern",
         reply: "array of the keys",
         summary: "Lists the keys that match a pattern, in a small store.",
-        notes: "An error that says to use SCAN where a thread has more than 10000 keys, or more than 4 MiB of matching ones: a thread that lists them serves nobody else. Deleted entities that are still remembered count to the 10000 and are not listed. Accounts and entities are listed too, as by SCAN. Not within MULTI.",
+        notes: "An error that says to use SCAN where a thread has more than 10000 keys, or more than 4 MiB of matching ones, or where its pattern takes more than 5000000 steps of matching with all of them (about a step for each byte that is compared): a thread that lists them serves nobody else. Deleted entities that are still remembered count to the 10000 and are not listed. Accounts and entities are listed too, as by SCAN. Not within MULTI.",
         ..KEY
     },
     Spec {

@@ -1,7 +1,7 @@
 //! Channels that a connection has subscribed to on a node of a group, and the one message that there is: clients of
 //! Redis Sentinel hear who leads from now on, on `+switch-master`.
 
-use crate::glob;
+use crate::glob::{self, Budget};
 use scurry_resp::{Protocol, Reply};
 use std::net::SocketAddr;
 
@@ -70,7 +70,9 @@ impl Subscriptions {
             [Naming::Exact.words().2, SWITCH, &text].into_iter().for_each(|part| reply.text(part));
         }
         for pattern in &self.patterns {
-            if glob::matches_exactly(pattern, SWITCH.as_bytes()) {
+            // It is never spent: both are short.
+            let mut budget = Budget::of_a_command();
+            if glob::matches_exactly(pattern, SWITCH.as_bytes(), &mut budget) == Ok(true) {
                 head(4, &mut reply);
                 reply.text(Naming::Pattern.words().2);
                 reply.bulk(pattern);

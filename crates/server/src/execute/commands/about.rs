@@ -1,7 +1,7 @@
 //! COMMAND and its subcommands: the table, told to clients.
 
 use super::SYNTAX_ERROR;
-use crate::glob;
+use crate::glob::{self, Budget, Spent};
 use scurry_resp::table::{self, Spec};
 use scurry_resp::{Args, Reply};
 
@@ -210,15 +210,17 @@ impl<'a> Filter<'a> {
         }
     }
 
-    fn takes(&self, spec: &Spec) -> bool {
-        match self {
+    fn takes(&self, spec: &Spec, budget: &mut Budget) -> Result<bool, Spent> {
+        Ok(match self {
             Filter::All => true,
-            Filter::Pattern(pattern) => glob::matches(pattern, spec.lower_name().as_bytes()),
+            Filter::Pattern(pattern) => {
+                glob::matches(pattern, spec.lower_name().as_bytes(), budget)?
+            }
             Filter::Category(name) => categories(spec)
                 .iter()
                 .any(|category| category.as_bytes()[1..].eq_ignore_ascii_case(name)),
             Filter::Module => false,
-        }
+        })
     }
 }
 
@@ -233,11 +235,14 @@ pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) {
         }
         _ => return reply.error(SYNTAX_ERROR),
     };
-    let names: Vec<String> = table::all()
-        .flat_map(|spec| std::iter::once(spec).chain(spec.subcommands))
-        .filter(|spec| filter.takes(spec))
-        .map(Spec::lower_name)
-        .collect();
+    let (mut names, mut budget) = (Vec::new(), Budget::of_a_command());
+    for spec in table::all().flat_map(|spec| std::iter::once(spec).chain(spec.subcommands)) {
+        match filter.takes(spec, &mut budget) {
+            Ok(true) => names.push(spec.lower_name()),
+            Ok(false) => {}
+            Err(spent) => return reply.error(format_args!("{spent}")),
+        }
+    }
     reply.array(names.len());
     for name in names {
         reply.text(&name);

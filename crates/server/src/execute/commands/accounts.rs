@@ -3,6 +3,7 @@
 use super::scan::{ScanPosition, Walk};
 use crate::execute::node::Node;
 use scurry_resp::{Args, FIND_MAX, FoundAccounts, Reply, list_row, parse_find, parse_list};
+use std::convert::Infallible;
 
 /// The core that a SCUR.LIST is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
@@ -17,7 +18,7 @@ pub(crate) fn list(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_
     };
     let count = usize::from(request.count);
     walk.step(node, request.cursor, reply, |cursor, list| {
-        Ok(node.shard.scan_accounts(cursor, count, |id, status, version| {
+        Ok::<_, Infallible>(node.shard.scan_accounts(cursor, count, |id, status, version| {
             if request.takes(id, status) {
                 list.push_row(|reply| list_row(reply, id, status, version));
             }

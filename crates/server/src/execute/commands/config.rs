@@ -3,7 +3,7 @@
 use super::SYNTAX_ERROR;
 use crate::execute::live_setting::LiveSetting;
 use crate::execute::node::Node;
-use crate::glob;
+use crate::glob::{self, Budget, Spent};
 use crate::measures::counters::Counters;
 use crate::net::listener::KEEPALIVE;
 use scurry_ledger::Name;
@@ -56,15 +56,29 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
 }
 
 pub(crate) fn get(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let wanted: Vec<(&str, String)> = settings(node)
-        .into_iter()
-        .filter(|(name, _)| args.iter_from(2).any(|glob| glob::matches(glob, name.as_bytes())))
-        .collect();
+    let wanted = match wanted(node, args) {
+        Ok(wanted) => wanted,
+        Err(spent) => return reply.error(format_args!("{spent}")),
+    };
     reply.map(wanted.len());
     for (name, value) in wanted {
         reply.text(name);
         reply.text(&value);
     }
+}
+
+/// The settings whose names match one of the patterns.
+fn wanted(node: &Node, args: Args<'_>) -> Result<Vec<(&'static str, String)>, Spent> {
+    let (mut wanted, mut budget) = (Vec::new(), Budget::of_a_command());
+    for setting in settings(node) {
+        for pattern in args.iter_from(2) {
+            if glob::matches(pattern, setting.0.as_bytes(), &mut budget)? {
+                wanted.push(setting);
+                break;
+            }
+        }
+    }
+    Ok(wanted)
 }
 
 /// Why CONFIG SET changes nothing.

@@ -2,10 +2,12 @@
 
 use super::keys::REPLY_TOO_LONG;
 use crate::execute::node::Node;
-use crate::glob;
+use crate::glob::{self, Budget, Spent};
 use scurry_engine::KeyKind;
 use scurry_resp::plain::{ScanKind, parse_scan};
 use scurry_resp::{Args, Protocol, Reply};
+use std::fmt::Display;
+use std::ops::ControlFlow;
 
 /// Cursors of one core are below this; the number of the core stands above.
 const CORE_SHIFT: u32 = 48;
@@ -15,6 +17,7 @@ const KEYS_MAX: usize = 10_000;
 /// Bytes of the answer of a core to KEYS: answers of all cores are put together.
 const KEYS_LEN_MAX: usize = 4 * 1024 * 1024;
 const USE_SCAN: &str = "use SCAN, which lists them in steps";
+const SHORTER: &str = "a shorter pattern";
 
 /// Where a walk over all cores is: cores are walked one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +60,12 @@ pub(crate) enum Walk {
 
 impl Walk {
     /// One step: what `list_from` lists of this core from a cursor on, and where the walk goes on.
-    pub(crate) fn step(
+    pub(crate) fn step<E: Display>(
         self,
         node: &Node,
         cursor: u64,
         reply: &mut Reply<'_>,
-        list_from: impl FnOnce(u64, &mut List) -> Result<u64, &'static str>,
+        list_from: impl FnOnce(u64, &mut List) -> Result<u64, E>,
     ) {
         let mut list = List::new(node.settings.reply_len_max);
         let position = ScanPosition::of(cursor);
@@ -76,7 +79,7 @@ impl Walk {
         };
         match list_from(position.cursor, &mut list) {
             Ok(cursor) => list.write(position.then(cursor, cores), reply),
-            Err(error) => reply.error(error),
+            Err(error) => reply.error(format_args!("{error}")),
         }
     }
 }
@@ -94,20 +97,24 @@ pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_
     };
     let (now, count) = (node.now.time, request.count);
     walk.step(node, request.cursor, reply, |cursor, list| {
-        let mut take = |key: &[u8]| {
-            if request.pattern.is_none_or(|pattern| glob::matches_exactly(pattern, key)) {
-                list.push(key);
-            }
-        };
-        Ok(if request.kind == Some(ScanKind::Tombstone) {
-            node.shard.scan_tombstones(now, cursor, count, take)
+        let mut matching = Matching::with(request.pattern, list);
+        let next = if request.kind == Some(ScanKind::Tombstone) {
+            node.shard.scan_tombstones(now, cursor, count, |key| matching.take(key))
         } else {
-            node.shard.scan(now, cursor, count, |key, kind| {
+            node.shard.scan_until(now, cursor, count, |key, kind| {
                 if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
-                    take(key);
+                    return matching.take(key);
                 }
+                ControlFlow::Continue(())
             })
-        })
+        };
+        match matching.spent {
+            // The step would end here for ever.
+            Some(spent) if next == cursor => {
+                Err(format!("{spent} for a single key: use {SHORTER}"))
+            }
+            _ => Ok(next),
+        }
     });
 }
 
@@ -116,20 +123,54 @@ pub(crate) fn keys(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     if node.shard.entries() > KEYS_MAX {
         return reply.error(format_args!("ERR more than {KEYS_MAX} keys: {USE_SCAN}"));
     }
-    let (pattern, mut list) = (args.at(1), List::new(KEYS_LEN_MAX));
+    let mut list = List::new(KEYS_LEN_MAX);
+    // By the star alone the empty key is listed as well, as in Redis.
+    let pattern = Some(args.at(1)).filter(|pattern| pattern != b"*");
+    let mut matching = Matching::with(pattern, &mut list);
     let mut cursor = 0;
     loop {
-        cursor = node.shard.scan(node.now.time, cursor, KEYS_MAX, |key, _| {
-            // By the star alone the empty key is listed as well, as in Redis.
-            if pattern == b"*" || glob::matches_exactly(pattern, key) {
-                list.push(key);
-            }
-        });
+        cursor =
+            node.shard.scan_until(node.now.time, cursor, KEYS_MAX, |key, _| matching.take(key));
+        if let Some(spent) = matching.spent {
+            return reply.error(format_args!("{spent}: use SCAN with {SHORTER}"));
+        }
         if cursor == 0 {
             break;
         }
     }
     list.write_all(reply);
+}
+
+/// Keys that match, until the steps of one command are spent.
+struct Matching<'a> {
+    pattern: Option<&'a [u8]>,
+    list: &'a mut List,
+    budget: Budget,
+    spent: Option<Spent>,
+}
+
+impl<'a> Matching<'a> {
+    /// All keys without a pattern.
+    fn with(pattern: Option<&'a [u8]>, list: &'a mut List) -> Matching<'a> {
+        Matching { pattern, list, budget: Budget::of_a_command(), spent: None }
+    }
+
+    /// Lists a key that matches, or breaks at the first one that is too much.
+    fn take(&mut self, key: &[u8]) -> ControlFlow<()> {
+        let is_match = match self.pattern {
+            None => Ok(true),
+            Some(pattern) => glob::matches_exactly(pattern, key, &mut self.budget),
+        };
+        match is_match {
+            Ok(true) => self.list.push(key),
+            Ok(false) => {}
+            Err(spent) => {
+                self.spent = Some(spent);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
