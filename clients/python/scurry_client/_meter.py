@@ -7,6 +7,7 @@ sends its words again first, so that nothing is reported twice and nothing is le
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -80,7 +81,7 @@ class Meter:
         self.account = account
         self.holds = tuple(holds)
         self.id = id or uuid.uuid4().hex
-        self.tcc_ms = None if ttl is None else max(1, round(ttl * 1000))
+        self.tcc_ms = None if ttl is None else whole_ms(ttl)
         self.overrun = overrun
         self.late_use = late_use
         self.items = {str(hold.item): Item(hold.item, hold.unit) for hold in holds}
@@ -260,6 +261,13 @@ class Meter:
         for key, amount in request.used.items():
             self.items[key].in_flight -= amount
             self.items[key].unreported += amount
+
+
+def whole_ms(ttl: float) -> int:
+    """The time to live as the server counts it. A session without one would hold nothing, and nobody would notice."""
+    if not 0.001 <= ttl < math.inf:
+        raise ValueError(f"ttl is the time in seconds that a session may stay silent, 0.001 or more: not {ttl}")
+    return round(ttl * 1000)
 
 
 def denial_of_part(command: Command[Answer], answer: Answer, item: Item) -> Denied:

@@ -12,14 +12,13 @@ from . import _spans
 from ._answer import answer
 from ._command import Command
 from ._commands import Answer
+from ._connect import DEFAULT_URL, connection
 from ._errors import ScurryError
 from ._meter import Hold, Meter, drive
 from ._methods import SyncCommands
 from ._retry import Attempts, Retry
 
 R = TypeVar("R")
-
-DEFAULT_URL = "redis://127.0.0.1:6389"
 
 
 class Connection(Protocol):
@@ -41,8 +40,11 @@ class Store(SyncCommands):
 
     @classmethod
     def connect(cls, url: str = DEFAULT_URL, *, retry: Retry | None = None, **options: Any) -> Self:
-        """A store over a `redis.Redis` of its own; the options are those of `redis.Redis.from_url`."""
-        return cls(_redis(url, **options), retry=retry)
+        """A store over a client of its own, of valkey-py for `valkey://` and else of redis-py.
+
+        The options are those of that client's `from_url`.
+        """
+        return cls(connection(url, is_awaited=False, **options), retry=retry)
 
     def close(self) -> None:
         """Closes the connection, where it can be closed."""
@@ -84,10 +86,11 @@ class Store(SyncCommands):
         """A charging session, for a `with` block: `hold` units are set aside when it begins, or `Denied` is raised.
 
         `use` counts what was used. Leaving the block debits that and gives the rest back, after an exception too.
-        `ttl` is how long the session may stay silent, in seconds: then the server gives the hold back by itself, so
-        that a client that dies holds nothing for ever. `minimum` is the least hold worth having (all of it where it
-        is left out), and `holds` are several items in the place of one. `overrun` says what becomes of use beyond
-        what the account has. Where the time to live ran out, use is debited late, unless `late_use` is False.
+        `ttl` is how long the session may stay silent, in seconds (20 minutes unless given here or to the server): then
+        the server gives the hold back by itself, so that a client that dies holds nothing for ever. `minimum` is the
+        least hold worth having (all of it where it is left out), and `holds` are several items in the place of one.
+        `overrun` says what becomes of use beyond what the account has. Where the time to live ran out, use is debited
+        late, unless `late_use` is False.
         """
         meter = Meter(
             account,
@@ -199,16 +202,3 @@ class Session(SessionState):
     def settle(self) -> Answer | None:
         """Ends the session, as leaving the block does; None where it has ended."""
         return drive(self._meter.settle(), self._store.run)
-
-
-def _redis(url: str, **options: Any) -> Connection:
-    import redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry as RedisRetry
-
-    defaults: dict[str, Any] = {
-        "retry": RedisRetry(NoBackoff(), 0),
-        "socket_timeout": 5.0,
-        "socket_connect_timeout": 2.0,
-    }
-    return redis.Redis.from_url(url, **(defaults | options))

@@ -12,11 +12,12 @@ from . import _spans
 from ._answer import answer
 from ._command import Command
 from ._commands import Answer
+from ._connect import DEFAULT_URL, connection
 from ._errors import ScurryError
 from ._meter import Hold, Meter, drive_async
 from ._methods import AsyncCommands
 from ._retry import Attempts, Retry
-from ._store import DEFAULT_URL, SessionState, note, one_or_many
+from ._store import SessionState, note, one_or_many
 
 R = TypeVar("R")
 
@@ -36,8 +37,8 @@ class Store(AsyncCommands):
 
     @classmethod
     def connect(cls, url: str = DEFAULT_URL, *, retry: Retry | None = None, **options: Any) -> Self:
-        """A store over a `redis.asyncio.Redis` of its own; the options are those of its `from_url`."""
-        return cls(_redis(url, **options), retry=retry)
+        """As `scurry_client.Store.connect`, over a client of `valkey.asyncio` or `redis.asyncio`."""
+        return cls(connection(url, is_awaited=True, **options), retry=retry)
 
     async def close(self) -> None:
         """Closes the connection, where it can be closed."""
@@ -130,16 +131,3 @@ class Session(SessionState):
     async def settle(self) -> Answer | None:
         """Ends the session, as leaving the block does; None where it has ended."""
         return await drive_async(self._meter.settle(), self._store.run)
-
-
-def _redis(url: str, **options: Any) -> Connection:
-    from redis.asyncio import Redis
-    from redis.asyncio.retry import Retry as RedisRetry
-    from redis.backoff import NoBackoff
-
-    defaults: dict[str, Any] = {
-        "retry": RedisRetry(NoBackoff(), 0),
-        "socket_timeout": 5.0,
-        "socket_connect_timeout": 2.0,
-    }
-    return Redis.from_url(url, **(defaults | options))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from scurry_client import Denied, Hold, NewBucket, Store, UnknownSession
+from scurry_client import Denied, Hold, NewBucket, Store, UnknownSession, aio
+from scurry_client.fake import AsyncFakeConnection
 
 
 def balance(store: Store, account: str = "org-7") -> tuple[int, int]:
@@ -111,6 +114,17 @@ def test_a_session_whose_time_ran_out_is_debited_late(store: Store) -> None:
     with store.session("org-7", unit="ucent", hold=300) as session:
         store.release("org-7", session.id)
     assert balance(store) == (880, 0)
+
+
+def test_a_session_without_time_to_live_is_refused(store: Store) -> None:
+    awaited = aio.Store(AsyncFakeConnection())
+    for ttl in (0, -1, 0.0001, math.nan, math.inf):
+        with pytest.raises(ValueError, match="ttl"):
+            store.session("org-7", unit="ucent", hold=300, ttl=ttl)
+        with pytest.raises(ValueError, match="ttl"):
+            awaited.session("org-7", unit="ucent", hold=300, ttl=ttl)
+    with store.session("org-7", unit="ucent", hold=300, ttl=1.5) as session:
+        assert store.get_session("org-7", session.id).session.tcc == 1500
 
 
 def test_an_account_that_is_suspended_ends_its_sessions(store: Store) -> None:
