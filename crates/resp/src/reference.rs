@@ -85,7 +85,7 @@ RESERVE without items that a limit denies have one more element, the `cause`, wh
 | `-INVALID 10 amount is not an integer or out of range: ...` | an argument is malformed; the message names the field |
 | `-INVALID 10 unexpected argument 'xyz'` | the grammar has no such option here |
 | `-BUSY 50 sessions_max 64, the first goes in 1200 ms: ...` | a bound is reached; with a time where the first of what counts to it goes by itself |
-| `-ERR wrong number of arguments for 'scur.get' command: SCUR.GET account` | too few or too many arguments; the syntax follows, but for commands of Redis |
+| `-ERR wrong number of arguments for 'scur.get' command: SCUR.GET account` | too few or too many arguments; the syntax follows, but for commands of Redis and in the module |
 | `-WRONGTYPE Operation against a key holding the wrong kind of value` | a SCUR command on a plain value, or a plain command on an account |
 | `-OOM command not allowed when used memory > 'maxmemory'.` | a write that needs memory, and there is none left. What ends, settles, corrects or removes something always runs, and a duplicate gets its stored answer |
 | `-NOAUTH Authentication required.` | the server has a password and the connection has not given it |

@@ -102,12 +102,8 @@ unsafe extern "C" fn run(
 fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
     let Room { requests, formed } = room;
     let spec = names.first().and_then(|name| look_up(name.bytes()));
-    match spec {
+    match spec.filter(|spec| spec.accepts(names.len())) {
         None => context.wrong_arity(),
-        Some(spec) if !spec.accepts(names.len()) => {
-            Reply::new(formed, Protocol::Resp2).error(spec.wrong_arity());
-            context.send(formed);
-        }
         Some(spec) => {
             let protocol = if context.is_resp3() { Protocol::Resp3 } else { Protocol::Resp2 };
             let mut reply = Reply::new(formed, protocol);

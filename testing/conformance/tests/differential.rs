@@ -221,6 +221,16 @@ struct Pair {
     due: usize,
 }
 
+/// A reply of the engine as a node gives it: the host itself counts arguments, and knows no syntax to show.
+fn as_the_host(reply: &[u8]) -> Vec<u8> {
+    let end = b"' command";
+    let counted = reply.starts_with(b"-ERR wrong number of arguments for '");
+    match reply.windows(end.len()).position(|part| part == end).filter(|_| counted) {
+        Some(at) => [&reply[..at + end.len()], b"\r\n"].concat(),
+        None => reply.to_vec(),
+    }
+}
+
 impl Pair {
     /// The reply of both.
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Vec<u8> {
@@ -229,7 +239,7 @@ impl Pair {
         let answered = self.node.send(now, words).unwrap_or_else(|why| panic!("{what}: {why}"));
         assert_eq!(
             answered.escape_ascii().to_string(),
-            expected.escape_ascii().to_string(),
+            as_the_host(&expected).escape_ascii().to_string(),
             "{what}"
         );
         self.refused += usize::from(expected.first() == Some(&b'-'));

@@ -115,10 +115,7 @@ fn malformed_arguments_are_named() {
     for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
-        client.expect(
-            "SCUR.GET",
-            "!ERR wrong number of arguments for 'scur.get' command: SCUR.GET account",
-        );
+        client.expect("SCUR.GET", "!ERR wrong number of arguments for 'scur.get' command");
         client.expect(
             "SCUR.CREATE alice BUCKET main cent x",
             "!INVALID 10 amount is not an integer or out of range: it counts minor units, without a fraction",
