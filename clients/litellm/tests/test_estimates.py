@@ -103,6 +103,7 @@ def test_what_stands_in_extra_body_is_held() -> None:
         {"messages": [{"role": "user", "content": [{"type": "of tomorrow", "says": WORDS}]}]},
         {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [{"text": WORDS}]}]}]},
         {"prediction": {"type": "content", "content": WORDS}},
+        {"messages": WORDS},
         {"something_new": [WORDS]},
         {"system": WORDS},
     ],
