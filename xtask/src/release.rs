@@ -4,6 +4,7 @@
 
 mod binaries;
 mod bom;
+mod client;
 mod documents;
 mod image;
 mod packages;
@@ -119,6 +120,7 @@ impl<'a> Release<'a> {
     /// Makes what is archives of the stage, the bills of these, and the archives of documents.
     fn pack(&self, built: &binaries::Built, wheel: Option<&Path>) -> Result<PathBuf> {
         documents::pack(self)?;
+        client::pack(self)?;
         let stage = stage::fill(self, built)?;
         let (server, module) = (bom::server(self)?, bom::module(self)?);
         let mut artifacts = vec![tarball::pack(self, &stage)?];

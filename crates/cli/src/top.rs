@@ -5,7 +5,7 @@ mod picture;
 mod screen;
 
 use crate::server_address::{ServerAddress, Stream, ask, error_text};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use figures::Figures;
 use picture::Picture;
@@ -142,5 +142,6 @@ fn look(server: &mut dyn Stream) -> Result<Figures> {
 }
 
 fn send(server: &mut dyn Stream, words: &[&str]) -> Result<Value> {
-    Ok(ask(server, words.iter().map(|word| word.as_bytes()))?)
+    let reply = ask(server, words.iter().map(|word| word.as_bytes()));
+    reply.context("the server gave no reply")
 }

@@ -52,7 +52,7 @@ pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
 
 /// The page without the tree that it lies in: a link to a file becomes its name, and links within the page and to
 /// other machines stay.
-fn standing_alone(page: &str, version: &str) -> String {
+pub(crate) fn standing_alone(page: &str, version: &str) -> String {
     let mut alone = String::with_capacity(page.len());
     let mut rest = page;
     while let Some((before, text, target, after)) = next_link(rest) {
@@ -61,7 +61,7 @@ fn standing_alone(page: &str, version: &str) -> String {
             alone.push_str(&format!("[{text}]({target})"));
         } else {
             let file = target.split('#').next().unwrap_or(target);
-            alone.push_str(&format!("{text} ({file})"));
+            alone.push_str(&format!("{text} ({})", file.trim_start_matches("../")));
         }
         rest = after;
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn links_to_files_become_their_names() {
-        let page = "See [rules](docs/ledger.md#5) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
+        let page = "See [rules](../../docs/ledger.md#5) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
         let alone = standing_alone(page, "1.2.3");
         let expected = "See rules (docs/ledger.md) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
         assert!(alone.starts_with(expected), "{alone}");

@@ -29,7 +29,6 @@ mod top;
 mod tracking;
 mod transactions;
 mod turns;
-mod unasked;
 mod valkey;
 mod watch;
 mod web;
