@@ -51,6 +51,12 @@ _CONTENT = frozenset(
         "text",
         "contents",
         "documents",
+        "schema",
+        "json_schema",
+        "structured_outputs",
+        "guided_json",
+        "guided_decoding",
+        "chat_template_kwargs",
     )
 )
 # What LiteLLM keeps in a request for itself, or sends to nobody who counts it.
@@ -274,7 +280,9 @@ def answers(body: Body) -> int:
 
 def _numbers(body: Body, names: frozenset[str], most: int) -> Iterator[tuple[str, int]]:
     for name, value in _fields(body, 0):
-        if name not in names or value is None:
+        # Within a field that nobody knows the name may be a property's.
+        is_property = isinstance(value, (Mapping, list)) and body.get(name) is not value
+        if name not in names or value is None or is_property:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             if name in _THOUGHTS and isinstance(value, int) and value <= 0:

@@ -554,6 +554,14 @@ class Requests(unittest.TestCase):
         tools = [{"type": "function", "function": {"name": "f", "description": "word " * 50}}]
         self.assertEqual(prompt_of(self.reach(extra_body={"tools": tools}).bodies[0]).tools, tools)
 
+    def test_the_names_of_a_schema_are_no_counts(self) -> None:
+        properties = {"n": {"type": "integer"}, "max_tokens": {"type": "integer"}}
+        for extra in ({"guided_json": {"properties": properties, "n": 900}}, {"of_tomorrow": properties}):
+            with self.subTest(extra):
+                body = self.reach(max_tokens=9, extra_body=extra).bodies[0]
+                self.assertEqual((output_bound(body, ("max_tokens",), None, 0), answers(body)), (9, 1))
+                self.assertIn("integer", prompt_of(body).text)
+
     def test_a_bound_that_the_endpoint_does_not_know_bounds_nothing(self) -> None:
         self.assertEqual(self.bounds(max_output_tokens=9), [500])
         self.assertEqual(self.bounds(max_output_tokens=16_000, max_tokens=9), [16_000])
@@ -572,6 +580,9 @@ class Requests(unittest.TestCase):
             {"n": "5"},
             {"n": 10**400},
             {"best_of": 0},
+            {"n": [8]},
+            {"max_tokens": {"most": 8}},
+            {"extra_body": {"max_tokens": [8]}},
             {"extra_body": "max_tokens"},
             {"extra_body": {"model": "dear"}},
             {"extra_body": {"fallbacks": ["dear"]}},
