@@ -244,7 +244,9 @@ async function lookup(account) {
   const found = page.locator("#found");
   await found.getByRole("heading", { name: `${account}: active` }).waitFor();
   await found.getByRole("heading", { name: "Last events" }).waitFor();
-  return { found: await found.innerText() };
+  const text = await found.innerText();
+  assert.doesNotMatch(text, /undefined|NaN/);
+  return { found: text };
 }
 
 // Accounts that have an identity: the only one at once, of several the one that is chosen.
@@ -370,6 +372,9 @@ async function change(want) {
     await goOn("Top up", "main", amount);
     await found.getByText(`${amount} is no amount`).waitFor();
   }
+  // What a bucket cannot hold is said before it is asked for.
+  await goOn("Top up", "big", "9223372036854775807");
+  await found.getByText("9223372036854775807 is too much").waitFor();
   assert.equal(await dialog.count(), 0);
   // Cancelled, nothing is asked for and nothing is left.
   await goOn("Top up", "main", "250");

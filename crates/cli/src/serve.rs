@@ -15,9 +15,13 @@ use anyhow::{Context, Result};
 use clap::{ArgMatches, FromArgMatches};
 use scurry_http::Door;
 use scurry_server::{Certificates, Durability, Reloader, Server, Settings, Users, make_room};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::raise;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::thread;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves until it is told to stop. `matches` are what the options of the command line were read
@@ -61,7 +65,8 @@ pub(crate) struct Open {
     pub(crate) door: Option<SocketAddr>,
 }
 
-/// Serves until it is told to stop; `opened` is called once when clients may come.
+/// Serves until it is told to stop; `opened` is called once when clients may come. Without sources to
+/// read again it ends with its terminal.
 pub(crate) fn serve(
     options: &Options,
     again: Option<Again>,
@@ -70,6 +75,9 @@ pub(crate) fn serve(
     let level = options.log.map_or(LevelFilter::INFO, |level| level.0);
     let _log = Log::start(level).context("cannot start the log")?;
     // One that comes while the store recovers counts when it serves.
+    // One that comes while the store recovers counts when it serves.
+    let ends = again.is_none().then(|| Signals::new([SIGHUP])).transpose();
+    let ends = ends.context("cannot wait for SIGHUP")?;
     let hangups =
         again.map(|again| Ok::<_, anyhow::Error>((Hangups::new()?, again))).transpose()?;
     let bar = Bar::new();
@@ -118,6 +126,7 @@ pub(crate) fn serve(
         hangups.each(move || again.reload(&reloader, door.as_ref()))
     });
     let _waiting = waiting.transpose()?;
+    ends.map(end_at_first).transpose()?;
     // It serves all the same.
     if let Err(error) = supervisor::tell(supervisor::READY) {
         tracing::warn!("{error:#}");
@@ -129,6 +138,21 @@ pub(crate) fn serve(
         door.close();
     }
     outcome
+}
+
+/// Ends the server at the first of these as SIGTERM does. A terminal that is closed may send several,
+/// and a second SIGTERM would end the process at once, with all that it had to remove.
+fn end_at_first(mut signals: Signals) -> Result<()> {
+    let wait = move || {
+        if signals.forever().next().is_some()
+            && let Err(error) = raise(SIGTERM)
+        {
+            tracing::error!("the server goes on without its terminal: {error}");
+        }
+    };
+    let thread = thread::Builder::new().name("hangup".to_owned());
+    thread.spawn(wait).context("cannot start the thread that waits for SIGHUP")?;
+    Ok(())
 }
 
 /// Two lines that a server says about itself when it starts: its version, where and how it keeps what

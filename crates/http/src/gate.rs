@@ -148,6 +148,7 @@ async fn pass(
         Ok(admitted) => {
             // What a request does may ask for more roles than its path.
             request.extensions_mut().insert(admitted.roles);
+            request.extensions_mut().insert(admitted);
             next.run(request).await
         }
         Err(refusal) => refusal.answer(request.uri().path()),

@@ -189,8 +189,15 @@ impl Spec {
         if !self.name.contains('.') {
             return words;
         }
-        let syntax = format!("{} {}", self.name.replace('|', " "), self.grammar);
-        format!("{words}: {}", syntax.trim_end())
+        let mut syntax = self.name.replace('|', " ");
+        let ways = self.subcommands.iter().filter_map(|sub| sub.name.split_once('|'));
+        let ways: Vec<&str> = ways.map(|(_, short)| short).chain([self.grammar]).collect();
+        if let [first, ..] = ways[..]
+            && !first.is_empty()
+        {
+            syntax = format!("{syntax} {}", ways.join("|").trim_end_matches('|'));
+        }
+        format!("{words}: {syntax}")
     }
 
     /// The subcommand of this name, in any case.
@@ -240,6 +247,9 @@ mod tests {
         let group = find(b"SCUR.REPLICA").and_then(|spec| spec.subcommand(b"status"));
         let said = group.expect("SCUR.REPLICA STATUS").wrong_arity();
         assert!(said.ends_with("'scur.replica|status' command: SCUR.REPLICA STATUS"), "{said}");
+        let container = find(b"SCUR.REPLICA").expect("SCUR.REPLICA").wrong_arity();
+        let ways = "'scur.replica' command: SCUR.REPLICA HELP|STATUS|TRANSFER|REMOVE";
+        assert!(container.contains(ways), "{container}");
         for spec in all().flat_map(|spec| std::iter::once(spec).chain(spec.subcommands)) {
             assert!(!spec.wrong_arity().contains(['\r', '\n']), "{}", spec.name);
         }

@@ -5,7 +5,11 @@ use crate::store::Store;
 use serde_json::{Value, json};
 
 fn shown(store: &Store, query: &str) -> Value {
-    let (status, body) = store.get(&format!("/v1/accounts/alice/statement{query}"));
+    shown_of(store, "alice", query)
+}
+
+fn shown_of(store: &Store, account: &str, query: &str) -> Value {
+    let (status, body) = store.get(&format!("/v1/accounts/{account}/statement{query}"));
     assert_eq!(status, 200, "{body}");
     serde_json::from_str(&body).expect("JSON")
 }
@@ -66,6 +70,16 @@ fn a_statement_is_shown_in_steps() {
         query = format!("?limit=4&cursor={cursor}");
     }
     assert_eq!(steps, entries);
+    // One that there is not, and one that is deleted: its past is in the log.
+    let nobody = shown_of(&store, "nobody", "");
+    assert_eq!([&nobody["entries"], &nobody["cursor"]], [&json!([]), &json!(null)]);
+    for line in ["SCUR.CREATE gone", "SCUR.STATUS gone closed", "SCUR.DELETE gone FORCE"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        redis::cmd(words[0]).arg(&words[1..]).exec(&mut client).expect(line);
+    }
+    assert_eq!(store.get("/v1/accounts/gone").0, 404);
+    let gone = shown_of(&store, "gone", "");
+    assert_eq!(gone["entries"][0]["event"], "created", "{gone}");
     let end = entries[10]["time_ms"].as_i64().expect("a time") + 1;
     let count = |query: &str| shown(&store, query)["entries"].as_array().map(Vec::len);
     let begin = entries[0]["time_ms"].as_i64().expect("a time");

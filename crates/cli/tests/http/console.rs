@@ -67,6 +67,8 @@ fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard
     for number in 0..12 {
         ask(&mut client, &format!("SCUR.RESERVE user-{number} call 0 ITEM 1 cent REQUESTED 200"));
     }
+    // Of no unit: sessions are counted.
+    ask(&mut client, "SCUR.LIMIT alice l1 at-once SESSIONS AMOUNT 5");
     ask(&mut client, "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200");
     ask(&mut client, "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 300");
     // One has too little, and one is suspended: what they ask for is denied.
@@ -100,7 +102,7 @@ fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard
         "about": [format!("127.0.0.1:{}", store.port), "durability fsync".to_owned(), "version".to_owned()],
         "lookup": { "Buckets": ["main", "cent", "550", "octet", "5,000,000"],
             "Open sessions": ["call-1", "300", "150"],
-            "Last events": ["reserved", "settled", "session-opened", "credited"] },
+            "Last events": ["limit-set", "reserved", "settled", "session-opened", "credited"] },
     });
     let found = drive(&store.url(""), &["figures", &want.to_string()]);
     ends.store(true, Ordering::Relaxed);

@@ -100,6 +100,14 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
     assert!(charge(&guests.reader).contains(" 403 "), "{}", charge(&guests.reader));
     let refused = charge(&guests.charger);
     assert!(!refused.contains(" 401 ") && !refused.contains(" 403 "), "{refused}");
+    // A chain asks for the role of each of its commands, and says whose it is not.
+    let chain = r#"{"commands": [{"account": "a", "operation": "top_up", "transaction": "t", "bucket": "main", "amount": 1}]}"#;
+    let head = "POST /v1/chains HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
+    let (who, len) = (&guests.charger, chain.len());
+    let request = format!("{head}Authorization: {who}\r\nContent-Length: {len}\r\n\r\n{chain}");
+    let refused = say(store.http_port, request.as_bytes());
+    assert!(refused.contains(" 403 "), "{refused}");
+    assert!(refused.contains("the user charger has not the role provision"), "{refused}");
     let (totals, charger) = ("/v1/totals", guests.charger.as_str());
     for (who, status) in [(guests.reader.as_str(), 200), (right, 200), (charger, 403), ("", 401)] {
         assert_eq!(store.get_as(who, totals).0, status, "{who}");

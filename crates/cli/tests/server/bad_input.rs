@@ -70,6 +70,16 @@ fn before_auth_requests_are_small_and_few() {
     client.ask("AUTH secret", "+OK\r\n");
     client.ask("PING", "+PONG\r\n");
     client.ask("CONFIG GET requirepass", "*0\r\n");
+    for (name, why) in [("requirepass", "immutable"), ("DIR", "protected"), ("save", "immutable")] {
+        client.ask(
+            &format!("CONFIG SET {name} x"),
+            &format!("-ERR CONFIG SET failed (possibly related to argument '{name}') - can't set {why} config\r\n"),
+        );
+    }
+    client.ask(
+        "CONFIG SET durability none",
+        "-ERR Unknown option or number of arguments for CONFIG SET - 'durability'\r\n",
+    );
     client.ask("RESET", "+RESET\r\n");
     client.ask("PING", "-NOAUTH Authentication required.\r\n");
     client.ask("AUTH default secret", "+OK\r\n");

@@ -1,5 +1,6 @@
 //! `scurry quickstart`, used as its words say.
 
+use nix::sys::signal::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
@@ -69,7 +70,7 @@ fn a_quickstart_can_be_tried_and_leaves_nothing_behind() {
     let sessions = || typed(&format!("scurry cli -p {port} SCUR.GET org-1"));
     let is_loaded = || counts("scur.update") && sessions().contains("chat-");
     assert!((0..TRIES).any(|_| is_loaded()), "there is no load");
-    signal(&child);
+    signal(&child, Signal::SIGINT);
     let ended = child.wait().expect("it ends");
     assert!(ended.success(), "{ended}");
     let left = std::fs::read_dir(temporary.path()).expect("it is there").count();
@@ -88,7 +89,20 @@ fn a_port_that_is_taken_is_named_and_nothing_is_left() {
     assert_eq!(std::fs::read_dir(temporary.path()).expect("it is there").count(), 0);
 }
 
-fn signal(child: &Child) {
+#[test]
+fn a_terminal_that_is_closed_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let mut child = start(temporary.path(), &["--port", "0", "--http-port", "0"]);
+    lines_up_to(&mut child, "The last one charges");
+    // The shell and the kernel may both tell of it.
+    signal(&child, Signal::SIGHUP);
+    signal(&child, Signal::SIGHUP);
+    let ended = child.wait().expect("it ends");
+    assert!(ended.success(), "{ended}");
+    assert_eq!(std::fs::read_dir(temporary.path()).expect("it is there").count(), 0);
+}
+
+fn signal(child: &Child, signal: Signal) {
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("a number"));
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("it runs");
+    nix::sys::signal::kill(pid, signal).expect("it runs");
 }

@@ -150,7 +150,7 @@ fn link(input: &Input, mut members: Map<String, Json>) -> Result<Command, Proble
         headers.insert(IDEMPOTENCY_KEY, as_key(&id)?);
     }
     let body = Json::Object(members).to_string().into();
-    let alone = Input { params, query: None, headers, body, roles: input.roles };
+    let alone = Input { params, query: None, headers, body, user: input.user.clone() };
     (one.build)(&alone)
 }
 
@@ -185,10 +185,10 @@ fn text<const MAX: usize>(members: &mut Map<String, Json>, name: &str) -> Result
 /// A chain asks for the roles of its commands.
 fn check_role(input: &Input, one: &Chainable) -> Result<(), Problem> {
     let role = find(one.command.as_bytes()).map_or(Role::Admin, |spec| spec.role);
-    if input.roles.is_none_or(|roles| roles.permit(role)) {
+    let Some(user) = input.user.as_ref().filter(|user| !user.roles.permit(role)) else {
         return Ok(());
-    }
-    let why = format!("the user has not the role {}", role.name());
+    };
+    let why = format!("the user {} has not the role {}", user.name, role.name());
     Err(Problem::of_code("FORBIDDEN", StatusCode::FORBIDDEN, why))
 }
 
@@ -217,7 +217,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let body = format!(r#"{{"commands":[{command}]}}"#).into();
-        let input = Input { params: vec![], query: None, headers, body, roles: None };
+        let input = Input { params: vec![], query: None, headers, body, user: None };
         chain(&input).map_err(|problem| format!("{problem:?}"))
     }
 

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, header};
 use schemars::JsonSchema;
 use scurry_ledger::Code;
-use scurry_server::Roles;
+use scurry_server::Admitted;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_path_to_error::{Path, Segment};
@@ -26,8 +26,8 @@ pub(crate) struct Input {
     pub(crate) headers: HeaderMap,
     /// Empty where the operation takes none.
     pub(crate) body: Bytes,
-    /// Roles of the user; none where nobody has asked for them.
-    pub(crate) roles: Option<Roles>,
+    /// The user, with the roles; none where nobody has asked who it is.
+    pub(crate) user: Option<Admitted>,
 }
 
 /// Location of a fault in a request.

@@ -20,7 +20,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use redis::Value;
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
-use scurry_server::Roles;
+use scurry_server::Admitted;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -85,8 +85,8 @@ async fn answer(
         Some(_) => read_body(body).await?,
         None => Bytes::new(),
     };
-    let roles = head.extensions.get::<Roles>().copied();
-    let input = Input { params, query, headers: head.headers, body, roles };
+    let user = head.extensions.get::<Admitted>().cloned();
+    let input = Input { params, query, headers: head.headers, body, user };
     if operation.query.is_empty() {
         input.query([])?;
     }

@@ -103,7 +103,8 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.STATEMENT",
         notes: "The members of an entry are the fields of docs/events.md; times end in _ms. Go on with the \
                 cursor of the answer, and with the same period and unit, until that is null: an answer goes \
-                through a part of the log, and may have no entry although there are more.",
+                through a part of the log, and may have no entry although there are more. It has none \
+                and is no 404 for an account that there is not: one that was deleted is still in the log.",
         retry: Retry::Read,
         query: &[
             Parameter { name: "from_ms", required: false, schema: of::<Amount<1>> },
@@ -373,7 +374,7 @@ mod tests {
                 query: (operation.id == "checkCredit").then(|| "unit=cent&amount=1".into()),
                 headers,
                 body: operation.body.map_or("", |(_, example)| example).into(),
-                roles: None,
+                user: None,
             };
             let command = (operation.build)(&input).expect(operation.id);
             assert_eq!(command.0[0], operation.command.as_bytes(), "{}", operation.id);

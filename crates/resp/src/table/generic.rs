@@ -433,7 +433,7 @@ const CONFIG: &[Spec] = &[
         grammar: "name value [name value ...]",
         reply: "OK",
         summary: "Changes settings while the server runs: all of them or none.",
-        notes: "These settings can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold, tracking-table-max-keys (1 to 4294967295, of all threads together). Every other setting is `can't set immutable config`. On the port of one thread the command changes the settings of that thread alone.",
+        notes: "These settings can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold, tracking-table-max-keys (1 to 4294967295, of all threads together). The others that CONFIG GET shows, and requirepass, are `can't set immutable config`, dir is `can't set protected config`, and other names are unknown to it: the settings of the command line are not all among them. On the port of one thread the command changes the settings of that thread alone.",
         ..SERVER
     },
     Spec {

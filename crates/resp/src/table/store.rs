@@ -108,8 +108,9 @@ pub(super) const COMMANDS: &[Spec] = &[
                 options, until that is nil. It never waits for anything to happen. complete is 0 when entries of the\n\
                 period, or behind the cursor, are not kept any more; kept_from is the time of the oldest that is kept.\n\
                 docs/events.md describes entries and bounds. CLIENT TRACKING does not track what is read so, and MULTI\n\
-                does not take it. The answer is an error when the server keeps no log, and on a node of Valkey or\n\
-                Redis, which keeps none.",
+                does not take it. An account that there is not has no entries, and is no error: one that was deleted is\n\
+                in the log. The answer is an error when the server keeps no log, and on a node of Valkey or Redis,\n\
+                which keeps none.",
         ..STORE
     },
 ];

@@ -9,6 +9,11 @@ use crate::net::listener::KEEPALIVE;
 use scurry_ledger::Name;
 use scurry_resp::{Args, Reply};
 
+/// Settings of Valkey that are never shown, and why they do not change.
+const UNSHOWN: [(&str, &str); 2] =
+    [("dir", "can't set protected config"), ("requirepass", IMMUTABLE)];
+const IMMUTABLE: &str = "can't set immutable config";
+
 /// Names and values, in the order in which they are shown. `requirepass` is not among them.
 fn settings(node: &Node) -> Vec<(&'static str, String)> {
     let settings = &node.settings;
@@ -121,11 +126,14 @@ fn read<'a>(node: &Node, args: Args<'a>) -> Result<Vec<LiveSetting>, Refusal<'a>
     for (at, (name, _)) in pairs().enumerate() {
         let wrong = |why| Err(Refusal::Name { name, why });
         if LiveSetting::reader(name).is_none() {
-            let is_shown = |(own, _): &(&str, String)| own.as_bytes().eq_ignore_ascii_case(name);
-            if !settings(node).iter().any(is_shown) {
+            let is_it = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
+            if let Some((_, why)) = UNSHOWN.iter().find(|(known, _)| is_it(known)) {
+                return wrong(why);
+            }
+            if !settings(node).iter().any(|(known, _)| is_it(known)) {
                 return Err(Refusal::Unknown(name));
             }
-            return wrong("can't set immutable config");
+            return wrong(IMMUTABLE);
         }
         if pairs().take(at).any(|(other, _)| other.eq_ignore_ascii_case(name)) {
             return wrong("duplicate parameter");
