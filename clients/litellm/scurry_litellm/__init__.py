@@ -5,7 +5,7 @@ nothing of LiteLLM, so that they can be tested, and used, without it.
 """
 
 from ._accounts import Accounts, Caller, Unbudgeted
-from ._budgets import Away, Budgets, Call, Full, Refusal
+from ._budgets import Away, Budgets, Call, Full, Refusal, Unusable
 from ._money import Estimate, micro_cents
 from ._settings import Settings, WrongSettings
 
@@ -20,6 +20,7 @@ __all__ = [
     "Refusal",
     "Settings",
     "Unbudgeted",
+    "Unusable",
     "WrongSettings",
     "micro_cents",
 ]

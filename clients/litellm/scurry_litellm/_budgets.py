@@ -60,6 +60,15 @@ class Refusal(Exception):
         super().__init__(f"budget {account}: the call may cost {needed} micro-cents{has} ({reason})")
 
 
+class Unusable(Exception):
+    """An account that pays for no call, whatever it has: asking again does not help."""
+
+    def __init__(self, account: str, reason: str) -> None:
+        self.account = account
+        self.reason = reason
+        super().__init__(f"budget {account}: {reason}")
+
+
 class Away(Exception):
     """Scurry was not reached or could not serve, so nobody knows whether a budget covers the call."""
 
@@ -83,6 +92,8 @@ class Call:
     """Scurry has said so; else it may be, where `fail_open` let the call go on."""
     is_renewed: bool = True
     has_ended: bool = False
+    is_cut: bool = False
+    """A stream whose reader has left it before its end: it costs no less than what was held."""
     due: tuple[float, int] | None = None
     """When it is charged so many micro-cents if nobody tells its cost before."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -108,7 +119,7 @@ class Budgets:
     # ---- Before a call -------------------------------------------------------------------------
 
     async def open(self, accounts: Sequence[str], item: str, estimate: Estimate, label: str = "") -> Call:
-        """Holds the estimate in each of the accounts. `Refusal`, `Away` (without `fail_open`) or `Full`."""
+        """Holds the estimate in each of the accounts. `Refusal`, `Unusable`, `Away` (without `fail_open`), `Full`."""
         if len(self.calls) + self.opening + len(self.tasks) >= self.settings.calls_max:
             raise Full(f"{self.settings.calls_max} calls are under way: calls_max")
         now = self.clock()
@@ -137,8 +148,7 @@ class Budgets:
                 raise Away(f"the budget was not reached: {why}") from why
             log.warning("a call goes on without a hold: %s", why)
         except UnknownAccount as why:
-            # In a chain Scurry does not tell which of them.
-            raise Refusal(" or ".join(call.accounts), "there is no such account", call.hold, None) from why
+            raise Unusable(await self._missing_of(call), "there is no such account") from why
         except ScurryError as why:
             raise Away(f"the budget has no answer: {why}") from why
         except asyncio.CancelledError:
@@ -168,8 +178,23 @@ class Budgets:
     def is_charged_first(self) -> bool:
         return self.settings.when_killed == "charged"
 
-    async def _refusal(self, call: Call, denied: Denied) -> Refusal:
+    async def _missing_of(self, call: Call) -> str:
+        """The account that is not there: of a chain Scurry does not tell which."""
+        for account in call.accounts if len(call.accounts) > 1 else ():
+            try:
+                await self.store.run(commands.check(account, self.settings.unit, call.hold))
+            except UnknownAccount:
+                return account
+            except ScurryError as why:
+                log.debug("whether there is %s is not known: %s", account, why)
+        return " or ".join(call.accounts)
+
+    async def _refusal(self, call: Call, denied: Denied) -> Refusal | Unusable:
         account = denied.account or call.accounts[0]
+        if denied.reason == "status":
+            return Unusable(account, "the account is suspended or closed")
+        if denied.reason == "no_bucket":
+            return Unusable(account, f"the account has no bucket of the unit {self.settings.unit}")
         reason = f"limit {denied.limit}" if denied.limit else denied.reason or denied.code
         left = None
         try:

@@ -33,17 +33,28 @@ class Unpriced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of the dearest deployment: dollars for a token, and how many tokens there are at most (0: not known)."""
+    """Of all deployments of a model: dollars for a token, by the names of LiteLLM's table, and how many tokens there
+    are at most (0: not known)."""
 
-    input: float
-    output: float
+    input: tuple[tuple[str, float], ...]
+    output: tuple[tuple[str, float], ...]
     output_most: int
     input_most: int
-    input_dear: float
-    """The dearest that a token may become: of a long prompt, one that is served first, or one that is kept."""
-    output_dear: float
-    input_audio: float
-    output_audio: float
+
+
+# What makes a token dearer, by how the price of such a token is named.
+_WHERE = {"above_": "long", "priority": "first", "cache_creation": "kept", "audio": "audio"}
+
+
+def dearest(prices: tuple[tuple[str, float], ...], is_so: set[str]) -> float:
+    """The dearest price that may be that of a token where this is so."""
+    return max([0.0, *(price for name, price in prices if _needs(name) <= is_so)])
+
+
+def _needs(name: str) -> set[str]:
+    # What is kept for an hour and not for five minutes is not long.
+    name = name.replace("above_1hr", "")
+    return {what for part, what in _WHERE.items() if part in name}
 
 
 async def estimate(data: dict[str, Any], call_type: str, settings: Settings) -> Estimate:
@@ -79,10 +90,14 @@ def _priced(
     prices: Prices,
     settings: Settings,
 ) -> Estimate:
-    is_dear = prompt.is_cached or tokens >= LONG or body.get("service_tier") not in (None, "default", "flex")
-    input_token, output_token = (prices.input_dear, prices.output_dear) if is_dear else (prices.input, prices.output)
-    if prompt.has_audio:
-        input_token, output_token = max(input_token, prices.input_audio), max(output_token, prices.output_audio)
+    is_so = {
+        "long": tokens >= LONG,
+        "first": body.get("service_tier") not in (None, "default", "flex"),
+        "kept": prompt.is_cached,
+        "audio": prompt.has_audio,
+    }
+    such = {name for name, holds in is_so.items() if holds}
+    input_token, output_token = dearest(prices.input, such), dearest(prices.output, such)
     paid = tokens * input_token * settings.margin
     if call_type in EMBEDDINGS:
         return Estimate(paid)
@@ -165,25 +180,20 @@ def _prices_of(model: str) -> Prices | None:
         return None
     known = [info, *deployments]
     return Prices(
-        input=float(info["input_cost_per_token"]),
-        output=float(info.get("output_cost_per_token") or 0),
+        input=_named(known, "input_cost_per_token", "input_cost_per_audio_token", "cache_creation_input_token_cost"),
+        output=_named(known, "output_cost_per_token", "output_cost_per_audio_token", "output_cost_per_reasoning_token"),
         output_most=int(info.get("max_output_tokens") or 0),
         input_most=int(max([one.get("max_input_tokens") or 0 for one in known])),
-        input_dear=_dearest(known, "input_cost_per_token", "cache_creation_input_token_cost"),
-        output_dear=_dearest(known, "output_cost_per_token", "output_cost_per_reasoning_token"),
-        input_audio=_dearest(known, "input_cost_per_token", "input_cost_per_audio_token"),
-        output_audio=_dearest(known, "output_cost_per_token", "output_cost_per_audio_token"),
     )
 
 
-def _dearest(known: list[Any], *beginnings: str) -> float:
-    prices = [
-        float(value)
+def _named(known: list[Any], *beginnings: str) -> tuple[tuple[str, float], ...]:
+    return tuple(
+        (name, float(value))
         for one in known
         for name, value in one.items()
-        if name.startswith(beginnings) and isinstance(value, (int, float))
-    ]
-    return max([0.0, *prices])
+        if name.startswith(beginnings) and isinstance(value, (int, float)) and not isinstance(value, bool)
+    )
 
 
 async def input_tokens_of(model: str, prompt: Prompt, prices: Prices, settings: Settings) -> int | None:

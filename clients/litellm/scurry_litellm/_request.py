@@ -340,7 +340,7 @@ def prompt_of(body: Body) -> Prompt:
     if isinstance(messages, list):
         prompt.messages = _without_media(messages, prompt, 0)
         prompt.words = "\n".join(_words(prompt.messages))
-    texts = []
+    texts = [_text(messages)] if messages and prompt.messages is None else []
     if prompt.messages is None:
         texts.append(_text(_without_media(body.get("input") or body.get("prompt") or "", prompt, 0)))
     for name in ("system", "instructions"):

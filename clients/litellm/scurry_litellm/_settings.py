@@ -43,6 +43,9 @@ class Settings:
     """For how many tokens a picture is held. No provider is known to bill more; most bill less than 2,000."""
     file_tokens: int | None = None
     """For how many tokens a file, sound or film is held. Without it: for the most that the model reads."""
+    cut_streams: Literal["held", "counted"] = "held"
+    """What a stream costs that its reader leaves before its end: all that was held, since the provider may bill more
+    than was seen (reasoning); or what was seen."""
     free_call_types: tuple[str, ...] = ("list_mcp_tools", "call_mcp_tool", "moderation", "amoderation")
     margin: float = 1.1
     """Of the prompt's price: LiteLLM counts its tokens nearly as the provider does."""

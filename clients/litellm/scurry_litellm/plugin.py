@@ -21,9 +21,9 @@ from scurry_client import Retry
 from scurry_client.aio import Store
 
 from ._accounts import Accounts, Caller, Unbudgeted
-from ._budgets import Away, Budgets, Call, Full, Refusal
+from ._billing import Told, charge, usage_of
+from ._budgets import Away, Budgets, Call, Full, Refusal, Unusable
 from ._line import Line
-from ._money import micro_cents
 from ._prices import Unpriced, estimate, output_tokens_of
 from ._request import Malformed
 from ._settings import Settings, WrongSettings
@@ -83,6 +83,8 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         except Refusal as why:
             details = {"budget": why.account, "reason": why.reason, "needed": why.needed, "left": why.left}
             raise refused(settings.denied_status, "budget_exceeded", str(why), **details) from None
+        except Unusable as why:
+            raise refused(403, "account_unusable", str(why), budget=why.account, reason=why.reason) from None
         except Full as why:
             raise refused(503, "too_many_calls", str(why)) from None
         except Away as why:
@@ -96,12 +98,13 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         call = self._call_of_request(data)
         if call is None or self._budgets is None:
             return
-        cost = (getattr(response, "_hidden_params", None) or {}).get("response_cost")
-        if cost is None:
+        hidden = getattr(response, "_hidden_params", None) or {}
+        told = Told(hidden.get("response_cost"), usage_of(response), response, hidden.get("cache_hit") is True)
+        if told.cost is None and not told.is_cached:
             # The event below may know it.
             self._budgets.charge_later(call, call.hold)
         else:
-            await self._settled(call, micro_cents(cost))
+            await self._settled(call, charge(call, told, output_tokens_of))
 
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
@@ -117,7 +120,14 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         cost = kwargs.get("response_cost")
         if cost is None:
             cost = (kwargs.get("standard_logging_object") or {}).get("response_cost")
-        await self._settled(call, call.hold if cost is None else micro_cents(cost))
+        answer = (
+            kwargs.get("async_complete_streaming_response") or kwargs.get("complete_streaming_response") or response_obj
+        )
+        told = Told(cost, usage_of(answer), answer, kwargs.get("cache_hit") is True)
+        amount = charge(call, told, output_tokens_of)
+        if call.is_cut and not told.is_cached:
+            amount = max(amount, call.hold)
+        await self._settled(call, amount)
 
     async def async_post_call_failure_hook(
         self,
@@ -141,14 +151,22 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
                 yield piece
             return
         text: list[str] = []
+        is_whole = False
         try:
             async for piece in response:
                 text.append(said(piece))
+                is_whole = is_whole or is_last(piece)
                 yield piece
+        except (GeneratorExit, asyncio.CancelledError):
+            # Its reader has left. What was said is known, and not what the provider bills beside it.
+            if not is_whole and self._budgets is not None and self._budgets.settings.cut_streams == "held":
+                call.is_cut = True
+            raise
         finally:
             # LiteLLM tells the cost in a moment, of a stream that its reader has left too, or that it failed.
             if self._budgets is not None and not call.has_ended:
-                self._budgets.charge_later(call, cost_of_text(call, "".join(text)))
+                amount = call.hold if call.is_cut else cost_of_text(call, "".join(text))
+                self._budgets.charge_later(call, amount)
 
     # ---- Beneath ---------------------------------------------------------------------------------
 
@@ -224,6 +242,19 @@ def said(piece: Any) -> str:
     if isinstance(text := getattr(piece, "delta", None), str):
         found.append(text)
     return "".join(found)
+
+
+def is_last(piece: Any) -> bool:
+    """Whether a piece of a stream tells what all of it costs."""
+    if isinstance(piece, (bytes, str)):
+        text = piece if isinstance(piece, str) else piece.decode(errors="replace")
+        return "message_stop" in text
+    if getattr(piece, "type", None) in ("response.completed", "response.incomplete", "message_stop"):
+        return True
+    choices = getattr(piece, "choices", None) or ()
+    # Some tell the usage so far with each piece.
+    has_ended = not choices or all(getattr(choice, "finish_reason", None) for choice in choices)
+    return has_ended and bool(getattr(piece, "usage", None))
 
 
 def cost_of_text(call: Call, text: str) -> int:

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+# The prices come with the package: nobody is asked for newer ones.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import world  # noqa: F401  it names the paths of the packages
 
 

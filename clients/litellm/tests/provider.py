@@ -1,7 +1,8 @@
 """A provider of language models that has none: it answers as OpenAI's API does, and writes down what it would bill.
 
 A prompt says what shall happen: `key=alice call=7`, and maybe `fail` (status 500), `cut` (a stream that breaks off),
-`wait` (until GET /go), `say=40` (tokens of answer). Each word is a token. The model `broken` fails always.
+`wait` (until GET /go), `say=40` (tokens of answer). Each word is a token. The model `broken` fails always. Of an answer
+no usage is told (`silent`), or nonsense (`minus`); a stream has 1,000 tokens that nobody sees (`think`).
 
 usage: python provider.py [latency in seconds]; it prints its port. GET /served shows what it has served.
 """
@@ -46,12 +47,16 @@ class Provider:
             return web.json_response({"error": {"message": "out of order", "type": "server_error"}}, status=500)
         count = min(int(wishes.get("say", SAYS)), most)
         if body.get("stream"):
+            record["hidden"] = 1000 if "think" in words else 0
             return await self.stream(request, body, record, count, "cut" in words)
         # It has done the work: whoever asked pays, whether or not the answer arrives.
         record.update(completion=count, state="served")
         message = {"role": "assistant", "content": "word " * count}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return web.json_response(self.envelope(body, "chat.completion", [choice]) | {"usage": usage(record)})
+        told = {} if "silent" in words else {"usage": usage(record)}
+        if "minus" in words:
+            told["usage"]["completion_tokens"] *= -1000
+        return web.json_response(self.envelope(body, "chat.completion", [choice]) | told)
 
     async def stream(
         self, request: web.Request, body: dict[str, Any], record: dict[str, Any], count: int, is_cut: bool
@@ -65,7 +70,7 @@ class Provider:
                 request.transport.abort()
                 return answer
             choice = {"index": 0, "delta": {"role": "assistant", "content": "word "}, "finish_reason": None}
-            record["completion"] = number + 1
+            record["completion"] = number + 1 + record["hidden"]
             try:
                 await self.send(answer, self.envelope(body, "chat.completion.chunk", [choice]))
             except (ConnectionError, asyncio.CancelledError):

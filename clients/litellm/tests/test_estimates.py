@@ -35,7 +35,15 @@ def router(monkeypatch: pytest.MonkeyPatch) -> Iterator[Router]:
         for name, (i, o) in PRICES.items()
     ]
     priced[2]["model_info"] = {"max_input_tokens": 120_000}
-    priced[3]["model_info"] = {"input_cost_per_token_priority": 7 * CENT, "output_cost_per_token_priority": 9 * CENT}
+    priced[3]["model_info"] = {
+        "input_cost_per_token_priority": 7 * CENT,
+        "output_cost_per_token_priority": 9 * CENT,
+        "input_cost_per_token_above_200k_tokens": 3 * CENT,
+        "cache_creation_input_token_cost": 2 * CENT,
+        "cache_creation_input_token_cost_above_1hr": 4 * CENT,
+        "input_cost_per_audio_token": 50 * CENT,
+        "max_input_tokens": 1_000_000,
+    }
     made = Router(
         model_list=[*priced, deployment("unpriced", "openai/nobody-knows")],
         fallbacks=[{"seeing": ["dear"]}, {"tiered": ["unpriced"]}],
@@ -103,6 +111,7 @@ def test_what_stands_in_extra_body_is_held() -> None:
         {"messages": [{"role": "user", "content": [{"type": "of tomorrow", "says": WORDS}]}]},
         {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [{"text": WORDS}]}]}]},
         {"prediction": {"type": "content", "content": WORDS}},
+        {"messages": WORDS},
         {"something_new": [WORDS]},
         {"system": WORDS},
     ],
@@ -150,10 +159,20 @@ def test_files_are_held_for_the_most_that_the_model_reads(router: Router, kind: 
     assert held(settings={"default_estimate": 3.0}, **parts(kind)).hold == 300_000_000
 
 
-def test_a_call_that_is_served_first_is_held_at_its_price(router: Router) -> None:
+def test_tokens_are_held_at_the_dearest_price_that_theirs_may_be(router: Router) -> None:
     router.fallbacks = []
+    plain = prompt(model="tiered")
     assert held("tiered").output_token == pytest.approx(2 * CENT)
-    assert held("tiered", service_tier="priority").output_token == pytest.approx(9 * CENT)
+    first = held("tiered", service_tier="priority")
+    assert first.output_token == pytest.approx(9 * CENT)
+    assert first.prompt >= 6.99 * plain * CENT
+    kept = [{"type": "text", "text": "hello", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
+    said = [{"role": "user", "content": kept}]
+    assert prompt(model="tiered", messages=said) >= 4 * plain
+    assert prompt(model="tiered", messages=said) < 7 * 2 * plain
+    many = parts("image", 10)
+    assert 1_500_000 <= prompt(model="tiered", **many) < 1_500_100
+    assert prompt(model="tiered", settings={"file_tokens": 1000}, **parts("audio")) > 50_000
 
 
 def test_the_bound_of_the_settings_goes_to_the_provider_where_there_is_no_other() -> None:

@@ -192,9 +192,71 @@ async def test_who_goes_away_pays_for_what_was_done(store: Store, provider: Prov
         # Each call after one that was left: the proxy goes on.
         assert await callers.call(open, "bob", "say=7") == 200
     await until(lambda: not any(books(store, key)[2] for key in ("alice", "bob")), "every call is settled")
-    # How much of a stream was said when its reader left, provider and proxy may see differently.
-    assert 0 < books(store, "alice")[1] < 60 * OUTPUT
+    # All that the stream could have said: nobody told what it would bill.
+    assert 50 * OUTPUT < books(store, "alice")[1] < 70 * OUTPUT
     assert books(store, "bob")[1] == sum(map(price, await of(provider, "bob")))
+
+
+async def test_a_stream_that_is_left_costs_what_was_seen_where_the_settings_say_so(
+    tmp_path: Path, server: Server, store: Store, provider: Provider
+) -> None:
+    store.create("alice", buckets=[NewBucket("main", "ucent", PLENTY)])
+    with proxy_of(tmp_path, server, provider, cut_streams="counted") as proxy:
+        await proxy.start()
+        async with session() as open:
+            await Callers(proxy.url).leave(open, "alice", "say=50")
+        await until(lambda: books(store, "alice")[1] > 0, "the stream is charged")
+    # How much of it was said when its reader left, provider and proxy may see differently.
+    assert 0 < books(store, "alice")[1] < 50 * OUTPUT
+    assert books(store, "alice")[2] == 0
+
+
+async def test_what_a_reader_leaves_does_not_make_reasoning_free(
+    store: Store, provider: Provider, proxy: Proxy
+) -> None:
+    store.create("alice", buckets=[NewBucket("main", "ucent", PLENTY)])
+    await proxy.start()
+    async with session() as open:
+        await Callers(proxy.url).leave(open, "alice", "say=50 think", max_tokens=1100)
+    await until(lambda: books(store, "alice")[1] > 0, "the stream is charged")
+    assert books(store, "alice")[1] >= sum(map(price, await of(provider, "alice")))
+
+
+async def test_no_answer_is_free_because_its_provider_says_nothing_of_it(
+    store: Store, provider: Provider, proxy: Proxy
+) -> None:
+    for key in ("alice", "bob"):
+        store.create(key, buckets=[NewBucket("main", "ucent", PLENTY)])
+    await proxy.start()
+    callers = Callers(proxy.url)
+    async with session() as open:
+        assert await callers.call(open, "alice", "silent say=40") == 200
+        assert await callers.call(open, "bob", "minus say=40") == 200
+    for key in ("alice", "bob"):
+        bill = sum(map(price, await of(provider, key)))
+        assert books(store, key)[2] == 0
+        # Tokens are counted nearly as the provider does.
+        assert 0.9 * bill <= books(store, key)[1] <= 1.5 * bill
+    assert "answered with no usage" in proxy.log.read_text() or "a usage that cannot be" in proxy.log.read_text()
+    audited(store, ["alice", "bob"])
+
+
+async def test_an_answer_from_the_cache_costs_nothing(
+    tmp_path: Path, server: Server, store: Store, provider: Provider
+) -> None:
+    store.create("alice", buckets=[NewBucket("main", "ucent", PLENTY)])
+    with proxy_of(tmp_path, server, provider) as made:
+        made.config["litellm_settings"] |= {"cache": True, "cache_params": {"type": "local"}}
+        with Proxy(tmp_path, made.config) as proxy:
+            await proxy.start()
+            callers = Callers(proxy.url)
+            async with session() as open:
+                for body in ({}, {}, {}, {"stream": True}, {"stream": True}):
+                    assert await callers.call(open, "alice", "say=40", **body) == 200
+                    await until(lambda: books(store, "alice")[2] == 0, "the call is settled")
+    served = await of(provider, "alice")
+    assert len(served) < 5, "nothing came from the cache"
+    assert books(store, "alice")[1] == sum(map(price, served))
 
 
 async def test_a_refusal_names_the_budget_and_what_is_left(store: Store, provider: Provider, proxy: Proxy) -> None:
@@ -204,9 +266,9 @@ async def test_a_refusal_names_the_budget_and_what_is_left(store: Store, provide
     callers = Callers(proxy.url)
     async with session() as open:
         assert await callers.call(open, "alice", "say=7") == 429
-        assert await callers.call(open, "nobody", "say=7") == 429
+        assert await callers.call(open, "nobody", "say=7") == 403
     assert "budget alice: " in callers.refusals[0] and f"and {left} are left (balance)" in callers.refusals[0]
-    assert "no such account" in callers.refusals[1]
+    assert "budget nobody: there is no such account" in callers.said[-1]
     assert await of(provider, "alice") == []
 
 

@@ -10,7 +10,7 @@ import sys
 import unittest
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent / "python")]
@@ -24,15 +24,18 @@ from scurry_litellm import (
     Accounts,
     Away,
     Budgets,
+    Call,
     Caller,
     Estimate,
     Full,
     Refusal,
     Settings,
     Unbudgeted,
+    Unusable,
     WrongSettings,
     micro_cents,
 )
+from scurry_litellm._billing import Told, charge
 from scurry_litellm._request import Malformed, Reach, answers, output_bound, prompt_of, reach_of
 
 CENT = Estimate(prompt=0.01)
@@ -131,8 +134,17 @@ class Calls(WithBudgets):
         self.assertEqual((refusal.exception.reason, refusal.exception.left), ("limit day", HOLD - 1))
 
     async def test_an_account_that_nobody_made_refuses(self) -> None:
-        with self.assertRaisesRegex(Refusal, "no such account"):
+        with self.assertRaisesRegex(Unusable, "^budget nobody: there is no such account$"):
             await self.budgets.open(["nobody"], "gpt-x", CENT)
+
+    async def test_an_account_that_may_not_pay_is_not_one_that_has_too_little(self) -> None:
+        self.account("alice")
+        self.store.status("alice", "suspended")
+        with self.assertRaisesRegex(Unusable, "^budget alice: the account is suspended or closed$"):
+            await self.budgets.open(["alice"], "gpt-x", CENT)
+        self.store.create("euros", buckets=[NewBucket("main", "EUR", 10 * HOLD)])
+        with self.assertRaisesRegex(Unusable, "^budget euros: the account has no bucket of the unit ucent$"):
+            await self.budgets.open(["euros"], "gpt-x", CENT)
 
     async def test_the_same_label_is_another_call(self) -> None:
         self.account("alice")
@@ -184,6 +196,13 @@ class Chains(WithBudgets):
             await self.budgets.open(self.accounts, "gpt-x", CENT)
         self.assertEqual((refusal.exception.account, refusal.exception.left), ("{acme}:team:red", 5))
         self.assertEqual([self.balance(id)[1] for id in self.accounts], [0, 0, 0])
+
+    async def test_the_one_that_nobody_made_is_named(self) -> None:
+        for id in (self.accounts[0], self.accounts[2]):
+            self.account(id)
+        with self.assertRaises(Unusable) as unusable:
+            await self.budgets.open(self.accounts, "gpt-x", CENT)
+        self.assertEqual(unusable.exception.account, "{acme}:team:red")
 
     async def test_one_that_is_gone_does_not_keep_the_others_from_paying(self) -> None:
         for id in self.accounts:
@@ -599,6 +618,71 @@ class Requests(unittest.TestCase):
                     answers(one)
         # No bound at all is none of these.
         self.assertEqual(self.bounds(max_tokens=None, n=None), [500])
+
+
+class Answers(unittest.TestCase):
+    """What an answer is charged: the prompt of CALL 1,000 micro-cents, a word 10, and 6,000 were held."""
+
+    CALL = Call("c", ("alice",), "gpt-x", Estimate(0.00001, 0.0000001, 500), 6000, 0.0, 0.0)
+    SAID: ClassVar[dict[str, Any]] = {"choices": [{"message": {"role": "assistant", "content": "a b c"}}]}
+
+    def charged(self, cost: float | None, usage: Any = None, answer: Any = None, is_cached: bool = False) -> int:
+        return charge(self.CALL, Told(cost, usage, answer, is_cached), lambda text: len(text.split()))
+
+    def test_a_cost_with_a_usage_is_charged(self) -> None:
+        for usage in (
+            {"prompt_tokens": 8, "completion_tokens": 3},
+            {"input_tokens": 8, "output_tokens": 3},
+            {"input_tokens": 0, "cache_read_input_tokens": 8, "output_tokens": 3},
+        ):
+            with self.subTest(usage), self.assertNoLogs("scurry_litellm"):
+                self.assertEqual(self.charged(0.00000007, usage, self.SAID), 7)
+                self.assertEqual(self.charged(0.0, usage, self.SAID), 0)
+                self.assertEqual(self.charged(0.5, usage, self.SAID), 50_000_000)
+        # A picture has a price, and no tokens.
+        self.assertEqual(self.charged(0.04, None, {"data": [{"url": "https://example.invalid"}]}), 4_000_000)
+        # An embedding has no output.
+        self.assertEqual(self.charged(0.00000007, {"prompt_tokens": 8, "completion_tokens": 0}, {"data": []}), 7)
+
+    def test_an_answer_without_usage_is_counted(self) -> None:
+        zero = {"prompt_tokens": 0, "completion_tokens": 0}
+        for usage in (None, {}, zero, {"prompt_tokens": -9, "completion_tokens": 3}, {"prompt_tokens": 8}):
+            for cost in (0.0, None, -0.0125, float("nan"), float("inf")):
+                with self.subTest((usage, cost)), self.assertLogs("scurry_litellm", "WARNING"):
+                    self.assertEqual(self.charged(cost, usage, self.SAID), 1030)
+        with self.assertLogs("scurry_litellm", "WARNING"):
+            self.assertEqual(self.charged(-1.0, {"prompt_tokens": 8, "completion_tokens": 3}, self.SAID), 1030)
+        # What is known to cost more than what is seen, costs it.
+        with self.assertLogs("scurry_litellm", "WARNING"):
+            self.assertEqual(self.charged(0.00002, {"prompt_tokens": 8}, self.SAID), 2000)
+
+    def test_all_that_an_answer_says_is_counted(self) -> None:
+        call = {"function": {"name": "f", "arguments": "d e"}}
+        answers: list[dict[str, Any]] = [
+            {"choices": [{"message": {"content": "a b", "reasoning_content": " c ", "tool_calls": [call]}}]},
+            {"choices": [{"text": "a b c d e"}]},
+            {"output": [{"content": [{"type": "output_text", "text": "a b c "}]}, {"arguments": "d e"}]},
+            {"content": [{"type": "text", "text": "a b c d e"}]},
+        ]
+        for answer in answers:
+            with self.subTest(answer), self.assertLogs("scurry_litellm", "WARNING"):
+                self.assertEqual(self.charged(0.0, None, answer), 1050)
+
+    def test_what_cannot_be_counted_costs_what_was_held(self) -> None:
+        silent: list[Any] = [None, {"data": []}, {"choices": []}]
+        for answer in silent:
+            with self.subTest(answer), self.assertLogs("scurry_litellm", "WARNING"):
+                self.assertEqual(self.charged(0.0, None, answer), 6000)
+
+    def test_an_answer_from_the_cache_costs_nothing(self) -> None:
+        usage = {"prompt_tokens": 8, "completion_tokens": 3}
+        with self.assertNoLogs("scurry_litellm"):
+            self.assertEqual(self.charged(0.5, usage, self.SAID, is_cached=True), 0)
+
+    def test_a_model_that_is_free_stays_so(self) -> None:
+        free = Call("c", ("alice",), "own", Estimate(0.0), 0, 0.0, 0.0)
+        with self.assertNoLogs("scurry_litellm"):
+            self.assertEqual(charge(free, Told(0.0, None, self.SAID), len), 0)
 
 
 class Names(unittest.TestCase):

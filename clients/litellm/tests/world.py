@@ -209,9 +209,10 @@ class Callers:
         self.statuses[key, status] += 1
         return status
 
-    async def leave(self, session: aiohttp.ClientSession, key: str, prompt: str) -> None:
+    async def leave(self, session: aiohttp.ClientSession, key: str, prompt: str, **body: Any) -> None:
         """A stream whose reader goes away after its first piece."""
-        wanted = {"model": "fake", "messages": [{"role": "user", "content": f"key={key} {prompt}"}], "stream": True}
+        said = [{"role": "user", "content": f"key={key} {prompt}"}]
+        wanted = {"model": "fake", "messages": said, "stream": True} | body
         async with session.post(
             f"{self.url}/v1/chat/completions", json=wanted, headers={"Authorization": f"Bearer sk-{key}"}
         ) as answer:
