@@ -1,6 +1,7 @@
 //! `scurry cli`: sends commands to a server, over TCP, TLS or RDMA, and shows the replies.
 
 mod connection;
+mod dialogue;
 mod grammar;
 mod helper;
 mod history;
@@ -9,13 +10,14 @@ mod show;
 mod words;
 
 use crate::rdma;
-use crate::server_address::{ServerAddress, Stream, ask};
+use crate::server_address::{ServerAddress, Stream};
 use crate::shown::escaped;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
+use dialogue::{Dialogue, begins_to_watch};
 use prompt::Shell;
 use scurry_cluster_client::redis::Value;
-use show::{answer, show};
+use show::{answer, show, unasked};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 use words::split;
@@ -71,28 +73,28 @@ impl Cli {
         }
         let mut server = self.ready()?;
         let is_well = if self.words.is_empty() {
-            self.lines(&mut *server)?
+            self.lines(&mut server)?
         } else {
-            self.command(&mut *server, self.words.iter().map(String::as_bytes))?
+            self.command(&mut server, self.words.iter().map(String::as_bytes))?
         };
         ensure!(is_well, "the server answered with an error");
         Ok(())
     }
 
     /// A connection on which commands may be sent.
-    fn ready(&self) -> Result<Box<dyn Stream>> {
-        let mut server = self.connect()?;
+    fn ready(&self) -> Result<Dialogue> {
+        let mut server = Dialogue::new(self.connect()?);
         if let Some(words) = self.server.auth() {
-            self.prepare(&mut *server, words.into_iter(), "refuses the password")?;
+            self.prepare(&mut server, &words, "refuses the password")?;
         }
         if self.resp3 {
-            self.prepare(&mut *server, ["HELLO", "3"].into_iter(), "does not speak RESP3")?;
+            self.prepare(&mut server, &["HELLO", "3"], "does not speak RESP3")?;
         }
         Ok(server)
     }
 
     /// Each line of the input is a command. True when none was answered with an error.
-    fn lines(&self, server: &mut dyn Stream) -> Result<bool> {
+    fn lines(&self, server: &mut Dialogue) -> Result<bool> {
         let stdin = io::stdin();
         let is_asking = stdin.is_terminal();
         let mut is_well = true;
@@ -122,38 +124,34 @@ impl Cli {
     /// Sends one command and shows its reply. False when that is an error.
     fn command<'a>(
         &self,
-        server: &mut dyn Stream,
+        server: &mut Dialogue,
         words: impl Iterator<Item = &'a [u8]>,
     ) -> Result<bool> {
         let words: Vec<&[u8]> = words.collect();
-        let reply = self.ask(server, words.iter().copied())?;
+        let reply = self.ask(server, &words)?;
         print!("{}", answer(words.iter().copied(), &reply));
+        if begins_to_watch(&words, &reply) {
+            watch(server, || false)?;
+        }
         Ok(!matches!(reply, Value::ServerError(_)))
     }
 
     /// Sends a command that has to go well before those of the user.
-    fn prepare<'a>(
-        &self,
-        server: &mut dyn Stream,
-        words: impl Iterator<Item = &'a str>,
-        trouble: &str,
-    ) -> Result<()> {
-        let reply = self.ask(server, words.map(str::as_bytes))?;
+    fn prepare(&self, server: &mut Dialogue, words: &[&str], trouble: &str) -> Result<()> {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let reply = self.ask(server, &words)?;
         if let Value::ServerError(_) = reply {
             bail!("{} {trouble}: {}", self.server.address(), show(&reply).trim_end());
         }
         Ok(())
     }
 
-    fn ask<'a>(
-        &self,
-        server: &mut dyn Stream,
-        words: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<Value> {
-        ask(server, words).with_context(|| {
-            let tls = if self.server.has_tls() { "" } else { ", and without --tls" };
-            let address = self.server.address();
-            format!("{address} gave no reply: is it a server that speaks RESP there{tls}?")
+    fn ask(&self, server: &mut Dialogue, words: &[&[u8]]) -> Result<Value> {
+        let asked = server.ask(words, |value| print!("{}", unasked(value)));
+        asked.map_err(|error| {
+            let is_plain = error.kind() == io::ErrorKind::UnexpectedEof && !self.server.has_tls();
+            let tls = if is_plain { ": is it a port for TLS (--tls)?" } else { "" };
+            anyhow!("{}: {error}{tls}", self.server.address())
         })
     }
 
@@ -165,4 +163,18 @@ impl Cli {
             self.server.connect(patience)
         }
     }
+}
+
+/// Shows what comes until `is_over`, or until the connection ends.
+fn watch(server: &mut Dialogue, is_over: impl Fn() -> bool) -> Result<()> {
+    while !is_over() {
+        match server.next() {
+            Ok(value) => print!("{}", unasked(&value)),
+            // Where nothing happens there is nothing to show.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+            Err(_) if is_over() => {}
+            Err(error) => return Err(error).context("it shows no more"),
+        }
+    }
+    Ok(())
 }

@@ -79,6 +79,11 @@ pub(crate) trait Stream: Read + Write {
     fn has_ended(&self) -> bool {
         false
     }
+
+    /// How long it waits for a reply, where that is known.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
 }
 
 impl Stream for TcpStream {
@@ -94,11 +99,19 @@ impl Stream for TcpStream {
         };
         has_ended || self.set_nonblocking(false).is_err()
     }
+
+    fn patience(&self) -> Option<Duration> {
+        self.read_timeout().ok().flatten()
+    }
 }
 
 impl Stream for StreamOwned<ClientConnection, TcpStream> {
     fn has_ended(&self) -> bool {
         self.sock.has_ended()
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.sock.patience()
     }
 }
 
@@ -145,6 +158,7 @@ impl ServerAddress {
         let config = Arc::new(self.config()?);
         let mut stream = StreamOwned::new(ClientConnection::new(config, server)?, stream);
         let agreed = stream.conn.complete_io(&mut stream.sock);
+        let agreed = agreed.map_err(|error| untold(error, patience));
         agreed.with_context(|| {
             format!("no TLS was agreed on with {}: does it speak TLS on this port?", self.address())
         })?;
@@ -206,20 +220,59 @@ pub(crate) fn ask<'a>(
     server: &mut dyn Stream,
     words: impl IntoIterator<Item = &'a [u8]>,
 ) -> io::Result<Value> {
+    send(server, words)?;
+    // One command is under way, in RESP2: nothing comes behind its reply.
+    read(&mut Parser::new(), server)
+}
+
+/// Sends a command.
+pub(crate) fn send<'a>(
+    server: &mut dyn Stream,
+    words: impl IntoIterator<Item = &'a [u8]>,
+) -> io::Result<()> {
     let mut command = Cmd::new();
     for word in words {
         command.arg(word);
     }
     server.write_all(&command.get_packed_command())?;
-    server.flush()?;
-    // One command is under way: nothing comes behind its reply.
-    Parser::new().parse_value(server).map_err(|error: RedisError| match error.kind() {
-        ErrorKind::Parse => io::Error::new(io::ErrorKind::InvalidData, error),
+    server.flush()
+}
+
+/// Reads a value; the parser keeps what has come behind it.
+pub(crate) fn read(parser: &mut Parser, server: &mut dyn Stream) -> io::Result<Value> {
+    let patience = server.patience();
+    parser.parse_value(server).map_err(|error: RedisError| match error.kind() {
+        ErrorKind::Parse => io::Error::new(
+            io::ErrorKind::InvalidData,
+            "what answers does not speak RESP: is it a port for TLS (--tls) or for HTTP?",
+        ),
+        _ if error.is_timeout() => late(patience),
         _ if error.is_connection_dropped() => {
             io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed")
         }
         _ => io::Error::other(error),
     })
+}
+
+fn late(patience: Option<Duration>) -> io::Error {
+    let within =
+        patience.map_or(String::new(), |patience| format!(" within {} s", patience.as_secs()));
+    io::Error::new(io::ErrorKind::TimedOut, format!("no reply{within}"))
+}
+
+/// A handshake that did not come about, in words for what is often wrong.
+fn untold(error: io::Error, patience: Duration) -> io::Error {
+    let is_late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+    if is_late {
+        late(Some(patience))
+    } else if error.to_string().contains("CaUsedAsEndEntity") {
+        io::Error::other(
+            "the server shows the certificate of a CA itself, as `openssl req -x509` makes one: make one for \
+             the server, signed by that CA or, self-signed, with -addext basicConstraints=critical,CA:FALSE",
+        )
+    } else {
+        error
+    }
 }
 
 /// An error of a server in its own words, on one line.

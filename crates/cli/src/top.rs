@@ -5,7 +5,7 @@ mod picture;
 mod screen;
 
 use crate::server_address::{ServerAddress, Stream, ask, error_text};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use figures::Figures;
 use picture::Picture;
@@ -142,6 +142,5 @@ fn look(server: &mut dyn Stream) -> Result<Figures> {
 }
 
 fn send(server: &mut dyn Stream, words: &[&str]) -> Result<Value> {
-    let reply = ask(server, words.iter().map(|word| word.as_bytes()));
-    reply.context("the server gave no reply")
+    Ok(ask(server, words.iter().map(|word| word.as_bytes()))?)
 }

@@ -3,9 +3,11 @@
 
 use super::Cli;
 use super::connection::{Connection, Outcome};
+use super::dialogue::begins_to_watch;
 use super::helper::{TypingHelper, command, is_container, last, names};
 use super::history;
-use super::show::answer;
+use super::show::{answer, unasked};
+use super::watch;
 use super::words::split;
 use crate::nearest::{either, nearest};
 use crate::shown::escaped;
@@ -14,7 +16,12 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{ColorMode, CompletionType, Config, Editor};
 use scurry_resp::table::{self, Spec};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const GREETING: &str = "Tab completes, Ctrl-D ends, help says more";
 const HELP: &str = "help COMMAND   syntax, summary and an example of a command
@@ -36,6 +43,19 @@ pub(super) struct Shell<'a> {
     lines: Lines,
     /// None where lines are not kept.
     history: Option<PathBuf>,
+    /// While it is, Ctrl-C does what it does to every program; the editor of lines takes it as a key.
+    is_idle: Arc<AtomicBool>,
+    /// Set by Ctrl-C.
+    is_over: Arc<AtomicBool>,
+}
+
+/// Course of a shell behind a line.
+#[derive(PartialEq)]
+enum Next {
+    Line,
+    /// Lines that were typed with it are left out.
+    Prompt,
+    End,
 }
 
 impl<'a> Shell<'a> {
@@ -50,7 +70,12 @@ impl<'a> Shell<'a> {
         let has_hints = config.color_mode() != ColorMode::Disabled;
         let mut lines = Lines::with_config(config).context("cannot read from the terminal")?;
         lines.set_helper(Some(TypingHelper { has_hints }));
-        let mut shell = Shell { cli, connection, lines, history: history::path() };
+        let (is_idle, is_over) =
+            (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+        flag::register_conditional_default(SIGINT, Arc::clone(&is_idle))?;
+        flag::register(SIGINT, Arc::clone(&is_over))?;
+        let history = history::path();
+        let mut shell = Shell { cli, connection, lines, history, is_idle, is_over };
         shell.load_history();
         Ok(shell)
     }
@@ -58,66 +83,118 @@ impl<'a> Shell<'a> {
     /// Until the input ends.
     pub(super) fn run(mut self) -> Result<()> {
         println!("{GREETING}");
+        let mut is_rest = false;
         loop {
             let away = if self.connection.is_open() { "" } else { " (away)" };
-            match self.lines.readline(&format!("{}{away}> ", self.cli.server.address())) {
-                // What is pasted may be several lines.
+            let address = self.cli.server.address();
+            let prompt =
+                if is_rest { "(dropped)> ".to_owned() } else { format!("{address}{away}> ") };
+            match self.lines.readline(&prompt) {
+                // Half a line is another command than was typed.
+                Ok(_) if is_rest => is_rest = false,
                 Ok(text) => {
-                    for line in text.lines() {
-                        self.keep(line);
-                        if !self.line(line) {
-                            return Ok(());
-                        }
+                    if self.lines_of(&text) == Next::End {
+                        return Ok(());
                     }
                 }
-                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => {}
+                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => is_rest = false,
+                Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                    if !is_rest {
+                        println!(
+                            "\nthat is not UTF-8: the line is dropped, up to Enter; \\xNN within \"...\" writes such a byte"
+                        );
+                    }
+                    is_rest = true;
+                }
                 Err(ReadlineError::Eof) => return Ok(()),
                 Err(error) => return Err(error).context("reading a command"),
             }
         }
     }
 
-    /// Does one line. False when it was the last.
-    fn line(&mut self, line: &str) -> bool {
+    /// Does what was typed at once; what is pasted may be several lines.
+    fn lines_of(&mut self, text: &str) -> Next {
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            self.keep(line);
+            match self.line(line) {
+                Next::Line => {}
+                // The others were meant to come behind it, on the same connection.
+                Next::Prompt => {
+                    let left = lines.count();
+                    if left > 0 {
+                        println!("(what was pasted behind it is not sent: {left} lines)");
+                    }
+                    break;
+                }
+                Next::End => return Next::End,
+            }
+        }
+        Next::Prompt
+    }
+
+    fn line(&mut self, line: &str) -> Next {
         let words = match split(line.as_bytes()) {
             Ok(words) => words,
             Err(error) => {
                 println!("{}", escaped(&error.to_string()));
-                return true;
+                return Next::Line;
             }
         };
         let first = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
         match &*first {
             b"" => {}
-            b"exit" | b"quit" => return false,
+            b"exit" | b"quit" => return Next::End,
             b"help" | b"?" => println!("{}", help(&words[1..])),
             b"clear" => {
                 // A screen that stays as it is harms nobody.
                 let _ = self.lines.clear_screen();
             }
-            _ => self.command(&words),
+            _ => return self.command(&words.iter().map(Vec::as_slice).collect::<Vec<_>>()),
         }
-        true
+        Next::Line
     }
 
-    fn command(&mut self, words: &[Vec<u8>]) {
+    fn command(&mut self, words: &[&[u8]]) -> Next {
         let address = self.cli.server.address();
-        let anew = || {
-            println!(
-                "({address} is there again: what was set on the old connection, as by AUTH or MULTI, is gone)"
-            );
-        };
-        match self.connection.ask(words.iter().map(Vec::as_slice), anew) {
+        let anew = || println!("({address} is there again, on a new connection)");
+        match self.connection.ask(words, anew, |value| print!("{}", unasked(value))) {
             Outcome::Reply(reply) => {
-                print!("{}", answer(words.iter().map(Vec::as_slice), &reply));
+                print!("{}", answer(words.iter().copied(), &reply));
+                if begins_to_watch(words, &reply) {
+                    self.watch();
+                    return Next::Prompt;
+                }
+                return Next::Line;
             }
             Outcome::NotSent(error) => println!("not sent: {}", crate::told(&error)),
+            Outcome::Gone => println!(
+                "not sent: the connection is gone, and with it what was set on it, as by AUTH, HELLO, SELECT \
+                 or MULTI; the next line makes a new one"
+            ),
             Outcome::Unknown(error) => println!(
-                "no reply: {}. Whether the server has done it is not known; the next command makes a \
-                 new connection",
+                "{}. Whether the server has done it is not known; the next command makes a new connection",
                 crate::told(&error)
             ),
         }
+        Next::Prompt
+    }
+
+    /// Shows what comes until Ctrl-C; what is asked afterwards goes on a connection that has no part in it.
+    fn watch(&mut self) {
+        println!("(what comes is shown until Ctrl-C)");
+        self.is_over.store(false, Ordering::Relaxed);
+        self.is_idle.store(false, Ordering::Relaxed);
+        let over = Arc::clone(&self.is_over);
+        let shown =
+            self.connection.dialogue().map(|server| watch(server, || over.load(Ordering::Relaxed)));
+        self.is_idle.store(true, Ordering::Relaxed);
+        if let Some(Err(error)) = shown {
+            println!("{}", crate::told(&error));
+        }
+        let gone =
+            if self.connection.renew() { "; what was set on the old one is gone" } else { "" };
+        println!("(from here on it is a new connection{gone})");
     }
 
     fn load_history(&mut self) {

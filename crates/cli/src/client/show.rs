@@ -28,6 +28,21 @@ pub(super) fn answer<'w>(mut words: impl Iterator<Item = &'w [u8]>, reply: &Valu
     }
 }
 
+/// A value that no command has asked for, marked as such where the protocol does.
+pub(super) fn unasked(value: &Value) -> String {
+    let Value::Push { kind, data } = value else { return show(value) };
+    let mut leaves = Vec::new();
+    data.iter().for_each(|value| flatten(value, &mut leaves));
+    format!("-> {}: {}\n", escaped(&kind.to_string()), leaves.join(", "))
+}
+
+fn flatten(value: &Value, leaves: &mut Vec<String>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| flatten(value, leaves)),
+        value => leaves.push(show(value).trim_end().to_owned()),
+    }
+}
+
 /// A text with its lines as they are; what a terminal would obey is escaped all the same.
 fn report(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);

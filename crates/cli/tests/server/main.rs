@@ -29,6 +29,7 @@ mod top;
 mod tracking;
 mod transactions;
 mod turns;
+mod unasked;
 mod valkey;
 mod watch;
 mod web;

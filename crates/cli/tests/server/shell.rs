@@ -130,3 +130,63 @@ fn a_command_without_a_reply_is_not_repeated() {
     shell.keys(CTRL_D);
     assert!(shell.end().0.success(), "it ends well");
 }
+
+/// Lines that were typed for a transaction are not done outside of it.
+#[test]
+fn what_was_set_on_a_lost_connection_keeps_the_next_line_back() {
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&[]);
+    let port = server.port;
+    let mut shell = shell(home.path(), port, None);
+    shell.keys("MULTI\r");
+    shell.wait_for("OK");
+    drop(server);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--durability", "none"]);
+    let _again = Server::run(command.env_remove("SCURRY_REQUIREPASS").stderr(Stdio::piped()));
+    prompt(&mut shell, port);
+    shell.keys("INCR counter\r");
+    shell.wait_for("not sent: the connection is gone, and with it what was set");
+    shell.keys("GET counter\r");
+    shell.wait_for("is there again");
+    shell.wait_for("(nil)");
+    shell.keys(CTRL_D);
+    assert!(shell.end().0.success(), "it ends well");
+}
+
+#[test]
+fn who_watches_sees_what_comes_and_goes_on_afterwards() {
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&[]);
+    let mut shell = shell(home.path(), server.port, None);
+    shell.keys("MONITOR\r");
+    shell.wait_for("until Ctrl-C");
+    server.connect().ask("GET watched", "$-1\r\n");
+    shell.wait_for("\"GET\" \"watched\"");
+    shell.interrupt();
+    shell.wait_for("from here on it is a new connection");
+    prompt(&mut shell, server.port);
+    shell.keys("PING\r");
+    shell.wait_for("PONG");
+    shell.keys(CTRL_D);
+    assert!(shell.end().0.success(), "it ends well");
+}
+
+#[test]
+fn a_byte_that_is_no_letter_drops_its_line_and_no_more() {
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&[]);
+    let mut shell = shell(home.path(), server.port, None);
+    shell.keys("SET a b\r");
+    shell.wait_for("OK");
+    prompt(&mut shell, server.port);
+    shell.bytes(b"ECHO caf\xe9 ");
+    shell.wait_for("that is not UTF-8");
+    shell.wait_for("(dropped)> ");
+    shell.keys("DEL a\r");
+    prompt(&mut shell, server.port);
+    shell.keys("GET a\r");
+    shell.wait_for("\"b\"");
+    shell.keys(CTRL_D);
+    assert!(shell.end().0.success(), "it ends well");
+}

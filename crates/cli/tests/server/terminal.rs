@@ -1,6 +1,8 @@
 //! A program at a terminal of its own, typed at and read as a person would.
 
 use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus};
@@ -16,7 +18,7 @@ pub(crate) struct Terminal {
     screen: Receiver<Vec<u8>>,
     /// Text that was shown and not yet waited for, without the codes of the terminal.
     seen: String,
-    bytes: Vec<u8>,
+    pending: Vec<u8>,
 }
 
 impl Terminal {
@@ -45,11 +47,22 @@ impl Terminal {
                 }
             }
         });
-        Terminal { child, keyboard, screen: receiver, seen: String::new(), bytes: Vec::new() }
+        Terminal { child, keyboard, screen: receiver, seen: String::new(), pending: Vec::new() }
     }
 
     pub(crate) fn keys(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("it is there");
+        self.bytes(keys.as_bytes());
+    }
+
+    /// Types what need not be text.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.keyboard.write_all(bytes).expect("it is there");
+    }
+
+    /// Sends it what a terminal sends on Ctrl-C while it is no key.
+    pub(crate) fn interrupt(&self) {
+        let id = i32::try_from(self.child.id()).expect("an id");
+        kill(Pid::from_raw(id), Signal::SIGINT).expect("it is there");
     }
 
     /// Waits until this is shown; what comes behind it is kept for the next time.
@@ -79,12 +92,12 @@ impl Terminal {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.pending.extend_from_slice(bytes);
         // A code or a letter may still lack its end.
-        let text = String::from_utf8_lossy(&self.bytes).into_owned();
+        let text = String::from_utf8_lossy(&self.pending).into_owned();
         let Some(plain) = without_codes(&text) else { return };
         self.seen += &plain;
-        self.bytes.clear();
+        self.pending.clear();
     }
 }
 
