@@ -7,20 +7,23 @@ use clap::Args;
 use scurry_cluster_client::redis::Value;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(5);
-
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, mut_arg("password", |arg| arg.hide(true)), mut_arg("user", |arg| arg.hide(true)))]
 pub(crate) struct Health {
     #[command(flatten)]
     server: ServerAddress,
+
+    /// How long to wait for an answer, seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 5,
+        value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    timeout: u64,
 }
 
 impl Health {
     /// Succeeds where PING is answered. A server that wants a password serves those who have it, and a check has
     /// none: that is an answer, too.
     pub(crate) fn run(self) -> Result<()> {
-        let mut server = self.server.connect(PATIENCE)?;
+        let mut server = self.server.connect(Duration::from_secs(self.timeout))?;
         let address = self.server.address();
         let reply = ask(&mut *server, ["PING".as_bytes()]);
         match reply.with_context(|| format!("{address} does not answer"))? {

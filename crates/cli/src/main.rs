@@ -1,5 +1,8 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
+#[macro_use]
+mod printing;
+
 mod backup;
 mod client;
 mod cluster;
@@ -134,14 +137,15 @@ enum Command {
     /// Copy everything of an export, or of another store, to a store.
     Import(transfer::Import),
 
-    /// Print the completions of a shell (bash, zsh, fish) for this program.
+    /// Print the completions of a shell (bash, zsh, fish, elvish, powershell) for this program.
     ///
     /// Packages have put them where shells look; else for instance:
     /// scurry completions bash > ~/.local/share/bash-completion/completions/scurry
     Completions(shell::Completions),
 
     /// Say by the exit code whether a server answers, for health checks of containers.
-    #[command(hide = true)]
+    ///
+    /// Sends PING. A server that wants a password and says so is well.
     Health(health::Health),
 
     /// Write the manual pages of this program, as packages carry them.

@@ -4,7 +4,6 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use clap_complete::Shell;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -19,7 +18,8 @@ impl Completions {
     pub(crate) fn run(self, mut command: clap::Command) -> Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "scurry", &mut script);
-        io::stdout().write_all(&script).context("cannot write the script")
+        print!("{}", String::from_utf8(script).context("the script")?);
+        Ok(())
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn each_shell_is_told_every_command_and_the_options_of_serve() {
-        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish, Shell::PowerShell] {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut CommandLine::command(), "scurry", &mut script);
             let script = String::from_utf8(script).expect("UTF-8");

@@ -14,10 +14,12 @@ use scurry_cluster_client::redis::Value;
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// From one look at the server to the next.
 const EVERY: Duration = Duration::from_secs(1);
+/// Figures that are so old are marked.
+const LATE_SECONDS: u64 = 2;
 /// A server that takes longer than this is away.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 /// Wide enough for everything, where there is no terminal.
@@ -43,6 +45,26 @@ pub(crate) struct Top {
     once: bool,
 }
 
+/// Why there are no figures.
+enum Miss {
+    /// Trouble that may pass.
+    Away(String),
+    /// A word that the next second does not change.
+    Refused(anyhow::Error),
+}
+
+/// Answer of a server to somebody who may not see its figures.
+#[derive(Debug)]
+struct Refused(String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 impl Top {
     pub(crate) fn run(self) -> Result<()> {
         if self.once {
@@ -55,20 +77,28 @@ impl Top {
         let mut screen = Screen::open()?;
         let mut shown = Picture::waiting(&address);
         let mut before = None;
+        let mut last = moment();
         loop {
+            // A look takes a second to come, and a moment more.
+            let age = last.elapsed().as_secs();
+            if age >= LATE_SECONDS {
+                shown.mark_old(age);
+            }
             screen.draw(&shown)?;
             match screen.key()? {
                 Some(Key::End) => return Ok(()),
                 Some(Key::Other) | None => {}
             }
             while let Ok(look) = looks.try_recv() {
+                last = moment();
                 shown = match look {
                     Ok(now) => {
                         let picture = Picture::of(&address, before.as_ref(), &now);
                         before = Some(now);
                         picture
                     }
-                    Err(why) => {
+                    Err(Miss::Refused(error)) => return Err(error),
+                    Err(Miss::Away(why)) => {
                         // Its counts begin again, and their rates with them.
                         before = None;
                         Picture::away(&address, &why)
@@ -89,13 +119,16 @@ impl Top {
     }
 
     /// Looks at the server from a thread of its own, so that keys count also while it does not answer.
-    fn look_each_second(self) -> Receiver<Result<Figures, String>> {
+    fn look_each_second(self) -> Receiver<Result<Figures, Miss>> {
         let (looks, receiver) = channel();
         thread::spawn(move || {
             let mut server = None;
             loop {
                 let look = self.next_look(&mut server);
-                let look = look.map_err(|error| crate::told(&error));
+                let look = look.map_err(|error| match error.is::<Refused>() {
+                    true => Miss::Refused(error),
+                    false => Miss::Away(crate::told(&error)),
+                });
                 if looks.send(look).is_err() {
                     return;
                 }
@@ -122,20 +155,32 @@ impl Top {
         if let Some(words) = self.server.auth()
             && let Value::ServerError(error) = send(&mut *server, &words)?
         {
-            bail!("{} refuses the password: {}", self.server.address(), error_text(&error));
+            let address = self.server.address();
+            let text = format!("{address} refuses the password: {}", error_text(&error));
+            return Err(Refused(text).into());
         }
         Ok(server)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how old something is, for people")]
+fn moment() -> Instant {
+    Instant::now()
 }
 
 /// The figures as they are now.
 fn look(server: &mut dyn Stream) -> Result<Figures> {
     match send(server, &["INFO", "default", "commandstats"])? {
         Value::BulkString(text) => Ok(Figures::new(String::from_utf8_lossy(&text).into_owned())),
-        Value::ServerError(error) if error.code() == "NOAUTH" => bail!(
+        Value::ServerError(error) if error.code() == "NOAUTH" => Err(Refused(
             "the server wants a password: set SCURRY_PASSWORD (and --user for a user of the \
              settings file)"
-        ),
+                .to_owned(),
+        )
+        .into()),
+        Value::ServerError(error) if error.code() == "NOPERM" => {
+            Err(Refused(format!("the server says no more: {}", error_text(&error))).into())
+        }
         Value::ServerError(error) => bail!("the server says no more: {}", error_text(&error)),
         _ => bail!("what answers is no scurry"),
     }

@@ -62,8 +62,11 @@ fn not_an_address(text: &str) -> String {
         }
         _ => match whole {
             Ok(ip) => {
-                let shown = SocketAddr::new(ip, PORT_SHOWN);
-                format!("{text:?} has no port: write {shown}, with the port that is meant")
+                let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+                format!(
+                    "{text:?} has no port: write {host}:PORT, with the port that is meant ({PORT_SHOWN} \
+                     is usual for clients, 8080 for HTTP)"
+                )
             }
             Err(_) => {
                 format!("{text:?} is not an address and a port: write IP:PORT, as 127.0.0.1:6389")
@@ -251,9 +254,9 @@ mod tests {
             ),
             (":6390", "write 127.0.0.1:6390 for this machine alone"),
             ("*:6390", "write 0.0.0.0:6390 or [::]:6390"),
-            ("127.0.0.1", "has no port: write 127.0.0.1:6389, with the port that is meant"),
-            ("[::1]", "has no port: write [::1]:6389, with"),
-            ("::1", "has no port: write [::1]:6389, with"),
+            ("127.0.0.1", "has no port: write 127.0.0.1:PORT, with the port that is meant"),
+            ("[::1]", "has no port: write [::1]:PORT, with"),
+            ("::1", "has no port: write [::1]:PORT, with"),
             ("::1:6390", "lacks brackets around the address: write [::1]:6390"),
             ("fe80::1:6390", "lacks brackets around the address: write [fe80::1]:6390"),
             ("127.0.0.1:70000", "has no port that there is: write one of 0 to 65535"),

@@ -2,6 +2,7 @@
 
 use super::local::{Local, Node as LocalNode};
 use crate::machine::print_table;
+use crate::shown::escaped;
 use crate::size::shown;
 use anyhow::Result;
 use scurry_cluster_client::Totals;
@@ -12,16 +13,23 @@ use std::path::Path;
 
 pub(super) fn run(dir: &Path) -> Result<()> {
     let local = Local::existing(dir)?;
+    let mut why = Vec::new();
     let mut lines = vec![Line::HEAD.map(str::to_owned)];
     for node in &local.nodes {
         lines.push(if node.is_alive() {
             let asked = ask(node);
-            asked.unwrap_or_else(|error| Line::only(node, &format!("does not answer: {error}")))
+            asked.unwrap_or_else(|error| {
+                why.push(format!("127.0.0.1:{} does not answer: {error}", node.port));
+                Line::only(node, "no answer")
+            })
         } else {
             Line::only(node, "down")
         });
     }
     print_table(&lines);
+    for why in why {
+        println!("{}", escaped(&why));
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::group::{Group, Node};
 use super::view::{ShardLine, View};
 use crate::machine::print_table;
+use crate::shown::escaped;
 use anyhow::Result;
 use std::path::Path;
 
@@ -12,6 +13,7 @@ const HEAD: [&str; 9] =
 pub(super) fn run(dir: &Path) -> Result<()> {
     let group = Group::existing(dir)?;
     let mut lines = vec![HEAD.map(str::to_owned)];
+    let mut why = Vec::new();
     let mut can_lose = "no, no node leads".to_owned();
     for node in &group.nodes {
         if !node.is_alive() {
@@ -26,10 +28,16 @@ pub(super) fn run(dir: &Path) -> Result<()> {
                 }
                 lines.push(line(node, &view));
             }
-            Err(error) => lines.push(only(node, &format!("does not answer: {error}"))),
+            Err(error) => {
+                lines.push(only(node, "no answer"));
+                why.push(format!("127.0.0.1:{} does not answer: {error}", node.port));
+            }
         }
     }
     print_table(&lines);
+    for why in why {
+        println!("{}", escaped(&why));
+    }
     println!("can lose a node: {can_lose}");
     Ok(())
 }

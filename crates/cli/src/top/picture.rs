@@ -47,6 +47,19 @@ impl Picture {
         picture
     }
 
+    /// Says in the first line how old the figures are.
+    pub(super) fn mark_old(&mut self, seconds: u64) {
+        const MARK: &str = "no answer for ";
+        let Some(first) = self.lines.first_mut() else { return };
+        if let Some((_, rest)) =
+            first.text.split_once(" s   ").filter(|(begin, _)| begin.starts_with(MARK))
+        {
+            first.text = rest.to_owned();
+        }
+        first.text = format!("{MARK}{seconds} s   {}", first.text);
+        first.tone = Tone::Trouble;
+    }
+
     /// Lines of now, with rates since `before`.
     pub(super) fn of(address: &str, before: Option<&Figures>, now: &Figures) -> Picture {
         let mut picture = Picture { lines: Vec::new() };
@@ -370,6 +383,15 @@ mod tests {
             picture(&TEXT.replace("1.2.3", "1\x1b]0;x\x07").replace("unit_cent", "unit_\x1b[2J"));
         assert!(!text.contains(|letter: char| letter.is_control() && letter != '\n'), "{text}");
         assert!(text.contains("scurry 1\\x1b]0;x\\x07 at"), "{text}");
+    }
+
+    #[test]
+    fn figures_that_grow_old_say_so() {
+        let mut picture = Picture::of("here:1", None, &Figures::new(TEXT.to_owned()));
+        picture.mark_old(2);
+        picture.mark_old(3);
+        assert!(picture.text(200).starts_with("no answer for 3 s   scurry 1.2.3 at"));
+        assert_eq!(picture.lines[0].tone, Tone::Trouble);
     }
 
     #[test]

@@ -59,6 +59,37 @@ fn what_keeps_the_figures_away_is_told() {
     assert!(shown.starts_with("scurry "), "{complaint}");
     let (_, complaint) = once(server.port, &["-a", "sesame"]);
     assert!(complaint.contains("--once"), "{complaint}");
+    let mut terminal = Terminal::start(&mut top(server.port, &["-a", "wrong"]), 80, 24);
+    terminal.wait_for("refuses the password: WRONGPASS");
+    assert_eq!(terminal.end().0.code(), Some(1));
+}
+
+#[test]
+fn a_server_that_stands_still_is_marked() {
+    let server = Server::start(&[]);
+    let mut terminal = Terminal::start(&mut top(server.port, &[]), 80, 24);
+    terminal.wait_for("charging   accounts 0");
+    let id = nix::unistd::Pid::from_raw(i32::try_from(server.pid()).expect("an id"));
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGSTOP).expect("it is there");
+    terminal.wait_for("no answer for ");
+    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGCONT).expect("it is there");
+    terminal.keys("q");
+    assert!(terminal.end().0.success(), "it ends well");
+}
+
+#[test]
+fn output_that_nobody_takes_is_no_panic() {
+    let server = Server::start(&[]);
+    let script = "\"$0\" make-token > /dev/full; echo \"full $?\"; \
+                  { \"$0\" cli -p \"$1\" COMMAND DOCS; echo \"closed $?\" >&2; } | true";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_scurry"), &server.port.to_string()]);
+    let Output { stdout, stderr, .. } =
+        command.env_remove("SCURRY_PASSWORD").stdin(Stdio::null()).output().expect("it runs");
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert_eq!(stdout, "full 1\n", "{stderr}");
+    assert!(stderr.contains("scurry: cannot write the output: No space left"), "{stderr}");
+    assert!(stderr.contains("closed 141") && !stderr.contains("panic"), "{stderr}");
 }
 
 #[test]
