@@ -114,20 +114,18 @@ def _bound(data: dict[str, Any], own: tuple[str, ...], most: int) -> None:
 
 
 def _unpriced(what: str, settings: Settings) -> Estimate:
-    if settings.default_estimate is None:
-        raise Unpriced(
-            f"{what} has no price by tokens: give its deployment input_cost_per_token and"
-            " output_cost_per_token, or set default_estimate of scurry"
-        )
-    return Estimate(settings.default_estimate)
+    why = f"{what} has no price by tokens: give its deployment input_cost_per_token and output_cost_per_token"
+    return _by_default(why, settings)
 
 
 def _unbounded(model: str, settings: Settings) -> Estimate:
+    why = f"nobody says how long the input of {model} may be: give its deployment max_input_tokens, or set file_tokens"
+    return _by_default(why, settings)
+
+
+def _by_default(why: str, settings: Settings) -> Estimate:
     if settings.default_estimate is None:
-        raise Unpriced(
-            f"nobody says how long the input of {model} may be: give its deployment max_input_tokens, or set"
-            " file_tokens or default_estimate of scurry"
-        )
+        raise Unpriced(f"{why}, or set default_estimate of scurry")
     return Estimate(settings.default_estimate)
 
 
