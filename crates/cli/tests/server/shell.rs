@@ -29,6 +29,18 @@ fn prompt(shell: &mut Terminal, port: u16) {
     shell.wait_for(&format!("\n\r127.0.0.1:{port}> "));
 }
 
+/// The same, whatever the shell says of the connection.
+fn any_prompt(shell: &mut Terminal, port: u16) {
+    shell.wait_for(&format!("\n\r127.0.0.1:{port}"));
+    shell.wait_for("> ");
+}
+
+/// Ends a shell that asks for a command. Before it does, the terminal would take the key for itself.
+fn leave(mut shell: Terminal) {
+    shell.keys(CTRL_D);
+    assert!(shell.end().0.success(), "it ends well");
+}
+
 #[test]
 fn a_shell_completes_hints_remembers_and_keeps_no_password() {
     let server = Server::start(&["--requirepass", "sesame"]);
@@ -92,7 +104,7 @@ fn a_server_that_goes_away_is_told_and_its_return_too() {
     shell.keys("PING\r");
     shell.wait_for("PONG");
     drop(server);
-    prompt(&mut shell, port);
+    any_prompt(&mut shell, port);
     shell.keys("ECHO gone\r");
     shell.wait_for(&format!("not sent: no server answers at 127.0.0.1:{port}"));
     shell.wait_for("scurry serve");
@@ -127,8 +139,7 @@ fn a_command_without_a_reply_is_not_repeated() {
     assert!(server.join().expect("it ends").contains("INCR"), "it was sent");
     // Nobody listens there any more, so a second try could not have worked.
     shell.wait_for(&format!("\n\r127.0.0.1:{port} (away)> "));
-    shell.keys(CTRL_D);
-    assert!(shell.end().0.success(), "it ends well");
+    leave(shell);
 }
 
 /// Lines that were typed for a transaction are not done outside of it.
@@ -144,14 +155,15 @@ fn what_was_set_on_a_lost_connection_keeps_the_next_line_back() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--durability", "none"]);
     let _again = Server::run(command.env_remove("SCURRY_REQUIREPASS").stderr(Stdio::piped()));
-    prompt(&mut shell, port);
+    any_prompt(&mut shell, port);
     shell.keys("INCR counter\r");
     shell.wait_for("not sent: the connection is gone, and with it what was set");
+    any_prompt(&mut shell, port);
     shell.keys("GET counter\r");
     shell.wait_for("is there again");
     shell.wait_for("(nil)");
-    shell.keys(CTRL_D);
-    assert!(shell.end().0.success(), "it ends well");
+    prompt(&mut shell, port);
+    leave(shell);
 }
 
 #[test]
@@ -168,8 +180,8 @@ fn who_watches_sees_what_comes_and_goes_on_afterwards() {
     prompt(&mut shell, server.port);
     shell.keys("PING\r");
     shell.wait_for("PONG");
-    shell.keys(CTRL_D);
-    assert!(shell.end().0.success(), "it ends well");
+    prompt(&mut shell, server.port);
+    leave(shell);
 }
 
 #[test]
@@ -187,6 +199,6 @@ fn a_byte_that_is_no_letter_drops_its_line_and_no_more() {
     prompt(&mut shell, server.port);
     shell.keys("GET a\r");
     shell.wait_for("\"b\"");
-    shell.keys(CTRL_D);
-    assert!(shell.end().0.success(), "it ends well");
+    prompt(&mut shell, server.port);
+    leave(shell);
 }
