@@ -64,6 +64,7 @@ fn a_shell_completes_hints_remembers_and_keeps_no_password() {
         ("CONFIG SET requirepass sesame", "(error)"),
         ("AUTH \"sesame", "a quote is not closed"),
         ("scurry cli -a sesame PING", "(error)"),
+        ("AHTU sesame", "(error)"),
         ("help scur.release", "SCUR.RELEASE account session"),
         (" ECHO not-kept", "\"not-kept\""),
         ("ECHO \"the last one\"", "\"the last one\""),
