@@ -52,6 +52,26 @@ function faultsOf(width) {
       break;
     }
   }
+  for (const bar of document.querySelectorAll(".pairs .bar-ours, .pairs .bar-peer")) {
+    const [box, track] = [bar, bar.parentElement].map((one) => one.getBoundingClientRect());
+    if (box.width < 2 || box.height < 8 || box.right > track.right + 1) {
+      faults.push(`a bar of ${box.width.toFixed(0)} x ${box.height.toFixed(0)} px in ${track.width.toFixed(0)}`);
+      break;
+    }
+    const fill = getComputedStyle(bar).backgroundImage.match(/rgb[^)]*\)/)?.[0]
+      ?? getComputedStyle(bar).backgroundColor;
+    if (contrast(fill) < 3) {
+      faults.push(`a bar of ${fill} is hard to see`);
+      break;
+    }
+  }
+  for (const part of document.querySelectorAll(".pairs .figures, .pairs .times, .pairs .promise")) {
+    const box = part.getBoundingClientRect();
+    if (box.height < 10 || box.right > width || part.scrollWidth > box.width + 2) {
+      faults.push(`the picture cuts off ${part.textContent}`);
+      break;
+    }
+  }
   for (const svg of document.querySelectorAll("svg")) {
     const frame = svg.getBoundingClientRect();
     for (const text of svg.querySelectorAll("text")) {
@@ -78,6 +98,27 @@ function faultsOf(width) {
   return faults;
 }
 
+// Runs in the page as it opens: people look before they read.
+function openingOf(height) {
+  const faults = [];
+  const rows = [...document.querySelectorAll(".pairs a")];
+  const seen = rows.filter((row) => row.getBoundingClientRect().bottom <= height).length;
+  if (rows.length > 0 && seen < Math.min(3, rows.length)) {
+    faults.push(`${seen} rows of the picture are on the first screen`);
+  }
+  const open = document.querySelectorAll("details[open]").length;
+  if (open > 0) faults.push(`${open} parts that fold are open`);
+  for (const row of rows) {
+    const section = document.getElementById(row.hash.slice(1));
+    const charts = section ? section.querySelectorAll("svg").length : 0;
+    if (charts === 0 || !section.querySelector("svg").checkVisibility()) {
+      faults.push(`a row of the picture leads to no charts: ${row.textContent}`);
+      break;
+    }
+  }
+  return faults;
+}
+
 const context = await browserType.launchPersistentContext(profile, {
   executablePath: chromium,
   headless: true,
@@ -98,15 +139,20 @@ try {
     await page.emulateMedia({ colorScheme: view.scheme });
     const address = pathToFileURL(page_path).href;
     await page.goto(address);
-    const faults = await page.evaluate(faultsOf, view.width);
+    const faults = await page.evaluate(openingOf, view.height);
+    if (picture && view.name === "desktop") await page.screenshot({ path: picture });
+    await page.evaluate(() => {
+      for (const part of document.querySelectorAll("details")) part.open = true;
+    });
+    faults.push(...await page.evaluate(faultsOf, view.width));
     faults.push(...asked.filter((url) => url !== address).map((url) => `it asks for ${url}`));
     faults.push(...said.map((text) => `the browser says ${text}`));
     const counts = await page.evaluate(() => ({
       charts: document.querySelectorAll("svg").length,
       scripts: document.scripts.length,
       tables: document.querySelectorAll("table").length,
+      pairs: document.querySelectorAll(".pairs li").length,
     }));
-    if (picture && view.name === "desktop") await page.screenshot({ path: picture });
     console.log(JSON.stringify({ view: view.name, ...counts, faults }));
     failed ||= faults.length > 0;
     await page.close();
@@ -117,6 +163,10 @@ try {
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await page.goto(pathToFileURL(page_path).href);
   const faults = await page.evaluate(faultsOf, 1031);
+  // A reader of paper cannot unfold.
+  const hidden = await page.evaluate(() => [...document.querySelectorAll("details table")]
+    .filter((table) => !table.checkVisibility({ contentVisibilityAuto: true })).length);
+  if (hidden > 0) faults.push(`${hidden} tables stay folded in print`);
   const paper = await page.evaluate(
     () => getComputedStyle(document.documentElement).backgroundColor,
   );

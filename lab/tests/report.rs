@@ -106,6 +106,10 @@ fn the_page_needs_nothing_but_itself_and_hides_no_terms() {
     {
         assert!(html.contains(shown), "the page lacks {shown}");
     }
+    // A picture comes first, then charts; words and tables fold.
+    let places =
+        ["class=\"pairs\"", "<svg", "Every comparison in words"].map(|part| html.find(part));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
     let measured = html.find("Measured here").unwrap();
     let published = html.find("Published by others").unwrap();
     assert!(measured < published && html.rfind("Measured here").unwrap() < published);
@@ -158,6 +162,31 @@ fn a_loss_is_said_first_and_wild_runs_have_no_ratio() {
     assert!(behind.contains("Behind by the median, and the runs support no claim"));
 }
 
+#[test]
+fn the_picture_shows_losses_in_a_colour_of_their_own_and_marks_what_supports_no_claim() {
+    let bars = |ours: &[f64], peer: &[f64]| {
+        let html = duel(ours, peer);
+        let from = html.find("class=\"pairs\"").expect("a picture");
+        html[from..from + html[from..].find("</ol>").unwrap()].to_owned()
+    };
+    let peer = [100.0, 101.0, 102.0];
+    for (ours, class, own, other, said) in [
+        (&[400.0, 404.0, 408.0][..], "bar-ours", "100.0", "25.0", "4.00\u{d7}"),
+        (&[80.0, 81.0, 82.0], "bar-ours lost", "80.2", "100.0", "80 %"),
+        (&[60.0, 99.0, 80.0], "bar-ours lost doubt", "78.4", "100.0", "78 %"),
+        (&[200.0], "bar-ours doubt", "100.0", "50.0", "measured once"),
+    ] {
+        let picture = bars(ours, if ours.len() > 1 { &peer } else { &peer[..1] });
+        for shown in [
+            format!("<span class=\"{class}\" style=\"width:{own}%\">"),
+            format!("<span class=\"bar-peer\" style=\"width:{other}%\">"),
+            said.to_owned(),
+        ] {
+            assert!(picture.contains(&shown), "{ours:?}: no {shown} in {picture}");
+        }
+    }
+}
+
 /// Programs that the browser's test needs, or why there is none. `SCURRY_NO_BROWSER` leaves it out.
 fn browser() -> Result<(PathBuf, PathBuf), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -193,6 +222,7 @@ fn a_browser_shows_the_page_on_a_desk_on_a_phone_in_the_dark_and_in_print() {
     let views: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(views.len(), 4, "{views:?}");
     assert!(views[0]["charts"].as_u64().unwrap() >= 10, "{views:?}");
+    assert!(views[0]["pairs"].as_u64().unwrap() >= 5, "{views:?}");
 }
 
 #[test]

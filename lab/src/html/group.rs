@@ -19,6 +19,8 @@ const LINES_MAX: usize = 7;
 pub(super) struct Group {
     pub(super) file: String,
     pub(super) rows: Vec<Row>,
+    /// The part of the page that it is.
+    pub(super) anchor: String,
 }
 
 impl Group {
@@ -33,7 +35,10 @@ impl Group {
         for row in rows {
             match groups.iter_mut().find(|group| key(&group.rows[0]) == key(row)) {
                 Some(group) => group.rows.push(row.clone()),
-                None => groups.push(Group { file: file.to_owned(), rows: vec![row.clone()] }),
+                None => {
+                    let anchor = String::new();
+                    groups.push(Group { file: file.to_owned(), rows: vec![row.clone()], anchor });
+                }
             }
         }
         groups
@@ -53,14 +58,31 @@ impl Group {
         )
     }
 
+    /// The scenario: what a row of the picture has room for.
+    pub(super) fn name(&self) -> String {
+        let row = &self.rows[0];
+        let stand = if row.stand == "namespaces" { ", two hosts" } else { "" };
+        format!("{}{stand}", row.title())
+    }
+
+    /// Connections, and requests in flight on each.
+    pub(super) fn form(&self) -> String {
+        let load = &self.rows[0].load;
+        format!("{} \u{d7} {} in flight", load.connections, load.depth)
+    }
+
+    /// Something of ours stands beside a peer, or was killed: others fold as a whole.
+    pub(super) fn is_shown(&self) -> bool {
+        !findings(&self.rows).is_empty() || self.rows.iter().any(|row| row.losses.is_some())
+    }
+
+    /// Charts first; load, figures, command lines and reasons fold.
     pub(super) fn render(&self) -> Result<Markup> {
         let found = findings(&self.rows);
         let measured = self.measured();
         Ok(html! {
-            section {
+            section id=(self.anchor) {
                 h2 { (self.title()) }
-                p.conditions { (tables::conditions(&self.rows[0])) " From " (self.file) "." }
-                @if !found.is_empty() { (tables::findings(&found)) }
                 @if measured.is_empty() {
                     p { "Nothing could be measured." }
                 } @else {
@@ -71,9 +93,14 @@ impl Group {
                     }
                     (self.over_time(&measured))
                 }
-                (tables::measured(&self.rows))
                 (tables::losses(&self.rows))
-                (tables::behind(&self.rows))
+                details {
+                    summary { "Load, figures, command lines and reasons" }
+                    p.conditions { (tables::conditions(&self.rows[0])) " From " (self.file) "." }
+                    @if !found.is_empty() { (tables::findings(&found)) }
+                    (tables::measured(&self.rows))
+                    (tables::behind(&self.rows))
+                }
             }
         })
     }

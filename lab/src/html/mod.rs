@@ -5,6 +5,7 @@ mod chart;
 mod curve;
 mod group;
 mod ladder;
+mod picture;
 mod tables;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use crate::results::Results;
 use crate::rivals::{Finding, Outcome, findings, is_measured};
 use crate::row::Row;
 use group::Group;
+use picture::Pair;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -54,7 +56,7 @@ pub fn write(out: &std::path::Path, title: &str, sources: &[Source]) -> Result<(
 }
 
 fn page(title: &str, sources: &[Source]) -> Result<Markup> {
-    let mut groups = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for source in sources {
         if let Results::Rows(report) = &source.results {
             report.rows.iter().try_for_each(|row| {
@@ -76,6 +78,11 @@ fn page(title: &str, sources: &[Source]) -> Result<Markup> {
         Results::Ladder(ladder) => Some((source.name.as_str(), ladder)),
         Results::Rows(_) => None,
     });
+    for (index, group) in groups.iter_mut().enumerate() {
+        group.anchor = format!("load-{}", index + 1);
+    }
+    let (shown, alone): (Vec<&Group>, Vec<&Group>) =
+        groups.iter().partition(|group| group.is_shown());
     let published = tables::published(groups.iter().map(|group| group.rows[0].scenario.as_str()))?;
     Ok(html! {
         (DOCTYPE)
@@ -92,9 +99,19 @@ fn page(title: &str, sources: &[Source]) -> Result<Markup> {
                     h1 { (title) }
                     p.machine { (machines(&groups)) }
                 }
-                (summary(&groups))
-                @for group in &groups { (group.render()?) }
+                (failed(&groups))
+                (picture::render(&Pair::all(&groups), &groups))
+                @for group in shown { (group.render()?) }
                 @for (name, ladder) in ladders { (ladder::render(name, ladder)) }
+                @if !alone.is_empty() {
+                    section {
+                        details {
+                            summary { "Charts of " (alone.len()) " loads without a peer" }
+                            @for group in alone { (group.render()?) }
+                        }
+                    }
+                }
+                (summary(&groups))
                 (published)
                 footer {
                     p {
@@ -108,53 +125,68 @@ fn page(title: &str, sources: &[Source]) -> Result<Markup> {
     })
 }
 
-/// The machines that the figures are of.
+/// The machines and the commits that the figures are of.
 fn machines(groups: &[Group]) -> String {
-    let mut all: Vec<String> = Vec::new();
+    let mut machines: Vec<String> = Vec::new();
+    let mut commits: Vec<&str> = Vec::new();
     for row in groups.iter().flat_map(|group| &group.rows) {
         let host = &row.host;
-        let words = format!("{}, {} cores, Linux {}", host.cpu, host.cores, host.kernel);
-        if !all.contains(&words) {
-            all.push(words);
+        let words = format!("{}, {} cores", host.cpu, host.cores);
+        if !machines.contains(&words) {
+            machines.push(words);
+        }
+        if !commits.contains(&host.git_commit.as_str()) {
+            commits.push(&host.git_commit);
         }
     }
-    all.join("; ")
+    let commits = match commits.as_slice() {
+        [] | [""] => "commit not kept".to_owned(),
+        [one] => format!("commit {one}"),
+        several => format!("results of {} commits, not one run", several.len()),
+    };
+    format!("{}; {commits}", machines.join("; "))
 }
 
-/// Summary of all comparisons, the losses first.
-fn summary(groups: &[Group]) -> Markup {
+/// Rows whose store does not hold what it acknowledged: nothing stands before them.
+fn failed(groups: &[Group]) -> Markup {
     let failed: Vec<&Row> = groups
         .iter()
         .flat_map(|group| &group.rows)
         .filter(|row| row.not_measured.is_none() && !row.is_sound())
         .collect();
+    html! {
+        @if !failed.is_empty() {
+            section {
+                h2 { "Rows that failed their audit" }
+                ul { @for row in &failed { li { (row.title()) ", " (row.target) ": " (row.audit) } } }
+            }
+        }
+    }
+}
+
+/// Every comparison in words, the losses first.
+fn summary(groups: &[Group]) -> Markup {
     let is_behind = |one: &Finding<'_>| one.outcome != Outcome::Loses && one.is_behind();
     let all = groups.iter().flat_map(|group| findings(&group.rows));
     let unsure =
         all.filter(|one| matches!(one.outcome, Outcome::Even | Outcome::NoClaim(_))).count();
+    let nowhere = html! { p { "Nowhere that the runs support." } };
     html! {
         section {
-            h2 { "Where scurry loses" }
-            @let losses = list(groups, |one| one.outcome == Outcome::Loses);
-            @if losses.is_none() { p { "Nowhere that the runs below support." } }
-            @if let Some(losses) = losses { (losses) }
-            @if let Some(behind) = list(groups, is_behind) {
-                h3 { "Behind by the median, and the runs support no claim" }
-                (behind)
-            }
-            @if !failed.is_empty() {
-                h3 { "Rows that failed their audit" }
-                ul { @for row in &failed { li { (row.title()) ", " (row.target) ": " (row.audit) } } }
-            }
-        }
-        section {
-            h2 { "Where scurry wins" }
-            @let wins = list(groups, |one| one.outcome == Outcome::Wins);
-            @if wins.is_none() { p { "Nowhere that the runs below support." } }
-            @if let Some(wins) = wins { (wins) }
-            @if unsure > 0 {
-                p.note { (unsure) " comparisons are even or support no claim: they stand in the tables \
-                    below, each with its reason." }
+            details {
+                summary { "Every comparison in words" }
+                h3 { "Where scurry loses" }
+                (list(groups, |one| one.outcome == Outcome::Loses).unwrap_or_else(|| nowhere.clone()))
+                @if let Some(behind) = list(groups, is_behind) {
+                    h3 { "Behind by the median, and the runs support no claim" }
+                    (behind)
+                }
+                h3 { "Where scurry wins" }
+                (list(groups, |one| one.outcome == Outcome::Wins).unwrap_or(nowhere))
+                @if unsure > 0 {
+                    p.note { (unsure) " comparisons are even or support no claim: they stand in the \
+                        tables of their loads, each with its reason." }
+                }
             }
         }
     }

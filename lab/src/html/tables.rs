@@ -273,7 +273,8 @@ pub(super) fn published<'a>(scenarios: impl Iterator<Item = &'a str>) -> Result<
     Ok(html! {
         @if !tables.is_empty() {
             section.published {
-                h2 { "Published by others" }
+                details {
+                summary { "Published by others" }
                 p { "Other hardware, other years, other loaders: never part of a ratio." }
                 @for table in &tables {
                     h3 { (table.scenario) ": " (table.source) }
@@ -294,6 +295,7 @@ pub(super) fn published<'a>(scenarios: impl Iterator<Item = &'a str>) -> Result<
                             }
                         }
                     }
+                }
                 }
             }
         }
