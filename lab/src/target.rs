@@ -8,6 +8,7 @@ mod identity;
 mod jvm;
 mod locate;
 mod probe;
+mod releases;
 mod variant;
 
 use anyhow::{Context, Result, ensure};

@@ -294,6 +294,46 @@ fn key_values_on_redis_are_audited() {
     assert_measured(&row);
 }
 
+/// The lab takes the newest server that it finds, and another by its major version.
+#[test]
+fn the_newest_release_is_measured_and_another_by_its_major_version() {
+    need_redis();
+    let place = tempfile::tempdir().unwrap();
+    let kv = |target: &str| {
+        let words = ["run", "kv", "--keys", "100", "--sessions", "8", "--quiet", "--seconds", "0.2"];
+        let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
+            .args(words)
+            .args(["--warmup", "0", "--target", target])
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let table = kv("redis");
+    assert!(table.contains("redis-server is the one of PATH: `make lab-peers`"), "{table}");
+
+    // A newer one is that of PATH under another name, and says when it was started.
+    let newest = place.path().join(".cache/releases/redis-99");
+    std::fs::create_dir_all(&newest).unwrap();
+    let program = newest.join("redis-server");
+    let script = "#!/bin/sh\ncase $1 in --version) echo Redis server v=99.0.0; exit;; esac\n\
+                  touch \"$0.started\"\nexec redis-server \"$@\"\n";
+    std::fs::write(&program, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    let started = newest.join("redis-server.started");
+    let said = Command::new("redis-server").arg("--version").output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let major = said.split("v=").nth(1).unwrap().split('.').next().unwrap();
+
+    let table = kv(&format!("redis-{major}"));
+    assert!(!started.exists() && !table.contains("the one of PATH"), "{table}");
+    let table = kv("redis");
+    assert!(started.exists() && !table.contains("the one of PATH"), "{table}");
+    let table = kv("redis-98");
+    assert!(table.contains("no redis-server of major version 98 is here, only 99.0.0"), "{table}");
+}
+
 /// A server that the lab did not start. Stopped when it is dropped.
 struct Elsewhere(Child);
 

@@ -38,8 +38,9 @@ pub struct RunArguments {
     pub scenario: String,
 
     /// A target, with its durability (`scurry:fsync`, `valkey+lua:always`; a plain name keeps
-    /// nothing, where the target can do that); repeat it to compare several [default: the scenario's, else
-    /// scurry and valkey+lua].
+    /// nothing, where the target can do that) and the major version of its Valkey or Redis
+    /// (`valkey-8+lua`; the newest that is here without); repeat it to compare several [default: the
+    /// scenario's, else scurry and valkey+lua].
     #[arg(long = "target", value_name = "NAME")]
     pub target: Vec<String>,
 

@@ -35,6 +35,10 @@ const DURABLE: &[(Target, Durability)] = &[
     (Target::Valkey, Durability::Always),
     (Target::TarantoolLua, Durability::Fsync),
 ];
+/// The release before the newest, where it shows what has come since.
+const OLDER: &[(bool, &str)] =
+    &[(true, "valkey-8+lua"), (true, "valkey-8+hset"), (false, "valkey-8")];
+
 /// Compares, and says whether every target that was measured passed its audit.
 ///
 /// # Errors
@@ -151,7 +155,10 @@ fn targets(kind: Kind, full: bool) -> Vec<String> {
         let wanted = |one: &&Durability| full || DURABLE.contains(&(*target, **one));
         words.filter(wanted).map(|one| format!("{}:{}", target.name(), one.word()))
     });
-    suiting.iter().map(|target| target.name().to_owned()).chain(durable).collect()
+    let is_charging = kind.is_charging();
+    let older = OLDER.iter().filter(|(of, _)| full && *of == is_charging);
+    let older = older.map(|(_, name)| (*name).to_owned());
+    suiting.iter().map(|target| target.name().to_owned()).chain(durable).chain(older).collect()
 }
 
 /// All that is printed of one scenario.
@@ -203,6 +210,8 @@ mod tests {
             assert!(targets(kind, true).len() > short.len());
         }
         assert!(targets(Kind::Kv, false).contains(&"dragonfly".to_owned()));
+        assert!(targets(Kind::Kv, true).contains(&"valkey-8".to_owned()));
+        assert!(targets(Kind::Charging, true).contains(&"valkey-8+lua".to_owned()));
         assert!(!targets(Kind::Charging, true).contains(&"redis".to_owned()));
     }
 

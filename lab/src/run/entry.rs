@@ -28,7 +28,7 @@ impl RunCommand<'_> {
             let located = variant.fits(self.scenario).and_then(|()| match there {
                 // Nothing is started there.
                 Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
-                None => target.locate(self.scenario.kind, scurry),
+                None => variant.locate(self.scenario.kind, scurry),
             });
             let located = located.and_then(|program| {
                 if variant.durability.keeps() {
@@ -44,9 +44,12 @@ impl RunCommand<'_> {
                 Ok(program)
             });
             let mut row = self.blank(variant, *ports);
-            if let Err(missing) = &located {
-                row.not_measured = Some(missing.to_string());
-                row.audit = format!("not measured here: {missing}");
+            match &located {
+                Ok(program) => row.notes.extend(variant.caveat(program)),
+                Err(missing) => {
+                    row.not_measured = Some(missing.to_string());
+                    row.audit = format!("not measured here: {missing}");
+                }
             }
             Entry { variant, ports: *ports, program: located.ok(), row }
         };

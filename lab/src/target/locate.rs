@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Missing, Target, jvm};
+use super::releases::{caveat, find, on_path};
+use super::{Missing, Target, Variant, jvm};
 use crate::scenario::Kind;
 use crate::stand::StandKind;
 
 /// The file of `scurry-valkey-module`.
 const MODULE: &str = "libscurry.so";
-const INSTALL: &str = "run scripts/install-tools.sh";
 const INSTALL_PEERS: &str = "run `make lab-peers`";
 
 impl Target {
@@ -46,6 +46,16 @@ impl Target {
     /// # Errors
     /// [`Missing`].
     pub fn locate(self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
+        self.locate_release(kind, scurry, None)
+    }
+
+    /// As [`Target::locate`], of this major version where one is asked for.
+    fn locate_release(
+        self,
+        kind: Kind,
+        scurry: Option<&Path>,
+        major: Option<u32>,
+    ) -> Result<PathBuf, Missing> {
         self.charges_itself(kind)?;
         if self.is_by_address() {
             let why = format!("no package of {} is known to the lab", self.name());
@@ -71,25 +81,12 @@ impl Target {
                 cure: "build it with `cargo build --release -p scurry-valkey-module`".to_owned(),
             });
         }
+        if let Some((_, program)) = self.family() {
+            return find(program, major);
+        }
         match self {
             Target::Scurry | Target::ScurryReplicas | Target::ScurryHttp | Target::HttpEcho => {
                 locate_scurry(scurry)
-            }
-            Target::ValkeyLua
-            | Target::ValkeyClient
-            | Target::ValkeyBulk
-            | Target::ValkeyModule
-            | Target::ValkeyClusterModule
-            | Target::ValkeyHset
-            | Target::Valkey => {
-                on_path("valkey-server").ok_or_else(|| missing("valkey-server", INSTALL))
-            }
-            Target::RedisLua
-            | Target::RedisClient
-            | Target::RedisBulk
-            | Target::RedisModule
-            | Target::Redis => {
-                on_path("redis-server").ok_or_else(|| missing("redis-server", INSTALL))
             }
             Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk => {
                 on_path("tarantool").ok_or_else(|| missing("tarantool", INSTALL_PEERS))
@@ -98,13 +95,30 @@ impl Target {
             | Target::HazelcastClient
             | Target::IgniteJava
             | Target::IgniteClient => on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS)),
-            Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet | Target::Echo => {
+            // The echo server; what else there is has been found or refused before.
+            _ => {
                 std::env::current_exe().map_err(|error| Missing {
                     why: format!("the lab does not find its own program ({error})"),
                     cure: "start it by its path".to_owned(),
                 })
             }
         }
+    }
+}
+
+impl Variant {
+    /// As [`Target::locate`], of the release that its name says.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    pub fn locate(&self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
+        self.target.locate_release(kind, scurry, self.major)
+    }
+
+    /// Caveat of the program that was found, for who reads the row.
+    pub fn caveat(&self, program: &Path) -> Option<String> {
+        let is_any = self.target.family().is_some() && self.major.is_none();
+        is_any.then(|| caveat(program)).flatten()
     }
 }
 
@@ -131,14 +145,6 @@ fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
 pub(super) fn module() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(MODULE);
     path.is_file().then_some(path)
-}
-
-/// A program on PATH.
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! A target with a durability: `scurry:fsync`, `valkey+lua:always`.
+//! A target with a durability and, where asked for, a release: `scurry:fsync`, `valkey-8+lua:always`.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::{Durability, Target};
 
@@ -12,6 +12,8 @@ pub struct Variant {
     pub target: Target,
     /// How safe a change is when it is answered.
     pub durability: Durability,
+    /// Major version of its server; the newest that is here without.
+    pub major: Option<u32>,
     /// The durability stands in the name.
     named: bool,
 }
@@ -19,7 +21,8 @@ pub struct Variant {
 impl PartialEq for Variant {
     /// `scurry` is `scurry:none`.
     fn eq(&self, other: &Variant) -> bool {
-        (self.target, self.durability) == (other.target, other.durability)
+        let of = |one: &Variant| (one.target, one.durability, one.major);
+        of(self) == of(other)
     }
 }
 
@@ -29,25 +32,48 @@ impl Variant {
     /// # Errors
     /// When there is no such target, or it has no such durability.
     pub fn parse(name: &str) -> Result<Variant> {
-        let Some((target, word)) = name.split_once(':') else {
-            let target = Target::parse(name)?;
-            let least = Durability::of(target).first().copied().unwrap_or_default();
-            return Ok(Variant { target, durability: least, named: false });
+        let (system, word) = match name.split_once(':') {
+            Some((system, word)) => (system, Some(word)),
+            None => (name, None),
         };
-        let target = Target::parse(target)?;
+        let (target, major) = released(system)?;
         let all = Durability::of(target);
+        let Some(word) = word else {
+            let durability = all.first().copied().unwrap_or_default();
+            return Ok(Variant { target, durability, major, named: false });
+        };
         let durability = all.iter().copied().find(|one| one.word() == word).with_context(|| {
             let words: Vec<&str> = all.iter().map(|one| one.word()).collect();
             format!("{} has no durability `{word}`: say one of {}", target.name(), words.join(", "))
         })?;
-        Ok(Variant { target, durability, named: true })
+        Ok(Variant { target, durability, major, named: true })
     }
 
     /// As it was asked for.
     pub fn name(&self) -> String {
-        let target = self.target.name();
-        if self.named { format!("{target}:{}", self.durability.word()) } else { target.to_owned() }
+        let mut name = self.target.name().to_owned();
+        if let (Some(major), Some((product, _))) = (self.major, self.target.family()) {
+            name.insert_str(product.len(), &format!("-{major}"));
+        }
+        if self.named { format!("{name}:{}", self.durability.word()) } else { name }
     }
+}
+
+/// The target of a name that may say a major version behind the product: `valkey-8+lua`.
+fn released(name: &str) -> Result<(Target, Option<u32>)> {
+    let product = name.split('+').next().unwrap_or_default();
+    if let Some((server, digits)) = product.split_once('-')
+        && let Ok(major) = digits.parse()
+    {
+        let target = Target::parse(&format!("{server}{}", &name[product.len()..]))?;
+        ensure!(
+            target.family().is_some(),
+            "{} has no choice of releases: write it without -{major}",
+            target.name()
+        );
+        return Ok((target, Some(major)));
+    }
+    Ok((Target::parse(name)?, None))
 }
 
 #[cfg(test)]
@@ -69,6 +95,17 @@ mod tests {
     }
 
     #[test]
+    fn a_major_version_stands_behind_the_product() {
+        for name in ["valkey-8", "valkey-8+lua", "redis-7+module:always", "valkey-9+hset"] {
+            assert_eq!(Variant::parse(name).unwrap().name(), name);
+        }
+        let old = Variant::parse("valkey-8+lua:none").unwrap();
+        assert_eq!((old.target, old.major), (Target::ValkeyLua, Some(8)));
+        assert_ne!(old, Variant::parse("valkey+lua").unwrap());
+        assert_eq!(Variant::parse("valkey-cluster+module").unwrap().major, None);
+    }
+
+    #[test]
     fn each_target_has_its_own_words() {
         for (name, expected) in [
             ("scurry:always", "none, write, fsync"),
@@ -76,6 +113,8 @@ mod tests {
             ("echo:write", "say one of none"),
             ("scurry+replicas:none", "say one of fsync"),
             ("mongo:none", "no target `mongo`"),
+            ("valkey-8+rust", "no target `valkey+rust`"),
+            ("scurry-8", "no choice of releases"),
         ] {
             let error = Variant::parse(name).unwrap_err().to_string();
             assert!(error.contains(expected), "{name}: {error}");
