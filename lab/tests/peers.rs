@@ -300,7 +300,8 @@ fn the_newest_release_is_measured_and_another_by_its_major_version() {
     need_redis();
     let place = tempfile::tempdir().unwrap();
     let kv = |target: &str| {
-        let words = ["run", "kv", "--keys", "100", "--sessions", "8", "--quiet", "--seconds", "0.2"];
+        let words =
+            ["run", "kv", "--keys", "100", "--sessions", "8", "--quiet", "--seconds", "0.2"];
         let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
             .args(words)
             .args(["--warmup", "0", "--target", target])

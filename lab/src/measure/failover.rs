@@ -68,8 +68,7 @@ impl Bench<'_> {
         // After a kill a cluster waits longer than a short load lasts, and the gap and what was lost are
         // known all the same.
         ensure!(
-            failover.event == Event::Kill
-                || u128::from(outcome.whole_at) <= plan.length.as_nanos(),
+            failover.event == Event::Kill || u128::from(outcome.whole_at) <= plan.length.as_nanos(),
             "the load ended before all nodes were together again: use more --seconds"
         );
         let client = &mut system.connect()?;

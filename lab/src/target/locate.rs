@@ -96,12 +96,10 @@ impl Target {
             | Target::IgniteJava
             | Target::IgniteClient => on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS)),
             // The echo server; what else there is has been found or refused before.
-            _ => {
-                std::env::current_exe().map_err(|error| Missing {
-                    why: format!("the lab does not find its own program ({error})"),
-                    cure: "start it by its path".to_owned(),
-                })
-            }
+            _ => std::env::current_exe().map_err(|error| Missing {
+                why: format!("the lab does not find its own program ({error})"),
+                cure: "start it by its path".to_owned(),
+            }),
         }
     }
 }
