@@ -14,6 +14,8 @@ ACCOUNTS ?= 100000
 DEMO_SECONDS ?= 5
 # For instance --full, or --within 60 (minutes).
 LAB_ARGS ?=
+# Further peers of `make lab-peers`: ndb, which is built from source.
+PEERS ?=
 LAB_DIR ?= $(TARGET_DIR)/lab
 # A release has everything: RDMA is a feature that builds for development leave out.
 RELEASE := --release --locked --features rdma
@@ -37,6 +39,7 @@ help:
 	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"
 	@echo "             (half an hour; the long form: make lab LAB_ARGS=--full)"
 	@echo "make lab-peers  install the stores that the laboratory measures beside us (Debian, Maven)"
+	@echo "             (also MySQL NDB, built from source in minutes: PEERS=ndb)"
 	@echo "make clean   remove what was built"
 	@echo "make help    this list"
 
@@ -88,7 +91,7 @@ lab: cargo lab-peers
 	  --with "$(LAB_DIR)/ladder.json"
 
 lab-peers:
-	@scripts/install-tools.sh lab-peers
+	@for step in lab-peers $(PEERS); do scripts/install-tools.sh $$step || exit 1; done
 
 clean: cargo
 	cargo clean

@@ -2,7 +2,7 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|packaging|lab-peers|releases]
+# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|packaging|lab-peers|ndb|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
@@ -18,6 +18,8 @@
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with; the newest
 #          Valkey and Redis that Debian has, into .cache/releases
+#   ndb    what `make lab-peers PEERS=ndb` brings beside that: MySQL NDB, built from Debian's source package into
+#          .cache/ndb, with the client of lab/ndb; never asked for by another word: 7 minutes, and 2 GB meanwhile
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -633,6 +635,9 @@ install_lab_servers() {
 
 # ---- What is asked for ---------------------------------------------------------------------
 
+# shellcheck source=scripts/install-ndb.sh
+. scripts/install-ndb.sh
+
 missing=()
 need() { # need COMMAND PACKAGE...
   local command=$1
@@ -736,7 +741,11 @@ case "${1:-all}" in
     install_releases
     exit
     ;;
-  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, site, packaging, lab-peers or releases" ;;
+  ndb)
+    if ndb_is_ready; then exit; fi
+    need_ndb
+    ;;
+  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, site, packaging, lab-peers, ndb or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
@@ -746,6 +755,9 @@ case "${1:-all}" in
   lab-peers)
     install_lab_servers
     install_lab_jvm
+    ;;
+  ndb)
+    install_ndb
     ;;
   check)
     install_nextest

@@ -1,12 +1,12 @@
 //! A plain blocking connection for everything that is not the load: setting up, the probe and
 //! the audit.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::resp::{Stop, Value, encode, skip};
 use crate::routes::Routes;
@@ -37,6 +37,8 @@ struct NodeConnection {
     answered: u32,
     /// The reply, where it was translated.
     translated: Vec<u8>,
+    /// Replies that came before those to earlier requests.
+    early: BTreeMap<u32, Vec<u8>>,
     received: Vec<u8>,
     at: usize,
 }
@@ -197,6 +199,7 @@ impl NodeConnection {
             sent: 0,
             answered: 0,
             translated: Vec::new(),
+            early: BTreeMap::new(),
             received: Vec::new(),
             at: 0,
         })
@@ -255,6 +258,11 @@ impl NodeConnection {
                 Err(Stop::Incomplete) => Ok(None),
             };
         };
+        if let Some(reply) = self.early.remove(&self.answered) {
+            self.translated = reply;
+            self.answered = self.answered.wrapping_add(1);
+            return Ok(Some(self.translated.len()));
+        }
         self.translated.clear();
         loop {
             let mut again = Vec::new();
@@ -265,7 +273,10 @@ impl NodeConnection {
                     translator.flush(&mut again);
                     self.stream.write_all(&again).context("sending a request again")?;
                     let Step::Answer(number) = step else { continue };
-                    ensure!(number == self.answered, "replies come in another order than requests");
+                    if number != self.answered {
+                        self.early.insert(number, std::mem::take(&mut self.translated));
+                        continue;
+                    }
                     self.answered = self.answered.wrapping_add(1);
                     return Ok(Some(self.translated.len()));
                 }

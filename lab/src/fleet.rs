@@ -14,7 +14,7 @@ use crate::filling::info_number;
 use crate::process::{PORTS_MAX, ServerCommand, ServerProcess};
 use crate::routes::Routes;
 use crate::sampler::resident_bytes;
-use crate::target::door;
+use crate::target::{NdbPlan, door};
 
 /// Primaries of a cluster: fewer make none.
 pub const CLUSTER_PRIMARIES: usize = 3;
@@ -28,12 +28,16 @@ pub const REPLICAS_MAX: u32 = 1;
 const BUS: u16 = 8;
 /// From one node's port to the next where several share the keys.
 const NODE_PORTS: u16 = 3;
+/// Argument of the first data node of NDB.
+const NDB_FIRST: &str = "--ndb-nodeid=1";
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TOGETHER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The processes. Dropping it stops them.
 #[derive(Debug)]
 pub struct Fleet {
+    /// Client of the servers through which the lab speaks to them, where it does not by itself.
+    gateway: Option<ServerProcess>,
     primaries: Vec<ServerProcess>,
     replicas: Vec<ServerProcess>,
     is_cluster: bool,
@@ -41,6 +45,8 @@ pub struct Fleet {
     is_group: bool,
     /// Owners of the keys, where only clients know them.
     partition: Option<Routes>,
+    /// Server that tells the others what they are: dropped behind them.
+    manager: Option<ServerProcess>,
 }
 
 /// How a fleet is started.
@@ -57,6 +63,8 @@ pub struct Plan<'a> {
     pub node_timeout_ms: u32,
     /// The servers know each other, share the keys by themselves and are each other's backups.
     pub has_members: bool,
+    /// Servers of MySQL NDB beside the data nodes; none of other targets.
+    pub ndb: Option<NdbPlan>,
     /// Servers that share the keys; where they are no members they do not know it.
     pub nodes: u32,
     /// Replicas of each primary.
@@ -92,7 +100,12 @@ impl Fleet {
             is_cluster: plan.is_cluster,
             is_group: plan.group.is_some(),
             partition: None,
+            gateway: None,
+            manager: None,
         };
+        if let Some(ndb) = &plan.ndb {
+            fleet.manager = Some(ServerProcess::start(&ndb.manager, plan.interrupted)?);
+        }
         for index in 0..primaries + replicas {
             let is_primary = index < primaries;
             let command = command(plan, u16::try_from(index)?, is_primary);
@@ -103,6 +116,11 @@ impl Fleet {
                 // A node that joins while another does may have to try again, and for long.
                 fleet.wait_until_whole(plan.interrupted)?;
             }
+        }
+        if let Some(ndb) = &plan.ndb {
+            // It answers when the data nodes have started, of which none says so itself.
+            let gateway = ServerProcess::start(&ndb.client, plan.interrupted);
+            fleet.gateway = Some(gateway.with_context(|| fleet.output_tail())?);
         }
         if nodes > 1 && !plan.has_members {
             let addresses = fleet.primaries.iter().map(ServerProcess::address).collect();
@@ -144,6 +162,8 @@ impl Fleet {
             is_cluster: false,
             is_group: false,
             partition: None,
+            gateway: None,
+            manager: None,
         })
     }
 
@@ -155,6 +175,16 @@ impl Fleet {
     /// The server, or the first node of a cluster.
     pub fn first(&self) -> &ServerProcess {
         &self.primaries[0]
+    }
+
+    /// Process that answers the lab: the server or its client, or the first node of a cluster.
+    pub fn speaker(&self) -> &ServerProcess {
+        self.gateway.as_ref().unwrap_or_else(|| self.first())
+    }
+
+    /// Process id of the client through which the lab speaks to the servers.
+    pub fn gateway_pid(&self) -> Option<u32> {
+        self.gateway.as_ref().map(ServerProcess::pid)
     }
 
     /// Stops the last of those that answer clients, and says whether it has ended.
@@ -194,7 +224,7 @@ impl Fleet {
             return Client::connect_partition(partition.clone());
         }
         let address = self.first().address();
-        if self.is_cluster { Client::connect_cluster(address) } else { self.first().client() }
+        if self.is_cluster { Client::connect_cluster(address) } else { self.speaker().client() }
     }
 
     /// One connection to each replica that answers reads: a node of a group that does not lead answers none.
@@ -484,6 +514,10 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
         if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 2)) {
             *place = port.to_string().into();
         }
+        // A data node of NDB says which one it is, and is told its port.
+        if let Some(place) = command.arguments.iter_mut().find(|word| **word == *NDB_FIRST) {
+            *place = NDB_FIRST.replace('1', &(index + 1).to_string()).into();
+        }
         return command;
     }
     if let Some(script) = command.arguments.iter_mut().find(|word| is_settings(word)) {
@@ -626,6 +660,7 @@ mod tests {
             group: Some(2),
             node_timeout_ms: 1,
             has_members: false,
+            ndb: None,
             nodes: 1,
             replicas: 2,
             replica_core: Some(0),

@@ -28,7 +28,7 @@ use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::scenario::{Kind, Quorum, Scenario};
 use crate::stand::Stand;
-use crate::target::{Durability, Identity, ScurryOptions, Start, Target};
+use crate::target::{Durability, Identity, ScurryOptions, Start, Target, beside};
 use crate::wire::{HttpTarget, Wire};
 use load::{Sampling, figures};
 pub use system::Standing;
@@ -139,7 +139,7 @@ impl Bench<'_> {
             (None, None) => {
                 let fleet = self.start()?;
                 let driver = self.start_driver(fleet.first().address())?;
-                System::Started { fleet, driver, is_used: false }
+                System::Started { fleet: Box::new(fleet), driver, is_used: false }
             }
         };
         let identity = self.identify(&system)?;
@@ -160,7 +160,7 @@ impl Bench<'_> {
         })?;
         let configuration = match self.address {
             Some(_) => Vec::new(),
-            None => self.command(system.address()).words(),
+            None => self.command(system.first_address()).words(),
         };
         // Where backups were asked for, the audit has stopped a member.
         if self.target.jvm_system().is_some() && run.is_sound() && self.copies.replicas == 0 {
@@ -216,18 +216,25 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<Fleet> {
+        let first = self.command(self.stand.address(self.port)?);
+        let copies = 1 + self.copies.replicas;
+        let nodes = self.scenario.nodes + self.copies.replicas;
+        let core = self.cores.map(|cores| cores.loader);
+        let ndb =
+            self.target.is_ndb().then(|| beside(&first, nodes, copies, self.durability, core));
         let plan = Plan {
-            first: self.command(self.stand.address(self.port)?),
+            first,
+            ndb,
             is_cluster: self.target.is_cluster(),
             group: self.group_threads()?,
             node_timeout_ms: match self.scenario.failover {
                 Some(_) => FAILOVER_TIMEOUT_MS,
                 None => NODE_TIMEOUT_MS,
             },
-            has_members: self.target.jvm_system().is_some(),
+            has_members: self.target.has_members(),
             nodes: self.scenario.nodes,
             replicas: self.copies.replicas,
-            replica_core: self.cores.map(|cores| cores.loader),
+            replica_core: core,
             interrupted: self.interrupted,
         };
         if self.target.is_http() {
@@ -293,8 +300,8 @@ impl Bench<'_> {
             self.go_on()
         };
         let pids = fleet.pids();
-        // Of a store that was filled before nothing is seen to grow.
-        if pids.is_empty() || fleet.is_used() {
+        // Of a store that was filled before nothing is seen to grow, nor of one that has taken all its memory.
+        if pids.is_empty() || fleet.is_used() || self.target.is_ndb() {
             return fill(client, &mut step).map(|()| None);
         }
         Filling::watch(&pids, client, records, |client| fill(client, &mut step)).map(Some)

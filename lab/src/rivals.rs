@@ -115,6 +115,7 @@ pub fn promise(durability: &str) -> &str {
         "none" => "kept in memory",
         "write" | "everysec" => "kept in the page cache",
         "fsync" | "always" => "kept on the device",
+        "checkpoint" => "kept in memory, on the device seconds later",
         other => other,
     }
 }

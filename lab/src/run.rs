@@ -285,11 +285,15 @@ impl<'a> RunCommand<'a> {
     }
 
     /// Copies that an operation must be on to be acknowledged; none where nobody asks.
-    fn acknowledged_copies(&self, target: Target) -> Option<u32> {
+    fn acknowledged_copies(&self, variant: Variant) -> Option<u32> {
+        let target = variant.target;
         if target.is_group() {
             return Some(GROUP_COPIES);
         }
-        self.asked_copies(target)
+        // Its data nodes commit together or not at all.
+        let together =
+            Some(1 + self.replicas(variant)).filter(|copies| target.is_ndb() && *copies > 1);
+        together.or_else(|| self.asked_copies(target))
     }
 
     /// The part of these for which a client has to ask.

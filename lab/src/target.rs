@@ -7,6 +7,7 @@ mod fit;
 mod identity;
 mod jvm;
 mod locate;
+mod ndb;
 mod probe;
 mod releases;
 mod variant;
@@ -23,6 +24,8 @@ pub(crate) use command::door;
 pub use durability::Durability;
 pub use identity::Identity;
 pub(crate) use jvm::driver;
+pub use ndb::NdbPlan;
+pub(crate) use ndb::beside;
 pub use probe::{Probe, probe_charging, probe_key_value, probe_refill};
 pub use variant::Variant;
 
@@ -68,6 +71,10 @@ pub enum Target {
     IgniteJava,
     /// Ignite, and the rules in the client.
     IgniteClient,
+    /// MySQL NDB, for key-value loads.
+    Ndb,
+    /// MySQL NDB, and the rules in the client, which reads and writes in one transaction.
+    NdbClient,
     /// Valkey with this project's module.
     ValkeyModule,
     /// Redis with this project's module.
@@ -133,6 +140,8 @@ impl Target {
         Target::HazelcastClient,
         Target::IgniteJava,
         Target::IgniteClient,
+        Target::Ndb,
+        Target::NdbClient,
         Target::ValkeyModule,
         Target::RedisModule,
         Target::ValkeyClusterModule,
@@ -166,6 +175,8 @@ impl Target {
             Target::HazelcastClient => "hazelcast+client",
             Target::IgniteJava => "ignite+java",
             Target::IgniteClient => "ignite+client",
+            Target::Ndb => "ndb",
+            Target::NdbClient => "ndb+client",
             Target::ValkeyModule => "valkey+module",
             Target::RedisModule => "redis+module",
             Target::ValkeyClusterModule => "valkey-cluster+module",
@@ -214,6 +225,10 @@ impl Target {
                 "Ignite 2; charging by IgniteCache.invoke, kv by its caches, its own client"
             }
             Target::IgniteClient => "Ignite 2; the client reads, decides, compares and sets",
+            Target::Ndb => "MySQL NDB, by its C++ API; plain keys, so kv only",
+            Target::NdbClient => {
+                "MySQL NDB; the client reads with a lock, decides and writes in one transaction"
+            }
             Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
             Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
             Target::ValkeyClusterModule => {
@@ -268,8 +283,10 @@ impl Target {
             | Target::HazelcastJava
             | Target::HazelcastClient
             | Target::IgniteJava
-            | Target::IgniteClient => Some(Dialect::Decided),
+            | Target::IgniteClient
+            | Target::NdbClient => Some(Dialect::Decided),
             Target::ValkeyHset
+            | Target::Ndb
             | Target::Valkey
             | Target::Redis
             | Target::Dragonfly
@@ -289,6 +306,7 @@ impl Target {
             Target::ValkeyClient | Target::RedisClient => Wire::RespLogic,
             Target::ValkeyBulk | Target::RedisBulk => Wire::RespBulk,
             Target::TarantoolBulk => Wire::IprotoBulk,
+            Target::Ndb | Target::NdbClient => Wire::Locked,
             Target::ScurryHttp => Wire::Http(HttpTarget::Entities(None)),
             Target::HttpEcho => Wire::Http(HttpTarget::Healthz),
             _ => Wire::Resp,
@@ -299,7 +317,7 @@ impl Target {
     pub fn decides_in_client(self) -> bool {
         let wire = self.wire();
         matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
-            || matches!(self, Target::HazelcastClient | Target::IgniteClient)
+            || matches!(self, Target::HazelcastClient | Target::IgniteClient | Target::NdbClient)
     }
 
     /// True of Tarantool, whatever decides.
@@ -329,17 +347,20 @@ impl Target {
 
     /// The lab can give it replicas: Tarantool and the Redis family, where it starts them.
     pub fn replicates(self) -> bool {
-        let is_other = self.is_scurry()
-            || self == Target::Echo
-            || self.is_http()
-            || self.jvm_system().is_some();
+        let is_other =
+            self.is_scurry() || self == Target::Echo || self.is_http() || self.has_members();
         !is_other && !self.is_by_address()
     }
 
-    /// Whether the members are each other's backups, of plain keys: the entry processors of
-    /// charging are not repeated there.
+    /// Whether several of its servers know each other.
+    pub fn has_members(self) -> bool {
+        self.jvm_system().is_some() || self.is_ndb()
+    }
+
+    /// Whether the members are each other's backups: those in a JVM of plain keys alone, because the
+    /// entry processors of charging are not repeated there.
     pub fn backs_up(self, kind: Kind) -> bool {
-        self.jvm_system().is_some() && kind == Kind::Kv
+        self.is_ndb() || self.jvm_system().is_some() && kind == Kind::Kv
     }
 
     /// Whether the target has what replicas must have: what a primary keeps (Tarantool has none

@@ -4,6 +4,7 @@
 mod bulk;
 mod http;
 mod iproto;
+mod locked;
 mod logic;
 
 use std::fmt::Debug;
@@ -13,6 +14,7 @@ use bulk::Bulk;
 use http::Http;
 pub use http::HttpTarget;
 use iproto::Iproto;
+use locked::Locked;
 use logic::Logic;
 
 /// Protocol of a target.
@@ -31,6 +33,10 @@ pub enum Wire {
     RespBulk,
     /// Tarantool's binary protocol, with the same.
     IprotoBulk,
+    /// Protocol of the client of MySQL NDB, with the charging logic on this side of it.
+    Locked,
+    /// Protocol that the lab does not speak: a server is ready when it listens.
+    Foreign,
     /// HTTP, as the door to entities speaks it.
     Http(HttpTarget),
 }
@@ -77,7 +83,8 @@ impl Wire {
     /// The translator of a new connection.
     pub fn translator(self) -> Option<Box<dyn Translator>> {
         match self {
-            Wire::Resp => None,
+            Wire::Resp | Wire::Foreign => None,
+            Wire::Locked => Some(Box::<Locked>::default()),
             Wire::Iproto => Some(Box::<Iproto>::default()),
             Wire::RespLogic => Some(Box::new(Logic::new(None))),
             Wire::RespBulk => Some(Box::new(Bulk::new(None))),

@@ -12,7 +12,6 @@ const NO_PACKAGE: &str =
 /// Published systems that no target stands for, and why.
 const ABSENT: &[(&str, &str)] = &[
     ("Aerospike", NO_PACKAGE),
-    ("MySQL NDB Cluster", NO_PACKAGE),
     ("NCache", NO_PACKAGE),
     ("Volt Active Data", "its licence asks for a key: measure it with voltdb-charglt"),
     ("the course's own store", "its source is not published: scurry-http has the same requests"),
@@ -58,10 +57,10 @@ fn is_of(row: &Row, system: &str) -> bool {
     is_product(&row.target, system)
 }
 
-/// "Tarantool 1.9" is of the product of `tarantool+lua`.
+/// "Tarantool 1.9" is of the product of `tarantool+lua`, and "MySQL NDB Cluster" of that of `ndb`.
 fn is_product(target: &str, system: &str) -> bool {
-    let product = system.split(' ').next().unwrap_or_default().to_lowercase();
-    target.split(['+', ':', ' ']).next() == Some(product.as_str())
+    let product = target.split(['+', ':', ' ']).next().unwrap_or_default();
+    system.split(' ').any(|word| word.to_lowercase() == product)
 }
 
 #[cfg(test)]

@@ -73,6 +73,9 @@ impl Bench<'_> {
             replays_are_none(workload.replays())?;
             let expected = expected(workload.consumed(), workload.consumed_total());
             audit_charging(client, dialect, &expected, scenario.seed)?;
+            self.audit_backups(fleet, || {
+                audit_charging(client, dialect, &expected, scenario.seed)
+            })?;
             fleet.wait_until_equal(self.interrupted)?;
             audit_replicas(&mut fleet.connect_replicas()?, dialect, &expected)
         });

@@ -75,6 +75,8 @@ impl Bench<'_> {
             interface: self.stand.interface(),
             replica_pids: Vec::new(),
             replica_cpu: Vec::new(),
+            gateway_pids: Vec::new(),
+            gateway_cpu: Vec::new(),
             samples: Vec::new(),
             client: None,
             log: Vec::new(),

@@ -51,6 +51,7 @@ impl Bench<'_> {
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         let verdict = self.verdict(workload.errors(), || {
             audit_key_value(client, &workload, scenario.seed)?;
+            self.audit_backups(fleet, || audit_key_value(client, &workload, scenario.seed))?;
             fleet.wait_until_equal(self.interrupted)?;
             for replica in &mut fleet.connect_replicas()? {
                 audit_key_value(replica, &workload, scenario.seed).context("a replica")?;
@@ -63,8 +64,12 @@ impl Bench<'_> {
 
     /// Audits what the backups of members have: one member is stopped, without handing anything over,
     /// and the others are asked again.
-    fn audit_backups(&self, fleet: &System, audit: impl FnOnce() -> Result<()>) -> Result<()> {
-        if self.copies.replicas == 0 {
+    pub(super) fn audit_backups(
+        &self,
+        fleet: &System,
+        audit: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        if self.copies.replicas == 0 || !self.target.has_members() {
             return Ok(());
         }
         fleet.stop_last()?;

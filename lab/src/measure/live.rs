@@ -63,6 +63,7 @@ impl Bench<'_> {
                 alone: true,
             };
             audit_charging(client, dialect, &expected, seed)?;
+            self.audit_backups(fleet, || audit_charging(client, dialect, &expected, seed))?;
             fleet.wait_until_equal(self.interrupted)?;
             audit_replicas(&mut fleet.connect_replicas()?, dialect, &expected)
         });

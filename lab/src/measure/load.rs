@@ -34,6 +34,9 @@ pub(super) struct Sampling<'a> {
     pub(super) replica_pids: Vec<u32>,
     /// CPU seconds of the replicas.
     pub(super) replica_cpu: Vec<f64>,
+    /// Client through which the lab speaks to the servers, and its CPU seconds.
+    pub(super) gateway_pids: Vec<u32>,
+    pub(super) gateway_cpu: Vec<f64>,
     /// To ask the server for the counts of its log; none where it has none.
     pub(super) client: Option<&'a mut Client>,
     pub(super) log: Vec<LogCounts>,
@@ -44,6 +47,7 @@ impl Observer for Sampling<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
         self.samples.push(Sample::take(&self.pids, self.interface)?);
         self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
+        self.gateway_cpu.push(cpu_seconds(&self.gateway_pids)?);
         if let Some(client) = &mut self.client {
             self.log.extend(LogCounts::ask(client)?);
         }
@@ -158,6 +162,8 @@ impl Bench<'_> {
             samples: Vec::new(),
             replica_pids: fleet.replica_pids(),
             replica_cpu: Vec::new(),
+            gateway_pids: fleet.gateway_pid().into_iter().collect(),
+            gateway_cpu: Vec::new(),
             client: has_log.then_some(client),
             log: Vec::new(),
             progress,
@@ -168,7 +174,7 @@ impl Bench<'_> {
         }
         let snapshotter =
             self.snapshots.then(|| Snapshotter::start(fleet.address())).transpose()?;
-        let result = loader.run(&mut watch)?;
+        let mut result = loader.run(&mut watch)?;
         if let Some(snapshotter) = snapshotter {
             snapshotter.finish()?;
         }
@@ -179,6 +185,10 @@ impl Bench<'_> {
             [begin, end] => Some(end.since(begin, result.seconds)),
             _ => None,
         };
+        // It has the loader's core, and does a part of a loader's work.
+        if let [begin, end] = watch.gateway_cpu.as_slice() {
+            result.loader_cpu_seconds += end - begin;
+        }
         let memory = fleet.resident_bytes()?;
         let replicas = match watch.replica_cpu.as_slice() {
             [begin, end] if self.copies.replicas > 0 => Some(end - begin),

@@ -38,7 +38,7 @@ impl Standing {
 pub(super) enum System {
     /// Stopped when it is dropped.
     Started {
-        fleet: Fleet,
+        fleet: Box<Fleet>,
         /// Carries out the load, with the system's own client.
         driver: Option<ServerProcess>,
         /// A run has filled it before.
@@ -98,12 +98,22 @@ impl System {
         self.fleet().map(Fleet::resident_bytes).transpose()
     }
 
-    /// Of the server, or of the first node of a cluster.
+    /// Of who answers the lab.
     pub(super) fn address(&self) -> SocketAddr {
         match self {
-            System::Started { fleet, .. } => fleet.first().address(),
+            System::Started { fleet, .. } => fleet.speaker().address(),
             System::There { address, .. } => *address,
         }
+    }
+
+    /// Of the server, or of the first one.
+    pub(super) fn first_address(&self) -> SocketAddr {
+        self.fleet().map_or_else(|| self.address(), |fleet| fleet.first().address())
+    }
+
+    /// Process id of the client through which the lab speaks to the servers, on the loader's core.
+    pub(super) fn gateway_pid(&self) -> Option<u32> {
+        self.fleet().and_then(Fleet::gateway_pid)
     }
 
     pub(super) fn connect(&self) -> Result<Client> {

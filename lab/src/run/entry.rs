@@ -98,7 +98,7 @@ impl RunCommand<'_> {
                 loader_core: cores.map(|cores| cores.loader),
             },
             replicas: self.replicas(variant),
-            acknowledged_copies: self.acknowledged_copies(target),
+            acknowledged_copies: self.acknowledged_copies(variant),
             host: self.host.clone(),
             stand: match &self.rdma {
                 Some(rdma) => format!("RDMA by {}", rdma.address),

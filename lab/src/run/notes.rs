@@ -68,6 +68,21 @@ impl RunCommand<'_> {
                     .to_owned(),
             );
         }
+        if target.is_ndb() {
+            row.notes.push(
+                "through its own client, a process on the loader's core whose CPU counts as the \
+                 loader's; its data nodes have 2 GB for data from the start, so memory says nothing of \
+                 what they hold"
+                    .to_owned(),
+            );
+        }
+        if target.is_ndb() && row.replicas > 0 {
+            row.notes.push(
+                "its data nodes share the cores of the target and commit together: CPU and memory \
+                 are those of all"
+                    .to_owned(),
+            );
+        }
         if matches!(target, Target::HazelcastJava | Target::HazelcastClient) {
             row.notes.push("its persistence is of the Enterprise edition only".to_owned());
         }
@@ -91,7 +106,7 @@ impl RunCommand<'_> {
             row.notes.push(format!("its replicas take {cpu:.2} us of CPU an operation{place}"));
         } else if self.wanted_replicas() > 0 && row.replicas == 0 {
             let note = "it has no replicas: --replicas is for Valkey, Redis, Tarantool with a log, \
-                        and Hazelcast and Ignite under kv";
+                        NDB, and Hazelcast and Ignite under kv";
             row.notes.push(note.to_owned());
         }
         if target.jvm_system().is_some() && row.replicas > 0 {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate};
+use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate, ndb};
 use crate::process::ServerCommand;
 use crate::scenario::Kind;
 use crate::wire::{HttpTarget, Wire};
@@ -50,12 +50,18 @@ impl Target {
             | Target::HazelcastClient
             | Target::IgniteJava
             | Target::IgniteClient => jvm::server(self, &start),
+            Target::Ndb | Target::NdbClient => ndb::node(start.address),
             _ => family(self, &start, &port),
         };
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
-        // The servers behind the door speak RESP.
-        let wire = if self.is_http() { Wire::Resp } else { self.wire() };
+        let wire = match self {
+            // The servers behind the door speak RESP.
+            _ if self.is_http() => Wire::Resp,
+            // The lab speaks to the client that is beside the data nodes.
+            _ if self.is_ndb() => Wire::Foreign,
+            _ => self.wire(),
+        };
         ServerCommand { program, arguments, cores, address, wire, place, namespace: None }
     }
 }

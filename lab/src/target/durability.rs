@@ -17,6 +17,9 @@ pub enum Durability {
     Everysec,
     /// Redis family: it is on the device.
     Always,
+    /// MySQL NDB: it is in the memory of all its data nodes; what is written for the device gets there with
+    /// the next global checkpoint, which begins every two seconds.
+    Checkpoint,
 }
 
 impl Durability {
@@ -28,6 +31,7 @@ impl Durability {
             Durability::Fsync => "fsync",
             Durability::Everysec => "everysec",
             Durability::Always => "always",
+            Durability::Checkpoint => "checkpoint",
         }
     }
 
@@ -48,6 +52,7 @@ impl Durability {
             | Target::TarantoolBulk
             | Target::IgniteJava
             | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
+            Target::Ndb | Target::NdbClient => &[Durability::None, Durability::Checkpoint],
             // Hazelcast keeps things in its Enterprise edition alone.
             // What is there already keeps what it was told.
             Target::Dragonfly

@@ -102,7 +102,7 @@ impl Target {
             return missing(why, "measure scurry, valkey or redis");
         }
         let is_batched = scenario.kv.as_ref().is_some_and(|kv| kv.batch.is_some());
-        if is_batched && (self.is_cluster() || self.is_http()) {
+        if is_batched && (self.is_cluster() || self.is_http() || self.is_ndb()) {
             return missing(format!("{name} takes no batch"), "measure scurry or valkey");
         }
         Ok(())

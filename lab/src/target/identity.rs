@@ -30,7 +30,7 @@ impl Target {
         let info = reply.text().unwrap_or_default();
         let version = version(info).context("INFO names no product and version")?;
         let durability = match self {
-            _ if self.is_scurry() || self.is_tarantool() || self.jvm_system().is_some() => {
+            _ if self.is_scurry() || self.is_tarantool() || self.has_members() => {
                 field(info, "durability").context("INFO names no durability")?.to_owned()
             }
             // Not all of the family know the names of its settings.
@@ -67,6 +67,7 @@ fn version(info: &str) -> Option<String> {
         "tarantool",
         "hazelcast",
         "ignite",
+        "ndb",
         "dragonfly",
         "keydb",
         "kvrocks",

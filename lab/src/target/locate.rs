@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::releases::{caveat, find, on_path};
-use super::{Missing, Target, Variant, jvm};
+use super::{Missing, Target, Variant, jvm, ndb};
 use crate::scenario::Kind;
 use crate::stand::StandKind;
 
@@ -34,7 +34,7 @@ impl Target {
     /// # Errors
     /// [`Missing`].
     pub fn meets_on(self, stand: StandKind) -> Result<(), Missing> {
-        if stand.is_apart() && (self.jvm_system().is_some() || self.is_group()) {
+        if stand.is_apart() && (self.has_members() || self.is_group()) {
             let why = format!("{} listens on the loopback interface only", self.name());
             return Err(Missing { why, cure: "leave --stand namespaces out".to_owned() });
         }
@@ -95,6 +95,10 @@ impl Target {
             | Target::HazelcastClient
             | Target::IgniteJava
             | Target::IgniteClient => on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS)),
+            Target::Ndb | Target::NdbClient => ndb::data_node().ok_or_else(|| Missing {
+                why: "MySQL NDB is not built here or above".to_owned(),
+                cure: "run `scripts/install-tools.sh ndb`, which builds it from source".to_owned(),
+            }),
             // The echo server; what else there is has been found or refused before.
             _ => std::env::current_exe().map_err(|error| Missing {
                 why: format!("the lab does not find its own program ({error})"),

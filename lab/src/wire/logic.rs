@@ -218,6 +218,13 @@ impl Desk {
         self.with(request, |_, args| args.at(0).starts_with(PREFIX)).unwrap_or(false)
     }
 
+    /// Whether a charging command changes nothing, whatever the account holds.
+    pub(super) fn only_reads(&mut self, request: &[u8]) -> bool {
+        let id = |args: Args<'_>| table::find(args.at(0)).map(|spec| spec.id);
+        self.with(request, |_, args| matches!(id(args), Some(CommandId::ScurRead(_))))
+            .unwrap_or(false)
+    }
+
     /// The account of a charging command.
     pub(super) fn key(&mut self, request: &[u8]) -> Vec<u8> {
         self.with(request, |_, args| args.at(1).to_vec()).unwrap_or_default()
