@@ -23,7 +23,7 @@ BUILD_BOTH = cargo build $(RELEASE) -p scurry-cli && \
 	  cargo build --release --locked --manifest-path lab/Cargo.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-all test-rdma serve bench site release lab lab-peers clean cargo
+.PHONY: help demo check test test-all test-rdma serve figures site release lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
@@ -33,7 +33,8 @@ help:
 	@echo "             (only what is recorded nowhere in the last 50 commits: ARGS='--stale 50')"
 	@echo "make test-rdma  the RDMA transport over a software device in an emulated guest (docs/rdma.md)"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
-	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
+	@echo "make figures  measure what the documents quote, and write their tables (hours; it goes on where"
+	@echo "             it stopped; what is due: make figures ARGS=--list; a part: ARGS='--only ladder')"
 	@echo "make site    these documents as a site with a search, in $(TARGET_DIR)/site"
 	@echo "make release  everything that a page of downloads has, in $(TARGET_DIR)/release-page: docs/install.md"
 	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"
@@ -68,9 +69,10 @@ test-rdma: cargo
 serve: cargo
 	cargo run $(RELEASE) -p scurry-cli -- serve $(ARGS)
 
-bench: cargo
-	@scripts/install-tools.sh all
-	scripts/bench.sh
+figures: cargo lab-peers
+	$(BUILD_BOTH)
+	cargo build --release --locked -p scurry-valkey-module
+	cargo xtask figures $(ARGS)
 
 site: cargo
 	@scripts/install-tools.sh site

@@ -1,7 +1,13 @@
-"""The measurement of bench-http.sh: starts a store and a door, debits through each, and compares the
-CPU time that their processes took. The loader is not measured; it only has to keep them busy."""
+"""CPU time per operation of charging over HTTP and over RESP: the same debits, on one store without durability,
+sent one after another on each of a few connections. It starts a store and a door, debits through each in turn,
+and divides the CPU time that their processes took by the operations that were answered. The loader is not
+measured; it only has to keep them busy. `cargo xtask figures --only doors` calls it.
+
+usage: bench-http.py SCURRY SECONDS CONNECTIONS RUNS FILE
+"""
 
 import itertools
+import json
 import os
 import re
 import socket
@@ -95,14 +101,15 @@ def load(port, make, answered, run, seconds, connections):
     return sum(counts)
 
 
-scurry, seconds, connections = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+scurry, seconds, connections, runs = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 store, store_port = start(scurry, "serve", "--listen", "127.0.0.1:0", "--durability", "none", "--log", "warn")
 door, door_port = start(
     scurry, "http", "--listen", "127.0.0.1:0", "--store", f"127.0.0.1:{store_port}", "--log", "warn"
 )
+rows = {name: {"interface": name, "runs": []} for name in ("resp", "http")}
 try:
     print(f"{'interface':9} {'operations':>11} {'door us/op':>11} {'store us/op':>12} {'both us/op':>11}")
-    for run in range(3):
+    for run in range(runs):
         for name, port, make, answered in (
             ("resp", store_port, resp_debit, resp_answered),
             ("http", door_port, http_debit, http_answered),
@@ -113,7 +120,13 @@ try:
             store_us = (cpu_s(store) - before[1]) / count * 1e6
             both_us = door_us + store_us
             print(f"{name:9} {count:11} {door_us:11.1f} {store_us:12.1f} {both_us:11.1f}")
+            rows[name]["runs"].append(
+                {"operations": count, "door_us": door_us, "store_us": store_us, "both_us": both_us}
+            )
 finally:
     for process in (door, store):
         process.terminate()
         process.wait()
+with open(sys.argv[5], "w") as file:
+    json.dump({"seconds": seconds, "connections": connections, "rows": list(rows.values())}, file, indent=2)
+    file.write("\n")

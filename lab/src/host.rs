@@ -15,8 +15,8 @@ pub struct Host {
     pub cpu: String,
     /// Cores that this process may use.
     pub cores: usize,
-    /// Commit of the working directory, with `+changes` when it was not clean; empty when the
-    /// lab does not run in a git checkout.
+    /// Commit of the working directory, with `+changes` when more than results had changed; empty
+    /// when the lab does not run in a git checkout.
     pub git_commit: String,
 }
 
@@ -41,7 +41,10 @@ fn cpu_model(cpus: &str) -> Option<&str> {
 
 fn commit() -> Option<String> {
     let head = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    // Results that an earlier part of a run has written change nothing that is measured.
+    let places = [":(top)", ":(top,exclude)docs/results"];
+    let status = ["status", "--porcelain", "--untracked-files=no", "--"];
+    let changes = git(&[&status[..], &places].concat())?;
     Some(if changes.is_empty() { head } else { format!("{head}+changes") })
 }
 

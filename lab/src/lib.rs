@@ -8,6 +8,7 @@ pub mod client;
 pub mod clock;
 pub mod commit;
 pub mod compare;
+pub mod comparisons;
 pub mod cores;
 pub mod costs;
 pub mod data_directory;

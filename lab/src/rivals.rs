@@ -76,6 +76,12 @@ impl Figure {
         found.filter(|value| *value > 0.0)
     }
 
+    /// The figure of a row: that of its median run by throughput.
+    pub fn of_row(self, row: &Row) -> Option<f64> {
+        let figures = row.figures.clone();
+        self.of(&Run { figures, ..Run::default() })
+    }
+
     fn values(self, row: &Row) -> Vec<f64> {
         row.runs.iter().filter_map(|run| self.of(run)).collect()
     }

@@ -344,6 +344,23 @@ fn losses(runs: &[Run]) -> Option<Losses> {
     })
 }
 
+/// Rows of one scenario and one load each, in the order in which they come.
+pub fn by_load(rows: &[Row]) -> Vec<Vec<Row>> {
+    let key = |row: &Row| {
+        let load = &row.load;
+        let form = (load.sessions, load.connections, load.depth, load.accounts);
+        (row.title(), form, load.rate.map(f64::to_bits), row.stand.clone())
+    };
+    let mut groups: Vec<Vec<Row>> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|group| key(&group[0]) == key(row)) {
+            Some(group) => group.push(row.clone()),
+            None => groups.push(vec![row.clone()]),
+        }
+    }
+    groups
+}
+
 /// Fills in the ratios between all rows that have figures.
 pub fn compare(rows: &mut [Row]) {
     let rates: Vec<(String, Vec<Option<f64>>)> = rows

@@ -3,6 +3,7 @@
 
 mod change;
 mod ci;
+mod figures;
 mod fix;
 mod fuzz;
 mod gates;
@@ -33,6 +34,12 @@ usage: cargo xtask COMMAND
                  of the recorded steps those that have not passed within the last N commits (200)
   fix            format, apply what clippy can repair, write docs/commands.md anew
   tidy           the project's own rules: code map, purity, edges, documents
+  figures [--only PART,...] [--within MINUTES]
+                 measure what the documents quote and is not measured at this commit on this machine, and
+                 write their tables; `make figures` builds what is measured
+  figures --list what is due, and how long it takes
+  figures --write
+                 write the tables from the results that are there; --check compares them, as tidy does
   fuzz [--seconds N]
                  the properties of testing/fuzz: their seeds, then each target for N seconds
   sim [--seconds N | --seeds N] [--theme NAME] [--seed S]
@@ -80,6 +87,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "ci"
                 | "cluster-test"
                 | "crash"
+                | "figures"
                 | "fuzz"
                 | "group-test"
                 | "rdma-sim"
@@ -117,6 +125,7 @@ fn run(args: &[String]) -> Result<()> {
         },
         "release" => release::run(&Host::find()?, rest),
         "site" => site::run(&Host::find()?),
+        "figures" => figures::run(&Host::find()?, rest),
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => gates::mutants(&Host::find()?, &[]),

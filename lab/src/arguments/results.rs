@@ -21,6 +21,10 @@ pub struct ReportArguments {
     /// Title of the page.
     #[arg(long, value_name = "TEXT", default_value = "Scurry measured")]
     pub title: String,
+
+    /// Write ours beside the best peers there as JSON, for documents that quote it.
+    #[arg(long, value_name = "FILE")]
+    pub comparisons: Option<PathBuf>,
 }
 
 /// `scurry-lab diff`.

@@ -14,7 +14,7 @@ pub(super) struct Curve {
 }
 
 /// Points per nine.
-const STEPS: u32 = 20;
+const STEPS: u32 = 10;
 /// 99.999 %.
 const NINES_MAX: u32 = 5;
 /// A share above which fewer requests than this lie is not shown.
@@ -74,7 +74,7 @@ mod tests {
             Some(recorder.encode().unwrap())
         };
         let curve = Curve::of(&row(&[histogram(0..500), histogram(500..1_000)])).unwrap();
-        let (nines, us) = curve.points[20];
+        let (nines, us) = curve.points[10];
         assert!((nines - 1.0).abs() < 1e-9 && (us - 900.0).abs() < 2.0, "{nines} {us}");
         // Above 99 % there are only ten requests.
         assert!((curve.points.last().unwrap().0 - 2.0).abs() < 1e-9);

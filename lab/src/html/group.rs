@@ -9,7 +9,7 @@ use super::curve::Curve;
 use super::tables;
 use crate::report::grouped;
 use crate::rivals::{findings, is_measured, is_ours, is_peer};
-use crate::row::{Row, Run};
+use crate::row::{Row, Run, by_load};
 
 /// Lines in one chart at most: more cannot be told apart.
 const LINES_MAX: usize = 7;
@@ -26,22 +26,8 @@ pub(super) struct Group {
 impl Group {
     /// The rows of a file, by scenario and load, in the order in which they come.
     pub(super) fn of(file: &str, rows: &[Row]) -> Vec<Group> {
-        let key = |row: &Row| {
-            let load = &row.load;
-            let form = (load.sessions, load.connections, load.depth, load.accounts);
-            (row.title(), form, load.rate.map(f64::to_bits), row.stand.clone())
-        };
-        let mut groups: Vec<Group> = Vec::new();
-        for row in rows {
-            match groups.iter_mut().find(|group| key(&group.rows[0]) == key(row)) {
-                Some(group) => group.rows.push(row.clone()),
-                None => {
-                    let anchor = String::new();
-                    groups.push(Group { file: file.to_owned(), rows: vec![row.clone()], anchor });
-                }
-            }
-        }
-        groups
+        let group = |rows| Group { file: file.to_owned(), rows, anchor: String::new() };
+        by_load(rows).into_iter().map(group).collect()
     }
 
     /// The scenario and the form of its load.
@@ -91,7 +77,8 @@ impl Group {
                         (self.cpu(&measured))
                         (self.packets(&measured))
                     }
-                    (self.over_time(&measured))
+                    // Many small loads are alone: their curves would outweigh the page.
+                    @if self.is_shown() { (self.over_time(&measured)) }
                 }
                 (tables::losses(&self.rows))
                 details {

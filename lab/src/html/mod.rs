@@ -14,6 +14,7 @@ use anyhow::{Context, Result, ensure};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::arguments::ReportArguments;
+use crate::comparisons;
 use crate::results::Results;
 use crate::rivals::{Finding, Outcome, findings, is_measured};
 use crate::row::Row;
@@ -43,6 +44,12 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     let sources = arguments.files.iter().map(read).collect::<Result<Vec<_>>>()?;
     write(&arguments.out, &arguments.title, &sources)?;
     println!("{}", arguments.out.display());
+    if let Some(path) = &arguments.comparisons {
+        let results = sources.iter().map(|source| &source.results);
+        let files: Vec<_> = arguments.files.iter().cloned().zip(results).collect();
+        comparisons::write(path, &files)?;
+        println!("{}", path.display());
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod architecture;
 mod circles;
 mod documents;
 mod edges;
+mod figures;
 mod manifest;
 mod modules;
 mod mutants;
@@ -38,6 +39,7 @@ const CHECKS: &[Check] = &[
     documents::trailing_whitespace,
     edges::between_crates,
     edges::external_crates,
+    figures::figures,
     manifest::lab_settings,
     mutants::caught,
     purity::pure_crates,

@@ -22,7 +22,8 @@ impl Catcher {
         let path = modules.map(|name| format!("/{name}")).collect::<String>();
         let stem = match (self.target.as_str(), path.as_str()) {
             ("lib", "") => "/src/lib".to_owned(),
-            ("lib", path) => format!("/src{path}"),
+            ("bin", "") => "/src/main".to_owned(),
+            ("lib" | "bin", path) => format!("/src{path}"),
             (target, path) => format!("/tests/{target}{path}"),
         };
         ["", "/main", "/mod"].map(|end| format!("{stem}{end}.rs"))

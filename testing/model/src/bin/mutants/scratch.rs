@@ -133,10 +133,11 @@ impl Scratch {
             .arg(std::env::var_os("CARGO").unwrap_or("cargo".into()))
             .current_dir(self.tree.join(workspace(&catcher.package)))
             .args(["test", "-q", "-p", &catcher.package])
-            .args(if catcher.target == "lib" {
-                vec!["--lib"]
-            } else {
-                vec!["--test", &catcher.target]
+            .args(match catcher.target.as_str() {
+                "lib" => vec!["--lib"],
+                // The program of the package's name.
+                "bin" => vec!["--bin", &catcher.package],
+                test => vec!["--test", test],
             })
             .args(rest)
             .env("CARGO_TARGET_DIR", &self.target)

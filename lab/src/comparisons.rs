@@ -1,0 +1,102 @@
+//! Comparisons as JSON, for documents that quote them: ours beside the best peer that promises the same, of
+//! every figure in every file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::figures::rounded;
+use crate::results::Results;
+use crate::rivals::{Figure, Finding, Outcome, findings, promise};
+use crate::row::by_load;
+use crate::testbed::write_json;
+
+/// All of them.
+#[derive(Debug, Serialize)]
+struct Comparisons {
+    comparisons: Vec<Compared>,
+}
+
+/// One of ours beside one peer.
+#[derive(Debug, Serialize)]
+struct Compared {
+    /// The file, as it was named.
+    file: String,
+    scenario: String,
+    step: Option<String>,
+    connections: u32,
+    depth: u32,
+    /// Requests per second by the clock.
+    rate: Option<f64>,
+    promise: String,
+    figure: &'static str,
+    ours: String,
+    ours_value: f64,
+    peer: String,
+    peer_value: f64,
+    /// How many times as good ours is: the median over pairs of runs.
+    times: f64,
+    /// The least of these.
+    min: f64,
+    /// The greatest.
+    max: f64,
+    pairs: usize,
+    verdict: &'static str,
+    /// Why there is no claim.
+    why: Option<String>,
+}
+
+/// Writes the comparisons of these files.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(path: &Path, files: &[(PathBuf, &Results)]) -> Result<()> {
+    let mut comparisons = Vec::new();
+    for (file, results) in files {
+        if let Results::Rows(report) = results {
+            // Rows of one load each, as the page has them.
+            for group in by_load(&report.rows) {
+                let found = findings(&group);
+                comparisons.extend(found.iter().filter_map(|one| compared(file, one)));
+            }
+        }
+    }
+    write_json(Some(path), &Comparisons { comparisons })
+}
+
+fn compared(file: &Path, found: &Finding<'_>) -> Option<Compared> {
+    let Finding { ours, peer, figure, .. } = found;
+    let (verdict, why) = match &found.outcome {
+        Outcome::Wins => ("wins", None),
+        Outcome::Loses => ("loses", None),
+        Outcome::Even => ("even", None),
+        Outcome::NoClaim(why) => ("no claim", Some(why.clone())),
+    };
+    // The least of what is better when it is less is the greatest of how good it is.
+    let (times, min, max) = match figure {
+        Figure::Throughput => (found.median, found.min, found.max),
+        _ => (1.0 / found.median, 1.0 / found.max, 1.0 / found.min),
+    };
+    let round = |value| rounded(value, 4);
+    Some(Compared {
+        file: file.to_string_lossy().into_owned(),
+        scenario: ours.scenario.clone(),
+        step: ours.step.clone(),
+        connections: ours.load.connections,
+        depth: ours.load.depth,
+        rate: ours.load.rate,
+        promise: promise(&ours.durability).to_owned(),
+        figure: figure.name(),
+        ours: ours.target.clone(),
+        ours_value: round(figure.of_row(ours)?),
+        peer: peer.target.clone(),
+        peer_value: round(figure.of_row(peer)?),
+        times: round(times),
+        min: round(min),
+        max: round(max),
+        pairs: found.pairs,
+        verdict,
+        why,
+    })
+}

@@ -1,0 +1,213 @@
+//! Blocks of generated tables in the documents, and the rule that no other line of the places that quote
+//! measurements has a figure: `<!-- figures: NAME FILE... -->` to `<!-- end -->` is written from results, and
+//! `<!-- measured elsewhere: SOURCE, DATE -->` to `<!-- end -->` names where its figures come from.
+
+use super::results::Results;
+use super::tables;
+use anyhow::{Context, Result};
+
+const BEGIN: &str = "<!-- figures: ";
+const ELSEWHERE: &str = "<!-- measured elsewhere: ";
+const CLOSE: &str = " -->";
+const END: &str = "<!-- end -->";
+
+/// Pages that quote measurements, and the heading under which they do; without one the whole page.
+pub(crate) const PLACES: &[(&str, &str)] = &[
+    ("README.md", "## How fast"),
+    ("docs/performance.md", ""),
+    ("docs/charging-http.md", "## What it costs"),
+    ("docs/cluster.md", "## A busy account on a node"),
+    ("docs/cluster.md", "## What it costs"),
+    ("docs/http.md", "## How fast"),
+    ("docs/lab.md", "## Targets"),
+    ("docs/rdma.md", "## What is counted"),
+    ("docs/rdma.md", "## On two real hosts"),
+    ("docs/replication.md", "## What it costs"),
+];
+
+/// Units behind a number that was measured.
+const UNITS: &[&str] = &["%", "us", "ms", "ns", "times", "operations/s", "requests/s"];
+
+/// A line that breaks the rule, counted from 0, and how.
+pub(crate) type Fault = (usize, String);
+
+/// A page with its generated blocks written anew.
+pub(crate) fn written(path: &str, text: &str, results: &Results<'_>) -> Result<String> {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        out.push('\n');
+        let Some(words) = opened(line, BEGIN) else { continue };
+        let block = generated(path, words, results)?;
+        out.push_str(&block);
+        lines
+            .by_ref()
+            .find(|line| *line == END)
+            .with_context(|| format!("{path}: no `{END}` behind `{line}`"))?;
+        out.push_str(END);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// Blocks that are not what the results give, and figures that stand in no block.
+pub(crate) fn faults(path: &str, text: &str, results: &Results<'_>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    match written(path, text, results) {
+        Ok(new) if new == text => {}
+        Ok(new) => {
+            let same = text.lines().zip(new.lines()).take_while(|(a, b)| a == b).count();
+            let what = "differs from what the results give: cargo xtask figures --write";
+            faults.push((same, what.to_owned()));
+        }
+        Err(error) => faults.push((0, format!("{error:#}"))),
+    }
+    for (_, heading) in PLACES.iter().filter(|(page, _)| *page == path) {
+        let found = stray(text, heading);
+        if !found.0 {
+            faults.push((0, format!("has no `{heading}`, where measurements are quoted")));
+        }
+        faults.extend(found.1);
+    }
+    faults
+}
+
+/// Whether the heading is there, and the figures below it that stand in no block.
+fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
+    let level = |line: &str| line.chars().take_while(|c| *c == '#').count();
+    let mut is_inside = heading.is_empty();
+    let (mut is_there, mut is_block, mut is_fenced) = (is_inside, false, false);
+    let mut faults = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.starts_with("```") {
+            is_fenced = !is_fenced;
+        }
+        if line == heading && !heading.is_empty() {
+            (is_inside, is_there) = (true, true);
+            continue;
+        }
+        let is_heading = line.starts_with('#') && !is_fenced;
+        if is_heading && !heading.is_empty() && level(line) <= level(heading) {
+            is_inside = false;
+        }
+        if opened(line, BEGIN).or_else(|| opened(line, ELSEWHERE)).is_some() {
+            is_block = true;
+        } else if line == END {
+            is_block = false;
+        } else if is_inside
+            && !is_block
+            && !is_fenced
+            && let Some(figure) = figure(line)
+        {
+            let what = format!(
+                "`{figure}` is no figure of a run: let `{BEGIN}...` write it, or say `{ELSEWHERE}...`"
+            );
+            faults.push((index, what));
+        }
+    }
+    (is_there, faults)
+}
+
+fn opened<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
+    line.strip_prefix(mark)?.strip_suffix(CLOSE)
+}
+
+fn generated(path: &str, words: &str, results: &Results<'_>) -> Result<String> {
+    let mut words_of = words.split_whitespace();
+    let name = words_of.next().context("a block without a name")?;
+    let files: Vec<&str> = words_of.collect();
+    let base = if path.starts_with("docs/") { "results/" } else { "docs/results/" };
+    tables::render(name, &files, base, results).with_context(|| format!("{path}: {words}"))
+}
+
+/// The first figure of a line: a number with a unit, or one with a comma in it. Code and the targets of links
+/// are none.
+fn figure(line: &str) -> Option<String> {
+    let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" code ");
+    let shown = line.split("](").enumerate().map(|(index, part)| match index {
+        0 => part,
+        _ => part.split_once(')').map_or("", |(_, rest)| rest),
+    });
+    let shown = shown.collect::<Vec<_>>().join(" ");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let is_number = |word: &str| {
+        let word = word.trim_matches(|c: char| "(,;:".contains(c));
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || ".,".contains(c))
+    };
+    let pair = words.windows(2).find(|pair| {
+        let unit = pair[1].trim_matches(|c: char| "().,;:|".contains(c));
+        is_number(pair[0]) && UNITS.contains(&unit)
+    });
+    pair.map(|pair| pair.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "docs/performance.md";
+    const NEIGHBOURS: &str = r#"{"cpu": "one", "cores": 2, "kernel": "6", "git_commit": "abc", "rows": [
+        {"neighbour": "none", "during": {"latency_us": {"p99": 1200.0}},
+         "memory": {"rss_peak": 21000000}, "failed": null}]}"#;
+
+    fn read(path: &str) -> Option<String> {
+        (path == "neighbours.json").then(|| NEIGHBOURS.to_owned())
+    }
+
+    fn page() -> String {
+        let empty = "# P\n<!-- figures: neighbours neighbours.json -->\n<!-- end -->\nbehind\n";
+        written(PAGE, empty, &Results::new(&read)).unwrap()
+    }
+
+    #[test]
+    fn a_page_is_written_from_results_and_writing_it_again_changes_nothing() {
+        let page = page();
+        assert!(page.contains("1.20 ms") && page.contains("21.0"), "{page}");
+        assert!(page.contains("commit abc") && page.ends_with("<!-- end -->\nbehind\n"), "{page}");
+        assert_eq!(written(PAGE, &page, &Results::new(&read)).unwrap(), page);
+        assert_eq!(faults(PAGE, &page, &Results::new(&read)), []);
+    }
+
+    #[test]
+    fn a_tampered_table_is_found() {
+        let tampered = page().replace("1.20 ms", "1.10 ms");
+        let found = faults(PAGE, &tampered, &Results::new(&read));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(tampered.lines().nth(found[0].0).unwrap().contains("1.10 ms"), "{found:?}");
+        let open = page().replace(END, "");
+        assert!(faults(PAGE, &open, &Results::new(&read))[0].1.contains("no `<!-- end -->`"));
+        // Without its results a table says that it has none.
+        let none = |_: &str| None;
+        assert!(faults(PAGE, &page(), &Results::new(&none))[0].1.contains("differs"));
+        let unknown = page().replace("figures: neighbours", "figures: naybours");
+        let found = faults(PAGE, &unknown, &Results::new(&read));
+        assert!(found[0].1.contains("there is no table `naybours`"), "{found:?}");
+    }
+
+    #[test]
+    fn a_figure_that_no_run_wrote_is_found() {
+        let stray = |line: &str| faults(PAGE, &format!("{}{line}\n", page()), &Results::new(&read));
+        for line in ["p99 is 1.2 ms.", "| a | 12 % |", "(3.5 times as fast)"] {
+            assert_eq!(stray(line).len(), 1, "{line}");
+        }
+        let elsewhere =
+            "<!-- measured elsewhere: the counts of a test, 2026-11-20 -->\n12 %\n<!-- end -->";
+        for line in ["64 requests", "`--p99 3 ms`", "[a](x 1.2 ms)", "```\n1 ms\n```", elsewhere] {
+            assert_eq!(stray(line), [], "{line}");
+        }
+    }
+
+    #[test]
+    fn only_the_places_that_quote_measurements_are_looked_at() {
+        let page = "docs/http.md";
+        let none = |_: &str| None;
+        let text = "# H\n10 ms\n## How fast\n12 ms\n### More\n13 ms\n## Bounds\n14 ms\n";
+        let lines: Vec<usize> =
+            faults(page, text, &Results::new(&none)).into_iter().map(|fault| fault.0).collect();
+        assert_eq!(lines, [3, 5]);
+        let moved = text.replace("How fast", "Speed");
+        assert!(faults(page, &moved, &Results::new(&none))[0].1.contains("has no `## How fast`"));
+    }
+}

@@ -1,0 +1,292 @@
+//! Measuring: part after part, on one machine and one commit. A part that the record has for both is not
+//! measured again.
+
+use super::parts::{Output, PARTS, Part, Scale, Step, shown};
+use super::results::list;
+use crate::host::Host;
+use anyhow::{Context, Result, ensure};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Parts that are measured, below docs/results.
+pub(crate) const RECORD: &str = "figures.json";
+
+/// Lines of criterion that say nothing of the figure.
+const NOISE: &[&str] =
+    &["Benchmarking", " change: ", "Performance has", "hange within", "No change"];
+
+/// The programs, and where results go.
+pub(crate) struct Runner<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) results: PathBuf,
+    pub(crate) scale: &'static Scale,
+    lab: PathBuf,
+    scurry: PathBuf,
+    /// Machine and commit.
+    at: Value,
+}
+
+impl Runner<'_> {
+    /// The programs of a release, or those of `SCURRY_LAB` and `SCURRY_BIN`.
+    pub(crate) fn new<'h>(
+        host: &'h Host,
+        results: PathBuf,
+        scale: &'static Scale,
+    ) -> Result<Runner<'h>> {
+        let release = host.target_dir()?.join("release");
+        let program = |variable: &str, name: &str| {
+            std::env::var_os(variable).map_or_else(|| release.join(name), PathBuf::from)
+        };
+        Ok(Runner {
+            host,
+            results,
+            scale,
+            lab: program("SCURRY_LAB", "scurry-lab"),
+            scurry: program("SCURRY_BIN", "scurry"),
+            at: here(host)?,
+        })
+    }
+
+    /// Parts that the record does not have for this machine and commit.
+    pub(crate) fn due<'p>(&self, parts: &[&'p Part]) -> Result<Vec<&'p Part>> {
+        let record = self.record()?;
+        let is_done = |part: &&&Part| {
+            let is_kept = part.files.iter().all(|output| self.results.join(output.file).is_file());
+            is_kept && is_of(&record["parts"][part.name], &self.at)
+        };
+        Ok(parts.iter().filter(|part| !is_done(part)).copied().collect())
+    }
+
+    /// Minutes that a part takes, as far as it is known.
+    pub(crate) fn minutes(&self, part: &Part) -> Result<f64> {
+        let seconds = self.record()?["parts"][part.name]["seconds"].as_f64();
+        Ok(seconds.map_or(f64::from(part.minutes), |seconds| seconds / 60.0))
+    }
+
+    /// Makes sure that what is measured is there.
+    pub(crate) fn begin(&self) -> Result<()> {
+        for program in [&self.lab, &self.scurry] {
+            ensure!(program.is_file(), "{} is missing: make figures builds it", program.display());
+        }
+        std::fs::create_dir_all(self.results.join("lab"))?;
+        Ok(())
+    }
+
+    /// Measures one part, and writes it down.
+    pub(crate) fn measure(&self, part: &Part) -> Result<()> {
+        let now = here(self.host)?;
+        ensure!(
+            now == self.at,
+            "the tree or the machine has changed since the run began: figures of one table would be of two commits"
+        );
+        let begin = clock();
+        for output in part.files {
+            self.make(output)
+                .with_context(|| format!("measuring {} of {}", output.file, part.name))?;
+        }
+        let mut known = self.at.clone();
+        known["date"] = self.host.output(Command::new("date").args(["-u", "+%F"]))?.trim().into();
+        known["seconds"] = begin.elapsed().as_secs().into();
+        known["files"] = part.files.iter().map(|output| output.file).collect();
+        let mut record = self.record()?;
+        record["parts"][part.name] = known;
+        write(&self.results.join(RECORD), &record)
+    }
+
+    /// The page of the laboratory and its comparisons, of all results that are there.
+    pub(crate) fn conclude(&self) -> Result<()> {
+        let files: Vec<&str> = shown().filter(|file| self.results.join(file).is_file()).collect();
+        ensure!(!files.is_empty(), "there are no results: measure a part first");
+        let mut command = Command::new(&self.lab);
+        command.arg("report").args(&files);
+        command.args(["--title", "Scurry measured", "--out", "lab/report.html", "--comparisons"]);
+        // By names as the documents have them.
+        let status = command.arg(super::tables::COMPARISONS).current_dir(&self.results).status()?;
+        ensure!(status.success(), "scurry-lab report ended with {status}");
+        Ok(())
+    }
+
+    fn record(&self) -> Result<Value> {
+        let path = self.results.join(RECORD);
+        if !path.exists() {
+            return Ok(json!({"parts": {}}));
+        }
+        let text = std::fs::read_to_string(&path)?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is damaged: delete it", path.display()))
+    }
+
+    fn make(&self, output: &Output) -> Result<()> {
+        let path = self.results.join(output.file);
+        let mut text = String::new();
+        let mut rows: Vec<Value> = Vec::new();
+        for (index, step) in output.steps.iter().enumerate() {
+            match step {
+                Step::Bench(package, name, words) => {
+                    text.push_str(&self.bench(package, name, words)?)
+                }
+                Step::Doors => self.doors(&path)?,
+                Step::Lab(words) if output.steps.len() == 1 => self.lab(words, &path)?,
+                Step::Lab(words) => {
+                    let piece = path.with_extension(format!("{index}.part"));
+                    let made =
+                        self.lab(words, &piece).and_then(|()| Ok(std::fs::read_to_string(&piece)?));
+                    // What failed leaves nothing behind either.
+                    let _ = std::fs::remove_file(&piece);
+                    rows.extend(list(&serde_json::from_str(&made?)?, "rows").iter().cloned());
+                }
+            }
+        }
+        if !text.is_empty() {
+            std::fs::write(&path, text)?;
+        }
+        if !rows.is_empty() {
+            write(&path, &json!({"rows": rows}))?;
+        }
+        if output.is_shown { compact(&path) } else { Ok(()) }
+    }
+
+    fn lab(&self, step: &str, out: &Path) -> Result<()> {
+        let mut words = self.scale.words(step);
+        // What stands behind `--` is for another command.
+        let rest = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let rest = words.split_off(rest);
+        println!("$ scurry-lab {} {}", words.join(" "), rest.join(" "));
+        let mut command = Command::new(&self.lab);
+        command.args(&words).arg("--json").arg(out);
+        // A recovery has no server: it reads by the engine that the lab is built with.
+        if words.first().is_none_or(|word| word != "recovery") {
+            command.arg("--scurry-bin").arg(&self.scurry);
+        }
+        command.args(&rest);
+        self.host.show(&mut command)
+    }
+
+    fn bench(&self, package: &str, name: &str, words: &str) -> Result<String> {
+        let mut args = vec!["bench", "--quiet", "--locked", "-p", package, "--bench", name];
+        if !words.is_empty() {
+            args.extend(["--", words]);
+        }
+        println!("$ cargo {}", args.join(" "));
+        let text = self.host.cargo_output(&args)?;
+        print!("{text}");
+        let kept = text.lines().filter(|line| !NOISE.iter().any(|noise| line.contains(noise)));
+        Ok(kept.map(|line| format!("{line}\n")).collect())
+    }
+
+    fn doors(&self, out: &Path) -> Result<()> {
+        let python = self.host.root.join(".cache/venv/bin/python");
+        ensure!(
+            python.is_file(),
+            "{} is missing: scripts/install-tools.sh tests",
+            python.display()
+        );
+        let seconds = &self.scale.words("{seconds}")[0];
+        let runs = &self.scale.words("{runs}")[0];
+        let mut command = Command::new(python);
+        command.arg("scripts/bench-http.py").arg(&self.scurry).args([seconds, "16", runs]).arg(out);
+        self.host.show(&mut command)
+    }
+}
+
+/// Parts by name, all without names.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
+    for name in names {
+        ensure!(
+            PARTS.iter().any(|part| part.name == name),
+            "no part `{name}`: cargo xtask figures --list names all"
+        );
+    }
+    Ok(PARTS
+        .iter()
+        .filter(|part| names.is_empty() || names.iter().any(|name| name == part.name))
+        .collect())
+}
+
+/// A part of the record is of this machine and this commit. A tree with changes is like no other.
+fn is_of(known: &Value, at: &Value) -> bool {
+    let is_clean = at["git_commit"].as_str().is_some_and(|commit| !commit.contains('+'));
+    is_clean && ["git_commit", "cpu", "kernel"].iter().all(|key| known[key] == at[key])
+}
+
+/// Machine and commit of this run. Results that are being written are no change of what is measured.
+fn here(host: &Host) -> Result<Value> {
+    let commit = host.git_output(&["rev-parse", "--short=12", "HEAD"])?;
+    let changes = host.git_output(&[
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--",
+        ":(top)",
+        ":(top,exclude)docs/results",
+    ])?;
+    let changes = if changes.trim().is_empty() { "" } else { "+changes" };
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Ok(Value::Object(Map::from_iter([
+        ("git_commit".to_owned(), format!("{}{changes}", commit.trim()).into()),
+        ("cpu".to_owned(), model.map_or("unknown", |(_, model)| model.trim()).into()),
+        ("cores".to_owned(), std::thread::available_parallelism().map_or(1, usize::from).into()),
+        ("kernel".to_owned(), kernel.trim().into()),
+    ])))
+}
+
+fn write(path: &Path, value: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    std::fs::write(path, text + "\n").with_context(|| format!("writing {}", path.display()))
+}
+
+/// A row to a line: every run has its histogram, and indented that would be too much for git.
+fn compact(path: &Path) -> Result<()> {
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+    let rows = value["rows"].as_array().or_else(|| value["rungs"].as_array());
+    let lines: Vec<String> = rows.into_iter().flatten().map(Value::to_string).collect();
+    let mut rest = value.clone();
+    let name = if value["rows"].is_array() { "rows" } else { "rungs" };
+    rest[name] = json!([]);
+    let text = rest.to_string();
+    let filled = format!("\"{name}\":[\n{}\n]", lines.join(",\n"));
+    let text = text.replacen(&format!("\"{name}\":[]"), &filled, 1);
+    std::fs::write(path, text + "\n").with_context(|| format!("writing {}", path.display()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a run records how long its parts take")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_measured_again_on_another_machine_another_commit_and_a_changed_tree() {
+        let at = json!({"git_commit": "abc", "cpu": "one", "kernel": "6.18"});
+        let mut known = at.clone();
+        known["seconds"] = 3.into();
+        assert!(is_of(&known, &at));
+        for (key, other) in [("git_commit", "abd"), ("cpu", "two"), ("kernel", "6.19")] {
+            let mut elsewhere = at.clone();
+            elsewhere[key] = other.into();
+            assert!(!is_of(&known, &elsewhere), "{key}");
+        }
+        let changed = json!({"git_commit": "abc+changes", "cpu": "one", "kernel": "6.18"});
+        assert!(!is_of(&changed, &changed));
+        assert!(!is_of(&Value::Null, &at));
+    }
+
+    #[test]
+    fn rows_are_kept_a_line_each() {
+        let path = std::env::temp_dir().join(format!("scurry-figures-{}.json", std::process::id()));
+        let value = json!({"rows": [{"a": 1}, {"b": [2, 3]}], "more": "\"rows\":[]"});
+        std::fs::write(&path, serde_json::to_string_pretty(&value).unwrap()).unwrap();
+        compact(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        assert_eq!(text.lines().filter(|line| line.starts_with('{')).count(), 3, "{text}");
+    }
+}

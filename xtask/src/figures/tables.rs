@@ -1,0 +1,52 @@
+//! The tables that documents quote, each from results alone. Below each stands where it comes from: the
+//! machine, the commit, the versions and the files.
+
+mod comparisons;
+mod format;
+mod front;
+mod operations;
+mod own;
+mod rows;
+mod source;
+
+use super::results::Results;
+use anyhow::{Result, bail};
+pub(crate) use comparisons::FILE as COMPARISONS;
+
+/// A table by its name, with the line of its sources.
+pub(crate) fn render(
+    name: &str,
+    files: &[&str],
+    base: &str,
+    results: &Results<'_>,
+) -> Result<String> {
+    // A page may have room for what the next run measures.
+    if files.iter().any(|file| results.text(file).is_err()) {
+        return Ok(format!("Not measured yet by `make figures`: {}.\n", files.join(", ")));
+    }
+    let table = match name {
+        "provenance" => return source::provenance(results),
+        "front" => return front::render(results),
+        "losses" => return comparisons::losses(results, base),
+        "beside" => return comparisons::beside(results, base),
+        "rows" => rows::render(&results.rows(files)?),
+        "ratios" => rows::ratios(&results.rows(files)?),
+        "log" => rows::log(&results.rows(files)?),
+        "replicas" => rows::replicas(&results.rows(files)?),
+        "entities" => operations::entities(&results.rows(files)?),
+        "failover" => operations::failover(&results.rows(files)?),
+        "doors" => operations::doors(results, files)?,
+        "costs" => own::costs(results, files)?,
+        "ladder" => own::ladder(results, files)?,
+        "ledger" => own::ledger(results, files)?,
+        "memory" => own::memory(results, files)?,
+        "fill" => own::fill(results, files)?,
+        "commit" => own::commit(results, files)?,
+        "snapshots" => own::snapshots(results, files)?,
+        "recovery" => own::recovery(results, files)?,
+        "expiry" => own::expiry(results, files)?,
+        "neighbours" => own::neighbours(results, files)?,
+        other => bail!("there is no table `{other}`"),
+    };
+    Ok(format!("{}\n\n{}\n", table.trim_end(), source::line(results, files, base)?))
+}

@@ -1,0 +1,105 @@
+//! Where figures come from: machine, commit, versions and files. What differs from the rest of a page shows
+//! at its table.
+
+use super::super::results::{Results, list, word};
+use super::super::runner;
+use anyhow::Result;
+use serde_json::Value;
+
+/// The sources of a table in one line.
+pub(super) fn line(results: &Results<'_>, files: &[&str], base: &str) -> Result<String> {
+    let mut hosts: Vec<String> = Vec::new();
+    let mut versions: Vec<String> = Vec::new();
+    let mut links: Vec<String> = Vec::new();
+    for file in files {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        links.push(format!("[{name}]({base}{file})"));
+        if !file.ends_with(".json") {
+            once(&mut hosts, recorded(results, file));
+            continue;
+        }
+        let json = results.json(file)?;
+        let rows = list(&json, "rows");
+        let own = rows.iter().filter(|row| !word(row, "cpu").is_empty());
+        for host in own.chain(Some(&json).filter(|file| !word(file, "cpu").is_empty())) {
+            once(&mut hosts, self::host(host));
+        }
+        for row in rows {
+            let version = word(row, "version");
+            // Ours is the commit.
+            if !version.is_empty() && !version.starts_with("scurry") {
+                once(&mut versions, version.to_owned());
+            }
+        }
+    }
+    hosts.retain(|host| !host.is_empty());
+    let hosts = if hosts.is_empty() {
+        "a machine that is not recorded".to_owned()
+    } else {
+        hosts.join("; ")
+    };
+    let versions =
+        if versions.is_empty() { String::new() } else { format!("; {}", versions.join(", ")) };
+    Ok(format!("*{hosts}{versions}: {}*", links.join(", ")))
+}
+
+/// Whether all figures are of one run, in a sentence.
+pub(super) fn provenance(results: &Results<'_>) -> Result<String> {
+    let Ok(record) = results.json(runner::RECORD) else {
+        return Ok("**Not of one run yet**: `make figures` has not measured these figures. Below each table stands \
+                   on what machine and at what commit it was measured.\n"
+            .to_owned());
+    };
+    let parts: Vec<(&String, &Value)> = record["parts"].as_object().into_iter().flatten().collect();
+    let mut hosts: Vec<String> = Vec::new();
+    parts.iter().for_each(|(_, part)| once(&mut hosts, host(part)));
+    let missing: Vec<&str> = super::super::parts::PARTS
+        .iter()
+        .map(|part| part.name)
+        .filter(|name| !parts.iter().any(|(known, _)| known == name))
+        .collect();
+    let date = parts.iter().map(|(_, part)| word(part, "date")).max().unwrap_or_default();
+    Ok(match (hosts.as_slice(), missing.is_empty()) {
+        ([one], true) => {
+            format!("All figures of this page are of one run, which ended on {date}: {one}.\n")
+        }
+        (_, true) => format!(
+            "**Of {} machines or commits, not of one**: {}.\n",
+            hosts.len(),
+            hosts.join("; ")
+        ),
+        (_, false) => format!(
+            "**Not of one run**: `make figures` has not measured {} yet. Below each table stands on what machine and \
+             at what commit it was measured.\n",
+            missing.join(", ")
+        ),
+    })
+}
+
+/// The host of a file that cannot say it: that of the part which wrote it.
+fn recorded(results: &Results<'_>, file: &str) -> String {
+    let record = results.json(runner::RECORD).unwrap_or_default();
+    let parts = record["parts"].as_object().into_iter().flatten();
+    let of = |part: &Value| list(part, "files").iter().any(|name| name.as_str() == Some(file));
+    parts.filter(|(_, part)| of(part)).map(|(_, part)| host(part)).next().unwrap_or_default()
+}
+
+fn host(value: &Value) -> String {
+    let commit = match word(value, "git_commit").split_once('+') {
+        None if word(value, "git_commit").is_empty() => "commit not recorded".to_owned(),
+        None => format!("commit {}", word(value, "git_commit")),
+        Some((commit, _)) => format!("commit {commit} with changes"),
+    };
+    format!(
+        "{}, {} cores, Linux {}, {commit}",
+        word(value, "cpu"),
+        value["cores"],
+        word(value, "kernel")
+    )
+}
+
+fn once(all: &mut Vec<String>, one: String) {
+    if !all.contains(&one) {
+        all.push(one);
+    }
+}

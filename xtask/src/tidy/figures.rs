@@ -1,0 +1,19 @@
+//! Figures in documents: a table is what its results give, and no figure stands there that no run wrote.
+
+use super::Finding;
+use super::tree::Tree;
+use crate::figures::{DIRECTORY, Results, faults, pages};
+
+/// Generated tables that differ from their results, and figures outside of any.
+pub(crate) fn figures(tree: &Tree) -> Vec<Finding> {
+    let read = |name: &str| tree.text(&format!("{DIRECTORY}/{name}")).map(str::to_owned);
+    let results = Results::new(&read);
+    let of = |page: &&'static str| {
+        let text = tree.text(page)?;
+        let found = faults(page, text, &results);
+        Some(
+            found.into_iter().map(|(line, what)| Finding::at(page, line, what)).collect::<Vec<_>>(),
+        )
+    };
+    pages().iter().filter_map(of).flatten().collect()
+}
