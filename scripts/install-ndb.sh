@@ -79,7 +79,7 @@ fetch_ndb() {
 build_ndb() {
   local build=$ndb_directory/build source option options=()
   source=$(find "$ndb_directory/source" -mindepth 1 -maxdepth 1 -type d | head -n1)
-  say "building MySQL NDB into .cache/ndb: 7 minutes on two cores, and 2 GB of disk for that time"
+  say "building MySQL NDB into .cache/ndb: 8 minutes of processor time, and 2 GB of disk meanwhile"
   for option in ROUTER MYSQLX UNIT_TESTS NDB_TEST NDB_JAVA NDB_NODEJS SYSTEMD \
     AUTHENTICATION_LDAP AUTHENTICATION_KERBEROS AUTHENTICATION_WEBAUTHN; do
     options+=("-DWITH_$option=OFF")

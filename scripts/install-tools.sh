@@ -19,7 +19,8 @@
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with; the newest
 #          Valkey and Redis that Debian has, into .cache/releases
 #   ndb    what `make lab-peers PEERS=ndb` brings beside that: MySQL NDB, built from Debian's source package into
-#          .cache/ndb, with the client of lab/ndb; never asked for by another word: 7 minutes, and 2 GB meanwhile
+#          .cache/ndb, with the client of lab/ndb; never asked for by another word: 8 minutes of processor time,
+#          and 2 GB meanwhile
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
