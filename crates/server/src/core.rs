@@ -6,6 +6,7 @@ mod entering;
 mod followers;
 mod lobby;
 mod mail;
+mod queue;
 #[cfg_attr(not(feature = "rdma"), path = "core/rdma_absent.rs")]
 mod rdma;
 mod stopping;
@@ -27,6 +28,7 @@ use crate::ticket::{Sender, Ticket};
 use closing::Deadlines;
 use lobby::Lobby;
 use mio::{Events, Interest, Poll, Token};
+use queue::TurnQueue;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
@@ -40,6 +42,8 @@ const WAKE_MS_MAX: i64 = 100;
 const DRAIN_WAKE_MS: i64 = 10;
 /// Events taken from the poller at once.
 const EVENTS_MAX: usize = 1024;
+/// Times that events are taken from it in one round at most, while there are more.
+const WAITS_MAX: usize = 16;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 /// How long a reply may take whose peer has said that nothing more comes, ms. It may have closed, or
@@ -68,8 +72,8 @@ pub(crate) struct Core {
     node: Node,
     pool: Pool,
     connections: Slab<Connection<Socket>>,
-    /// Connections with work left, in the order in which they get their turns.
-    queue: VecDeque<usize>,
+    /// Connections with work left.
+    queue: TurnQueue,
     /// Room for those that have their turns together.
     group: Group,
     /// Connections that wait for their peer's end.
@@ -125,7 +129,7 @@ impl Core {
             node,
             pool: Pool::default(),
             connections: Slab::new(),
-            queue: VecDeque::new(),
+            queue: TurnQueue::default(),
             group: Group::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
@@ -165,36 +169,18 @@ impl Core {
             if !patience.is_zero() && !self.rdma_may_wait()? {
                 patience = Duration::ZERO;
             }
-            if let Err(error) = self.poll.poll(&mut events, Some(patience))
-                && error.kind() != io::ErrorKind::Interrupted
-            {
-                return Err(error);
-            }
+            self.wait(&mut events, patience)?;
             self.node.mesh.wake_up();
             self.node.look_at_the_clock();
             self.node.turn_began();
-            for event in &events {
-                match event.token() {
-                    token if PORTS.contains(&token) => {
-                        let own = self.acceptors.iter_mut().zip(PORTS);
-                        own.filter(|(_, own)| *own == token).for_each(|(found, _)| found.notice());
-                    }
-                    SIGNALS => self.signalled(),
-                    // The mail is looked for in every turn; verdicts always ring.
-                    MAIL => self.take_verdicts(),
-                    token if rdma::TOKENS.contains(&token) => self.notice_rdma(token)?,
-                    Token(key) => {
-                        let Some(connection) = self.connections.get_mut(key) else { continue };
-                        let end = event.is_read_closed() || event.is_error();
-                        connection.notice(event.is_readable(), event.is_writable(), end);
-                        if event.is_write_closed() && connection.is_waiting() {
-                            // Nobody is there to take the reply.
-                            self.close(key);
-                        } else {
-                            self.enqueue(key);
-                        }
-                    }
+            self.notice(&events)?;
+            // Who is at work may stand behind thousands that are not.
+            for _ in 1..WAITS_MAX {
+                if events.iter().count() < EVENTS_MAX {
+                    break;
                 }
+                self.wait(&mut events, Duration::ZERO)?;
+                self.notice(&events)?;
             }
             self.take_completions()?;
             self.accept();
@@ -230,6 +216,42 @@ impl Core {
         }
     }
 
+    /// Waits for events.
+    fn wait(&mut self, events: &mut Events, patience: Duration) -> io::Result<()> {
+        match self.poll.poll(events, Some(patience)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes note of what has happened, and queues whom it concerns.
+    fn notice(&mut self, events: &Events) -> io::Result<()> {
+        for event in events {
+            match event.token() {
+                token if PORTS.contains(&token) => {
+                    let own = self.acceptors.iter_mut().zip(PORTS);
+                    own.filter(|(_, own)| *own == token).for_each(|(found, _)| found.notice());
+                }
+                SIGNALS => self.signalled(),
+                // The mail is looked for in every turn; verdicts always ring.
+                MAIL => self.take_verdicts(),
+                token if rdma::TOKENS.contains(&token) => self.notice_rdma(token)?,
+                Token(key) => {
+                    let Some(connection) = self.connections.get_mut(key) else { continue };
+                    let end = event.is_read_closed() || event.is_error();
+                    connection.notice(event.is_readable(), event.is_writable(), end);
+                    if event.is_write_closed() && connection.is_waiting() {
+                        // Nobody is there to take the reply.
+                        self.close(key);
+                    } else {
+                        self.enqueue(key);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// How long to wait for events.
     fn patience(&mut self) -> Duration {
         let due = self.node.shard.next_due().filter(|_| self.node.durable.takes_commits());
@@ -251,11 +273,8 @@ impl Core {
     }
 
     fn enqueue(&mut self, key: usize) {
-        if let Some(connection) = self.connections.get_mut(key)
-            && !connection.queued
-        {
-            connection.queued = true;
-            self.queue.push_back(key);
+        if let Some(connection) = self.connections.get_mut(key) {
+            self.queue.push(key, connection, self.node.now.uptime_ms);
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod events;
 mod finish;
 mod held;
 mod keeper;
+mod pace;
 mod snapshots;
 mod start;
 mod start_grouped;
@@ -163,7 +164,7 @@ impl Durable {
             Durability::Write => Way::Here(Box::new(writer)),
             Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
         };
-        let hand = Hand::new(for_keeper, keeper_reach, Some(retention.log_bytes));
+        let hand = Hand::new(for_keeper, keeper_reach, Some(retention.log_bytes), clock);
         let keeper = Keeper::start(log.core, hand, bell.clone())?;
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
@@ -183,7 +184,7 @@ impl Durable {
         let [_, for_keeper, for_events] = directories;
         let [_, keeper_reach] = reaches;
         // The group decides how much of the log is kept.
-        let hand = Hand::new(for_keeper, keeper_reach, None);
+        let hand = Hand::new(for_keeper, keeper_reach, None, clock);
         let keeper = Keeper::start(log.core, hand, bell.clone())?;
         let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;

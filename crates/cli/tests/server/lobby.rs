@@ -38,7 +38,7 @@ fn enter_at_last(server: &Server) -> Client {
 }
 
 /// A number of INFO.
-fn info(client: &mut Client, name: &str) -> u64 {
+pub(super) fn info(client: &mut Client, name: &str) -> u64 {
     client.send("INFO everything\r\n");
     let text = client.bulk();
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

@@ -1,6 +1,7 @@
 //! Many connections that have their turns together: each gets its own replies, in order, whatever
 //! becomes of the others.
 
+use crate::lobby::info;
 use crate::random::Random;
 use crate::support::{Client, Server, array};
 use nix::sys::signal::Signal;
@@ -71,6 +72,32 @@ fn serves_all(arguments: &[&str]) {
 fn connections_that_are_served_together_get_their_own_replies() {
     serves_all(&[]);
     serves_all(&["--threads", "3"]);
+}
+
+#[test]
+fn whoever_is_at_work_does_not_wait_for_those_who_wake() {
+    const WAKING: usize = 300;
+    let server = Server::start(&[]);
+    let mut working = server.connect();
+    // Work of a second ago counts for nothing: when this machine stands still there is another round.
+    let is_first = (0..60).any(|_| {
+        let mut waking: Vec<Client> = (0..WAKING).map(|_| server.connect()).collect();
+        while info(&mut working, "connected_clients") <= WAKING as u64 {}
+        working.ask("SET n 0", "+OK\r\n");
+        server.signal(Signal::SIGSTOP);
+        for client in &mut waking {
+            client.send("INCR n\r\n");
+        }
+        // The last of all.
+        working.send("GET n\r\n");
+        server.signal(Signal::SIGCONT);
+        let before: usize = working.bulk().parse().expect("a count");
+        for client in &mut waking {
+            assert!(client.line().starts_with(':'), "everybody has a turn");
+        }
+        before < WAKING / 2
+    });
+    assert!(is_first);
 }
 
 /// Every request has the key of its own, in batches, between requests without one, in transactions

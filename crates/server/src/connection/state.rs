@@ -62,6 +62,11 @@ pub(super) enum Inlet {
 }
 
 impl Inlet {
+    /// True when the socket has said that the end comes.
+    pub(super) fn is_ending(self) -> bool {
+        matches!(self, Inlet::Ending { .. })
+    }
+
     /// The socket says something about reading.
     pub(super) fn notice(&mut self, readable: bool, end: bool) {
         *self = match *self {

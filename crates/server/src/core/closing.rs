@@ -36,6 +36,7 @@ impl Core {
     pub(super) fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
         connection.forget_memory(&mut self.node);
+        connection.transport.release(&mut self.pool.buffers);
         if let Some(since_ms) = connection.waits_since_ms {
             self.leave_lobby(connection.client.ticket, since_ms);
         }

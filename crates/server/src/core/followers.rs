@@ -42,10 +42,7 @@ impl Core {
         for (key, connection) in &mut self.connections {
             let Some(lines) = lines(&connection.client) else { continue };
             if connection.show(&lines, &self.node) {
-                if !connection.queued {
-                    connection.queued = true;
-                    self.queue.push_back(key);
-                }
+                self.queue.push(key, connection, self.node.now.uptime_ms);
             } else {
                 late.push(key);
             }
@@ -111,10 +108,7 @@ impl Core {
             for (key, connection) in &mut self.connections {
                 if connection.client.tracking.is_some() {
                     connection.tell(None, &self.node);
-                    if !connection.queued {
-                        connection.queued = true;
-                        self.queue.push_back(key);
-                    }
+                    self.queue.push(key, connection, self.node.now.uptime_ms);
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! costs no system call.
 
 use super::Core;
+use super::queue::TurnQueue;
 use crate::connection::Connection;
 use crate::execute::client::Client;
 use crate::mail::message::Message;
@@ -12,7 +13,6 @@ use crate::ticket::Ticket;
 use mio::Token;
 use scurry_rdma::Notice;
 use slab::Slab;
-use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -23,7 +23,7 @@ pub(super) const TOKENS: [Token; 3] =
 /// Tells a connection what the device says, and gives it a turn.
 fn tell(
     connections: &mut Slab<Connection<Socket>>,
-    queue: &mut VecDeque<usize>,
+    queue: &mut TurnQueue,
     now_ms: i64,
     key: usize,
     notice: Notice<'_>,
@@ -33,10 +33,7 @@ fn tell(
     rdma.notice(notice, now_ms);
     let is_writable = rdma.endpoint.is_writable();
     connection.notice(true, is_writable, false);
-    if !connection.queued {
-        connection.queued = true;
-        queue.push_back(key);
-    }
+    queue.push(key, connection, now_ms);
 }
 
 impl Core {

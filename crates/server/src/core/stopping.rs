@@ -80,10 +80,7 @@ impl Core {
     /// While stopping every connection has its turn each time, to find out that it is quiet.
     pub(super) fn enqueue_all(&mut self) {
         for (key, connection) in &mut self.connections {
-            if !connection.queued {
-                connection.queued = true;
-                self.queue.push_back(key);
-            }
+            self.queue.push(key, connection, self.node.now.uptime_ms);
         }
     }
 

@@ -3,6 +3,7 @@
 //! replies leave. So the requests of many connections share their cache misses, as those that
 //! arrive together on one connection do.
 
+use super::queue::TurnLane;
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
 use crate::connection::{Connection, Executed, Turn};
 use crate::durable::Held;
@@ -11,6 +12,10 @@ use std::io;
 
 /// Connections of a group at most. Their buffers and what their requests need fit into the cache.
 const CONNECTIONS_MAX: usize = 32;
+/// Of those that begin or wake: one may take a millisecond, for its handshake.
+const WAKING_MAX: usize = 8;
+/// So long they get their turns at least, before those at work are looked at again, ns.
+const WAKING_NS_MIN: u64 = 200_000;
 /// A group that has found so many requests takes in no more connections.
 const REQUESTS_ENOUGH: usize = LOOKAHEAD_MAX;
 
@@ -18,9 +23,24 @@ const REQUESTS_ENOUGH: usize = LOOKAHEAD_MAX;
 pub(super) type Group = Vec<(usize, Executed)>;
 
 impl Core {
-    /// Gives each connection that is queued now its turn.
+    /// Gives each connection that is queued now and is at work its turn, and then those that begin or wake:
+    /// for as long as that took, or a moment.
     pub(super) fn take_turns(&mut self) {
-        let mut left = self.queue.len();
+        let begun_ns = self.node.clock.monotonic_ns();
+        let left = self.queue.len(TurnLane::Working);
+        if left > 0 {
+            self.take_lane(TurnLane::Working, left, CONNECTIONS_MAX, u64::MAX);
+        }
+        let left = self.queue.len(TurnLane::Waking);
+        if left > 0 {
+            let now_ns = self.node.clock.monotonic_ns();
+            let until_ns = now_ns + now_ns.saturating_sub(begun_ns).max(WAKING_NS_MIN);
+            self.take_lane(TurnLane::Waking, left, WAKING_MAX, until_ns);
+        }
+    }
+
+    /// Gives connections of a lane their turns in groups of `most`, so many of them or until a time.
+    fn take_lane(&mut self, lane: TurnLane, mut left: usize, most: usize, until_ns: u64) {
         let mut group = std::mem::take(&mut self.group);
         while left > 0 {
             if self.node.is_congested() {
@@ -28,9 +48,9 @@ impl Core {
                 break;
             }
             let mut found = 0;
-            while left > 0 && group.len() < CONNECTIONS_MAX && found < REQUESTS_ENOUGH {
+            while left > 0 && group.len() < most && found < REQUESTS_ENOUGH {
                 left -= 1;
-                let Some(key) = self.queue.pop_front() else { break };
+                let Some(key) = self.queue.pop(lane) else { break };
                 if let Some(requests) = self.arrive(key) {
                     found += requests;
                     group.push((key, Executed::Wait));
@@ -52,6 +72,9 @@ impl Core {
             self.node.now_ns = self.node.clock.monotonic_ns();
             for (key, executed) in group.drain(..) {
                 self.leave(key, executed);
+            }
+            if self.node.now_ns >= until_ns {
+                break;
             }
         }
         self.group = group;

@@ -2,6 +2,8 @@
 //! needed any more, and in `write` mode syncs the log behind the clients.
 
 use super::NOT_NOTED;
+use super::pace::Pace;
+use crate::clock::Clock;
 use crate::mail::mesh::Bell;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
@@ -18,6 +20,8 @@ use std::thread;
 pub(super) enum Task {
     Begin {
         begun: u64,
+        /// Bytes that it will have, about.
+        about: u64,
     },
     Piece(Vec<u8>),
     /// All pieces are there: make them durable.
@@ -119,7 +123,8 @@ pub(super) struct Hand {
     directory: Directory,
     reach: Option<LogReach<DiskFile>>,
     log_bytes: Option<u64>,
-    writer: Option<SnapshotWriter<Directory>>,
+    clock: Clock,
+    writer: Option<(SnapshotWriter<Directory>, Pace)>,
 }
 
 impl Hand {
@@ -129,8 +134,9 @@ impl Hand {
         directory: Directory,
         reach: Option<LogReach<DiskFile>>,
         log_bytes: Option<u64>,
+        clock: Clock,
     ) -> Hand {
-        Hand { path: directory.path().to_owned(), directory, reach, log_bytes, writer: None }
+        Hand { path: directory.path().to_owned(), directory, reach, log_bytes, clock, writer: None }
     }
 
     fn work(&mut self, task: Task) -> Option<News> {
@@ -161,24 +167,30 @@ impl Hand {
                 }
                 Err(error) => News::NotSynced(error),
             }),
-            Task::Begin { begun } => match self.begin(begun) {
+            Task::Begin { begun, about } => match self.begin(begun, about) {
                 Ok(()) => None,
                 Err(error) => snapshot(Err(error)),
             },
             Task::Piece(bytes) => {
                 // After a failure there is no writer, and the core has been told.
-                let mut outcome = self.writer.as_mut()?.write(&bytes);
+                let mut outcome = self.writer.as_mut()?.0.write(&bytes);
                 if outcome.as_ref().is_err_and(is_want_of_room) && self.gives_up_spares() {
-                    outcome = self.writer.as_mut()?.write(&bytes);
+                    outcome = self.writer.as_mut()?.0.write(&bytes);
                 }
+                let (writer, pace) = self.writer.as_mut()?;
+                if outcome.is_ok() && pace.step(bytes.len()) {
+                    outcome = writer.sync();
+                }
+                let rest = pace.rest(writer.len(), self.clock.monotonic_ns());
+                thread::sleep(rest); // tidy: allow (a pace is a matter of time)
                 self.keep_or_end(outcome, SnapshotNews::Written(bytes))
             }
             Task::Finish => {
-                let outcome = self.writer.as_mut()?.sync();
+                let outcome = self.writer.as_mut()?.0.sync();
                 self.keep_or_end(outcome, SnapshotNews::Finished)
             }
             Task::Publish => {
-                let writer = self.writer.take()?;
+                let (writer, _) = self.writer.take()?;
                 let bytes = writer.len();
                 let outcome = writer.publish().and_then(|needless| {
                     if let Some(log_bytes) = self.log_bytes {
@@ -189,7 +201,7 @@ impl Hand {
                 snapshot(outcome)
             }
             Task::Abandon => {
-                if let Err(error) = self.writer.take()?.abandon() {
+                if let Err(error) = self.writer.take()?.0.abandon() {
                     tracing::warn!("an unfinished snapshot was not removed: {error}");
                 }
                 None
@@ -206,7 +218,7 @@ impl Hand {
         }
     }
 
-    fn begin(&mut self, begun: u64) -> io::Result<()> {
+    fn begin(&mut self, begun: u64, about: u64) -> io::Result<()> {
         // What an earlier run has left unfinished.
         for name in self.directory.list()? {
             if name.ends_with(".new") {
@@ -214,7 +226,8 @@ impl Hand {
             }
         }
         let directory = Directory::open(&self.path)?;
-        self.writer = Some(SnapshotWriter::new(directory, begun)?);
+        let pace = Pace::new(self.clock.monotonic_ns(), about);
+        self.writer = Some((SnapshotWriter::new(directory, begun)?, pace));
         Ok(())
     }
 
@@ -233,7 +246,7 @@ impl Hand {
         Some(News::Snapshot(match outcome {
             Ok(()) => news,
             Err(error) => {
-                if let Some(Err(error)) = self.writer.take().map(SnapshotWriter::abandon) {
+                if let Some(Err(error)) = self.writer.take().map(|(writer, _)| writer.abandon()) {
                     tracing::warn!("an unfinished snapshot was not removed: {error}");
                 }
                 SnapshotNews::Failed(error)

@@ -122,7 +122,8 @@ impl Snapshots {
                 self.log_bytes = bytes;
                 let snapshot = Snapshot::begin(shard, log, now);
                 tracing::info!(core = log.core, sequence = snapshot.begun(), "snapshot begun");
-                keeper.give(Task::Begin { begun: snapshot.begun() });
+                let about = shard.stats().memory_bytes;
+                keeper.give(Task::Begin { begun: snapshot.begun(), about });
                 self.under_way = 0;
                 self.stage = Some(Stage::Walking(Box::new(snapshot)));
             }

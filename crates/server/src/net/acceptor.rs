@@ -10,7 +10,7 @@ use std::io;
 use std::net::SocketAddr;
 
 /// Connections accepted in one turn.
-const ACCEPTS_MAX: usize = 128;
+const ACCEPTS_MAX: usize = 16;
 /// Pause after accepting has failed, ms.
 const PAUSE_MS: i64 = 1_000;
 
