@@ -21,9 +21,16 @@ pub(crate) fn render(
     results: &Results<'_>,
 ) -> Result<String> {
     // A page may have room for what the next run measures.
-    if files.iter().any(|file| results.text(file).is_err()) {
-        return Ok(format!("Not measured yet by `make figures`: {}.\n", files.join(", ")));
+    let (files, missing): (Vec<&str>, Vec<&str>) =
+        files.iter().copied().partition(|file| results.text(file).is_ok());
+    let missing = match missing.as_slice() {
+        [] => String::new(),
+        some => format!("Not measured yet by `make figures`: {}.\n", some.join(", ")),
+    };
+    if files.is_empty() && !missing.is_empty() {
+        return Ok(missing);
     }
+    let files = files.as_slice();
     let table = match name {
         "provenance" => return source::provenance(results),
         "front" => return front::render(results),
@@ -48,5 +55,6 @@ pub(crate) fn render(
         "neighbours" => own::neighbours(results, files)?,
         other => bail!("there is no table `{other}`"),
     };
-    Ok(format!("{}\n\n{}\n", table.trim_end(), source::line(results, files, base)?))
+    let missing = if missing.is_empty() { missing } else { format!("\n{missing}") };
+    Ok(format!("{}\n\n{}\n{missing}", table.trim_end(), source::line(results, files, base)?))
 }

@@ -20,10 +20,12 @@ pub(super) fn line(results: &Results<'_>, files: &[&str], base: &str) -> Result<
         }
         let json = results.json(file)?;
         let rows = list(&json, "rows");
-        let own = rows.iter().filter(|row| !word(row, "cpu").is_empty());
-        for host in own.chain(Some(&json).filter(|file| !word(file, "cpu").is_empty())) {
-            once(&mut hosts, self::host(host));
+        let named = rows.iter().chain(Some(&json)).filter(|one| !word(one, "cpu").is_empty());
+        let own: Vec<String> = named.map(host).collect();
+        if own.is_empty() {
+            once(&mut hosts, recorded(results, file));
         }
+        own.into_iter().for_each(|host| once(&mut hosts, host));
         for row in rows {
             let version = word(row, "version");
             // Ours is the commit.
@@ -101,5 +103,50 @@ fn host(value: &Value) -> String {
 fn once(all: &mut Vec<String>, one: String) {
     if !all.contains(&one) {
         all.push(one);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: &str = r#"{"rows": [{"cpu": "one", "cores": 2, "kernel": "6", "git_commit": "abc+changes",
+        "version": "valkey 9.1.2"}, {"cpu": "one", "cores": 2, "kernel": "6", "git_commit": "abc+changes",
+        "version": "scurry 0.1.0"}]}"#;
+    const RECORDED: &str = r#"{"parts": {"doors": {"cpu": "two", "cores": 2, "kernel": "6", "git_commit": "abd",
+        "date": "2026-11-26", "files": ["charging-http.json"]}}}"#;
+
+    #[test]
+    fn a_table_names_its_machine_commit_and_versions_and_a_file_that_cannot_is_that_of_its_part() {
+        let read = |name: &str| match name {
+            "lab/kv.json" => Some(ROWS.to_owned()),
+            "charging-http.json" => Some(r#"{"rows": []}"#.to_owned()),
+            runner::RECORD => Some(RECORDED.to_owned()),
+            _ => None,
+        };
+        let results = Results::new(&read);
+        let found = line(&results, &["lab/kv.json"], "results/").unwrap();
+        let expected = "*one, 2 cores, Linux 6, commit abc with changes; valkey 9.1.2: \
+                        [kv.json](results/lab/kv.json)*";
+        assert_eq!(found, expected);
+        let found = line(&results, &["charging-http.json"], "results/").unwrap();
+        assert!(found.starts_with("*two, 2 cores, Linux 6, commit abd: "), "{found}");
+        let told = provenance(&results).unwrap();
+        assert!(told.starts_with("**Not of one run**") && told.contains("pipelined"), "{told}");
+        assert!(!told.contains("doors"), "{told}");
+    }
+
+    #[test]
+    fn what_is_measured_stands_beside_what_is_not_yet() {
+        let read = |name: &str| (name == "lab/kv.json").then(|| ROWS.to_owned());
+        let files = ["lab/kv.json", "gone.json"];
+        let text =
+            super::super::render("failover", &files, "results/", &Results::new(&read)).unwrap();
+        assert!(
+            text.contains("kv.json](") && text.ends_with("`make figures`: gone.json.\n"),
+            "{text}"
+        );
+        let text = super::super::render("failover", &files[1..], "", &Results::new(&read)).unwrap();
+        assert_eq!(text, "Not measured yet by `make figures`: gone.json.\n");
     }
 }
