@@ -16,7 +16,7 @@
 #          for; Helm and kubernetes-validate into .cache/chart; qemu and e2fsprogs for a guest with systemd
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
-#          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with; the newest
+#          servers of lab/jvm (Hazelcast, Ignite 2 and 3), into .cache, and what libscurry.so is built with; the newest
 #          Valkey and Redis that Debian has, into .cache/releases
 #   ndb    what `make lab-peers PEERS=ndb` brings beside that: MySQL NDB, built from Debian's source package into
 #          .cache/ndb, with the client of lab/ndb; never asked for by another word: 8 minutes of processor time,
@@ -511,8 +511,18 @@ lab_jvm_ready() { # lab_jvm_ready DIRECTORY SUM
   [ -d "$1/classes" ] && [ "$(cat "$1/sum" 2>/dev/null)" = "$2" ]
 }
 
+build_lab_jvm() { # build_lab_jvm SOURCE DIRECTORY DIRECTORY-OF-SHARED-CLASSES
+  local source=$1 directory=$2 shared=$3 files
+  mkdir -p "$directory/jars" "$directory/classes"
+  quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
+    -DoutputDirectory="$directory/jars" || fail "cannot install the JVM peers: see above"
+  mapfile -t files < <(find "$source/src" -name '*.java')
+  quietly javac --release "$java_least" -Xlint:all -Werror -cp "$directory/jars/*:$shared/classes" \
+    -d "$directory/classes" "${files[@]}" || fail "$source does not compile: see above"
+}
+
 install_lab_jvm() {
-  local source=lab/jvm directory=$PWD/.cache/lab-jvm sum files
+  local source=lab/jvm directory=$PWD/.cache/lab-jvm sum
   sum=$(find "$source" -name pom.xml -o -name '*.java' | sort | xargs sha256sum | sha256sum)
   ! lab_jvm_ready "$directory" "$sum" || return 0
   check_version Java "$java_least" \
@@ -520,12 +530,9 @@ install_lab_jvm() {
   has mvn || fail "mvn is missing: the laboratory's peers need Maven to install their libraries"
   say "building the laboratory's JVM peers into .cache"
   rm -rf "$directory"
-  mkdir -p "$directory/jars" "$directory/classes"
-  quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
-    -DoutputDirectory="$directory/jars" || fail "cannot install the JVM peers: see above"
-  mapfile -t files < <(find "$source" -name '*.java')
-  quietly javac --release "$java_least" -Xlint:all -Werror -cp "$directory/jars/*" \
-    -d "$directory/classes" "${files[@]}" || fail "$source does not compile: see above"
+  build_lab_jvm "$source" "$directory" "$directory"
+  # Ignite 3 has libraries with the names of Ignite 2's, so that it needs a class path of its own.
+  build_lab_jvm "$source/ignite3" "$directory/ignite3" "$directory"
   echo "$sum" >"$directory/sum"
 }
 

@@ -134,7 +134,10 @@ impl Bench<'_> {
         }
         let asked = self.asked();
         let mut system = match (self.address, standing.take(&asked)) {
-            (Some(address), _) => System::There { address, wire: self.target.wire() },
+            (Some(address), _) => {
+                let driver = self.start_driver(address)?;
+                System::There { address, wire: self.target.wire(), driver }
+            }
             (None, Some(system)) => system,
             (None, None) => {
                 let fleet = self.start()?;
@@ -163,7 +166,8 @@ impl Bench<'_> {
             None => self.command(system.first_address()).words(),
         };
         // Where backups were asked for, the audit has stopped a member.
-        if self.target.jvm_system().is_some() && run.is_sound() && self.copies.replicas == 0 {
+        let is_ours = self.address.is_none() && self.copies.replicas == 0;
+        if self.target.jvm_system().is_some() && run.is_sound() && is_ours {
             standing.keep(asked, system);
         }
         Ok(Measured { run, identity, filling, configuration })

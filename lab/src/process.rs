@@ -25,7 +25,7 @@ use crate::data_directory::temporary;
 use crate::wire::Wire;
 
 /// A JVM with a cluster of one in it may take half a minute on a busy core.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(180);
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(10);
 const LOG_TAIL: usize = 600;

@@ -10,6 +10,7 @@ mod locate;
 mod ndb;
 mod probe;
 mod releases;
+mod two_phase;
 mod variant;
 
 use anyhow::{Context, Result, ensure};
@@ -23,10 +24,11 @@ pub use command::Start;
 pub(crate) use command::door;
 pub use durability::Durability;
 pub use identity::Identity;
-pub(crate) use jvm::driver;
+pub(crate) use jvm::{driver, driver_of_another};
 pub use ndb::NdbPlan;
 pub(crate) use ndb::beside;
 pub use probe::{Probe, probe_charging, probe_key_value, probe_refill};
+pub use two_phase::probe_two_phase;
 pub use variant::Variant;
 
 /// The rules as a Lua library of the Redis family.
@@ -71,6 +73,10 @@ pub enum Target {
     IgniteJava,
     /// Ignite, and the rules in the client.
     IgniteClient,
+    /// Ignite 3 with the rules in a compute job.
+    Ignite3Java,
+    /// Ignite 3, and the rules in the client.
+    Ignite3Client,
     /// MySQL NDB, for key-value loads.
     Ndb,
     /// MySQL NDB, and the rules in the client, which reads and writes in one transaction.
@@ -95,6 +101,10 @@ pub enum Target {
     Kvrocks,
     /// Garnet, by address.
     Garnet,
+    /// TigerBeetle, by address, for charging in two phases.
+    TigerBeetle,
+    /// Aerospike, by address, for charging in two phases.
+    Aerospike,
     /// HTTP door of this project, and three servers that keep the entities.
     ScurryHttp,
     /// The same door asked for what it answers without them: the limit of the HTTP rung.
@@ -140,6 +150,8 @@ impl Target {
         Target::HazelcastClient,
         Target::IgniteJava,
         Target::IgniteClient,
+        Target::Ignite3Java,
+        Target::Ignite3Client,
         Target::Ndb,
         Target::NdbClient,
         Target::ValkeyModule,
@@ -152,6 +164,8 @@ impl Target {
         Target::KeyDb,
         Target::Kvrocks,
         Target::Garnet,
+        Target::TigerBeetle,
+        Target::Aerospike,
         Target::ScurryHttp,
         Target::HttpEcho,
         Target::Echo,
@@ -175,6 +189,8 @@ impl Target {
             Target::HazelcastClient => "hazelcast+client",
             Target::IgniteJava => "ignite+java",
             Target::IgniteClient => "ignite+client",
+            Target::Ignite3Java => "ignite3+java",
+            Target::Ignite3Client => "ignite3+client",
             Target::Ndb => "ndb",
             Target::NdbClient => "ndb+client",
             Target::ValkeyModule => "valkey+module",
@@ -187,6 +203,8 @@ impl Target {
             Target::KeyDb => "keydb",
             Target::Kvrocks => "kvrocks",
             Target::Garnet => "garnet",
+            Target::TigerBeetle => "tigerbeetle",
+            Target::Aerospike => "aerospike",
             Target::ScurryHttp => "scurry-http",
             Target::HttpEcho => "http-echo",
             Target::Echo => "echo",
@@ -225,6 +243,10 @@ impl Target {
                 "Ignite 2; charging by IgniteCache.invoke, kv by its caches, its own client"
             }
             Target::IgniteClient => "Ignite 2; the client reads, decides, compares and sets",
+            Target::Ignite3Java => {
+                "Ignite 3; charging by a compute job in a transaction, kv by its tables, its own client"
+            }
+            Target::Ignite3Client => "Ignite 3; the client reads, decides, compares and sets",
             Target::Ndb => "MySQL NDB, by its C++ API; plain keys, so kv only",
             Target::NdbClient => {
                 "MySQL NDB; the client reads with a lock, decides and writes in one transaction"
@@ -241,6 +263,12 @@ impl Target {
             Target::Redis => "redis-server; plain commands, so kv only",
             Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet => {
                 "by --address only; plain commands, so kv only"
+            }
+            Target::TigerBeetle => {
+                "by --address only; pending transfers that are posted, so two-phase only"
+            }
+            Target::Aerospike => {
+                "by --address only; operations on a record with a filter, so two-phase only"
             }
             Target::ScurryHttp => {
                 "scurry http before three of scurry serve; entities over HTTP, so kv only"
@@ -284,7 +312,11 @@ impl Target {
             | Target::HazelcastClient
             | Target::IgniteJava
             | Target::IgniteClient
-            | Target::NdbClient => Some(Dialect::Decided),
+            | Target::NdbClient
+            | Target::Ignite3Java
+            | Target::Ignite3Client
+            | Target::TigerBeetle
+            | Target::Aerospike => Some(Dialect::Decided),
             Target::ValkeyHset
             | Target::Ndb
             | Target::Valkey
@@ -317,7 +349,13 @@ impl Target {
     pub fn decides_in_client(self) -> bool {
         let wire = self.wire();
         matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
-            || matches!(self, Target::HazelcastClient | Target::IgniteClient | Target::NdbClient)
+            || matches!(
+                self,
+                Target::HazelcastClient
+                    | Target::IgniteClient
+                    | Target::Ignite3Client
+                    | Target::NdbClient
+            )
     }
 
     /// True of Tarantool, whatever decides.
@@ -360,7 +398,8 @@ impl Target {
     /// Whether the members are each other's backups: those in a JVM of plain keys alone, because the
     /// entry processors of charging are not repeated there.
     pub fn backs_up(self, kind: Kind) -> bool {
-        self.is_ndb() || self.jvm_system().is_some() && kind == Kind::Kv
+        let is_one = self.is_ignite3() || self.is_two_phase();
+        self.is_ndb() || self.jvm_system().is_some() && !is_one && kind == Kind::Kv
     }
 
     /// Whether the target has what replicas must have: what a primary keeps (Tarantool has none
@@ -410,14 +449,27 @@ impl Target {
         matches!(self, Target::ScurryHttp | Target::HttpEcho)
     }
 
+    /// One node of Ignite 3, whatever decides.
+    pub fn is_ignite3(self) -> bool {
+        matches!(self, Target::Ignite3Java | Target::Ignite3Client)
+    }
+
+    /// Sets an amount aside and takes a part of it, and knows nothing else of charging.
+    pub fn is_two_phase(self) -> bool {
+        matches!(self, Target::TigerBeetle | Target::Aerospike)
+    }
+
     /// Only found where it runs already.
     fn is_by_address(self) -> bool {
         matches!(self, Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet)
+            || self.is_two_phase()
     }
 
-    /// May run where the lab did not start it: a store of the Redis family without logic.
+    /// May run where the lab did not start it: a store of the Redis family without logic, Tarantool that was
+    /// started with our procedures, and what is found in no other way.
     pub fn may_be_addressed(self) -> bool {
-        self.is_by_address() || matches!(self, Target::Valkey | Target::Redis)
+        let is_plain = matches!(self, Target::Valkey | Target::Redis);
+        is_plain || self.is_by_address() || self.is_tarantool()
     }
 
     /// Makes a fresh server ready for this kind of load.

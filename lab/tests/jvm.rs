@@ -1,4 +1,4 @@
-//! Hazelcast and Ignite under plain keys and under an index, through their own clients: what was
+//! Hazelcast, Ignite and Ignite 3 under plain keys and under an index, through their own clients: what was
 //! acknowledged is there, on the backups too. Only functions are tested, never figures.
 
 use std::path::Path;
@@ -62,6 +62,23 @@ fn values_are_written_read_and_deleted_on_one_start_of_each_system() {
     assert_eq!(of_hazelcast, [true, false, false]);
     // Where nobody sees the live line, each run says what it took.
     assert!(said.contains("kts-persistence set, hazelcast+java, run 1/1: ok, "), "{said}");
+}
+
+#[test]
+fn ignite_3_keeps_values_and_the_rules_of_charging_in_a_job_and_in_its_client() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/ignite3/classes");
+    if !are_built() || !own.is_dir() {
+        return;
+    }
+    let shares = "--get-share 40 --set-share 40 --del-share 20";
+    let (rows, _) =
+        measured(&format!("kv --keys 500 --sessions 16 {shares} --target ignite3+java:fsync"));
+    assert_eq!(rows[0]["durability"], "fsync");
+    assert!(rows[0]["version"].as_str().unwrap().starts_with("ignite 3."), "{}", rows[0]);
+    let line =
+        "moaf-scur --accounts 200 --sessions 8 --target ignite3+java --target ignite3+client";
+    let (rows, _) = measured(line);
+    assert_eq!(rows.len(), 2);
 }
 
 #[test]

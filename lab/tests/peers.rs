@@ -379,6 +379,43 @@ fn a_store_that_runs_already_is_audited_and_its_cpu_is_not_known() {
     assert!(table.contains("start it and say --address keydb=HOST:PORT"), "{table}");
 }
 
+/// A Tarantool that the lab did not start, with the lab's procedures. Stopped when it is dropped.
+fn tarantool_elsewhere(port: u16, directory: &Path) -> Elsewhere {
+    let settings = format!("settings = {{ host = '127.0.0.1', port = {port}, wal_mode = 'none' }}");
+    let mut child = Command::new("tarantool")
+        .args(["-e", &settings, "-e", include_str!("../peers/scur.tarantool.lua")])
+        .args(["-e", "print('listening') io.stdout:flush()"])
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let server = Elsewhere(child);
+    let ready = said.map_while(Result::ok).any(|line| line == "listening");
+    assert!(ready, "tarantool does not start on port {port}");
+    server
+}
+
+#[test]
+fn tarantool_with_our_procedures_is_audited_where_it_runs_already() {
+    if !has_peer("tarantool") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let _server = tarantool_elsewhere(port, directory.path());
+    let address = format!("tarantool+lua=127.0.0.1:{port}");
+    for line in ["kv --keys 500 --sessions 16", "moaf-scur --accounts 500 --sessions 16"] {
+        let words = line.split(' ').chain(["--target", "tarantool+lua", "--address", &address]);
+        let (row, _) = run(&words.collect::<Vec<_>>());
+        assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &"none".into()), "{row}");
+        assert!(row["version"].as_str().unwrap().starts_with("tarantool "), "{row}");
+        assert!(row["cpu_percent"].is_null(), "{row}");
+        assert!(row["notes"].to_string().contains("neither started nor bound it"), "{row}");
+    }
+}
+
 #[test]
 fn the_echo_server_has_nothing_to_audit() {
     let (row, _) =

@@ -22,10 +22,7 @@ impl FromStr for TargetAddress {
     fn from_str(text: &str) -> Result<TargetAddress> {
         let (name, place) = text.split_once('=').context("say NAME=HOST:PORT")?;
         let target = Target::parse(name)?;
-        ensure!(
-            target.may_be_addressed(),
-            "{name} is started by the lab: leave its --address out, or name a plain store"
-        );
+        ensure!(target.may_be_addressed(), "{name} is started by the lab: leave its --address out");
         let found = place.to_socket_addrs().with_context(|| format!("{place} is no HOST:PORT"))?;
         let address = found.into_iter().next().context("the host has no address")?;
         Ok(TargetAddress { target, address })
@@ -40,6 +37,10 @@ mod tests {
     fn an_address_names_a_plain_store() {
         let found: TargetAddress = "keydb=127.0.0.1:7".parse().unwrap();
         assert_eq!(found.target, Target::KeyDb);
+        for name in ["tarantool+lua", "tigerbeetle", "aerospike"] {
+            let found: TargetAddress = format!("{name}=127.0.0.1:7").parse().unwrap();
+            assert_eq!(found.target.name(), name);
+        }
         assert_eq!(found.address, SocketAddr::from(([127, 0, 0, 1], 7)));
         for (text, expected) in [
             ("keydb", "NAME=HOST:PORT"),

@@ -118,8 +118,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 
-    /// Where a target of the Redis family runs that the lab does not start: `dragonfly`, `keydb`,
-    /// `kvrocks`, `garnet`, `valkey`, `redis`; repeat it for several (kv).
+    /// Where a target runs that the lab does not start: `dragonfly`, `keydb`, `kvrocks`, `garnet`, `valkey`,
+    /// `redis` (kv), `tigerbeetle`, `aerospike` (two-phase), `tarantool+lua`, `tarantool+client`,
+    /// `tarantool+bulk`; repeat it for several.
     #[arg(long = "address", value_name = "NAME=HOST:PORT")]
     pub addresses: Vec<TargetAddress>,
 

@@ -11,7 +11,10 @@ const NO_PACKAGE: &str =
     "no package registry of the lab has it: measure it with its own tools and compare the rows";
 /// Published systems that no target stands for, and why.
 const ABSENT: &[(&str, &str)] = &[
-    ("Aerospike", NO_PACKAGE),
+    (
+        "Aerospike",
+        "no package registry of the lab has it: two-phase measures one that runs, by --address",
+    ),
     ("NCache", NO_PACKAGE),
     ("Volt Active Data", "its licence asks for a key: measure it with voltdb-charglt"),
     ("the course's own store", "its source is not published: scurry-http has the same requests"),

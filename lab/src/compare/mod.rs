@@ -134,7 +134,9 @@ fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> 
 fn targets(kind: Kind, full: bool) -> Vec<String> {
     let suit = |target: &&Target| match kind {
         Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover => {
-            target.dialect().is_some() && !target.is_cluster() && !target.is_group()
+            // What knows two phases alone has a scenario of its own, which names it.
+            let is_one = !target.is_cluster() && !target.is_group();
+            target.dialect().is_some() && is_one && !target.is_two_phase()
         }
         // Plain commands need no logic: one target of each server.
         Kind::Kv | Kind::Index => {
@@ -145,6 +147,7 @@ fn targets(kind: Kind, full: bool) -> Vec<String> {
                         | Target::TarantoolLua
                         | Target::HazelcastJava
                         | Target::IgniteJava
+                        | Target::Ignite3Java
                         | Target::Echo
                 )
         }

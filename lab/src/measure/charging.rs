@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::{Bench, System, addresses, replays_are_none, settle};
 use crate::audit::{Expected, audit_charging, audit_hash_fields, audit_replicas};
 use crate::client::Client;
+use crate::dialect::Dialect;
 use crate::filling::Filling;
 use crate::names::account_text;
 use crate::populate::{add_counters, create_accounts, set_hashes};
@@ -12,7 +13,7 @@ use crate::progress::Progress;
 use crate::routes::Routes;
 use crate::row::Run;
 use crate::scenario::{Charging, Kind, Operation};
-use crate::target::probe_charging;
+use crate::target::{probe_charging, probe_two_phase};
 use crate::workload::{ChargingPlan, ChargingWorkload, HashFieldsWorkload, Workload};
 
 impl Bench<'_> {
@@ -28,7 +29,7 @@ impl Bench<'_> {
         let scenario = self.scenario;
         self.target.prepare(Kind::Charging, client, self.library)?;
         if !self.target.is_echo()
-            && let Err(error) = probe_charging(client, dialect)
+            && let Err(error) = self.probe(client, dialect)
         {
             return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
@@ -81,6 +82,13 @@ impl Bench<'_> {
         });
         settle(&mut run, verdict, filling.as_ref(), progress);
         Ok((run, filling))
+    }
+
+    fn probe(&self, client: &mut Client, dialect: Dialect) -> Result<()> {
+        if self.target.is_two_phase() {
+            return probe_two_phase(client, dialect);
+        }
+        probe_charging(client, dialect)
     }
 
     pub(super) fn hash_fields(

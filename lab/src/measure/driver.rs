@@ -11,12 +11,12 @@ use crate::client::Client;
 use crate::errors::ErrorTally;
 use crate::latency::LatencySummary;
 use crate::loader::{LoadResult, Observer, OperationResult, Second};
-use crate::process::{ServerCommand, ServerProcess};
+use crate::process::{ServerCommand, ServerProcess, free_address};
 use crate::progress::Progress;
 use crate::resp::Value;
 use crate::row::Run;
 use crate::sampler::cpu_seconds;
-use crate::target::driver;
+use crate::target::{driver, driver_of_another};
 
 /// Facts of a load that the audit needs.
 #[derive(Debug)]
@@ -47,7 +47,15 @@ impl Bench<'_> {
     /// Starts the driver of a target that has one, on the loader's core.
     pub(super) fn start_driver(&self, server: SocketAddr) -> Result<Option<ServerProcess>> {
         let Some(system) = self.target.jvm_system() else { return Ok(None) };
-        let (address, arguments) = driver(system, server, self.target, self.scenario.kind);
+        let (address, arguments) = match self.address {
+            None => driver(system, server, self.target, self.scenario.kind),
+            Some(server) => {
+                // Its own client may try for ever.
+                Client::connect(server).with_context(|| format!("no {system} is there"))?;
+                let address = free_address(None)?;
+                (address, driver_of_another(system, address, server))
+            }
+        };
         let command = ServerCommand {
             program: self.program.clone(),
             arguments: arguments.into_iter().map(Into::into).collect(),
@@ -145,6 +153,8 @@ impl Bench<'_> {
         let sessions = scenario.sessions.min(scenario.connections.saturating_mul(scenario.depth));
         let all = [
             ("sessions", sessions.to_string()),
+            ("connections", scenario.connections.to_string()),
+            ("depth", scenario.depth.to_string()),
             ("records", scenario.records().to_string()),
             ("seconds", scenario.seconds.to_string()),
             ("warmup", scenario.warmup_seconds.to_string()),

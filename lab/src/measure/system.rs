@@ -45,7 +45,12 @@ pub(super) enum System {
         is_used: bool,
     },
     /// Somebody else's, so that nothing is known of its processes.
-    There { address: SocketAddr, wire: Wire },
+    There {
+        address: SocketAddr,
+        wire: Wire,
+        /// As of a started one.
+        driver: Option<ServerProcess>,
+    },
 }
 
 impl System {
@@ -67,8 +72,7 @@ impl System {
     /// Process that carries out the load in the lab's stead.
     pub(super) fn driver(&self) -> Option<&ServerProcess> {
         match self {
-            System::Started { driver, .. } => driver.as_ref(),
-            System::There { .. } => None,
+            System::Started { driver, .. } | System::There { driver, .. } => driver.as_ref(),
         }
     }
 
@@ -119,7 +123,9 @@ impl System {
     pub(super) fn connect(&self) -> Result<Client> {
         match self {
             System::Started { fleet, .. } => fleet.connect(),
-            System::There { address, wire } => Client::connect_over(*wire, *address),
+            // Its driver says what it is.
+            System::There { driver: Some(driver), .. } => driver.client(),
+            System::There { address, wire, driver: None } => Client::connect_over(*wire, *address),
         }
     }
 

@@ -27,7 +27,7 @@ impl RunCommand<'_> {
             let there = self.arguments.address_of(target);
             let located = variant.fits(self.scenario).and_then(|()| match there {
                 // Nothing is started there.
-                Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
+                Some(_) => target.locate_there(self.scenario.kind),
                 None => variant.locate(self.scenario.kind, scurry),
             });
             let located = located.and_then(|program| {

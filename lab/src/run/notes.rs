@@ -57,6 +57,13 @@ impl RunCommand<'_> {
                 "at {address}: the lab neither started nor bound it, and does not see its CPU and memory"
             ));
         }
+        if target == Target::TigerBeetle {
+            let (connections, depth) = (row.load.connections, row.load.depth);
+            row.notes.push(format!(
+                "at most {depth} transfers in a batch, {connections} batches on their way; a RESERVE is a pending \
+                 transfer, a TERMINATE posts it in part"
+            ));
+        }
         if target.jvm_system().is_some() && row.load.warmup_seconds < JVM_WARMUP_SECONDS {
             row.notes.push(
                 "a JVM compiles what it runs often, and has had little time for that".to_owned(),

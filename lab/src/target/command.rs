@@ -46,10 +46,7 @@ impl Target {
             }
             Target::Echo => echo(&start),
             _ if self.is_tarantool() => tarantool(&start, &port),
-            Target::HazelcastJava
-            | Target::HazelcastClient
-            | Target::IgniteJava
-            | Target::IgniteClient => jvm::server(self, &start),
+            _ if self.jvm_system().is_some() => jvm::server(self, &start),
             Target::Ndb | Target::NdbClient => ndb::node(start.address),
             _ => family(self, &start, &port),
         };
@@ -198,6 +195,13 @@ mod tests {
         assert!(!always.contains("--loadmodule"), "{always}");
         let module = line(Target::ValkeyModule, Durability::None);
         assert!(module.contains("--maxmemory-policy noeviction --loadmodule"), "{module}");
+    }
+
+    #[test]
+    fn ignite_3_has_a_program_and_a_class_path_of_its_own() {
+        let line = line(Target::Ignite3Java, Durability::Fsync);
+        assert!(line.ends_with("scurry.lab.Ignite3 serve ignite3 7 7 2 1 fsync"), "{line}");
+        assert!(line.contains("/ignite3/jars/*") && !line.contains("lab-jvm/jars/*"), "{line}");
     }
 
     #[test]

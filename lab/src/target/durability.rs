@@ -51,7 +51,9 @@ impl Durability {
             | Target::TarantoolClient
             | Target::TarantoolBulk
             | Target::IgniteJava
-            | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
+            | Target::IgniteClient
+            | Target::Ignite3Java
+            | Target::Ignite3Client => &[Durability::None, Durability::Write, Durability::Fsync],
             Target::Ndb | Target::NdbClient => &[Durability::None, Durability::Checkpoint],
             // Hazelcast keeps things in its Enterprise edition alone.
             // What is there already keeps what it was told.
@@ -59,6 +61,8 @@ impl Durability {
             | Target::KeyDb
             | Target::Kvrocks
             | Target::Garnet
+            | Target::TigerBeetle
+            | Target::Aerospike
             | Target::Echo
             | Target::HttpEcho
             | Target::HazelcastJava

@@ -2,7 +2,7 @@
 
 use super::{Missing, Target, Variant};
 use crate::dialect::Dialect;
-use crate::scenario::{Kind, Order, Scenario};
+use crate::scenario::{Charging, Kind, Operation, Order, Scenario};
 
 impl Variant {
     /// Says what a target, with its durability, lacks for a scenario.
@@ -41,6 +41,14 @@ impl Target {
             };
             return missing(why, "measure scurry+replicas or valkey-cluster+module");
         }
+        let is_two_phase = |charging: &Charging| {
+            let known = |one: &Operation| matches!(one, Operation::Reserve | Operation::Terminate);
+            charging.operations().iter().all(known)
+        };
+        if self.is_two_phase() && !scenario.charging.as_ref().is_some_and(is_two_phase) {
+            let why = format!("{name} knows two phases alone, RESERVE and TERMINATE");
+            return missing(why, "run two-phase");
+        }
         let has_replicas = self.replicates() || self.is_group() || self.backs_up(scenario.kind);
         if scenario.replicas > 0 && !has_replicas {
             let why = format!("the lab gives {name} no replicas");
@@ -54,6 +62,7 @@ impl Target {
                      has and the lab does not install"
                         .to_owned()
                 }
+                _ if self.is_ignite3() => format!("the driver of {name} asks no index"),
                 _ => format!("{name} has no index on values"),
             };
             return missing(
@@ -112,6 +121,21 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Form;
+
+    #[test]
+    fn what_knows_two_phases_alone_says_so() {
+        let two = Scenario::built_in_steps("two-phase", Form::Short).unwrap();
+        for target in [Target::TigerBeetle, Target::Aerospike] {
+            assert!(two.iter().all(|step| target.fits(step).is_ok()), "{}", target.name());
+            for name in ["moaf-scur", "charging-hot", "charging-live", "charglt", "kv"] {
+                let missing = target.fits(&Scenario::built_in(name).unwrap()).unwrap_err();
+                assert_eq!(missing.cure, "run two-phase", "{name}");
+            }
+        }
+        let batches: Vec<u32> = two.iter().map(|step| step.depth).collect();
+        assert_eq!(batches, [1, 64, 8_189]);
+    }
 
     #[test]
     fn a_target_without_an_index_says_so_before_it_is_started() {

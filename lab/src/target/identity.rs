@@ -66,6 +66,8 @@ fn version(info: &str) -> Option<String> {
         "scurry",
         "tarantool",
         "hazelcast",
+        "tigerbeetle",
+        "aerospike",
         "ignite",
         "ndb",
         "dragonfly",

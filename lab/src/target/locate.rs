@@ -67,14 +67,9 @@ impl Target {
             let cure = "measure the target without +client or +bulk".to_owned();
             return Err(Missing { why, cure });
         }
-        if self.jvm_system().is_some() && jvm::directory().is_none() {
-            let why = "lab/jvm is not built here or above".to_owned();
-            return Err(Missing { why, cure: INSTALL_PEERS.to_owned() });
+        if self.jvm_system().is_some() {
+            return self.locate_java();
         }
-        let missing = |program: &str, cure: &str| Missing {
-            why: format!("{program} is not installed"),
-            cure: cure.to_owned(),
-        };
         if self.has_module() && module().is_none() {
             return Err(Missing {
                 why: format!("there is no {MODULE} beside the lab"),
@@ -89,12 +84,8 @@ impl Target {
                 locate_scurry(scurry)
             }
             Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk => {
-                on_path("tarantool").ok_or_else(|| missing("tarantool", INSTALL_PEERS))
+                on_path("tarantool").ok_or_else(|| not_installed("tarantool"))
             }
-            Target::HazelcastJava
-            | Target::HazelcastClient
-            | Target::IgniteJava
-            | Target::IgniteClient => on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS)),
             Target::Ndb | Target::NdbClient => ndb::data_node().ok_or_else(|| Missing {
                 why: "MySQL NDB is not built here or above".to_owned(),
                 cure: "run `scripts/install-tools.sh ndb`, which builds it from source".to_owned(),
@@ -106,6 +97,29 @@ impl Target {
             }),
         }
     }
+}
+
+impl Target {
+    /// Program that carries the load to a system that runs already: nothing but the lab, or its own client in a JVM.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    pub fn locate_there(self, kind: Kind) -> Result<PathBuf, Missing> {
+        self.charges_itself(kind)?;
+        if self.jvm_system().is_some() { self.locate_java() } else { Ok(PathBuf::new()) }
+    }
+
+    fn locate_java(self) -> Result<PathBuf, Missing> {
+        if !jvm::is_built(self) {
+            let why = "lab/jvm is not built here or above".to_owned();
+            return Err(Missing { why, cure: INSTALL_PEERS.to_owned() });
+        }
+        on_path("java").ok_or_else(|| not_installed("java"))
+    }
+}
+
+fn not_installed(program: &str) -> Missing {
+    Missing { why: format!("{program} is not installed"), cure: INSTALL_PEERS.to_owned() }
 }
 
 impl Variant {

@@ -23,6 +23,7 @@ final class ChargingDoor implements Door {
 
     @Override
     public Work work(Plan plan, Failures failures) {
+        store.expect(plan.count("connections"), plan.count("depth"));
         return new Loop(store, plan, failures);
     }
 
