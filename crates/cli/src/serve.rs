@@ -75,7 +75,6 @@ pub(crate) fn serve(
     let level = options.log.map_or(LevelFilter::INFO, |level| level.0);
     let _log = Log::start(level).context("cannot start the log")?;
     // One that comes while the store recovers counts when it serves.
-    // One that comes while the store recovers counts when it serves.
     let ends = again.is_none().then(|| Signals::new([SIGHUP])).transpose();
     let ends = ends.context("cannot wait for SIGHUP")?;
     let hangups =
