@@ -31,7 +31,7 @@ const NODE_PORTS: u16 = 3;
 /// Argument of the first data node of NDB.
 const NDB_FIRST: &str = "--ndb-nodeid=1";
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const TOGETHER_TIMEOUT: Duration = Duration::from_secs(60);
+const TOGETHER_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The processes. Dropping it stops them.
 #[derive(Debug)]
