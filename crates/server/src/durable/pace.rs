@@ -11,6 +11,9 @@ const RATE_MIN: u64 = 32 << 20;
 /// A large one is done in about so long, seconds, where device and core allow: meanwhile the log grows.
 const SECONDS_MAX: u64 = 60;
 
+/// Whatever was written, other tasks of the thread wait no longer than this: syncs behind the clients, the end.
+const REST_MAX: Duration = Duration::from_millis(100);
+
 /// The pace of one snapshot.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -41,7 +44,8 @@ impl Pace {
     pub(super) fn rest(&self, written: u64, now_ns: u64) -> Duration {
         let due_ns = u128::from(written) * 1_000_000_000 / u128::from(self.rate);
         let due = Duration::from_nanos(u64::try_from(due_ns).unwrap_or(u64::MAX));
-        due.saturating_sub(Duration::from_nanos(now_ns.saturating_sub(self.begun_ns)))
+        let passed = Duration::from_nanos(now_ns.saturating_sub(self.begun_ns));
+        due.saturating_sub(passed).min(REST_MAX)
     }
 }
 
@@ -61,11 +65,17 @@ mod tests {
     fn a_small_snapshot_rests_and_a_large_one_takes_a_minute() {
         let begun_ns = 5_000_000_000;
         let (small, large) = (Pace::new(begun_ns, 1 << 20), Pace::new(begun_ns, 60 << 30));
-        // Half a second's worth was written in a tenth of a second.
-        let soon_ns = begun_ns + 100_000_000;
-        assert_eq!(small.rest(RATE_MIN / 2, soon_ns), Duration::from_millis(400));
-        assert_eq!(large.rest(RATE_MIN / 2, soon_ns), Duration::ZERO, "the device is the slower");
-        assert_eq!(large.rest(1 << 30, begun_ns), Duration::from_secs(1));
+        // A sixteenth of a second's worth was written in a hundredth.
+        let soon_ns = begun_ns + 10_000_000;
+        assert_eq!(small.rest(RATE_MIN / 16, soon_ns), Duration::from_micros(52_500));
+        assert_eq!(
+            large.rest(RATE_MIN / 16, soon_ns),
+            Duration::from_nanos(0),
+            "the device is slower"
+        );
+        assert_eq!(large.rest(1 << 25, begun_ns), Duration::from_micros(31_250));
+        // One value of a second's worth.
+        assert_eq!(small.rest(RATE_MIN, begun_ns), REST_MAX);
         // Whoever is late goes on at once.
         assert_eq!(small.rest(RATE_MIN, begun_ns + 2_000_000_000), Duration::ZERO);
         assert_eq!(small.rest(0, begun_ns), Duration::ZERO);
