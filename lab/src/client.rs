@@ -13,7 +13,7 @@ use crate::routes::Routes;
 use crate::wire::{Sink, Step, Translator, Wire};
 
 /// How long one reply may take.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Requests that are written before the replies to the batch before them are read.
 const BATCH: usize = 256;
