@@ -99,8 +99,7 @@ impl<T: Transport> Connection<T> {
 
     /// True for a connection that has asked for something within so many ms, and is not about to end.
     pub(crate) fn is_working(&self, now_ms: i64, within_ms: i64) -> bool {
-        let Client { command, active_ms, .. } = &self.client;
-        !command.is_empty() && now_ms - active_ms < within_ms && !self.inlet.is_ending()
+        now_ms - self.client.active_ms < within_ms && !self.inlet.is_ending()
     }
 
     /// The server stops.

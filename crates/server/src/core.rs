@@ -74,6 +74,8 @@ pub(crate) struct Core {
     connections: Slab<Connection<Socket>>,
     /// Connections with work left.
     queue: TurnQueue,
+    /// How long those have that are not at work, in a round, ns.
+    others_ns: u64,
     /// Room for those that have their turns together.
     group: Group,
     /// Connections that wait for their peer's end.
@@ -130,6 +132,7 @@ impl Core {
             pool: Pool::default(),
             connections: Slab::new(),
             queue: TurnQueue::default(),
+            others_ns: turns::OTHERS_NS_MIN,
             group: Group::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),

@@ -310,7 +310,7 @@ impl Durable {
             if group.shows_the_log()
                 && let Some(keeper) = &mut self.keeper
             {
-                self.snapshots.step(shard, keeper, &self.commits, now);
+                self.snapshots.step(shard, keeper, &self.commits, now, false);
             }
             return;
         }
@@ -338,7 +338,8 @@ impl Durable {
         }
         // Also without room: a snapshot makes log needless.
         if !matches!(self.trouble, Some(Trouble::Failed(_))) {
-            self.snapshots.step(shard, keeper, &self.commits, now);
+            let is_short = !self.commits.is_ahead();
+            self.snapshots.step(shard, keeper, &self.commits, now, is_short);
         }
     }
 

@@ -19,18 +19,31 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Batches that are accepted of a listener in one round.
+const BATCHES_MAX: usize = 8;
+
 impl Core {
+    /// Accepts for as long as those may have their turns that are not at work, while those that came have
+    /// had theirs.
     pub(super) fn accept(&mut self) {
-        let now_ms = self.node.now.uptime_ms;
+        let until_ns = self.node.clock.monotonic_ns() + self.others_ns;
         for index in 0..self.acceptors.len() {
-            let acceptor = &mut self.acceptors[index];
-            let accepted = acceptor.accept(now_ms);
-            if accepted.is_empty() {
-                continue;
-            }
-            let port = acceptor.port.clone();
-            for (stream, peer) in accepted {
-                self.deal_out(stream, peer, &port);
+            for _ in 0..BATCHES_MAX {
+                if !self.queue.admits() {
+                    return;
+                }
+                let acceptor = &mut self.acceptors[index];
+                let accepted = acceptor.accept(self.node.now.uptime_ms);
+                if accepted.is_empty() {
+                    break;
+                }
+                let port = acceptor.port.clone();
+                for (stream, peer) in accepted {
+                    self.deal_out(stream, peer, &port);
+                }
+                if self.node.clock.monotonic_ns() >= until_ns {
+                    break;
+                }
             }
         }
     }

@@ -12,10 +12,10 @@ use std::io;
 
 /// Connections of a group at most. Their buffers and what their requests need fit into the cache.
 const CONNECTIONS_MAX: usize = 32;
-/// Of those that begin or wake: one may take a millisecond, for its handshake.
-const WAKING_MAX: usize = 8;
+/// Of those that wake or come: one may take a millisecond, for its handshake.
+const OTHERS_MAX: usize = 8;
 /// So long they get their turns at least, before those at work are looked at again, ns.
-const WAKING_NS_MIN: u64 = 200_000;
+pub(super) const OTHERS_NS_MIN: u64 = 200_000;
 /// A group that has found so many requests takes in no more connections.
 const REQUESTS_ENOUGH: usize = LOOKAHEAD_MAX;
 
@@ -23,19 +23,22 @@ const REQUESTS_ENOUGH: usize = LOOKAHEAD_MAX;
 pub(super) type Group = Vec<(usize, Executed)>;
 
 impl Core {
-    /// Gives each connection that is queued now and is at work its turn, and then those that begin or wake:
-    /// for as long as that took, or a moment.
+    /// Gives each connection that is queued now and is at work its turn, and then those that wake and those
+    /// that come: each lane for half as long as that took, or a moment.
     pub(super) fn take_turns(&mut self) {
         let begun_ns = self.node.clock.monotonic_ns();
         let left = self.queue.len(TurnLane::Working);
         if left > 0 {
             self.take_lane(TurnLane::Working, left, CONNECTIONS_MAX, u64::MAX);
         }
-        let left = self.queue.len(TurnLane::Waking);
-        if left > 0 {
-            let now_ns = self.node.clock.monotonic_ns();
-            let until_ns = now_ns + now_ns.saturating_sub(begun_ns).max(WAKING_NS_MIN);
-            self.take_lane(TurnLane::Waking, left, WAKING_MAX, until_ns);
+        let took_ns = self.node.clock.monotonic_ns().saturating_sub(begun_ns);
+        self.others_ns = (took_ns / 2).max(OTHERS_NS_MIN);
+        for lane in [TurnLane::Waking, TurnLane::Coming] {
+            let left = self.queue.len(lane);
+            if left > 0 {
+                let until_ns = self.node.clock.monotonic_ns() + self.others_ns;
+                self.take_lane(lane, left, OTHERS_MAX, until_ns);
+            }
         }
     }
 

@@ -23,7 +23,11 @@ pub(super) enum Task {
         /// Bytes that it will have, about.
         about: u64,
     },
-    Piece(Vec<u8>),
+    Piece {
+        bytes: Vec<u8>,
+        /// The next one is not to wait.
+        hurries: bool,
+    },
     /// All pieces are there: make them durable.
     Finish,
     /// The log is durable as far as the snapshot goes: it counts.
@@ -171,7 +175,7 @@ impl Hand {
                 Ok(()) => None,
                 Err(error) => snapshot(Err(error)),
             },
-            Task::Piece(bytes) => {
+            Task::Piece { bytes, hurries } => {
                 // After a failure there is no writer, and the core has been told.
                 let mut outcome = self.writer.as_mut()?.0.write(&bytes);
                 if outcome.as_ref().is_err_and(is_want_of_room) && self.gives_up_spares() {
@@ -181,8 +185,10 @@ impl Hand {
                 if outcome.is_ok() && pace.step(bytes.len()) {
                     outcome = writer.sync();
                 }
-                let rest = pace.rest(writer.len(), self.clock.monotonic_ns());
-                thread::sleep(rest); // tidy: allow (a pace is a matter of time)
+                if !hurries {
+                    let rest = pace.rest(writer.len(), self.clock.monotonic_ns());
+                    thread::sleep(rest); // tidy: allow (a pace is a matter of time)
+                }
                 self.keep_or_end(outcome, SnapshotNews::Written(bytes))
             }
             Task::Finish => {

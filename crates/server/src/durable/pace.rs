@@ -11,8 +11,17 @@ const RATE_MIN: u64 = 32 << 20;
 /// A large one is done in about so long, seconds, where device and core allow: meanwhile the log grows.
 const SECONDS_MAX: u64 = 60;
 
-/// Whatever was written, other tasks of the thread wait no longer than this: syncs behind the clients, the end.
+/// A share of what the log may grow by between two snapshots: once it has grown by so much while one is written,
+/// that one does not rest any more.
+const HURRY_SHARE: u64 = 4;
+/// Other tasks of the thread wait no longer than this, whatever was written: syncs behind the clients, the end.
 const REST_MAX: Duration = Duration::from_millis(100);
+
+/// True when a snapshot is not to rest: the log has grown by so much since it was begun, of what it may grow by
+/// between two, or may find no room for its next segment, and a snapshot makes log needless.
+pub(super) fn hurries(grown: u64, log_bytes_max: u64, is_short: bool) -> bool {
+    is_short || grown >= log_bytes_max / HURRY_SHARE
+}
 
 /// The pace of one snapshot.
 #[derive(Debug)]
@@ -59,6 +68,15 @@ mod tests {
         let steps: Vec<bool> = (0..40).map(|_| pace.step(64 << 10)).collect();
         let synced: Vec<usize> = (0..40).filter(|&at| steps[at]).collect();
         assert_eq!(synced, [15, 31]);
+    }
+
+    #[test]
+    fn a_snapshot_does_not_rest_while_the_log_grows_long_or_finds_no_room() {
+        let log_bytes_max = 100 << 20;
+        assert!(!hurries(0, log_bytes_max, false));
+        assert!(!hurries((25 << 20) - 1, log_bytes_max, false));
+        assert!(hurries(25 << 20, log_bytes_max, false));
+        assert!(hurries(0, log_bytes_max, true));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A core's snapshots: when one is begun, and how it goes on, a piece in a turn.
 
 use super::keeper::{Keeper, SnapshotNews, Task};
+use super::pace::hurries;
 use crate::mail::report::DurableReport;
 use scurry_engine::{Commits, LogId, Piece, Shard, Shown, Snapshot};
 use scurry_ledger::Time;
@@ -101,13 +102,14 @@ impl Snapshots {
             }
     }
 
-    /// Takes a step, if there is one to take.
+    /// Takes a step, if there is one to take. `is_short`: the log may find no room for its next segment.
     pub(super) fn step(
         &mut self,
         shard: &mut Shard,
         keeper: &mut Keeper,
         commits: &Commits,
         now: Time,
+        is_short: bool,
     ) {
         self.now = now;
         match &mut self.stage {
@@ -129,14 +131,16 @@ impl Snapshots {
             }
             Some(Stage::Walking(snapshot)) if self.under_way < PIECES_MAX => {
                 let begun = snapshot.begun();
+                let grown = commits.given().0.saturating_sub(self.log_bytes);
+                let hurries = hurries(grown, self.log_bytes_max, is_short);
                 let spare = self.spare.pop().unwrap_or_default();
                 match snapshot.piece(shard, spare, now) {
                     Some(Piece::Bytes(bytes)) => {
                         self.under_way += 1;
-                        keeper.give(Task::Piece(bytes));
+                        keeper.give(Task::Piece { bytes, hurries });
                     }
                     Some(Piece::Last { bytes, as_of }) => {
-                        keeper.give(Task::Piece(bytes));
+                        keeper.give(Task::Piece { bytes, hurries: true });
                         keeper.give(Task::Finish);
                         self.stage = Some(Stage::Finishing { begun, as_of });
                     }

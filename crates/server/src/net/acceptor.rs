@@ -1,4 +1,4 @@
-//! A listener in the event loop: accepts a bounded number of connections per turn, and rests for
+//! A listener in the event loop: accepts a bounded number of connections at once, and rests for
 //! a while when the system has no room.
 
 use crate::net::listener;
@@ -9,7 +9,7 @@ use mio::{Interest, Registry, Token};
 use std::io;
 use std::net::SocketAddr;
 
-/// Connections accepted in one turn.
+/// Connections accepted at once.
 const ACCEPTS_MAX: usize = 16;
 /// Pause after accepting has failed, ms.
 const PAUSE_MS: i64 = 1_000;
@@ -54,7 +54,7 @@ impl Acceptor {
         self.ready
     }
 
-    /// The connections of one turn.
+    /// The next connections, a batch of them.
     pub(crate) fn accept(&mut self, uptime_ms: i64) -> Vec<(TcpStream, SocketAddr)> {
         if self.again_ms.is_some_and(|again_ms| again_ms <= uptime_ms) {
             self.again_ms = None;
