@@ -5,6 +5,7 @@ use crate::lobby::info;
 use crate::random::Random;
 use crate::support::{Client, Server, array};
 use nix::sys::signal::Signal;
+use std::net::Shutdown;
 
 const CONNECTIONS: usize = 240;
 
@@ -35,10 +36,12 @@ fn serves_all(arguments: &[&str]) {
     let server = Server::start(arguments);
     let mut clients: Vec<Client> = (0..CONNECTIONS).map(|_| server.connect()).collect();
     let mut lost: Vec<Client> = (0..CONNECTIONS / 4).map(|_| server.connect()).collect();
-    for client in clients.iter_mut().chain(&mut lost) {
+    // They send no more behind their request, and have their turns with those that are lost.
+    let mut last: Vec<Client> = (0..CONNECTIONS / 4).map(|_| server.connect()).collect();
+    for client in clients.iter_mut().chain(&mut lost).chain(&mut last) {
         client.send("PING\r\n");
     }
-    for client in &mut clients {
+    for client in clients.iter_mut().chain(&mut last) {
         client.expect("+PONG\r\n");
     }
     for client in &lost {
@@ -51,12 +54,17 @@ fn serves_all(arguments: &[&str]) {
         client.send(exchange(number).0);
         // One that is reset between the others: its reply was not read.
         if number % 4 == 0 {
+            last[number / 4].send("PING\r\n");
+            last[number / 4].stream().shutdown(Shutdown::Write).expect("it is open");
             drop(lost.next());
         }
     }
     server.signal(Signal::SIGCONT);
     for (number, client) in clients.iter_mut().enumerate() {
         client.expect(&exchange(number).1);
+    }
+    for client in &mut last {
+        assert_eq!(client.rest(), "+PONG\r\n");
     }
     for (number, client) in clients.iter_mut().enumerate() {
         if number % 6 < 4 {
