@@ -279,6 +279,7 @@ impl Bench<'_> {
             kind: self.scenario.kind,
             members: self.scenario.nodes + self.copies.replicas,
             backups: self.copies.replicas,
+            connections: self.scenario.connections,
         });
         let mut command = ServerCommand { namespace: self.stand.namespace(), ..command };
         // A target that does not speak it has been left out before.

@@ -37,13 +37,17 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("charging-transfer", include_str!("../scenarios/charging-transfer.toml")),
     ("charging-replace", include_str!("../scenarios/charging-replace.toml")),
     ("charging-hot", include_str!("../scenarios/charging-hot.toml")),
+    ("growth-accounts", include_str!("../scenarios/growth-accounts.toml")),
+    ("growth-sessions", include_str!("../scenarios/growth-sessions.toml")),
+    ("growth-connections", include_str!("../scenarios/growth-connections.toml")),
     ("ndb-30-records", include_str!("../scenarios/ndb-30-records.toml")),
     ("entity-quorum", include_str!("../scenarios/entity-quorum.toml")),
     ("ncache-80-20", include_str!("../scenarios/ncache-80-20.toml")),
 ];
 
-/// Connections of one loader at most: every target takes 10,000, and the lab keeps some itself.
-pub const CONNECTIONS_MAX: u32 = 9_900;
+/// Connections of one loader at most: as many as a process may have files open on most systems, but for
+/// those that loader and target need besides.
+pub const CONNECTIONS_MAX: u32 = 19_500;
 /// Sessions at a time at most.
 pub const SESSIONS_MAX: u32 = 1_000_000;
 /// Requests per second at most.

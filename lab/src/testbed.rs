@@ -74,6 +74,7 @@ impl Testbed {
             kind: Kind::Charging,
             members: 1,
             backups: 0,
+            connections: 0,
         });
         ServerProcess::start(&command, &self.interrupted)
     }

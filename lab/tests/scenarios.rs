@@ -305,6 +305,20 @@ fn all_sessions_meet_on_one_account() {
 }
 
 #[test]
+fn accounts_sessions_and_connections_grow_step_by_step() {
+    let counts = |name: &str, of: &str| -> Vec<u64> {
+        let (rows, text) = measured(name);
+        assert!(rows.iter().all(|row| row["target"] == "scurry"), "{text}");
+        rows.iter().map(|row| row[of].as_u64().unwrap()).collect()
+    };
+    assert_eq!(counts("growth-accounts", "accounts"), [10_000, 100_000]);
+    assert_eq!(counts("growth-connections", "connections"), [10, 100]);
+    // A thousand on each of two accounts.
+    assert_eq!(counts("growth-sessions", "sessions"), [2_000]);
+    assert_eq!(counts("growth-sessions", "accounts"), [2]);
+}
+
+#[test]
 fn a_store_that_loses_units_of_some_sessions_gets_no_number() {
     let library = include_str!("../peers/scur.lua");
     // The probe uses other amounts: only the load's full use of a grant goes wrong.

@@ -34,7 +34,14 @@ pub struct Start<'a> {
     pub members: u32,
     /// Backups of each key among them.
     pub backups: u32,
+    /// Connections of the load.
+    pub connections: u32,
 }
+
+/// Connections that every target takes without being told.
+const CLIENTS_MAX: u32 = 10_000;
+/// Connections of the lab beside those of the load.
+const CLIENTS_SPARE: u32 = 100;
 
 impl Target {
     /// How to start it. What it keeps it keeps in the directory that it is started in.
@@ -98,6 +105,10 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     if start.kind == Kind::Index {
         all.push("--entity-index".to_owned());
     }
+    let clients = start.connections + CLIENTS_SPARE;
+    if clients > CLIENTS_MAX {
+        all.extend(words(&["--max-clients", &clients.to_string()]));
+    }
     all.extend(start.scurry.arguments.iter().cloned());
     all
 }
@@ -128,7 +139,8 @@ fn family(target: Target, start: &Start<'_>, port: &str) -> Vec<String> {
         // On the stand's own wire, where nobody else is.
         all.extend(words(&["--protected-mode", "no"]));
     }
-    all.extend(words(&["--loglevel", "warning", "--maxclients", "10100"]));
+    let clients = start.connections.max(CLIENTS_MAX) + CLIENTS_SPARE;
+    all.extend(words(&["--loglevel", "warning", "--maxclients", &clients.to_string()]));
     // Small hashes in one block: 5 % less CPU for the Lua library, and less memory.
     all.extend(words(&["--hash-max-listpack-value", "4096"]));
     all.extend(words(&["--hash-max-listpack-entries", "16"]));
@@ -149,6 +161,10 @@ mod tests {
     use super::*;
 
     fn line(target: Target, durability: Durability) -> String {
+        line_of(target, durability, 50)
+    }
+
+    fn line_of(target: Target, durability: Durability, connections: u32) -> String {
         let scurry = ScurryOptions { threads: Some(2), arguments: vec!["--io".into()] };
         let command = target.command(Start {
             program: "x".into(),
@@ -162,6 +178,7 @@ mod tests {
             kind: Kind::Charging,
             members: 2,
             backups: 1,
+            connections,
         });
         command.arguments.join(&OsString::from(" ")).into_string().unwrap()
     }
@@ -173,6 +190,15 @@ mod tests {
         assert_eq!(line(Target::Scurry, Durability::None), expected);
         let expected = format!("{begin} fsync --dir data --threads 2 --io");
         assert_eq!(line(Target::Scurry, Durability::Fsync), expected);
+    }
+
+    #[test]
+    fn a_target_is_told_of_more_connections_than_it_takes_by_itself() {
+        let line = |target, connections| line_of(target, Durability::None, connections);
+        assert!(line(Target::Scurry, 19_500).contains(" --max-clients 19600 "));
+        assert!(!line(Target::Scurry, 9_900).contains("--max-clients"));
+        assert!(line(Target::Redis, 19_500).contains(" --maxclients 19600 "));
+        assert!(line(Target::Redis, 50).contains(" --maxclients 10100 "));
     }
 
     #[test]

@@ -40,6 +40,12 @@ pub(crate) struct Scale {
     pipelined: &'static str,
     /// The same on three nodes, which get as many connections each.
     clustered: &'static str,
+    /// As many in flight in all, fewer on each of more connections.
+    shallow: &'static str,
+    /// The same with one on each.
+    single: &'static str,
+    /// Behind a scenario that grows.
+    growth: &'static str,
     /// Behind the words of a comparison.
     comparison: &'static str,
 }
@@ -53,6 +59,9 @@ pub(crate) const FULL: Scale = Scale {
     runs: "5",
     pipelined: "--sessions 3200 --connections 50 --depth 64",
     clustered: "--sessions 3200 --connections 51 --depth 64",
+    shallow: "--sessions 3200 --connections 400 --depth 8",
+    single: "--sessions 3200 --connections 3200 --depth 1",
+    growth: "--runs 3",
     // Four runs are the fewest that can differ by more than chance.
     comparison: "--runs 4 --within 15",
 };
@@ -66,6 +75,9 @@ pub(crate) const TINY: Scale = Scale {
     runs: "2",
     pipelined: "--sessions 16 --connections 4 --depth 4",
     clustered: "--sessions 18 --connections 6 --depth 4",
+    shallow: "--sessions 16 --connections 8 --depth 2",
+    single: "--sessions 16 --connections 16 --depth 1",
+    growth: "--runs 2 --short --accounts 1000",
     comparison: "--runs 2 --target scurry --target valkey --target redis -- --sessions 8 --connections 4 --depth 2 \
                  --seconds 1 --warmup 0.1 --accounts 1000",
 };
@@ -81,6 +93,9 @@ impl Scale {
             .replace("{runs}", self.runs)
             .replace("{pipelined}", self.pipelined)
             .replace("{clustered}", self.clustered)
+            .replace("{shallow}", self.shallow)
+            .replace("{single}", self.single)
+            .replace("{growth}", self.growth)
             .replace("{comparison}", self.comparison);
         filled.split_whitespace().map(str::to_owned).collect()
     }
@@ -311,6 +326,46 @@ pub(crate) const PARTS: &[Part] = &[
         &[rows(
             "cross-core.json",
             &[run!("moaf-scur --target scurry {pipelined} --threads 2 --door main --door cores")],
+        )],
+    ),
+    part(
+        "growth-accounts",
+        4,
+        &[rows(
+            "growth-accounts.json",
+            &[Lab(
+                "run growth-accounts --step 10,000 --step 100,000 --step 1,000,000 --step 10,000,000 {growth}",
+            )],
+        )],
+    ),
+    part(
+        "growth-most",
+        10,
+        &[rows("growth-most.json", &[Lab("run growth-accounts --step 100,000,000 {growth}")])],
+    ),
+    part(
+        "growth-sessions",
+        3,
+        &[rows("growth-sessions.json", &[Lab("run growth-sessions {growth}")])],
+    ),
+    part(
+        "growth-connections",
+        3,
+        &[rows("growth-connections.json", &[Lab("run growth-connections {growth}")])],
+    ),
+    part(
+        "growth-threads",
+        5,
+        &[rows(
+            "growth-threads.json",
+            &[
+                run!("moaf-scur --target scurry {pipelined} --threads 1"),
+                run!("moaf-scur --target scurry {pipelined} --threads 2 --door main --door cores"),
+                run!("moaf-scur --target scurry {shallow} --threads 1"),
+                run!("moaf-scur --target scurry {shallow} --threads 2 --door main --door cores"),
+                run!("moaf-scur --target scurry {single} --threads 1"),
+                run!("moaf-scur --target scurry {single} --threads 2 --door main --door cores"),
+            ],
         )],
     ),
     part(

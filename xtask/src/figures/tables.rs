@@ -4,6 +4,7 @@
 mod comparisons;
 mod format;
 mod front;
+mod growth;
 mod operations;
 mod own;
 mod rows;
@@ -48,6 +49,8 @@ pub(crate) fn render(
         "ledger" => own::ledger(results, files)?,
         "memory" => own::memory(results, files)?,
         "fill" => own::fill(results, files)?,
+        "growth" => growth::growth(&results.rows(files)?),
+        "threads" => growth::threads(results, files)?,
         "commit" => own::commit(results, files)?,
         "snapshots" => own::snapshots(results, files)?,
         "recovery" => own::recovery(results, files)?,
