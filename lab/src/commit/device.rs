@@ -14,7 +14,7 @@ use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
 
 /// As long as a segment of the log.
-const LEN: usize = 64 << 20;
+pub(super) const LEN: usize = 64 << 20;
 const NANOS: f64 = 1e9;
 
 /// A file on the device.
@@ -63,16 +63,8 @@ impl Device {
         let begin = self.clock.nanos();
         let mut now = begin;
         while (now - begin) as f64 / NANOS < seconds {
-            if self.at + bytes > LEN {
-                self.at = 0;
-            }
-            let range = self.at..self.at + bytes;
-            // Other bytes than those that are there.
-            self.bytes[self.at] = self.bytes[self.at].wrapping_add(2);
-            self.file.write_all_at(&self.bytes[range], self.at as u64)?;
-            self.file.sync_data().context("syncing")?;
-            self.at += bytes;
             let then = now;
+            self.put(bytes)?;
             now = self.clock.nanos();
             recorder.record(now - then);
         }
@@ -83,6 +75,31 @@ impl Device {
             syncs_per_s: rounded(per(recorder.count(), length), 1),
             latency_us: recorder.summary().rounded(),
         })
+    }
+
+    /// Writes and syncs once, and says how many nanoseconds that took.
+    pub(super) fn write(&mut self, bytes: usize) -> Result<u64> {
+        let begin = self.now();
+        self.put(bytes.clamp(1, LEN))?;
+        Ok(self.now() - begin)
+    }
+
+    fn put(&mut self, bytes: usize) -> Result<()> {
+        if self.at + bytes > LEN {
+            self.at = 0;
+        }
+        let range = self.at..self.at + bytes;
+        // Other bytes than those that are there.
+        self.bytes[self.at] = self.bytes[self.at].wrapping_add(2);
+        self.file.write_all_at(&self.bytes[range], self.at as u64)?;
+        self.file.sync_data().context("syncing")?;
+        self.at += bytes;
+        Ok(())
+    }
+
+    /// Nanoseconds since the file was made.
+    pub(super) fn now(&self) -> u64 {
+        self.clock.nanos()
     }
 }
 

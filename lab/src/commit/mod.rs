@@ -1,6 +1,7 @@
 //! `scurry-lab commit`: how long a commit takes at half load, beside what the device takes for
-//! a sync in the same minute on the same file system.
+//! a sync, and a bare writer for the same batches, in the same minute on the same file system.
 
+mod bare;
 mod device;
 mod report;
 
@@ -10,6 +11,8 @@ use crate::arguments::HalfLoadArguments;
 use crate::cores::bind_this_thread;
 use crate::half_load::{HalfLoad, latencies};
 use crate::testbed::{Testbed, allow_files, write_json};
+pub use bare::BareFigures;
+use bare::Batches;
 use device::Device;
 pub use device::DeviceFigures;
 pub use report::{CommitReport, CommitRun};
@@ -44,6 +47,7 @@ pub fn commit(arguments: &HalfLoadArguments) -> Result<()> {
             bind_this_thread(*core)?;
         }
         let batch = device.measure(usize::try_from(log.bytes_per_batch)?, seconds)?;
+        let bare = Batches::of(&log)?.write(&mut device, plan.seconds)?;
         let update = run.by_operation.iter().find(|one| one.operation == "UPDATE");
         runs.push(CommitRun {
             run: number,
@@ -55,6 +59,7 @@ pub fn commit(arguments: &HalfLoadArguments) -> Result<()> {
             log,
             device_page: page,
             device_batch: batch,
+            bare_writer: bare,
         });
     }
     let report = CommitReport::new(&load, &plan, &testbed, runs);

@@ -133,6 +133,8 @@ pub(super) fn commit(results: &Results<'_>, files: &[&str]) -> Result<String> {
         let rate = cell(number(&json, "/rate"), grouped);
         for (what, at) in [
             (format!("an UPDATE at {rate} requests/s"), "/update_us"),
+            ("a bare writer of the same batches".to_owned(), "/bare_writer/latency_us"),
+            ("a commit that comes to it at any moment".to_owned(), "/bare_writer/arrival_us"),
             ("the device alone, as many bytes".to_owned(), "/device_batch/latency_us"),
             ("the device alone, a page".to_owned(), "/device_page/latency_us"),
         ] {
