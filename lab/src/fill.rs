@@ -5,15 +5,16 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::arguments::FillArguments;
-use crate::figures::rounded;
+use crate::figures::{per, rounded};
 use crate::filling::Filling;
 use crate::host::Host;
 use crate::measure::{Bench, Copies};
 use crate::progress::RunCount;
 use crate::report::{Grid, duration, grouped};
 use crate::routes::Ports;
-use crate::row::Figures;
+use crate::row::{Figures, Revival};
 use crate::scenario::{Bucket, Scenario};
+use crate::snapshotter::Snapshots;
 use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::{Testbed, allow_files, write_json};
@@ -34,6 +35,8 @@ pub struct FillReport {
     pub seconds: f64,
     /// Further arguments of the server.
     pub server_arguments: Vec<String>,
+    /// The kind of file system, with `--recovery`.
+    pub filesystem: Option<String>,
     /// The machine.
     #[serde(flatten)]
     pub host: Host,
@@ -52,6 +55,8 @@ pub struct StoreRow {
     pub bytes_per_account: f64,
     /// moaf-scur on it.
     pub load: Figures,
+    /// Snapshot under load and start after a kill, with `--recovery`.
+    pub revival: Option<Revival>,
 }
 
 /// Fills, loads and audits each store, prints the table and writes it.
@@ -62,10 +67,14 @@ pub fn fill(arguments: &FillArguments) -> Result<()> {
     let sizes = arguments.stores()?;
     allow_files(FILES)?;
     let testbed = Testbed::prepare(&arguments.common)?;
+    if arguments.recovery {
+        testbed.place.check()?;
+    }
     let mut report = FillReport {
         buckets: arguments.buckets,
         seconds: arguments.seconds,
         server_arguments: testbed.scurry.arguments.clone(),
+        filesystem: arguments.recovery.then(|| testbed.place.filesystem.clone()),
         host: testbed.host.clone(),
         ..FillReport::default()
     };
@@ -87,9 +96,10 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         stand: &Stand::Loopback,
         scenario: &scenario,
         target: Target::Scurry,
-        durability: Durability::None,
+        durability: if arguments.recovery { Durability::Fsync } else { Durability::None },
         place: &testbed.place.path,
-        snapshots: false,
+        snapshots: Snapshots::None,
+        revives: arguments.recovery,
         address: None,
         program: testbed.program.clone(),
         port: None,
@@ -108,7 +118,8 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
     ensure!(measured.run.is_sound(), "{accounts} accounts: {}", measured.run.audit);
     let filling = measured.filling.context("the store was not filled")?;
     let bytes_per_account = filling.bytes_per_record();
-    Ok(StoreRow { filling, bytes_per_account, load: measured.run.figures })
+    let revival = measured.run.revival;
+    Ok(StoreRow { filling, bytes_per_account, load: measured.run.figures, revival })
 }
 
 /// moaf-scur, pipelined, on this many accounts with this many buckets.
@@ -175,6 +186,7 @@ impl FillReport {
         if let Some(percent) = self.percent_of_second {
             out.push_str(&format!("throughput is {percent} % of that with fewer accounts\n"));
         }
+        out.push_str(&self.revivals());
         for store in &self.stores {
             let accounts = grouped(f64::from(store.filling.records));
             out.push_str(&format!("memory with {accounts} accounts, before the load:\n"));
@@ -183,6 +195,57 @@ impl FillReport {
             }
         }
         out
+    }
+
+    /// Snapshots and starts as text; nothing where there were none.
+    fn revivals(&self) -> String {
+        let mut grid = Grid::new(&[
+            "accounts",
+            "snapshot MB",
+            "s",
+            "MB/s",
+            "disk alone s",
+            "ops/s before",
+            "meanwhile",
+            "p99.9 before",
+            "meanwhile",
+            "start reads MB",
+            "s",
+            "disk alone s",
+        ]);
+        let mut is_empty = true;
+        for store in &self.stores {
+            let Some(revival) = &store.revival else { continue };
+            is_empty = false;
+            let rate = |of: &Figures| of.business_ops_per_s.map_or("-".to_owned(), grouped);
+            let p999 =
+                |of: &Figures| of.latency_us.as_ref().map_or("-".to_owned(), |l| duration(l.p999));
+            let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
+            grid.push(vec![
+                grouped(f64::from(store.filling.records)),
+                mb(revival.snapshot_bytes),
+                format!("{:.1}", revival.snapshot_seconds),
+                format!("{:.1}", per(revival.snapshot_bytes, revival.snapshot_seconds) / 1e6),
+                format!("{:.1}", revival.write_alone_seconds),
+                rate(&store.load),
+                rate(&revival.during),
+                p999(&store.load),
+                p999(&revival.during),
+                mb(revival.start_bytes),
+                format!("{:.1}", revival.start_seconds),
+                format!("{:.1}", revival.read_alone_seconds),
+            ]);
+        }
+        if is_empty {
+            return String::new();
+        }
+        format!(
+            "\n{}a snapshot under the load, then SIGKILL and a start with none of its files in memory until an \
+             account is answered, all units audited after it; the disk alone writes as many bytes, each 1 MiB \
+             synced, and reads the same files; fsync on {}\n",
+            grid.render(),
+            self.filesystem.as_deref().unwrap_or_default()
+        )
     }
 }
 

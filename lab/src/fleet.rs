@@ -378,7 +378,7 @@ impl Fleet {
     pub fn start_again(&mut self, number: usize, interrupted: &AtomicBool) -> Result<()> {
         let mut all = self.primaries.iter_mut().chain(&mut self.replicas);
         all.nth(number).context("no server of this number")?.start_again(interrupted)?;
-        self.wait_until_whole(interrupted)
+        if self.is_cluster || self.is_group { self.wait_until_whole(interrupted) } else { Ok(()) }
     }
 
     /// Waits until the nodes of a cluster or a group have all come together.

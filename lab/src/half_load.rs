@@ -8,6 +8,7 @@ use crate::progress::RunCount;
 use crate::routes::Ports;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
+use crate::snapshotter::Snapshots;
 use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
@@ -105,7 +106,8 @@ impl<'a> HalfLoad<'a> {
             target: Target::Scurry,
             durability: self.durability,
             place: &testbed.place.path,
-            snapshots,
+            snapshots: if snapshots { Snapshots::Always } else { Snapshots::None },
+            revives: false,
             address: None,
             program: testbed.program.clone(),
             port: None,

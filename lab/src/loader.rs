@@ -102,6 +102,8 @@ pub struct Loader<'a, W> {
     /// A second whose 99th percentile is above this ends the load, microseconds.
     autostop_us: Option<f64>,
     is_stopped: bool,
+    /// Ends the load when it is set.
+    over: Option<&'a AtomicBool>,
     in_flight: u64,
     answered_at: u64,
     received: Vec<u8>,
@@ -157,6 +159,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             stage: LoadStage::WarmUp,
             autostop_us: None,
             is_stopped: false,
+            over: None,
             in_flight: 0,
             answered_at: 0,
             received: vec![0; READ_BUFFER],
@@ -169,6 +172,12 @@ impl<'a, W: Workload> Loader<'a, W> {
     /// store that does not keep up gets no better by waiting.
     pub fn stop_above(mut self, p99_us: f64) -> Loader<'a, W> {
         self.autostop_us = Some(p99_us);
+        self
+    }
+
+    /// Lets the load end early when this is set.
+    pub fn stop_at(mut self, over: &'a AtomicBool) -> Loader<'a, W> {
+        self.over = Some(over);
         self
     }
 
@@ -223,6 +232,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                 tick = self.recorder.next_tick();
                 self.is_stopped |= self.autostop_us.is_some_and(|most| second.p99_us > most);
             }
+            self.is_stopped |= self.over.is_some_and(|over| over.load(Ordering::Relaxed));
             if now >= end || self.is_stopped {
                 return Ok(());
             }

@@ -40,6 +40,9 @@ pub struct LogGrowth {
     pub snapshots: u64,
     /// Snapshots that could not be written meanwhile.
     pub snapshots_failed: u64,
+    /// Seconds of the one snapshot that was asked for, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot_seconds: Option<f64>,
 }
 
 impl LogCounts {
@@ -78,6 +81,7 @@ impl LogCounts {
             changes_per_batch: ratio(changes, batches),
             snapshots: self.snapshots.saturating_sub(begin.snapshots),
             snapshots_failed: self.snapshots_failed.saturating_sub(begin.snapshots_failed),
+            snapshot_seconds: None,
         }
     }
 }

@@ -6,6 +6,7 @@ mod failover;
 mod key_value;
 mod live;
 mod load;
+mod revival;
 mod system;
 mod usage;
 
@@ -27,6 +28,7 @@ use crate::progress::{Progress, RunCount};
 use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::scenario::{Kind, Quorum, Scenario};
+use crate::snapshotter::Snapshots;
 use crate::stand::Stand;
 use crate::target::{Durability, Identity, ScurryOptions, Start, Target, beside};
 use crate::wire::{HttpTarget, Wire};
@@ -57,8 +59,10 @@ pub struct Bench<'a> {
     pub durability: Durability,
     /// Where the server keeps what it keeps.
     pub place: &'a Path,
-    /// Snapshots are written under the load, one after the other.
-    pub snapshots: bool,
+    /// Snapshots that are written under the load.
+    pub snapshots: Snapshots,
+    /// Behind the load a snapshot is written under another one, and the server is killed and started again.
+    pub revives: bool,
     /// Where it runs already; the lab starts it without.
     pub address: Option<SocketAddr>,
     /// Program of scurry.
@@ -155,7 +159,7 @@ impl Bench<'_> {
         );
         let measured = match self.scenario.failover {
             Some(_) => self.failover(number, &mut system, &progress).map(|run| (run, None)),
-            None => self.load_kind(number, &system, &progress),
+            None => self.load_kind(number, &mut system, &progress),
         };
         let (run, filling) = measured.map_err(|error| match system.output_tail() {
             tail if tail.is_empty() => error,
@@ -177,7 +181,7 @@ impl Bench<'_> {
     fn load_kind(
         &self,
         number: u32,
-        system: &System,
+        system: &mut System,
         progress: &Progress,
     ) -> Result<(Run, Option<Filling>)> {
         let scenario = self.scenario;

@@ -24,8 +24,9 @@ use crate::cores::bind;
 use crate::data_directory::temporary;
 use crate::wire::Wire;
 
-/// A JVM with a cluster of one in it may take half a minute on a busy core.
-const START_TIMEOUT: Duration = Duration::from_secs(180);
+/// A JVM with a cluster of one in it may take half a minute on a busy core, and a start that reads a hundred
+/// million accounts as long as the disk takes.
+const START_TIMEOUT: Duration = Duration::from_secs(600);
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(10);
 const LOG_TAIL: usize = 600;
@@ -143,6 +144,11 @@ impl ServerProcess {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.command.address
+    }
+
+    /// Where it keeps what it keeps, which goes with this.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// A connection to it.

@@ -115,6 +115,26 @@ pub struct Load {
     pub loader_core: Option<usize>,
 }
 
+/// A store that had to write all it has, and to read it again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Revival {
+    /// The load while the snapshot was written.
+    pub during: Figures,
+    /// Length of the snapshot.
+    pub snapshot_bytes: u64,
+    /// From when it was asked for until it was written.
+    pub snapshot_seconds: f64,
+    /// In which the disk alone takes as many bytes, each 1 MiB of them synced.
+    pub write_alone_seconds: f64,
+    /// Length of the files that the start read: the snapshot, and segments of the log with their room.
+    pub start_bytes: u64,
+    /// From the start after SIGKILL until an account was answered, with none of those files in memory.
+    pub start_seconds: f64,
+    /// In which the disk alone gives those files.
+    pub read_alone_seconds: f64,
+}
+
 /// Measured figures. All empty in a row that failed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -197,6 +217,9 @@ pub struct Run {
     /// Result of what became of a node, where something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
+    /// Snapshot under load and start after a kill, where there were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revival: Option<Revival>,
     /// Counts of the requests of live sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveCounts>,

@@ -24,6 +24,7 @@ use crate::report;
 use crate::routes::Ports;
 use crate::row::{Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
+use crate::snapshotter::Snapshots;
 use crate::stand::Stand;
 use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
@@ -255,7 +256,8 @@ impl<'a> RunCommand<'a> {
             target,
             durability: Durability::None,
             place: &self.place.path,
-            snapshots: false,
+            snapshots: Snapshots::None,
+            revives: false,
             address: self.arguments.address_of(target),
             program,
             port: self.arguments.port,

@@ -1,56 +1,124 @@
-//! Keeps a server writing snapshots: the next is asked for as soon as the last one is done.
+//! Has a server write snapshots under load: one, or the next as soon as the last one is done.
 
 use std::net::SocketAddr;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::client::Client;
+use crate::clock::Clock;
+use crate::figures::rounded;
+use crate::filling::info_number;
 use crate::resp::Value;
 
 /// How often it is asked for: a refusal while one is written costs the server next to nothing.
 const EVERY: Duration = Duration::from_millis(20);
 
+/// Snapshots that are asked for under a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Snapshots {
+    /// None: the server writes one when its log has grown enough.
+    #[default]
+    None,
+    /// One, and the load ends with it.
+    One,
+    /// One after the other.
+    Always,
+}
+
 /// The thread that asks. It ends when this is finished or dropped.
 #[derive(Debug)]
 pub struct Snapshotter {
-    thread: JoinHandle<Result<()>>,
+    thread: JoinHandle<Result<Option<f64>>>,
     end: Sender<()>,
+    over: Arc<AtomicBool>,
 }
 
 impl Snapshotter {
-    /// Connects and begins.
+    /// Connects and begins; none where nothing is asked for.
     ///
     /// # Errors
     /// When the server does not take the connection.
-    pub fn start(address: SocketAddr) -> Result<Snapshotter> {
+    pub fn start(address: SocketAddr, snapshots: Snapshots) -> Result<Option<Snapshotter>> {
+        let ask = match snapshots {
+            Snapshots::None => return Ok(None),
+            Snapshots::One => one,
+            Snapshots::Always => always,
+        };
         let mut client = Client::connect(address)?;
         let (end, ended) = channel::<()>();
+        let over = Arc::new(AtomicBool::new(false));
+        let done = Arc::clone(&over);
         let thread = std::thread::Builder::new().name("snapshots".to_owned()).spawn(move || {
-            loop {
-                let reply = client.call(&["SCUR.SNAPSHOT"])?;
-                let busy = matches!(&reply, Value::Error(text) if text.contains("already"));
-                let begun = !matches!(reply, Value::Error(_));
-                ensure!(begun || busy, "SCUR.SNAPSHOT answers {reply}");
-                match ended.recv_timeout(EVERY) {
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                }
-            }
+            let outcome = ask(&mut client, &ended);
+            done.store(true, Ordering::Relaxed);
+            outcome
         })?;
-        Ok(Snapshotter { thread, end })
+        Ok(Some(Snapshotter { thread, end, over }))
     }
 
-    /// Asks no more.
+    /// Set when nothing more is asked for: the one snapshot is written, or the server has refused.
+    pub fn over(&self) -> &AtomicBool {
+        &self.over
+    }
+
+    /// Asks no more. Gives the seconds that the one snapshot took.
     ///
     /// # Errors
-    /// When the server has refused.
-    pub fn finish(self) -> Result<()> {
+    /// When the server has refused, or the one snapshot is not written.
+    pub fn finish(self) -> Result<Option<f64>> {
         // It may have ended by itself, with an error that is given below.
         let _ = self.end.send(());
         let outcome = self.thread.join().map_err(|_| anyhow!("asking for snapshots panicked"))?;
         outcome.context("asking for snapshots")
+    }
+}
+
+/// True when the server has begun one; false while it writes another.
+fn begins(client: &mut Client) -> Result<bool> {
+    let reply = client.call(&["SCUR.SNAPSHOT"])?;
+    let is_busy = matches!(&reply, Value::Error(text) if text.contains("already"));
+    let is_begun = !matches!(reply, Value::Error(_));
+    ensure!(is_begun || is_busy, "SCUR.SNAPSHOT answers {reply}");
+    Ok(is_begun)
+}
+
+/// True when nobody waits for more.
+fn is_ended(ended: &Receiver<()>) -> bool {
+    !matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout))
+}
+
+fn always(client: &mut Client, ended: &Receiver<()>) -> Result<Option<f64>> {
+    loop {
+        begins(client)?;
+        if is_ended(ended) {
+            return Ok(None);
+        }
+    }
+}
+
+fn one(client: &mut Client, ended: &Receiver<()>) -> Result<Option<f64>> {
+    // One that the server has begun by itself comes first.
+    let mut clock = Clock::start();
+    while !begins(client)? {
+        if is_ended(ended) {
+            bail!("the server writes another one all the time: give it a longer --snapshot-log");
+        }
+        clock = Clock::start();
+    }
+    loop {
+        if is_ended(ended) {
+            bail!("it is not written after {:.0} s", clock.elapsed().as_secs_f64());
+        }
+        let reply = client.call(&["INFO", "persistence"])?;
+        let number = |name| info_number(reply.text().unwrap_or_default(), name);
+        ensure!(number("snapshots_failed") == Some(0), "the server could not write it: {reply}");
+        if number("snapshot_in_progress") == Some(0) {
+            return Ok(Some(rounded(clock.elapsed().as_secs_f64(), 3)));
+        }
     }
 }

@@ -144,6 +144,28 @@ fn two_stores_are_filled_weighed_and_compared() {
 }
 
 #[test]
+fn a_store_writes_a_snapshot_under_load_and_comes_back_after_a_kill_with_every_unit() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let line = format!(
+        "fill --recovery --accounts 3000 --seconds 0.3 --directory {}",
+        place.path().display()
+    );
+    let (report, text) = sound(&line);
+    let revival = &report["stores"][0]["revival"];
+    let number = |name: &str| revival[name].as_f64().unwrap_or_else(|| panic!("{name}: {revival}"));
+    for name in ["snapshot_seconds", "write_alone_seconds", "start_seconds", "read_alone_seconds"] {
+        assert!(number(name) >= 0.0, "{name}: {revival}");
+    }
+    // Each account has a name of eleven bytes.
+    assert!(number("snapshot_bytes") > 3_000.0 * 11.0, "{revival}");
+    assert!(number("start_bytes") > number("snapshot_bytes"), "{revival}");
+    assert!(revival["during"]["operations"].as_u64().unwrap() > 0, "{revival}");
+    assert_eq!(revival["during"]["log"]["snapshots"], 1, "{revival}");
+    assert!(text.contains("all units audited after it"), "{text}");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "something is left");
+}
+
+#[test]
 fn commands_are_compared_and_every_one_is_carried_out() {
     let (report, text) = sound("costs --accounts 200 --open 300 --remembered 400 --runs 2");
     let rows = report["rows"].as_array().unwrap();

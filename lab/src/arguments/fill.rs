@@ -30,6 +30,11 @@ pub struct FillArguments {
     #[arg(long, value_name = "S", default_value_t = 10.0)]
     pub seconds: f64,
 
+    /// Keep what is filled on the device (`fsync`), write a snapshot under the load, kill the server and
+    /// start it again, beside what the disk alone does with as many bytes. Says before whether there is room.
+    #[arg(long)]
+    pub recovery: bool,
+
     /// The server and the output.
     #[command(flatten)]
     pub common: CommonArguments,

@@ -10,6 +10,7 @@ use crate::measure::{Bench, Copies};
 use crate::progress::RunCount;
 use crate::routes::Ports;
 use crate::scenario::{Kind, Scenario};
+use crate::snapshotter::Snapshots;
 use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
@@ -62,7 +63,8 @@ impl Loopback<'_> {
             target,
             durability: Durability::None,
             place: &self.testbed.place.path,
-            snapshots: false,
+            snapshots: Snapshots::None,
+            revives: false,
             address: None,
             program: if echo { self.echo.clone() } else { self.testbed.program.clone() },
             port: None,

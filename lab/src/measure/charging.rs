@@ -10,10 +10,11 @@ use crate::filling::Filling;
 use crate::names::account_text;
 use crate::populate::{add_counters, create_accounts, set_hashes};
 use crate::progress::Progress;
+use crate::room::check as check_room;
 use crate::routes::Routes;
 use crate::row::Run;
 use crate::scenario::{Charging, Kind, Operation};
-use crate::target::{probe_charging, probe_two_phase};
+use crate::target::{Target, probe_charging, probe_two_phase};
 use crate::workload::{ChargingPlan, ChargingWorkload, HashFieldsWorkload, Workload};
 
 impl Bench<'_> {
@@ -21,7 +22,7 @@ impl Bench<'_> {
         &self,
         charging: &Charging,
         number: u32,
-        fleet: &System,
+        fleet: &mut System,
         client: &mut Client,
         progress: &Progress,
     ) -> Result<(Run, Option<Filling>)> {
@@ -34,6 +35,10 @@ impl Bench<'_> {
             return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
         let accounts = scenario.accounts;
+        if self.target == Target::Scurry && self.address.is_none() {
+            let buckets = charging.bucket.iter().map(|bucket| bucket.count).sum();
+            check_room(accounts, buckets, self.durability.keeps().then_some(self.place))?;
+        }
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
             create_accounts(client, dialect, &charging.create_arguments(), accounts, progress)?;
             add_counters(client, dialect, charging, accounts, progress)
@@ -70,6 +75,9 @@ impl Bench<'_> {
         })?;
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        if self.revives {
+            run.revival = Some(self.revive(&mut workload, fleet, client, progress)?);
+        }
         let verdict = self.verdict(workload.errors(), || {
             replays_are_none(workload.replays())?;
             let expected = expected(workload.consumed(), workload.consumed_total());

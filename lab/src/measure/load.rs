@@ -9,7 +9,7 @@ use super::{Bench, System};
 use crate::client::Client;
 use crate::figures::{per, percent, rounded};
 use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
-use crate::log_growth::LogCounts;
+use crate::log_growth::{LogCounts, LogGrowth};
 use crate::progress::Progress;
 use crate::row::{Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
@@ -168,21 +168,26 @@ impl Bench<'_> {
             log: Vec::new(),
             progress,
         };
+        let snapshotter = Snapshotter::start(fleet.address(), self.snapshots)?;
         let mut loader = Loader::connect(plan, workload, self.interrupted)?;
+        if let Some(snapshotter) = &snapshotter {
+            loader = loader.stop_at(snapshotter.over());
+        }
         if let Some(p99_us) = autostop_us {
             loader = loader.stop_above(p99_us);
         }
-        let snapshotter =
-            self.snapshots.then(|| Snapshotter::start(fleet.address())).transpose()?;
         let mut result = loader.run(&mut watch)?;
-        if let Some(snapshotter) = snapshotter {
-            snapshotter.finish()?;
-        }
+        let snapshot_seconds = match snapshotter {
+            Some(snapshotter) => snapshotter.finish()?,
+            None => None,
+        };
         let [begin, end] = watch.samples.as_slice() else {
             anyhow::bail!("the measured interval was not sampled");
         };
         let log = match watch.log.as_slice() {
-            [begin, end] => Some(end.since(begin, result.seconds)),
+            [begin, end] => {
+                Some(LogGrowth { snapshot_seconds, ..end.since(begin, result.seconds) })
+            }
             _ => None,
         };
         // It has the loader's core, and does a part of a loader's work.

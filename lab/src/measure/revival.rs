@@ -1,0 +1,72 @@
+//! A snapshot under load, and a start after a kill: how long both take, beside what the disk alone does with
+//! as many bytes.
+
+use anyhow::{Context, Result, ensure};
+
+use super::system::System;
+use super::{Bench, addresses};
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::figures::rounded;
+use crate::files::{StartFiles, write_alone};
+use crate::names::account_text;
+use crate::progress::Progress;
+use crate::row::Revival;
+use crate::scenario::Scenario;
+use crate::snapshotter::Snapshots;
+use crate::workload::Workload;
+
+/// A snapshot that takes longer has failed.
+const SNAPSHOT_SECONDS_MAX: f64 = 900.0;
+const NUMBER: u32 = 1;
+
+impl Bench<'_> {
+    /// Loads until a snapshot is written, kills the server, starts it again, and has the disk do both alone.
+    /// The client is then one of the server that has come back.
+    pub(super) fn revive<W: Workload>(
+        &self,
+        workload: &mut W,
+        system: &mut System,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<Revival> {
+        let longer = Scenario {
+            seconds: SNAPSHOT_SECONDS_MAX,
+            warmup_seconds: 0.0,
+            ..self.scenario.clone()
+        };
+        progress.note("writing a snapshot under the load");
+        let bench = Bench { scenario: &longer, snapshots: Snapshots::One, ..self.clone() };
+        let to = addresses(system, None);
+        let during = bench.load(NUMBER, workload, system, client, to, progress)?.figures;
+        let seconds = during.log.as_ref().and_then(|log| log.snapshot_seconds);
+        let snapshot_seconds = seconds.context("the server keeps nothing: use fsync or write")?;
+        let fleet = system.fleet_mut().context("the lab kills what it has started alone")?;
+        let directory = fleet.first().directory().to_owned();
+        fleet.kill(0)?;
+        let mut files = StartFiles::find(&directory)?;
+        let (snapshot_bytes, start_bytes) = (files.snapshot_bytes, files.bytes()?);
+        files.forget()?;
+        progress.note("killed; starting again");
+        let clock = Clock::start();
+        fleet.start_again(0, self.interrupted)?;
+        *client = system.connect()?;
+        let reply = client.call(&["SCUR.GET", &account_text(0).escape_ascii().to_string()])?;
+        ensure!(!reply.entry("buckets").elements().is_empty(), "an account is {reply}");
+        let start_seconds = clock.elapsed().as_secs_f64();
+        progress.note("started; reading and writing as many bytes with the disk alone");
+        self.go_on()?;
+        let read_alone_seconds = files.read_alone()?;
+        self.go_on()?;
+        let write_alone_seconds = write_alone(&directory, snapshot_bytes)?;
+        Ok(Revival {
+            during,
+            snapshot_bytes,
+            snapshot_seconds,
+            write_alone_seconds: rounded(write_alone_seconds, 3),
+            start_bytes,
+            start_seconds: rounded(start_seconds, 3),
+            read_alone_seconds: rounded(read_alone_seconds, 3),
+        })
+    }
+}
