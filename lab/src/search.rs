@@ -41,19 +41,32 @@ pub struct Seeker<'s> {
     kept: Option<f64>,
     /// The lowest that did not.
     missed: Option<f64>,
+    /// The tries of a rate that is not decided.
+    open: Option<Tries>,
     tried: u32,
+}
+
+/// Tries of one rate.
+#[derive(Clone, Copy, Debug)]
+struct Tries {
+    rate: f64,
+    kept: u32,
+    missed: u32,
 }
 
 impl<'s> Seeker<'s> {
     /// A search that has tried nothing.
     pub fn new(plan: &'s Search) -> Seeker<'s> {
-        Seeker { plan, kept: None, missed: None, tried: 0 }
+        Seeker { plan, kept: None, missed: None, open: None, tried: 0 }
     }
 
     /// The rate to try next; none at the end.
     pub fn rate(&self) -> Option<f64> {
         if self.tried >= self.plan.trials_max {
             return None;
+        }
+        if let Some(tries) = &self.open {
+            return Some(tries.rate);
         }
         let rate = match (self.kept, self.missed) {
             (None, None) => self.plan.from,
@@ -69,14 +82,36 @@ impl<'s> Seeker<'s> {
         (rate >= RATE_MIN).then(|| rate.round())
     }
 
-    /// How the rate did.
+    /// How a try of the rate did. One that keeps the limit at once is kept. One that misses it is tried again, as
+    /// often as the plan says, and is kept when most of its tries were: one pause of the device or the machine
+    /// does not decide, and neither does one lucky try.
     pub fn tell(&mut self, rate: f64, kept: bool) {
         self.tried += 1;
-        if kept {
+        let mut tries = self.open.take().unwrap_or(Tries { rate, kept: 0, missed: 0 });
+        *(if kept { &mut tries.kept } else { &mut tries.missed }) += 1;
+        let most = self.plan.tries / 2 + 1;
+        if tries.missed == 0 || tries.kept >= most {
             self.kept = Some(self.kept.map_or(rate, |known| known.max(rate)));
-        } else {
+        } else if tries.missed >= most {
             self.missed = Some(self.missed.map_or(rate, |known| known.min(rate)));
+        } else {
+            self.open = Some(tries);
         }
+    }
+
+    /// The highest rate that kept the limit.
+    pub fn kept(&self) -> Option<f64> {
+        self.kept
+    }
+}
+
+impl Found {
+    /// How many rates were tried, each once or several times.
+    pub fn rates(&self) -> usize {
+        let mut rates: Vec<f64> = self.trials.iter().map(|trial| trial.rate).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.dedup();
+        rates.len()
     }
 }
 
@@ -85,7 +120,7 @@ mod tests {
     use super::*;
 
     fn plan(from: f64) -> Search {
-        Search { p99_ms: 10.0, from, growth: 2.0, precision_percent: 5.0, trials_max: 50 }
+        Search { p99_ms: 10.0, from, growth: 2.0, precision_percent: 5.0, trials_max: 50, tries: 1 }
     }
 
     /// Searches a store that keeps the limit up to `knee`. Gives the rate and how many were tried.
@@ -112,5 +147,57 @@ mod tests {
         assert_eq!(search(&plan(64.0), 0.0), (None, 7));
         let few = Search { trials_max: 3, ..plan(10.0) };
         assert_eq!(search(&few, f64::MAX), (Some(40.0), 3));
+    }
+
+    /// Searches with three tries a rate a store that keeps the limit up to `knee`, but for the trials, counted
+    /// from 1, that go the other way.
+    fn search_thrice(knee: f64, other_way: &[u32]) -> Vec<(f64, bool)> {
+        let plan = Search { tries: 3, ..plan(1_000.0) };
+        let mut seeker = Seeker::new(&plan);
+        let mut trials = Vec::new();
+        while let Some(rate) = seeker.rate() {
+            let kept = (rate <= knee) != other_way.contains(&(seeker.tried + 1));
+            seeker.tell(rate, kept);
+            trials.push((rate, kept));
+        }
+        let trial = |&(rate, kept): &(f64, bool)| Trial {
+            rate,
+            ops_per_s: rate,
+            p99_us: 0.0,
+            stopped: false,
+            kept,
+        };
+        let all = Found { trials: trials.iter().map(trial).collect(), ..Found::default() };
+        assert!(all.rates() < trials.len(), "rates that miss are tried again: {trials:?}");
+        let found = seeker.kept().unwrap_or(0.0);
+        assert!(found <= knee && found * 1.051 >= knee, "{found} for {knee}: {trials:?}");
+        trials
+    }
+
+    #[test]
+    fn one_pause_does_not_decide_and_neither_does_one_lucky_try() {
+        let steady = search_thrice(74_321.0, &[]);
+        let misses = steady.iter().filter(|(_, kept)| !kept).count();
+        assert_eq!(misses % 2, 0, "each rate that misses twice is missed");
+        // The first try misses by a pause, and the two that follow keep the limit.
+        let paused = search_thrice(74_321.0, &[1]);
+        assert_eq!(paused[..3], [(1_000.0, false), (1_000.0, true), (1_000.0, true)]);
+        assert_eq!(paused.len(), steady.len() + 2);
+        // A rate that is too high misses, is lucky, and misses.
+        let first = steady.iter().position(|(_, kept)| !kept).unwrap();
+        let lucky = search_thrice(74_321.0, &[u32::try_from(first).unwrap() + 2]);
+        let rate = steady[first].0;
+        assert_eq!(lucky[first..first + 3], [(rate, false), (rate, true), (rate, false)]);
+    }
+
+    #[test]
+    fn an_undecided_rate_is_neither_kept_nor_missed() {
+        let plan = Search { tries: 3, trials_max: 2, ..plan(10.0) };
+        let mut seeker = Seeker::new(&plan);
+        for kept in [false, true] {
+            assert_eq!(seeker.rate(), Some(10.0));
+            seeker.tell(10.0, kept);
+        }
+        assert_eq!((seeker.rate(), seeker.kept()), (None, None));
     }
 }

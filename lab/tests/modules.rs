@@ -66,7 +66,7 @@ fn the_module_is_audited_under_every_charging_scenario() {
 
     let path = directory.path().join("small.toml");
     let small = "base = \"charglt\"\naccounts = 8000\nsessions = 64\nconnections = 4\nseconds = 0.5\n\
-                 warmup_seconds = 0.1\n[search]\np99_ms = 2000\nfrom = 400\ntrials_max = 3\n[usage]\n\
+                 warmup_seconds = 0.1\n[search]\np99_ms = 2000\nfrom = 400\ntrials_max = 3\ntries = 1\n[usage]\n\
                  totals_seconds = 0.2\n";
     std::fs::write(&path, small).unwrap();
     for row in measured(&lab, path.to_str().unwrap()) {

@@ -224,7 +224,7 @@ fn small_charglt(directory: &Path, p99_ms: f64) -> String {
     let path = directory.join("small.toml");
     let text = format!(
         "base = \"charglt\"\naccounts = 8000\nsessions = 64\nconnections = 4\nseconds = 0.5\n\
-         warmup_seconds = 0.1\n[search]\np99_ms = {p99_ms}\nfrom = 400\ntrials_max = 4\n[usage]\n\
+         warmup_seconds = 0.1\n[search]\np99_ms = {p99_ms}\nfrom = 400\ntrials_max = 4\ntries = 1\n[usage]\n\
          totals_seconds = 0.2\n"
     );
     std::fs::write(&path, text).unwrap();

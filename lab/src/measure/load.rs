@@ -119,8 +119,9 @@ impl Bench<'_> {
             ));
             seeker.tell(rate, kept);
             errors = Some(run.errors.clone());
-            if kept && found.rate.is_none_or(|known| rate > known) {
-                found.rate = Some(rate);
+            // A rate is decided by the try that is the last of it.
+            if seeker.kept() != found.rate {
+                found.rate = seeker.kept();
                 best = Some(run);
             }
         }

@@ -195,13 +195,16 @@ fn findings(row: &Row) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(found) = &run.search {
         let limit = found.p99_ms;
-        let trials = found.trials.len();
+        let (rates, trials) = (found.rates(), found.trials.len());
+        let tries = if trials > rates { format!(" in {trials} trials") } else { String::new() };
         notes.push(match found.rate {
             Some(rate) => format!(
-                "the highest rate with p99 <= {limit} ms of {trials} that were tried: {} requests/s",
+                "the highest rate with p99 <= {limit} ms of {rates} that were tried{tries}: {} requests/s",
                 grouped(rate)
             ),
-            None => format!("none of the {trials} rates that were tried has p99 <= {limit} ms"),
+            None => {
+                format!("none of the {rates} rates that were tried{tries} has p99 <= {limit} ms")
+            }
         });
     }
     if run.search.is_some()

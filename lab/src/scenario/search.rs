@@ -18,8 +18,15 @@ pub struct Search {
     /// The search ends when the highest rate that kept the limit and the lowest that did not are
     /// this near, in percent.
     pub precision_percent: f64,
-    /// Rates that are tried at most.
+    /// Trials at most, of all rates together.
     pub trials_max: u32,
+    /// Tries of a rate that misses the limit; it is kept when most of them keep it.
+    #[serde(default = "once")]
+    pub tries: u32,
+}
+
+fn once() -> u32 {
+    1
 }
 
 impl Search {
@@ -35,6 +42,10 @@ impl Search {
             "search.precision_percent must be 0.1 to 50"
         );
         ensure!((1..=1_000).contains(&self.trials_max), "search.trials_max must be 1 to 1000");
+        ensure!(
+            (1..=9).contains(&self.tries) && self.tries % 2 == 1,
+            "search.tries must be odd, and 1 to 9"
+        );
         Ok(())
     }
 }
