@@ -1,7 +1,8 @@
 """CPU time per operation of charging over HTTP and over RESP: the same debits, on one store without durability,
-sent one after another on each of a few connections. It starts a store and a door, debits through each in turn,
-and divides the CPU time that their processes took by the operations that were answered. The loader is not
-measured; it only has to keep them busy. `cargo xtask figures --only doors` calls it.
+sent one after another on each of a few connections. It starts a store with a door beside its engine and a door in a
+process of its own, debits through each in turn, and divides the CPU time that their threads took by the operations
+that were answered. The loader is not measured; it only has to keep them busy. `cargo xtask figures --only doors`
+calls it.
 
 usage: bench-http.py SCURRY SECONDS CONNECTIONS RUNS FILE
 """
@@ -19,22 +20,32 @@ import time
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def start(*arguments):
-    """A process that has said where it listens, and its port."""
+def start(ports, *arguments):
+    """A process that has said where it listens, and its ports."""
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    found = []
     for line in process.stderr:
-        found = re.search(r"listening on 127\.0\.0\.1:(\d+)", line)
-        if found:
+        found += re.findall(r"127\.0\.0\.1:(\d+)", line)
+        if len(found) >= ports:
             threading.Thread(target=process.stderr.read, daemon=True).start()
-            return process, int(found[1])
+            return process, [int(port) for port in found]
     sys.exit(f"bench-http: {arguments[1]} did not start")
 
 
-def cpu_s(process):
-    """User and system time of a process so far, s."""
-    with open(f"/proc/{process.pid}/stat") as stat:
-        fields = stat.read().rsplit(") ", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+def cpu_s():
+    """User and system time so far of the doors and of the store, s: a door beside the engine is a thread of it."""
+    doors = stores = 0
+    for process in (door, store):
+        for task in os.listdir(f"/proc/{process.pid}/task"):
+            with open(f"/proc/{process.pid}/task/{task}/stat") as stat:
+                name, rest = stat.read().split(" (", 1)[1].rsplit(") ", 1)
+            fields = rest.split()
+            ticks = int(fields[11]) + int(fields[12])
+            if process is door or name == "http":
+                doors += ticks
+            else:
+                stores += ticks
+    return doors / TICKS, stores / TICKS
 
 
 def resp(*words):
@@ -102,24 +113,29 @@ def load(port, make, answered, run, seconds, connections):
 
 
 scurry, seconds, connections, runs = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-store, store_port = start(scurry, "serve", "--listen", "127.0.0.1:0", "--durability", "none", "--log", "warn")
-door, door_port = start(
-    scurry, "http", "--listen", "127.0.0.1:0", "--store", f"127.0.0.1:{store_port}", "--log", "warn"
+store, (store_port, beside_port) = start(
+    2, scurry, "serve", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--durability", "none",
+    "--log", "warn",
+)  # fmt: skip
+door, (door_port,) = start(
+    1, scurry, "http", "--listen", "127.0.0.1:0", "--store", f"127.0.0.1:{store_port}", "--log", "warn"
 )
-rows = {name: {"interface": name, "runs": []} for name in ("resp", "http")}
+BESIDE = "http, beside the engine"
+rows = {name: {"interface": name, "runs": []} for name in ("resp", BESIDE, "http")}
 try:
-    print(f"{'interface':9} {'operations':>11} {'door us/op':>11} {'store us/op':>12} {'both us/op':>11}")
+    print(f"{'interface':24} {'operations':>11} {'door us/op':>11} {'store us/op':>12} {'both us/op':>11}")
     for run in range(runs):
         for name, port, make, answered in (
             ("resp", store_port, resp_debit, resp_answered),
+            (BESIDE, beside_port, http_debit, http_answered),
             ("http", door_port, http_debit, http_answered),
         ):
-            before = cpu_s(door), cpu_s(store)
-            count = load(port, make, answered, f"{name}{run}", seconds, connections)
-            door_us = (cpu_s(door) - before[0]) / count * 1e6
-            store_us = (cpu_s(store) - before[1]) / count * 1e6
+            before = cpu_s()
+            account = "".join(filter(str.isalnum, name))
+            count = load(port, make, answered, f"{account}{run}", seconds, connections)
+            door_us, store_us = ((now - then) / count * 1e6 for now, then in zip(cpu_s(), before, strict=True))
             both_us = door_us + store_us
-            print(f"{name:9} {count:11} {door_us:11.1f} {store_us:12.1f} {both_us:11.1f}")
+            print(f"{name:24} {count:11} {door_us:11.1f} {store_us:12.1f} {both_us:11.1f}")
             rows[name]["runs"].append(
                 {"operations": count, "door_us": door_us, "store_us": store_us, "both_us": both_us}
             )

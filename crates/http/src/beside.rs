@@ -1,6 +1,7 @@
 //! The door beside an embedded engine: how it is, and what it has counted.
 
 use crate::charging::{Retry, outcome};
+use crate::direct::Direct;
 use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
@@ -8,6 +9,7 @@ use crate::problem::Problem;
 use crate::routes::charged;
 use crate::service::{Repeat, Service};
 use crate::traffic::Traffic;
+use crate::ways::Ways;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -32,7 +34,7 @@ pub(crate) struct Beside {
     traffic: Arc<Traffic>,
 }
 
-pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
+pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Ways {
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
     let engine = Engine::new(move || way.inlet().map_err(io::Error::other), PATIENCE, wait);
@@ -42,7 +44,8 @@ pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
     let own = own.merge(charged(&store, gate));
-    front::routes(own, |_| "see /v1/openapi.json, /metrics and the console at /", traffic)
+    let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
+    Ways::new(Some(Direct::new(&store, gate, traffic)), front::routes(own, hint, traffic))
 }
 
 impl Beside {

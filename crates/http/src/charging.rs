@@ -25,8 +25,9 @@ mod wording;
 
 pub(crate) use command::Command;
 pub(crate) use input::{FaultLocation, field_problem, read_json};
-pub(crate) use operation::Retry;
+pub(crate) use operation::{Operation, Retry};
 pub(crate) use refusal::{Refused, foreign, outcome, wait_s};
 pub(crate) use reply::SessionReply;
-pub(crate) use routes::{REPLAYED, ROLES, read_body, routes};
+pub(crate) use routes::{REPLAYED, ROLES, answer, read_body, routes};
+pub(crate) use table::OPERATIONS;
 pub(crate) use text::{AccountId, Key};

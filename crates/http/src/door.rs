@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
-use axum::Router;
+use crate::ways::Ways;
 use scurry_server::{Certificates, Inside};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -69,8 +69,8 @@ impl Door {
             (false, _) => "entities",
         };
         let traffic = Traffic::new(open.listener.address, serves);
-        let routes = routes::to_nodes(&shared, &gate, &traffic);
-        open.serve(&settings.front, routes, traffic)
+        let ways = routes::to_nodes(&shared, &gate, &traffic);
+        open.serve(&settings.front, ways, traffic)
     }
 
     /// Listens beside the server that this is the inside of, in its process.
@@ -81,8 +81,8 @@ impl Door {
         let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
         let traffic = Traffic::new(open.listener.address, "charging");
-        let routes = beside::routes(inside, &gate, &traffic);
-        open.serve(front, routes, traffic)
+        let ways = beside::routes(inside, &gate, &traffic);
+        open.serve(front, ways, traffic)
     }
 
     /// Where it listens.
@@ -133,18 +133,13 @@ impl Open {
         Ok(Open { runtime, listener, certificates, on_start })
     }
 
-    fn serve(
-        self,
-        front: &Front,
-        routes: Router,
-        traffic: Arc<Traffic>,
-    ) -> Result<Door, StartError> {
+    fn serve(self, front: &Front, ways: Ways, traffic: Arc<Traffic>) -> Result<Door, StartError> {
         let (stop, stopped) = oneshot::channel();
         let Open { runtime, listener, certificates, on_start } = self;
         let (address, connections_max) = (listener.address, front.connections_max);
         let serving = thread::Builder::new().name("http".to_owned()).spawn(move || {
             on_start();
-            runtime.block_on(listener.serve(routes, connections_max, traffic, stopped));
+            runtime.block_on(listener.serve(ways, connections_max, traffic, stopped));
             runtime.shutdown_timeout(DRAIN);
         });
         let serving = serving.map_err(StartError::Threads)?;

@@ -6,9 +6,9 @@ use crate::line::{Line, is_unsent};
 use crate::service::{Repeat, Service, ServiceError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use redis::{Cmd, Value};
+use redis::Value;
 use scurry_server::{Inlet, Inside, Passage};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -45,9 +45,8 @@ struct Shared {
     dialling: tokio::sync::Mutex<Option<String>>,
 }
 
-/// Outcome of one try.
-enum Outcome {
-    Answered(Value),
+/// Why one try has brought no answer.
+enum Miss {
     /// Another node executes commands, or none does; nothing was done.
     Elsewhere(Value),
     NotSent(String),
@@ -70,51 +69,53 @@ impl Engine {
 
 impl Shared {
     /// The answer to a command; errors of RESP are among the values.
-    async fn ask(self: &Arc<Self>, command: &Cmd, repeat: Repeat) -> Result<Value, ServiceError> {
+    async fn ask(self: &Arc<Self>, command: &[u8], repeat: Repeat) -> Result<Value, ServiceError> {
         let (mut until, mut lost) = (None, None);
         loop {
-            let outcome = self.ask_once(command).await;
+            let miss = match self.ask_once(command).await {
+                Ok(value) => return Ok(value),
+                Err(miss) => miss,
+            };
             let until = *until.get_or_insert_with(|| Instant::now() + self.wait);
             let is_late = Instant::now() >= until;
-            match (outcome, &lost) {
-                (Outcome::Answered(value), _) => return Ok(value),
-                (Outcome::Ended(why), _) if is_late || repeat == Repeat::Unclear => {
+            match (miss, &lost) {
+                (Miss::Ended(why), _) if is_late || repeat == Repeat::Unclear => {
                     return Err(ServiceError::Unknown(why));
                 }
-                (Outcome::Silent, _) => {
+                (Miss::Silent, _) => {
                     return Err(ServiceError::Unknown("the engine does not answer".to_owned()));
                 }
-                (Outcome::Ended(why), _) => lost = Some(why),
+                (Miss::Ended(why), _) => lost = Some(why),
                 // What was sent first may have been done.
                 (_, Some(why)) if is_late => return Err(ServiceError::Unknown(why.clone())),
-                (Outcome::NotSent(why), None) if is_late => return Err(ServiceError::NotSent(why)),
-                (Outcome::Elsewhere(refusal), None) if is_late => return Ok(refusal),
-                (Outcome::NotSent(_) | Outcome::Elsewhere(_), _) => {}
+                (Miss::NotSent(why), None) if is_late => return Err(ServiceError::NotSent(why)),
+                (Miss::Elsewhere(refusal), None) if is_late => return Ok(refusal),
+                (Miss::NotSent(_) | Miss::Elsewhere(_), _) => {}
             }
             sleep(PAUSE).await;
         }
     }
 
-    async fn ask_once(self: &Arc<Self>, command: &Cmd) -> Outcome {
+    async fn ask_once(self: &Arc<Self>, command: &[u8]) -> Result<Value, Miss> {
         let line = match self.line().await {
             Ok(line) => line,
-            Err(why) => return Outcome::NotSent(why),
+            Err(why) => return Err(Miss::NotSent(why)),
         };
-        let error = match line.ask(command).await {
+        let error = match line.ask_packed(command).await {
             Ok(value) if is_elsewhere(&value) => {
                 // Those that were made with it lead there as well.
                 self.lines().clear();
-                return Outcome::Elsewhere(value);
+                return Err(Miss::Elsewhere(value));
             }
-            Ok(value) => return Outcome::Answered(value),
+            Ok(value) => return Ok(value),
             Err(error) => error,
         };
         // Others would wait behind it.
         self.lines().retain(|kept| !kept.is_same(&line));
         if is_unsent(&error) {
-            return Outcome::NotSent(error.to_string());
+            return Err(Miss::NotSent(error.to_string()));
         }
-        if error.is_timeout() { Outcome::Silent } else { Outcome::Ended(error.to_string()) }
+        Err(if error.is_timeout() { Miss::Silent } else { Miss::Ended(error.to_string()) })
     }
 
     /// The connection on which the fewest requests are under way: one without any, as long as one more
@@ -206,16 +207,28 @@ fn is_elsewhere(value: &Value) -> bool {
     matches!(value, Value::ServerError(error) if matches!(error.code(), "READONLY" | "CLUSTERDOWN"))
 }
 
+/// A command as it stands on the wire.
+fn packed(arguments: &[Vec<u8>]) -> Vec<u8> {
+    // Behind each argument and its length stand two line ends, before it a sign.
+    let len: usize = arguments.iter().map(|argument| argument.len() + 16).sum();
+    let mut packed = Vec::with_capacity(16 + len);
+    // Nothing that is written into memory fails.
+    let _ = write!(packed, "*{}\r\n", arguments.len());
+    for argument in arguments {
+        let _ = write!(packed, "${}\r\n", argument.len());
+        packed.extend_from_slice(argument);
+        packed.extend_from_slice(b"\r\n");
+    }
+    packed
+}
+
 impl Service for Engine {
     fn execute<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
         repeat: Repeat,
     ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        let mut command = Cmd::new();
-        for argument in arguments {
-            command.arg(argument);
-        }
+        let command = packed(arguments);
         async move { self.0.ask(&command, repeat).await }.boxed()
     }
 }

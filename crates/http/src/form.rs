@@ -2,27 +2,35 @@
 //! no door takes it for something else.
 
 use crate::problem::Problem;
-use axum::body::{Body, HttpBody};
+use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, Version, header};
+use axum::http::{self, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// Lets a request through, or answers it.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
-    let problem = match fault(&request) {
+    match refusal(&request) {
+        Some(response) => response,
+        None => next.run(request).await,
+    }
+}
+
+/// The answer to a request that is not like that.
+pub(crate) fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
+    let problem = match fault(request) {
         Some(why) => Problem::bad_request(why),
-        None if is_transfer_coded(&request) => {
+        None if is_transfer_coded(request) => {
             let why = "the only Transfer-Encoding that is understood is chunked, alone";
             Problem::new(StatusCode::NOT_IMPLEMENTED, "Not Implemented", why)
         }
-        None if is_coded(&request) => {
+        None if is_coded(request) => {
             let why =
                 "the body is compressed, and is taken as it is alone: leave Content-Encoding out";
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             Problem::new(status, "Unsupported Media Type", why)
         }
-        None => return next.run(request).await,
+        None => return None,
     };
     let mut response = problem.at(request.uri().path()).into_response();
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
@@ -30,16 +38,16 @@ pub(crate) async fn check(request: Request, next: Next) -> Response {
         let plain = HeaderValue::from_static("identity");
         response.headers_mut().insert(header::ACCEPT_ENCODING, plain);
     }
-    response
+    Some(response)
 }
 
 /// Known from the head. Who waits for `100 Continue` is told so instead, and sends no body (RFC 9110
 /// clause 10.1.1): that goes out when the body is read first.
-pub(crate) fn is_too_long(body: &Body, len_max: usize) -> bool {
+pub(crate) fn is_too_long(body: &impl HttpBody, len_max: usize) -> bool {
     usize::try_from(body.size_hint().lower()).is_ok_and(|len| len > len_max)
 }
 
-fn fault(request: &Request) -> Option<&'static str> {
+fn fault<B>(request: &http::Request<B>) -> Option<&'static str> {
     let hosts = request.headers().get_all(header::HOST).iter().count();
     if hosts > 1 {
         return Some("the header Host stands more than once");
@@ -65,14 +73,14 @@ fn is_escaped(text: &&str) -> bool {
 }
 
 /// RFC 9112 clause 6.1: the library takes chunks apart, and leaves what is in them as it is.
-fn is_transfer_coded(request: &Request) -> bool {
+fn is_transfer_coded<B>(request: &http::Request<B>) -> bool {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     codings.next().is_some_and(|coding| !is_chunked(coding)) || codings.next().is_some()
 }
 
 /// The body is not what it stands for.
-fn is_coded(request: &Request) -> bool {
+fn is_coded<B>(request: &http::Request<B>) -> bool {
     let codings = request.headers().get_all(header::CONTENT_ENCODING);
     codings.iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

@@ -76,6 +76,17 @@ impl Gate {
         routes.route_layer(from_fn_with_state((Arc::clone(self), role), pass))
     }
 
+    /// The user, or the answer to who does not come in.
+    pub(crate) async fn let_in(
+        &self,
+        target: &Uri,
+        headers: &HeaderMap,
+        role: Role,
+    ) -> Result<Admitted, Response> {
+        let admitted = self.admit(target, headers, role).await;
+        admitted.map_err(|refusal| refusal.answer(target.path()))
+    }
+
     async fn admit(
         &self,
         target: &Uri,
@@ -144,14 +155,14 @@ async fn pass(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match gate.admit(request.uri(), request.headers(), role).await {
+    match gate.let_in(request.uri(), request.headers(), role).await {
         Ok(admitted) => {
             // What a request does may ask for more roles than its path.
             request.extensions_mut().insert(admitted.roles);
             request.extensions_mut().insert(admitted);
             next.run(request).await
         }
-        Err(refusal) => refusal.answer(request.uri().path()),
+        Err(response) => response,
     }
 }
 

@@ -11,6 +11,7 @@ mod clock;
 mod condition;
 mod coordinator;
 mod copy;
+mod direct;
 mod door;
 mod door_codes;
 mod engine;
@@ -49,6 +50,7 @@ mod status;
 mod step;
 mod sync;
 mod traffic;
+mod ways;
 
 pub use door::Door;
 pub use front::Front;

@@ -1,7 +1,8 @@
 //! A connection to a node or a store, on which requests do not wait for each other. One task sends what all have
 //! asked since its last turn, reads, and gives each reply to whom it is for: requests that came together
-//! go out in one system call, and the node answers them in one. Nothing is timed here: a request that
-//! goes to several nodes has one limit for all of them.
+//! go out in one system call, and the node answers them in one. Most is not timed here: a request that
+//! goes to several nodes has one limit for all of them. One that is asked of this connection alone is, by one timer for
+//! all such.
 
 use crate::inbox::{Inbox, Ticket};
 use crate::reading_replies::read;
@@ -13,6 +14,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,7 +23,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 /// How long a node may take to be reached.
 pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
@@ -42,6 +44,9 @@ pub(crate) struct Terms<'a> {
     pub(crate) patience: Duration,
 }
 
+/// Of requests under way on a connection on which nothing more is sent.
+const OVER: usize = usize::MAX;
+
 /// A connection; it ends with the last copy of this.
 #[derive(Clone)]
 pub(crate) struct Line(Arc<Open>);
@@ -55,6 +60,8 @@ struct Open {
 struct Shared {
     stream: OwnedWriteHalf,
     state: Mutex<State>,
+    /// How many of the requests in it were sent, for those who look at many connections; [`OVER`] when nothing more is.
+    under_way: AtomicUsize,
     /// Of the task.
     waker: AtomicWaker,
     /// Told when nothing more is sent.
@@ -64,13 +71,23 @@ struct Shared {
 #[derive(Default)]
 struct State {
     /// Whom the next replies are for, in their order.
-    waiting: VecDeque<Ticket>,
+    waiting: VecDeque<Waiting>,
+    /// How many of these have a limit.
+    limited: usize,
     /// Requests among them that the task has sent, or has begun to.
     sent: usize,
     /// Of requests, what the node has not taken yet.
     unsent: Vec<u8>,
     /// Nothing more is sent.
     is_over: bool,
+}
+
+/// A request that waits for its reply.
+struct Waiting {
+    /// None once it was given up: its reply is for nobody.
+    ticket: Option<Ticket>,
+    /// When that is; none where whoever asks has a limit of his own. Later requests have later ones.
+    until: Option<Instant>,
 }
 
 impl Line {
@@ -107,7 +124,8 @@ impl Line {
     fn on(stream: TcpStream, patience: Duration) -> Line {
         let (reads, stream) = stream.into_split();
         let waker = AtomicWaker::new();
-        let shared = Shared { stream, state: Mutex::default(), waker, over: Notify::new() };
+        let (state, under_way, over) = (Mutex::default(), AtomicUsize::new(0), Notify::new());
+        let shared = Shared { stream, state, under_way, waker, over };
         let shared = Arc::new(shared);
         tokio::spawn(Arc::clone(&shared).serve(reads));
         Line(Arc::new(Open { shared, patience }))
@@ -116,6 +134,10 @@ impl Line {
     /// Sends a command as it stands on the wire. Its reply goes to the ticket, and so does that there
     /// will be none: an error that [`is_unsent`] when the node has not seen it.
     pub(crate) fn send(&self, command: &[u8], ticket: Ticket) {
+        self.send_within(command, ticket, None);
+    }
+
+    fn send_within(&self, command: &[u8], ticket: Ticket, until: Option<Instant>) {
         let mut state = self.0.shared.state();
         let is_full = !state.is_over
             && (state.waiting.len() >= WAITING_MAX || state.unsent.len() > UNSENT_LEN_MAX);
@@ -129,7 +151,8 @@ impl Line {
             }));
             return;
         }
-        state.waiting.push_back(ticket);
+        state.waiting.push_back(Waiting { ticket: Some(ticket), until });
+        state.limited += usize::from(until.is_some());
         let is_first = state.unsent.is_empty();
         state.unsent.extend_from_slice(command);
         drop(state);
@@ -146,13 +169,13 @@ impl Line {
 
     /// Nothing that is sent now is answered.
     pub(crate) fn is_over(&self) -> bool {
-        self.0.shared.state().is_over
+        self.0.shared.under_way.load(Ordering::Relaxed) == OVER
     }
 
     /// Requests that were sent and are not answered. Those that wait for the next turn of the task are
     /// none of them: what is sent now leaves together with those.
     pub(crate) fn under_way(&self) -> usize {
-        self.0.shared.state().sent
+        self.0.shared.under_way.load(Ordering::Relaxed)
     }
 
     /// The same connection.
@@ -162,8 +185,14 @@ impl Line {
 
     /// The reply to a command; of RESP's errors a value.
     pub(crate) async fn ask(&self, command: &Cmd) -> RedisResult<Value> {
-        let mut replies = self.ask_all(std::slice::from_ref(command)).await?;
-        Ok(replies.pop().unwrap_or_default())
+        self.ask_packed(&command.get_packed_command()).await
+    }
+
+    /// The reply to a command as it stands on the wire.
+    pub(crate) async fn ask_packed(&self, command: &[u8]) -> RedisResult<Value> {
+        let inbox = Arc::new(Inbox::default());
+        self.send_within(command, inbox.ticket(0), Some(Instant::now() + self.0.patience));
+        inbox.next(1).await.1
     }
 
     /// The replies to commands, in their order.
@@ -213,12 +242,14 @@ impl Shared {
     fn end(&self) {
         let mut state = self.state();
         state.is_over = true;
+        self.under_way.store(OVER, Ordering::Relaxed);
         let mut waiting = std::mem::take(&mut state.waiting);
         let unsent = waiting.split_off(std::mem::take(&mut state.sent).min(waiting.len()));
         drop(state);
         // Each is told when it is dropped.
         drop(waiting);
-        unsent.into_iter().for_each(|ticket| ticket.give(Err(ended_before())));
+        let unsent = unsent.into_iter().filter_map(|waiting| waiting.ticket);
+        unsent.for_each(|ticket| ticket.give(Err(ended_before())));
         self.waker.wake();
         self.over.notify_one();
     }
@@ -228,6 +259,7 @@ impl Shared {
         let mut room = vec![0; READ_LEN];
         let mut rest = Vec::new();
         let mut others = pin!(yield_now());
+        let mut limit = None;
         let served = poll_fn(|context| {
             self.waker.register(context.waker());
             let (is_over, is_asked) = {
@@ -255,15 +287,50 @@ impl Shared {
                     return Poll::Ready(());
                 }
             }
+            self.give_up(context, &mut limit);
             Poll::Pending
         });
         served.await;
         self.end();
     }
 
+    /// Tells those that have waited too long. The timer is that of the one that has waited longest, and is set anew
+    /// when it has run out: to set one for every request costs as much as to send it.
+    fn give_up(&self, context: &mut Context<'_>, limit: &mut Option<Pin<Box<Sleep>>>) {
+        loop {
+            if let Some(running) = limit {
+                if running.as_mut().poll(context).is_pending() {
+                    return;
+                }
+                *limit = None;
+                self.expire(Instant::now());
+            }
+            let Some(until) = self.next_limit() else { return };
+            *limit = Some(Box::pin(sleep_until(until)));
+        }
+    }
+
+    fn next_limit(&self) -> Option<Instant> {
+        let state = self.state();
+        let mut waiting = state.waiting.iter().filter(|waiting| waiting.ticket.is_some());
+        if state.limited == 0 { None } else { waiting.find_map(|waiting| waiting.until) }
+    }
+
+    fn expire(&self, now: Instant) {
+        let mut state = self.state();
+        let is_late = |waiting: &&mut Waiting| waiting.until.is_some_and(|until| until <= now);
+        let late = state.waiting.iter_mut().filter(is_late);
+        let late: Vec<Ticket> = late.filter_map(|waiting| waiting.ticket.take()).collect();
+        state.limited -= late.len();
+        drop(state);
+        let silent = || RedisError::from(io::Error::from(io::ErrorKind::TimedOut));
+        late.into_iter().for_each(|ticket| ticket.give(Err(silent())));
+    }
+
     fn flush(&self, context: &mut Context<'_>) -> io::Result<()> {
         let mut state = self.state();
         state.sent = state.waiting.len();
+        self.under_way.store(state.sent, Ordering::Relaxed);
         while !state.unsent.is_empty() {
             match self.stream.as_ref().poll_write_ready(context)? {
                 Poll::Pending => break,
@@ -291,9 +358,13 @@ impl Shared {
             // Whoever says something unasked is no node.
             let mut state = self.state();
             state.sent = state.sent.checked_sub(1).ok_or_else(foreign)?;
-            let ticket = state.waiting.pop_front().ok_or_else(foreign)?;
+            self.under_way.store(state.sent, Ordering::Relaxed);
+            let Waiting { ticket, until } = state.waiting.pop_front().ok_or_else(foreign)?;
+            state.limited -= usize::from(ticket.is_some() && until.is_some());
             drop(state);
-            ticket.give(Ok(value));
+            if let Some(ticket) = ticket {
+                ticket.give(Ok(value));
+            }
         }
         if joined {
             rest.drain(..at);

@@ -6,12 +6,11 @@ use crate::misdeeds::Misdeed;
 use crate::patience::Patient;
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
-use axum::Router;
+use crate::ways::Ways;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -57,12 +56,13 @@ impl Listener {
     /// Until it is stopped, and then for a few seconds more.
     pub(crate) async fn serve(
         self,
-        routes: Router,
+        ways: Ways,
         connections_max: usize,
         traffic: Arc<Traffic>,
         mut stopped: oneshot::Receiver<()>,
     ) {
         let graceful = GracefulShutdown::new();
+        let ways = Arc::new(ways);
         let places = Arc::new(Semaphore::new(connections_max));
         // Each trouble is told when it begins.
         let (mut full, mut failing) = (false, false);
@@ -94,12 +94,12 @@ impl Listener {
                 continue;
             };
             full = false;
-            let (tls, routes, watcher) = (self.tls.clone(), routes.clone(), graceful.watcher());
+            let (tls, ways, watcher) = (self.tls.clone(), Arc::clone(&ways), graceful.watcher());
             let traffic = Arc::clone(&traffic);
             tokio::spawn(async move {
                 let _counted = traffic.connected();
                 let client = stream.peer_addr().ok();
-                let client = Client { address: client, routes, traffic };
+                let client = Client { address: client, ways, traffic };
                 if let Err(error) = client.talk(stream, tls, watcher).await {
                     if let Some(misdeed) = Misdeed::of_end(&*error) {
                         client.tell(misdeed);
@@ -122,7 +122,7 @@ type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 /// Client at the other end of a connection, and what it may ask.
 struct Client {
     address: Option<SocketAddr>,
-    routes: Router,
+    ways: Arc<Ways>,
     traffic: Arc<Traffic>,
 }
 
@@ -157,12 +157,10 @@ impl Client {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = TokioIo::new(Patient::new(stream, TAKE_PATIENCE));
-        let routes = TowerToHyperService::new(self.routes.clone());
-        let (address, traffic) = (self.address, Arc::clone(&self.traffic));
-        let service = service_fn(move |request| {
-            let (answer, traffic) = (routes.call(request), Arc::clone(&traffic));
+        let service = service_fn(|request| {
+            let (ways, traffic, address) = (&self.ways, &self.traffic, self.address);
             async move {
-                let mut answer = answer.await?;
+                let mut answer = ways.answer(request).await;
                 if let Some(misdeed) = answer.extensions_mut().remove::<Misdeed>() {
                     traffic.misdeeds.tell(misdeed, address);
                 }

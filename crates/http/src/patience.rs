@@ -8,6 +8,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+/// Parts that are written as one, bytes: to copy them costs less than to hand over several.
+const TOGETHER_LEN: usize = 1024;
+
 /// A stream, and how long its peer may take nothing.
 pub(crate) struct Patient<S> {
     stream: S,
@@ -64,7 +67,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let said = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let said = if len > TOGETHER_LEN {
+            Pin::new(&mut self.stream).poll_write_vectored(context, parts)
+        } else {
+            let (mut together, mut at) = ([0; TOGETHER_LEN], 0);
+            for part in parts {
+                together[at..at + part.len()].copy_from_slice(part);
+                at += part.len();
+            }
+            Pin::new(&mut self.stream).poll_write(context, &together[..at])
+        };
         self.judge(said, context)
     }
 
@@ -87,6 +100,25 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    #[test]
+    fn parts_arrive_in_their_order_whether_they_are_few_bytes_or_many() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            for len in [1, TOGETHER_LEN / 2, TOGETHER_LEN / 2 + 1, TOGETHER_LEN] {
+                let (near, mut far) = duplex(4 * TOGETHER_LEN);
+                let mut near = Patient::new(near, Duration::from_secs(60));
+                let (one, other) = (vec![1; len], vec![2; len]);
+                let parts = [io::IoSlice::new(&one), io::IoSlice::new(&other)];
+                let sent = near.write_vectored(&parts).await.expect("there is room");
+                drop(near);
+                let mut taken = Vec::new();
+                far.read_to_end(&mut taken).await.expect("it ends");
+                assert_eq!(taken, [one, other].concat()[..sent]);
+                assert!(sent == 2 * len || len > TOGETHER_LEN / 2, "few bytes go as one");
+            }
+        });
+    }
 
     #[test]
     fn who_takes_nothing_is_given_up_and_who_takes_slowly_is_not() {

@@ -1,6 +1,7 @@
 //! Which path goes where, and for whom.
 
 use crate::charging;
+use crate::direct::Direct;
 use crate::entities;
 use crate::entity;
 use crate::front;
@@ -11,13 +12,14 @@ use crate::service::Service;
 use crate::shared::Shared;
 use crate::status::{self, status};
 use crate::traffic::Traffic;
+use crate::ways::Ways;
 use axum::Router;
 use axum::routing::{get, put};
 use scurry_resp::table::Role;
 use std::sync::Arc;
 
 /// Routes of a door to nodes and to a store.
-pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
+pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Ways {
     let mut own = Router::new().route("/readyz", get(status::ready));
     if !shared.coordinator.nodes.is_empty() {
         let entity = gate.only(Role::Read, get(entity::get));
@@ -34,8 +36,9 @@ pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Tra
         None => own,
         Some(store) => own.merge(charged(store, gate)),
     };
+    let direct = shared.store.as_ref().map(|store| Direct::new(store, gate, traffic));
     let shared = Arc::clone(shared);
-    front::routes(own, move |path| why_not_found(&shared, path), traffic)
+    Ways::new(direct, front::routes(own, move |path| why_not_found(&shared, path), traffic))
 }
 
 /// The resources of charging, each for the role of its command. What tells of the interface itself is

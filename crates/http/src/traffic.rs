@@ -14,9 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Routes, methods and statuses are few: paths as the door knows them, not as clients write them.
-type Label = (String, &'static str, u16);
-
 /// Counts of one door, and which one it is.
 pub(crate) struct Traffic {
     /// Where it listens.
@@ -30,10 +27,15 @@ pub(crate) struct Traffic {
     pub(crate) misdeeds: Misdeeds,
 }
 
+/// By route. Routes, methods and statuses are few: paths as the door knows them, not as clients write them.
+type Requests = BTreeMap<String, OfRoute>;
+
+/// Requests of one route.
 #[derive(Default)]
-struct Requests {
-    answered: BTreeMap<Label, u64>,
-    durations: BTreeMap<String, Histogram>,
+struct OfRoute {
+    /// By method and status.
+    answered: BTreeMap<(&'static str, u16), u64>,
+    durations: Histogram,
 }
 
 /// An open connection, which counts until it is dropped.
@@ -91,14 +93,16 @@ impl Traffic {
         let requests = self.requests();
         let help = "Requests that were answered, by the door's own name of the path.";
         page.metric("scurry_http_requests_total", Kind::Counter, help);
-        for ((route, method, status), count) in &requests.answered {
-            let status = status.to_string();
-            let labels = [("route", &route[..]), ("method", method), ("status", &status)];
-            page.sample(&labels, count);
+        for (route, of_route) in &*requests {
+            for ((method, status), count) in &of_route.answered {
+                let status = status.to_string();
+                let labels = [("route", &route[..]), ("method", method), ("status", &status)];
+                page.sample(&labels, count);
+            }
         }
         let help = "From the head of a request until its answer was made.";
         page.metric("scurry_http_request_duration_seconds", Kind::Histogram, help);
-        for (route, histogram) in &requests.durations {
+        for (route, OfRoute { durations: histogram, .. }) in &*requests {
             page.histogram(&[("route", route)], histogram.cumulative(), histogram.sum_seconds());
         }
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -114,28 +118,57 @@ impl Traffic {
 }
 
 /// Counts a request, whatever its answer is.
-#[expect(clippy::disallowed_methods, reason = "a duration, which decides nothing")]
 pub(crate) async fn count(
     State(traffic): State<Arc<Traffic>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let began = Instant::now();
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let is_lost = route.is_none();
-    let route = route.unwrap_or_else(|| "other".to_owned());
-    let method = known(request.method());
-    let mut response = next.run(request).await;
-    if let Some(misdeed) = Misdeed::of_answer(response.status(), is_lost) {
-        // Who it was is known where the connection is.
-        response.extensions_mut().insert(misdeed);
+    let begun = Begun::now(request.method());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    traffic.answered(&begun, route.as_ref().map(MatchedPath::as_str), response)
+}
+
+/// A request that waits for its answer.
+pub(crate) struct Begun {
+    at: Instant,
+    method: &'static str,
+}
+
+impl Begun {
+    #[expect(clippy::disallowed_methods, reason = "a duration, which decides nothing")]
+    pub(crate) fn now(method: &Method) -> Begun {
+        Begun { at: Instant::now(), method: known(method) }
     }
-    let duration_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let mut requests = traffic.requests();
-    requests.durations.entry(route.clone()).or_default().note(duration_ns);
-    *requests.answered.entry((route, method, response.status().as_u16())).or_default() += 1;
-    drop(requests);
-    response
+}
+
+impl Traffic {
+    /// Counts a request of a route, of none where the path leads nowhere, and marks its answer where the
+    /// client has done something wrong.
+    pub(crate) fn answered(
+        &self,
+        begun: &Begun,
+        route: Option<&str>,
+        mut response: Response,
+    ) -> Response {
+        if let Some(misdeed) = Misdeed::of_answer(response.status(), route.is_none()) {
+            // Who it was is known where the connection is.
+            response.extensions_mut().insert(misdeed);
+        }
+        let duration_ns = u64::try_from(begun.at.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let route = route.unwrap_or("other");
+        let mut requests = self.requests();
+        // A route is new once, and its name is copied then alone.
+        if !requests.contains_key(route) {
+            requests.insert(route.to_owned(), OfRoute::default());
+        }
+        if let Some(of_route) = requests.get_mut(route) {
+            of_route.durations.note(duration_ns);
+            *of_route.answered.entry((begun.method, response.status().as_u16())).or_default() += 1;
+        }
+        drop(requests);
+        response
+    }
 }
 
 /// A method as a label: clients may write any word for one.

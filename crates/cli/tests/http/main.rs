@@ -37,3 +37,4 @@ mod statuses;
 mod store;
 mod support;
 mod valkey_nodes;
+mod ways;

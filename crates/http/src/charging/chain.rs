@@ -140,11 +140,11 @@ fn link(input: &Input, mut members: Map<String, Json>) -> Result<Command, Proble
     };
     check_role(input, one)?;
     let account = text::<ACCOUNT_ID_LEN_MAX>(&mut members, "account")?;
-    let mut params = vec![("account".to_owned(), account)];
+    let mut params = vec![("account", account)];
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if one.of_session {
-        params.push(("session".to_owned(), text::<ID_LEN_MAX>(&mut members, "session")?));
+        params.push(("session", text::<ID_LEN_MAX>(&mut members, "session")?));
     } else {
         let id = text::<ID_LEN_MAX>(&mut members, "transaction")?;
         headers.insert(IDEMPOTENCY_KEY, as_key(&id)?);

@@ -21,7 +21,7 @@ pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// A whole request.
 pub(crate) struct Input {
     /// Names and values of the path, unescaped.
-    pub(crate) params: Vec<(String, String)>,
+    pub(crate) params: Vec<(&'static str, String)>,
     pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
     /// Empty where the operation takes none.
@@ -56,7 +56,7 @@ pub(crate) fn field_problem(location: FaultLocation<'_>, why: &str) -> Problem {
 impl Input {
     /// A part of the path.
     pub(crate) fn text<const MAX: usize>(&self, name: &str) -> Result<Text<MAX>, Problem> {
-        let value = self.params.iter().find(|(param, _)| param == name);
+        let value = self.params.iter().find(|(param, _)| *param == name);
         let value = value.map(|(_, value)| value.clone()).unwrap_or_default();
         Text::new(value).map_err(|why| field_problem(FaultLocation::Parameter(name), &why))
     }

@@ -141,9 +141,60 @@ impl Operation {
         find(self.command.as_bytes()).expect("a test looks every operation up")
     }
 
+    /// The path of a request is one of its own.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        let mut parts = path.split('/');
+        // A parameter is never empty.
+        let fits = |own: &str, part: &str| {
+            if own.starts_with('{') { !part.is_empty() } else { own == part }
+        };
+        self.path.split('/').all(|own| parts.next().is_some_and(|part| fits(own, part)))
+            && parts.next().is_none()
+    }
+
+    /// The names and values of such a path without escapes.
+    pub(crate) fn values(&self, path: &str) -> Vec<(&'static str, String)> {
+        let parts = self.path.split('/').zip(path.split('/'));
+        let value = |(own, part): (&'static str, &str)| Some((name(own)?, part.to_owned()));
+        parts.filter_map(value).collect()
+    }
+
     /// The names in its path.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> {
-        let parts = self.path.split('/');
-        parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+        self.path.split('/').filter_map(name)
+    }
+}
+
+/// The name of a part of a path that is a parameter.
+fn name(part: &'static str) -> Option<&'static str> {
+    part.strip_prefix('{')?.strip_suffix('}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::OPERATIONS;
+
+    #[test]
+    fn a_path_leads_to_one_operation_of_a_method_as_the_router_has_it() {
+        for operation in OPERATIONS {
+            let names: Vec<&str> = operation.parameters().collect();
+            let parts = operation.path.split('/').map(|part| part.trim_matches(['{', '}']));
+            let path = parts.collect::<Vec<_>>().join("/");
+            let found = OPERATIONS
+                .iter()
+                .filter(|other| other.method == operation.method && other.is_at(&path));
+            let found: Vec<&str> = found.map(|other| other.id).collect();
+            assert_eq!(found, [operation.id], "{path}");
+            // Each parameter has its own name as its value here.
+            let values = names.iter().map(|name| (*name, (*name).to_owned()));
+            assert_eq!(operation.values(&path), values.collect::<Vec<_>>());
+            let empty =
+                operation.path.split('/').map(|part| if part.starts_with('{') { "" } else { part });
+            let empty = empty.collect::<Vec<_>>().join("/");
+            assert_eq!(operation.is_at(&empty), names.is_empty(), "{empty}");
+            for other in [format!("{path}/"), format!("{path}/more"), format!("/{path}")] {
+                assert!(!operation.is_at(&other), "{other}");
+            }
+        }
     }
 }

@@ -10,12 +10,14 @@ use crate::door_codes::{BAD_REQUEST, CONTENT_TOO_LARGE, DoorCode, REQUEST_TIMEOU
 use crate::form;
 use crate::problem::Problem;
 use crate::service::Service;
-use axum::body::{Body, Bytes};
+use axum::body::{Bytes, HttpBody};
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
-use axum::{Json, Router};
+use axum::{BoxError, Json, Router};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use redis::Value;
 use scurry_ledger::CodeKind;
@@ -50,11 +52,12 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>, is_open: bool) -> R
         let handler = move |params: Result<RawPathParams, _>, request: Request| {
             let service = Arc::clone(&service);
             async move {
-                let params = params.map_err(|_| {
-                    let why = "the path has an escape that is no UTF-8";
-                    Problem::of_code(BAD_REQUEST.name, BAD_REQUEST.status, why)
-                });
-                answer(operation, &*service, params, request).await.into_response()
+                let (mut head, body) = request.into_parts();
+                let user = head.extensions.remove::<Admitted>();
+                match unescaped(operation, params) {
+                    Ok(params) => answer(operation, &*service, params, user, head, body).await,
+                    Err(problem) => problem.into_response(),
+                }
             }
         };
         router = router.route(operation.path, on(filter(operation.method), handler));
@@ -72,20 +75,54 @@ fn filter(method: Method) -> MethodFilter {
     }
 }
 
-async fn answer(
+/// The names and values of a path, as the router has found them.
+fn unescaped(
+    operation: &Operation,
+    params: Result<RawPathParams, RawPathParamsRejection>,
+) -> Result<Vec<(&'static str, String)>, Problem> {
+    let params = params.map_err(|_| {
+        let why = "the path has an escape that is no UTF-8";
+        Problem::of_code(BAD_REQUEST.name, BAD_REQUEST.status, why)
+    })?;
+    // A route has the path of its operation, so these are the same names in the same order.
+    let values = params.iter().map(|(_, value)| value.to_owned());
+    Ok(operation.parameters().zip(values).collect())
+}
+
+/// The answer of an operation to a request of a user who may ask for it.
+pub(crate) async fn answer<B>(
     operation: &'static Operation,
     service: &dyn Service,
-    params: Result<RawPathParams, Problem>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let params = params?.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let query = request.uri().query().map(str::to_owned);
-    let (head, body) = request.into_parts();
+    params: Vec<(&'static str, String)>,
+    user: Option<Admitted>,
+    head: Parts,
+    body: B,
+) -> Response
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let done = execute(operation, service, params, user, head, body).await;
+    done.unwrap_or_else(Problem::into_response)
+}
+
+async fn execute<B>(
+    operation: &'static Operation,
+    service: &dyn Service,
+    params: Vec<(&'static str, String)>,
+    user: Option<Admitted>,
+    head: Parts,
+    body: B,
+) -> Result<Response, Problem>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let query = head.uri.query().map(str::to_owned);
     let body = match operation.body {
         Some(_) => read_body(body).await?,
         None => Bytes::new(),
     };
-    let user = head.extensions.get::<Admitted>().cloned();
     let input = Input { params, query, headers: head.headers, body, user };
     if operation.query.is_empty() {
         input.query([])?;
@@ -146,11 +183,19 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
 }
 
 /// The whole body of a request, within its bounds.
-pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
+pub(crate) async fn read_body<B>(body: B) -> Result<Bytes, Problem>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     read_within(body, BODY_PATIENCE).await
 }
 
-async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
+async fn read_within<B>(body: B, patience: Duration) -> Result<Bytes, Problem>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
     let of = |code: DoorCode, why: String| Problem::of_code(code.name, code.status, why);
     let too_long = || of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes"));
     if form::is_too_long(&body, BODY_LEN_MAX) {
@@ -170,6 +215,7 @@ async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::body::Body;
     use futures_util::stream::pending;
     use std::convert::Infallible;
 

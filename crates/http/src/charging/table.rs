@@ -370,7 +370,7 @@ mod tests {
             headers.insert("content-type", HeaderValue::from_static("application/json"));
             headers.insert("idempotency-key", HeaderValue::from_static("key-1"));
             let input = Input {
-                params: operation.parameters().map(|name| (name.into(), "x".into())).collect(),
+                params: operation.parameters().map(|name| (name, "x".into())).collect(),
                 query: (operation.id == "checkCredit").then(|| "unit=cent&amount=1".into()),
                 headers,
                 body: operation.body.map_or("", |(_, example)| example).into(),

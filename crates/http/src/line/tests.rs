@@ -94,3 +94,23 @@ async fn a_silent_node_is_waited_for_as_long_as_was_said() {
     assert_eq!(number, WAITING_MAX - 1);
     assert!(refused.expect_err("it is full").to_string().contains("too many requests"));
 }
+
+#[tokio::test]
+async fn each_that_waits_too_long_is_told_and_its_reply_is_for_nobody() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let line = connect(&listener, Duration::from_millis(20)).await;
+    let (mut stream, _) = listener.accept().await.expect("somebody comes");
+    for _ in 0..2 {
+        let asked = timeout(PATIENCE, line.ask(&cmd("PING"))).await.expect("it is told");
+        assert!(asked.expect_err("nobody answers").is_timeout());
+    }
+    // One that has a limit of its own is not told, and gets the reply that is its own.
+    let inbox = Arc::new(Inbox::default());
+    line.send(b"*1\r\n$4\r\nPING\r\n", inbox.ticket(7));
+    let mut taken = vec![0; 3 * b"*1\r\n$4\r\nPING\r\n".len()];
+    stream.read_exact(&mut taken).await.expect("it comes");
+    stream.write_all(b":1\r\n:2\r\n:3\r\n").await.expect("it is taken");
+    let (number, reply) = timeout(PATIENCE, inbox.next(1)).await.expect("it comes");
+    assert_eq!((number, reply.expect("a reply")), (7, Value::Int(3)));
+    assert_eq!((line.under_way(), line.0.shared.state().limited), (0, 0));
+}

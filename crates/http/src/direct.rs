@@ -1,0 +1,96 @@
+//! Operations of charging on the short way: found by their method and path, and answered in one go. The router
+//! in `front.rs` can answer each of them too, with the same checks in the same order, and takes all else: paths
+//! with escapes, methods that an operation has not, and what is no operation. Its layers cost more than what a debit
+//! does beside them.
+
+use crate::charging::{self, Operation};
+use crate::form;
+use crate::gate::Gate;
+use crate::service::Service;
+use crate::traffic::{Begun, Traffic};
+use axum::BoxError;
+use axum::body::{Bytes, HttpBody};
+use axum::http::{Method, Request};
+use axum::response::Response;
+use scurry_resp::table::Role;
+use std::sync::Arc;
+
+/// The operations of a door that has charging.
+pub(crate) struct Direct {
+    service: Arc<dyn Service>,
+    gate: Arc<Gate>,
+    traffic: Arc<Traffic>,
+    entries: Vec<Entry>,
+}
+
+/// An operation, and the role that it asks for.
+struct Entry {
+    operation: &'static Operation,
+    role: Role,
+}
+
+/// An operation that a request asks for, and what its path says.
+pub(crate) struct Asking<'a> {
+    entry: &'a Entry,
+    params: Vec<(&'static str, String)>,
+}
+
+impl Direct {
+    pub(crate) fn new(
+        service: &Arc<dyn Service>,
+        gate: &Arc<Gate>,
+        traffic: &Arc<Traffic>,
+    ) -> Direct {
+        let entries = charging::OPERATIONS
+            .iter()
+            .map(|operation| Entry { operation, role: operation.spec().role });
+        Direct {
+            service: Arc::clone(service),
+            gate: Arc::clone(gate),
+            traffic: Arc::clone(traffic),
+            entries: entries.collect(),
+        }
+    }
+
+    /// The operation of a request; none where the router has to look.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Option<Asking<'_>> {
+        // What an escape stands for is the router's to say.
+        if path.contains('%') {
+            return None;
+        }
+        let is_of = |entry: &&Entry| {
+            entry.operation.method.word().eq_ignore_ascii_case(method.as_str())
+                && entry.operation.is_at(path)
+        };
+        let entry = self.entries.iter().find(is_of)?;
+        Some(Asking { entry, params: entry.operation.values(path) })
+    }
+
+    pub(crate) async fn answer<B>(&self, asking: Asking<'_>, request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        let begun = Begun::now(request.method());
+        let path = asking.entry.operation.path;
+        let response = self.pass(asking, request).await;
+        self.traffic.answered(&begun, Some(path), response)
+    }
+
+    async fn pass<B>(&self, asking: Asking<'_>, request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        if let Some(refusal) = form::refusal(&request) {
+            return refusal;
+        }
+        let Asking { entry: Entry { operation, role }, params } = asking;
+        let user = match self.gate.let_in(request.uri(), request.headers(), *role).await {
+            Ok(user) => user,
+            Err(refusal) => return refusal,
+        };
+        let (head, body) = request.into_parts();
+        charging::answer(operation, &*self.service, params, Some(user), head, body).await
+    }
+}
