@@ -23,9 +23,10 @@ pub(crate) struct Direct {
     entries: Vec<Entry>,
 }
 
-/// An operation, and the role that it asks for.
+/// An operation, its method as it stands in requests, and the role that it asks for.
 struct Entry {
     operation: &'static Operation,
+    method: Method,
     role: Role,
 }
 
@@ -41,9 +42,11 @@ impl Direct {
         gate: &Arc<Gate>,
         traffic: &Arc<Traffic>,
     ) -> Direct {
-        let entries = charging::OPERATIONS
-            .iter()
-            .map(|operation| Entry { operation, role: operation.spec().role });
+        let entries = charging::OPERATIONS.iter().map(|operation| Entry {
+            operation,
+            method: method(operation),
+            role: operation.spec().role,
+        });
         Direct {
             service: Arc::clone(service),
             gate: Arc::clone(gate),
@@ -58,10 +61,7 @@ impl Direct {
         if path.contains('%') {
             return None;
         }
-        let is_of = |entry: &&Entry| {
-            entry.operation.method.word().eq_ignore_ascii_case(method.as_str())
-                && entry.operation.is_at(path)
-        };
+        let is_of = |entry: &&Entry| entry.method == *method && entry.operation.is_at(path);
         let entry = self.entries.iter().find(is_of)?;
         Some(Asking { entry, params: entry.operation.values(path) })
     }
@@ -85,7 +85,7 @@ impl Direct {
         if let Some(refusal) = form::refusal(&request) {
             return refusal;
         }
-        let Asking { entry: Entry { operation, role }, params } = asking;
+        let Asking { entry: Entry { operation, role, .. }, params } = asking;
         let user = match self.gate.let_in(request.uri(), request.headers(), *role).await {
             Ok(user) => user,
             Err(refusal) => return refusal,
@@ -93,4 +93,10 @@ impl Direct {
         let (head, body) = request.into_parts();
         charging::answer(operation, &*self.service, params, Some(user), head, body).await
     }
+}
+
+/// The method of an operation. Its letters count as they are: `post` is another one (RFC 9110 section 9.1).
+fn method(operation: &Operation) -> Method {
+    let word = operation.method.word().to_ascii_uppercase();
+    Method::from_bytes(word.as_bytes()).expect("a word of letters")
 }

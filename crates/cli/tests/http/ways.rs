@@ -41,6 +41,10 @@ const DEBIT: &str = r#"{"unit":"cent","amount":1}"#;
 const CASES: &[Case] = &[
     Case { line: "GET {}", headers: "Host: localhost\r\n", body: "", status: 200 },
     Case { line: "HEAD {}", headers: "Host: localhost\r\n", body: "", status: 200 },
+    // A method's name is told by its letters as they stand (RFC 9110 section 9.1).
+    Case { line: "get {}", headers: "Host: localhost\r\n", body: "", status: 405 },
+    Case { line: "Delete {}?force=true", headers: "Host: localhost\r\n", body: "", status: 405 },
+    Case { line: "post {}/debits", headers: KEYED, body: DEBIT, status: 405 },
     Case { line: "GET {}/audit", headers: "Host: localhost\r\n", body: "", status: 200 },
     Case { line: "GET {}?more=1", headers: "Host: localhost\r\n", body: "", status: 400 },
     Case { line: "GET {}/sessions/none", headers: "Host: localhost\r\n", body: "", status: 404 },
