@@ -40,7 +40,7 @@ help:
 	@echo "make site    these documents as a site with a search, in $(TARGET_DIR)/site"
 	@echo "make release  everything that a page of downloads has, in $(TARGET_DIR)/release-page: docs/install.md"
 	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"
-	@echo "             (half an hour; the long form: make lab LAB_ARGS=--full)"
+	@echo "             (half an hour behind make optimized; the long form: make lab LAB_ARGS=--full)"
 	@echo "make lab-peers  install the stores that the laboratory measures beside us (Debian, Maven)"
 	@echo "             (also MySQL NDB, built from source in minutes: PEERS=ndb)"
 	@echo "make clean   remove what was built"

@@ -131,3 +131,29 @@ fn an_operation_has_one_answer_whichever_way_it_goes() {
     counted(2, "POST", 422, "/v1/accounts/{account}/debits");
     counted(2, "HEAD", 200, "/v1/accounts/{account}");
 }
+
+#[test]
+fn no_operation_is_found_by_another_word_than_its_method() {
+    let (_nodes, door) = open();
+    create(&door, "alice");
+    let (_, document) = door.get("/v1/openapi.json");
+    let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+    let mut tried = 0;
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        let parts = path.split('/').map(|part| if part.starts_with('{') { "alice" } else { part });
+        let path = parts.collect::<Vec<_>>().join("/");
+        let words = methods.as_object().expect("methods").keys();
+        // As OpenAPI writes it, in small letters, no method is one of HTTP.
+        for word in words.filter(|word| *word != "parameters") {
+            let answer = say(
+                &door,
+                &format!(
+                    "{word} {path} HTTP/1.1\r\n{KEYED}Connection: close\r\nContent-Length: 2\r\n\r\n{{}}"
+                ),
+            );
+            assert!(answer.starts_with("HTTP/1.1 405 "), "{word} {path}: {answer}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "{tried}");
+}
