@@ -17,10 +17,13 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Requests that are written before the replies to the batch before them are read.
 const BATCH: usize = 256;
+/// Connections of a client that is widened.
+const LINES_WIDE: usize = 8;
 
 /// A blocking connection to a server, or one to each primary of a cluster.
 #[derive(Debug)]
 pub struct Client {
+    /// One to each node. While it is widened, several to the only one.
     lines: Vec<NodeConnection>,
     /// Owners of the keys, of a cluster.
     routes: Option<Routes>,
@@ -106,7 +109,8 @@ impl Client {
     /// When a connection fails.
     pub fn call_each<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Result<Vec<Value>> {
         let request = encode(arguments);
-        self.lines.iter_mut().map(|line| Ok(line.call(&request)?.0)).collect()
+        let nodes = self.routes.as_ref().map_or(1, |_| self.lines.len());
+        self.lines[..nodes].iter_mut().map(|line| Ok(line.call(&request)?.0)).collect()
     }
 
     /// Sends one request that has more than one reply.
@@ -127,6 +131,29 @@ impl Client {
         Ok(self.lines[0].read_value()?.0)
     }
 
+    /// Opens more connections to the only node, which the batches of a pipeline take in turn: a server that
+    /// answers what is on the device holds a connection until it is, and works for the others meanwhile. A
+    /// cluster's nodes have one each already; a target with a protocol of its own keeps its one.
+    ///
+    /// # Errors
+    /// When the node accepts no more.
+    pub fn widen(&mut self) -> Result<()> {
+        if self.routes.is_none() && self.lines[0].translator.is_none() {
+            let address = self.lines[0].stream.peer_addr().context("the server's address")?;
+            while self.lines.len() < LINES_WIDE {
+                self.lines.push(NodeConnection::connect(Wire::Resp, address)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes what [`Client::widen`] opened.
+    pub fn narrow(&mut self) {
+        if self.routes.is_none() {
+            self.lines.truncate(1);
+        }
+    }
+
     /// Sends `count` requests, pipelined, and hands the bytes of each reply to `accept`.
     ///
     /// # Errors
@@ -140,23 +167,27 @@ impl Client {
         let (mut sent, mut answered) = (0, 0);
         let mut out: Vec<Vec<u8>> = vec![Vec::new(); self.lines.len()];
         let mut request = Vec::new();
-        // Which node each request went to that has no reply yet, from `answered` on.
+        // Which line each request went to that has no reply yet, from `answered` on.
         let mut owners = VecDeque::new();
+        // Behind a batch are so many others on their way.
+        let ahead = self.routes.as_ref().map_or(self.lines.len(), |_| 1);
         while answered < count {
             out.iter_mut().for_each(Vec::clear);
             let end = count.min(sent + BATCH);
             for index in sent..end {
                 request.clear();
                 append(index, &mut request);
-                let owner = self.owner_of(&request);
+                let owner = match self.routes {
+                    Some(_) => self.owner_of(&request),
+                    None => sent / BATCH % self.lines.len(),
+                };
                 self.lines[owner].append(&request, &mut out[owner]);
                 owners.push_back(owner);
             }
             for (line, out) in self.lines.iter_mut().zip(&out) {
                 line.stream.write_all(out).context("sending a batch of requests")?;
             }
-            // The replies to the batch before this one: two batches are on their way at most.
-            let until = if end == count { count } else { sent };
+            let until = if end == count { count } else { end.saturating_sub(ahead * BATCH) };
             while answered < until {
                 let line = &mut self.lines[owners.pop_front().unwrap_or(0)];
                 let length = line.read_reply()?;
@@ -306,6 +337,53 @@ impl NodeConnection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
+
+    const PING: &[u8; 14] = b"*1\r\n$4\r\nPING\r\n";
+
+    /// A server that answers each PING of a connection by the connection's number.
+    fn numbered() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.unwrap();
+                std::thread::spawn(move || {
+                    let mut ping = [0; PING.len()];
+                    while stream.read_exact(&mut ping).is_ok() {
+                        assert_eq!(ping, *PING);
+                        stream.write_all(format!(":{number}\r\n").as_bytes()).unwrap();
+                    }
+                });
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn batches_are_taken_in_turn_by_the_lines_of_a_wide_client() {
+        let mut client = Client::connect(numbered()).unwrap();
+        for (is_wide, lines) in [(false, 1), (true, LINES_WIDE), (false, 1)] {
+            if is_wide {
+                client.widen().unwrap();
+            } else {
+                client.narrow();
+            }
+            let count = 20 * BATCH + 7;
+            let mut seen = 0;
+            let send = |_, out: &mut Vec<u8>| out.extend_from_slice(PING);
+            client
+                .pipeline(count, send, |index, reply| {
+                    assert_eq!(index, seen, "in order");
+                    assert_eq!(reply, format!(":{}\r\n", index / BATCH % lines).as_bytes());
+                    seen += 1;
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(seen, count);
+            assert_eq!(client.call_each(&["PING"]).unwrap(), [Value::Integer(0)], "one node");
+        }
+    }
 
     #[test]
     fn a_request_goes_to_the_owner_of_its_second_argument() {

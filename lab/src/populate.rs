@@ -114,6 +114,7 @@ pub fn fill(
     let append = |index: usize, out: &mut Vec<u8>| {
         append(u32::try_from(index).unwrap_or(u32::MAX), out);
     };
+    client.widen()?;
     client.pipeline(total, append, |index, reply| {
         if reply.starts_with(b"-") {
             bail!("filling the store: {}", reply.trim_ascii_end().escape_ascii());
@@ -122,5 +123,7 @@ pub fn fill(
             progress(index + 1, total)?;
         }
         Ok(())
-    })
+    })?;
+    client.narrow();
+    Ok(())
 }
