@@ -2,6 +2,7 @@
 
 use crate::settings::{Settings, StartError};
 use mio::net::{TcpListener, TcpStream};
+use socket2::{Domain, Socket, Type};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,12 +12,25 @@ pub(crate) const KEEPALIVE: Duration = Duration::from_secs(300);
 /// Answers that may be missing before it is taken for gone.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Listens. `SO_REUSEADDR` is set, and the backlog is the longest that the system allows.
+/// The longest backlog that the system allows. Where it is full a connection is lost on the way, and its client
+/// tries again a second later; a core that does not run for four milliseconds has 128 waiting.
+const BACKLOG: i32 = i32::MAX;
+
+/// Listens, also where connections of a former server are not forgotten yet.
 pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).map_err(|source| match source.kind() {
+    open(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
         _ => StartError::Listen { address, source },
     })
+}
+
+fn open(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(TcpListener::from_std(socket.into()))
 }
 
 /// The address of each core's own port. With one core there is none: its port is the main one.
@@ -73,4 +87,24 @@ pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
 pub(crate) fn refuse(mut stream: TcpStream) {
     // The socket's buffer is empty, so this does not block; a peer that is gone loses nothing.
     let _ = stream.write(b"-ERR max number of clients reached\r\n");
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn as_many_may_wait_as_the_system_allows() {
+        let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("it is told");
+        let most: usize = most.trim().parse().expect("a number");
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).expect("a port is free");
+        let address = listener.local_addr().expect("it has one");
+        // Nobody accepts them.
+        let connect = |_| std::net::TcpStream::connect_timeout(&address, PATIENCE);
+        let waiting: io::Result<Vec<_>> = (0..most.min(300)).map(connect).collect();
+        assert!(waiting.is_ok(), "{waiting:?}");
+    }
 }
