@@ -39,6 +39,12 @@ pub fn read_chunk(seal: Seal, bytes: &[u8]) -> Chunked<'_> {
     }
 }
 
+/// The chunk that these bytes are, all of them, which [`read_chunk`] has found to be one: its
+/// checksum is not looked at again.
+pub fn checked_chunk(bytes: &[u8]) -> Option<Chunk<'_>> {
+    framing::reopen(bytes).map(Chunk)
+}
+
 #[expect(clippy::len_without_is_empty, reason = "no chunk is empty: it has a header")]
 impl<'a> Chunk<'a> {
     /// Bytes of all of it: the next chunk begins behind them.

@@ -33,7 +33,7 @@ mod varint;
 mod writer;
 
 pub use change::{ChangeError, Facts, decode_change, encode_change, read_change};
-pub use chunk::{Chunk, Chunked, Entries, Positions, read_chunk};
+pub use chunk::{Chunk, Chunked, Entries, Positions, checked_chunk, read_chunk};
 pub use chunk_writer::ChunkWriter;
 pub use cursor::Malformed;
 pub use entry::Entry;

@@ -1,5 +1,7 @@
 //! From files to a shard: the newest good snapshot, then what the log has after it.
 
+mod ahead;
+mod chunks;
 mod error;
 mod gathered;
 mod group;
@@ -9,9 +11,11 @@ use crate::log::{Cut, LogError, LogReader};
 use crate::log_id::LogId;
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
+use ahead::{Ahead, read_ahead};
+use chunks::Chunks;
 pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
-use replay::Replay;
+use replay::{Replay, Sheaf, apply};
 use scurry_codec::{Entry, Record, SnapshotOrder};
 use scurry_ledger::Time;
 
@@ -20,8 +24,14 @@ use scurry_ledger::Time;
 pub trait Sink {
     /// Forgets everything: a snapshot has turned out to be damaged half-way.
     fn clear(&mut self);
+    /// So many entries of a snapshot come.
+    fn make_room(&mut self, _entries: u64) {}
     /// Takes an entry of a snapshot.
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
+    /// Takes entries of a snapshot, one after the other.
+    fn restore_all(&mut self, entries: &[Entry<'_>]) -> Result<(), ReplayError> {
+        entries.iter().try_for_each(|entry| self.restore(entry))
+    }
     /// Applies a record of the log that is no Change of an account.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
     /// Applies Changes of one account, one after the other. Where one does not fit, returns its
@@ -42,8 +52,16 @@ impl Sink for Shard {
         Shard::clear(self);
     }
 
+    fn make_room(&mut self, entries: u64) {
+        Shard::make_room(self, entries);
+    }
+
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError> {
         Shard::restore(self, entry)
+    }
+
+    fn restore_all(&mut self, entries: &[Entry<'_>]) -> Result<(), ReplayError> {
+        Shard::restore_all(self, entries)
     }
 
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
@@ -176,17 +194,26 @@ pub fn recover<D: Disk>(
         reader = reader.in_group();
     }
     read.log_bytes_all = reader.bytes_ahead(limit)?;
-    let mut replay = Replay::new(&hasher, &base, limit);
-    // What lies behind the limit is not looked at: it may be what the limit leaves out.
-    while reader.next() <= limit
-        && let Some(frame) = reader.frame()?
-    {
-        at = at.max(frame.at());
-        read.records += replay.frame(&frame, sink)?;
-        read.log_bytes += frame.len() as u64;
-        progress(&read);
-    }
-    replay.finish(sink)?;
+    let reading = |ahead: &mut Ahead<Sheaf>| {
+        let mut replay = Replay::new(&hasher, &base, limit, read);
+        // What lies behind the limit is not looked at: it may be what the limit leaves out.
+        while ahead.is_wanted()
+            && reader.next() <= limit
+            && let Some(frame) = reader.frame()?
+        {
+            at = at.max(frame.at());
+            replay.frame(&frame, &mut |sheaf| ahead.give(sheaf))?;
+        }
+        replay.finish(&mut |sheaf| ahead.give(sheaf));
+        Ok::<_, RecoveryError>(replay.read)
+    };
+    let mut hashes = Vec::new();
+    let outcome: Result<_, RecoveryError> = read_ahead(reading, |sheaf| {
+        progress(&sheaf.read);
+        apply(sheaf, &mut hashes, sink)
+    });
+    read = outcome??;
+    progress(&read);
     let last = reader.next() - 1;
     let wanted = base.ranges.last().max(least.sequence);
     if last.min(limit) < wanted {
@@ -260,9 +287,7 @@ fn restore<D: Disk>(
                 return Err(RecoveryError::Snapshots(vec![error]));
             }
             Err(Unusable::Snapshot(error)) => passed_over.push((begun, error)),
-            Err(Unusable::Replay(error)) => {
-                return Err(RecoveryError::Replay { sequence: begun, error });
-            }
+            Err(Unusable::Recovery(error)) => return Err(error),
         }
         sink.clear();
         *read = Progress::default();
@@ -302,9 +327,18 @@ impl Base {
     }
 }
 
+/// Why a snapshot is not used.
 enum Unusable {
+    /// An older one may be.
     Snapshot(SnapshotError),
-    Replay(ReplayError),
+    /// None is.
+    Recovery(RecoveryError),
+}
+
+impl From<RecoveryError> for Unusable {
+    fn from(error: RecoveryError) -> Unusable {
+        Unusable::Recovery(error)
+    }
 }
 
 fn restore_one<D: Disk>(
@@ -326,22 +360,30 @@ fn restore_one<D: Disk>(
         return Ok(None);
     }
     read.entries_all = footer.entries;
-    let mut failed = None;
-    loop {
-        let more = reader.chunk(|entry| {
-            read.entries += 1;
-            if failed.is_none() {
-                failed = sink.restore(entry).err();
+    sink.make_room(footer.entries);
+    let reading = |ahead: &mut Ahead<Chunks>| {
+        let mut chunks = Chunks::default();
+        let outcome = loop {
+            match reader.next_chunk() {
+                Ok(Some((offset, bytes))) if ahead.is_wanted() => {
+                    if chunks.push(offset, bytes) {
+                        chunks = ahead.give(chunks);
+                    }
+                }
+                Ok(_) => break Ok(()),
+                Err(error) => break Err(error),
             }
-        });
-        if let Some(error) = failed {
-            return Err(Unusable::Replay(error));
-        }
-        if !more.map_err(Unusable::Snapshot)? {
-            break;
-        }
+        };
+        // Also before a fault: what cannot be restored there is one that comes first.
+        ahead.give(chunks);
+        outcome
+    };
+    let outcome: Result<_, Unusable> = read_ahead(reading, |chunks| {
+        chunks.restore(begun, sink, read)?;
         progress(read);
-    }
+        Ok(())
+    });
+    outcome?.map_err(Unusable::Snapshot)?;
     Ok(Some(Base {
         is_snapshot: true,
         begun,

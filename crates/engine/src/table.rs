@@ -12,6 +12,7 @@ use crate::entry::{Entry, Kind};
 use crate::key::{Key, KeyHasher, position};
 use hashbrown::HashTable;
 use std::cell::Cell;
+use std::hint::black_box;
 
 /// Slots of a segment, while the directory can tell more segments apart.
 const SEGMENT_SLOTS_MAX: usize = 512;
@@ -21,6 +22,9 @@ const SEGMENT_LEN_MAX: usize = SEGMENT_SLOTS_MAX / 8 * 7;
 /// Two neighbours that together hold no more than this become one segment. Far below what a
 /// split leaves, so that a key that comes and goes cannot make a segment split and merge.
 const MERGED_LEN_MAX: usize = SEGMENT_LEN_MAX / 4;
+/// Entries of a segment, on the average, of a table that is made for so many: few segments get as
+/// many as are split.
+const SEGMENT_LEN_MADE: u64 = SEGMENT_LEN_MAX as u64 / 16 * 15;
 /// First bits of a position that the directory tells apart at most: room for 10^9 keys. Beyond
 /// that, segments grow.
 const DEPTH_MAX: u32 = 22;
@@ -190,6 +194,42 @@ impl Table {
     /// [`crate::Shard::touch`]: it loads control bytes and neither slot nor entry.
     pub(crate) fn guess(&self, hash: u64) -> Option<Place> {
         self.find_by(hash, |_| true)
+    }
+
+    /// Makes segments for so many entries of an empty table, as many as they would come to have: none of
+    /// them is moved when others come, but for some of segments that get more than most.
+    pub(crate) fn make_room(&mut self, entries: u64) {
+        let mut depth = 0;
+        while depth < DEPTH_MAX && entries >> depth > SEGMENT_LEN_MADE {
+            depth += 1;
+        }
+        if depth == 0 || self.len() > 0 {
+            return;
+        }
+        let count = 1 << depth;
+        self.clear();
+        self.segments = std::iter::repeat_with(|| HashTable::with_capacity(SEGMENT_LEN_MAX))
+            .take(count)
+            .collect();
+        self.slot_bytes = self.segments.iter().map(slot_bytes).sum();
+        self.directory = (0..1 << depth).collect();
+        self.depth = depth;
+        self.depths = vec![u8::try_from(depth).expect("at most DEPTH_MAX"); count];
+        self.at_depth = [0; DEPTH_MAX as usize + 1];
+        self.at_depth[depth as usize] = 1 << depth;
+    }
+
+    /// Loads what an insert of each of these hashes needs, in passes: in each the loads do not wait for each other.
+    pub(crate) fn touch_slots(&self, hashes: &[u64]) {
+        for &hash in hashes {
+            black_box(self.segment_of(hash));
+        }
+        for &hash in hashes {
+            black_box(self.segments[self.segment_of(hash) as usize].len());
+        }
+        for &hash in hashes {
+            black_box(self.guess(hash));
+        }
     }
 
     pub(crate) fn clear(&mut self) {

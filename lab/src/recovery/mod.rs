@@ -9,7 +9,7 @@ use scurry_disk::Directory;
 use scurry_engine::{Config, HashKey, Least, Progress, Recovered, Shard, Until, recover};
 
 use crate::arguments::RecoveryArguments;
-use crate::clock::{Clock, thread_cpu_nanos};
+use crate::clock::{Clock, process_cpu_nanos};
 use crate::cores::{Cores, bind_this_thread};
 use crate::data_directory::DataDirectory;
 use crate::figures::{per, rounded};
@@ -80,7 +80,7 @@ struct Moment {
 
 impl Moment {
     fn now(clock: &Clock) -> Moment {
-        Moment { cpu: thread_cpu_nanos(), wall: clock.nanos() }
+        Moment { cpu: process_cpu_nanos(), wall: clock.nanos() }
     }
 }
 

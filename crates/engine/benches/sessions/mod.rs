@@ -149,9 +149,9 @@ fn digits(number: u64) -> [u8; 8] {
     text
 }
 
-/// CPU time of this thread.
+/// CPU time of this process: recovery has a second thread.
 pub(crate) fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     let part = |part: i64| u64::try_from(part).unwrap_or_default();
     Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }

@@ -4,11 +4,15 @@ use crate::ReplayError;
 use crate::log::{Cut, LogError, segment_name};
 use crate::snapshot::{SnapshotError, snapshot_name};
 use scurry_codec::{HeaderError, RecordError};
+use std::io;
 use thiserror::Error;
 
 /// Why a shard cannot be recovered.
 #[derive(Debug, Error)]
 pub enum RecoveryError {
+    /// The thread that reads ahead cannot be started.
+    #[error("a thread that reads ahead: {0}")]
+    Thread(io::Error),
     /// The log is damaged, or its end is missing.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -88,7 +92,8 @@ impl RecoveryError {
                 !matches!(error, HeaderError::Newer { .. })
             }
             RecoveryError::Log(LogError::Directory(_) | LogError::Io { .. })
-            | RecoveryError::Exchange => false,
+            | RecoveryError::Exchange
+            | RecoveryError::Thread(_) => false,
             RecoveryError::Snapshots(errors) => errors.iter().all(SnapshotError::is_damage),
             _ => true,
         }

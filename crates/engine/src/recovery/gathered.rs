@@ -2,12 +2,13 @@
 //! each other in a log but not together; gathered, its account is found, unpacked and packed
 //! once for all of them. Keys do not depend on each other, so only the order within one counts.
 
+use super::ahead::LONG_LEN;
 use crate::key::position;
 use std::hint::black_box;
 
 /// Records that are gathered at most: what a number below [`INDEX_MASK`] can tell apart, and few
 /// enough to stay in a core's own cache while they are applied.
-const RECORDS_MAX: usize = 1 << 11;
+pub(super) const RECORDS_MAX: usize = 1 << 11;
 const INDEX_MASK: u64 = RECORDS_MAX as u64 - 1;
 /// Bytes of records that are gathered, about.
 const BYTES_MAX: usize = 512 << 10;
@@ -50,11 +51,19 @@ impl Gathered {
         self.items.push(Item { sequence, hash, from, len });
     }
 
-    /// Puts the records of each key together, and loads all of them: in the order in which they
-    /// came the loads do not wait for each other.
+    /// Puts the records of each key together.
     pub(super) fn sort(&mut self) {
-        black_box(self.bytes.iter().step_by(LINE_LEN).fold(0, |all, byte| all | byte));
         self.order.sort_unstable();
+    }
+
+    /// Loads all records: in the order in which they came the loads do not wait for each other.
+    pub(super) fn load(&self) {
+        black_box(self.bytes.iter().step_by(LINE_LEN).fold(0, |all, byte| all | byte));
+    }
+
+    /// Bytes of them.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// How many there are.
@@ -80,6 +89,9 @@ impl Gathered {
 
     /// Forgets them.
     pub(super) fn clear(&mut self) {
+        if self.bytes.len() > LONG_LEN {
+            self.bytes = Vec::new();
+        }
         self.bytes.clear();
         self.items.clear();
         self.order.clear();

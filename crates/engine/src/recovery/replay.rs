@@ -1,7 +1,8 @@
 //! Applies the records of a log that the snapshot does not show yet.
 
-use super::gathered::Gathered;
-use super::{Base, RecoveryError, Sink};
+use super::ahead::{LONG_LEN, Load};
+use super::gathered::{Gathered, RECORDS_MAX};
+use super::{Base, Progress, RecoveryError, Sink};
 use crate::key::position;
 use crate::{KeyHasher, Step};
 use scurry_codec::{About, Frame, Late, Record, read_passed};
@@ -12,31 +13,68 @@ const AHEAD: usize = 64;
 /// First bits of a key's position that tell the parts apart.
 const PART_BITS: u32 = 6;
 
-/// Gathers records, by parts of the table, and applies them key by key.
+/// Records that are gathered in all parts together. The parts are given in turn, so that who applies them never
+/// waits until many are full: with keys evenly spread those that had no turn in the first round come to be nearly
+/// full, and a part has two thirds of its room filled later.
+const GATHERED_MAX: usize = (RECORDS_MAX << PART_BITS) / 3;
+
+/// Records on their way from the thread that reads them to the one that applies them.
+#[derive(Debug, Default)]
+pub(super) struct Sheaf {
+    /// Everything is forgotten first: the sequence that says so.
+    clear: Option<u64>,
+    records: Gathered,
+    /// How far the log was read.
+    pub(super) read: Progress,
+}
+
+impl Load for Sheaf {
+    fn is_long(&self) -> bool {
+        self.records.bytes() > LONG_LEN
+    }
+}
+
+#[cfg(test)]
+impl Sheaf {
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+}
+
+/// Gathers records, by parts of the table.
 pub(super) struct Replay<'b> {
     hasher: &'b KeyHasher,
     base: &'b Base,
     limit: u64,
-    parts: Vec<Gathered>,
-    hashes: Vec<u64>,
+    parts: Vec<Sheaf>,
+    /// Records that are gathered.
+    gathered: usize,
+    /// The part that is given next.
+    turn: usize,
+    pub(super) read: Progress,
 }
 
 impl<'b> Replay<'b> {
     /// Up to a sequence.
-    pub(super) fn new(hasher: &'b KeyHasher, base: &'b Base, limit: u64) -> Replay<'b> {
-        let parts = std::iter::repeat_with(Gathered::default).take(1 << PART_BITS).collect();
-        Replay { hasher, base, limit, parts, hashes: Vec::with_capacity(AHEAD) }
+    pub(super) fn new(
+        hasher: &'b KeyHasher,
+        base: &'b Base,
+        limit: u64,
+        read: Progress,
+    ) -> Replay<'b> {
+        let parts = std::iter::repeat_with(Sheaf::default).take(1 << PART_BITS).collect();
+        Replay { hasher, base, limit, parts, gathered: 0, turn: 0, read }
     }
 
-    /// Takes those of a frame in, and returns how many. They are applied by the time of
-    /// [`Replay::finish`].
+    /// Takes those of a frame in. They are given, to be applied, by the time of [`Replay::finish`];
+    /// who takes a sheaf returns one that is empty.
     pub(super) fn frame(
         &mut self,
         frame: &Frame<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<u64, RecoveryError> {
+        give: &mut impl FnMut(Sheaf) -> Sheaf,
+    ) -> Result<(), RecoveryError> {
         let mut records = frame.records();
-        let (mut sequence, mut taken) = (frame.first(), 0);
+        let mut sequence = frame.first();
         while let Some(record) = records.pass() {
             let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
             let key = match record.about {
@@ -47,51 +85,73 @@ impl<'b> Replay<'b> {
             if sequence > as_of && sequence <= self.limit {
                 match record.about {
                     About::Key(key) => {
-                        self.take(self.hasher.hash(key), sequence, record.bytes, sink)?;
+                        self.take(self.hasher.hash(key), sequence, record.bytes, give);
                     }
                     About::Nothing => {}
                     About::All => {
-                        self.finish(sink)?;
-                        let outcome = sink.replay(&Record::Clear);
-                        outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
+                        self.finish(give);
+                        self.parts[0].clear = Some(sequence);
+                        self.give(0, give);
                     }
                 }
-                taken += 1;
+                self.read.records += 1;
             }
             sequence += 1;
         }
-        Ok(taken)
-    }
-
-    /// Applies what is gathered.
-    pub(super) fn finish(&mut self, sink: &mut impl Sink) -> Result<(), RecoveryError> {
-        for part in &mut self.parts {
-            apply(part, &mut self.hashes, sink)?;
-        }
+        self.read.log_bytes += frame.len() as u64;
         Ok(())
     }
 
-    /// Gathers a record; a part that is full is applied.
+    /// Gives what is gathered.
+    pub(super) fn finish(&mut self, give: &mut impl FnMut(Sheaf) -> Sheaf) {
+        for part in 0..self.parts.len() {
+            if self.parts[part].records.len() > 0 {
+                self.give(part, give);
+            }
+        }
+    }
+
+    /// Gathers a record. A part that is full is given, and one in its turn when there is much.
     fn take(
         &mut self,
         hash: u64,
         sequence: u64,
         record: &[u8],
-        sink: &mut impl Sink,
-    ) -> Result<(), RecoveryError> {
-        let part = &mut self.parts[(position(hash) >> (u64::BITS - PART_BITS)) as usize];
-        part.push(hash, sequence, record);
-        if part.is_full() { apply(part, &mut self.hashes, sink) } else { Ok(()) }
+        give: &mut impl FnMut(Sheaf) -> Sheaf,
+    ) {
+        let part = (position(hash) >> (u64::BITS - PART_BITS)) as usize;
+        let records = &mut self.parts[part].records;
+        records.push(hash, sequence, record);
+        self.gathered += 1;
+        if records.is_full() {
+            self.give(part, give);
+        } else if self.gathered >= GATHERED_MAX {
+            self.give(self.turn, give);
+            self.turn = (self.turn + 1) % self.parts.len();
+        }
+    }
+
+    fn give(&mut self, part: usize, give: &mut impl FnMut(Sheaf) -> Sheaf) {
+        let mut sheaf = std::mem::take(&mut self.parts[part]);
+        self.gathered -= sheaf.records.len();
+        sheaf.records.sort();
+        sheaf.read = self.read;
+        self.parts[part] = give(sheaf);
     }
 }
 
-/// Applies a part, and empties it.
-fn apply(
-    part: &mut Gathered,
+/// Applies a sheaf, and empties it.
+pub(super) fn apply(
+    sheaf: &mut Sheaf,
     hashes: &mut Vec<u64>,
     sink: &mut impl Sink,
 ) -> Result<(), RecoveryError> {
-    part.sort();
+    if let Some(sequence) = sheaf.clear.take() {
+        let outcome = sink.replay(&Record::Clear);
+        outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
+    }
+    let part = &mut sheaf.records;
+    part.load();
     let (mut place, mut loaded) = (0, 0);
     while place < part.len() {
         if place >= loaded {

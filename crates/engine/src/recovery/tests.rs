@@ -1,7 +1,7 @@
 //! Records that were gathered by key are applied as if they had come one by one.
 
-use super::replay::Replay;
-use super::{Base, RecoveryError, Sink};
+use super::replay::{self, Replay, Sheaf};
+use super::{Base, Progress, RecoveryError, Sink};
 use crate::log_id::LogId;
 use crate::snapshot::Ranges;
 use crate::{Config, KeyHasher, ReplayError, Shard, Step};
@@ -98,6 +98,22 @@ fn log() -> Vec<u8> {
     log
 }
 
+/// Replays a log without a second thread, and says how many records were taken.
+fn replay(log: &[u8], base: &Base, sink: &mut impl Sink) -> Result<u64, RecoveryError> {
+    let hasher = sink.hasher();
+    let mut replay = Replay::new(&hasher, base, u64::MAX, Progress::default());
+    let (mut outcome, mut hashes) = (Ok(()), Vec::new());
+    let mut give = |mut sheaf: Sheaf| {
+        if outcome.is_ok() {
+            outcome = replay::apply(&mut sheaf, &mut hashes, sink);
+        }
+        Sheaf::default()
+    };
+    visit(log, |frame| replay.frame(frame, &mut give).expect("it is taken"));
+    replay.finish(&mut give);
+    outcome.map(|()| replay.read.records)
+}
+
 fn visit(log: &[u8], mut visit: impl FnMut(&scurry_codec::Frame<'_>)) {
     let mut rest = log;
     while !rest.is_empty() {
@@ -133,12 +149,8 @@ fn each_key_sees_its_records_in_their_order() {
         order: None,
         passed_over: Vec::new(),
     };
-    let hasher = KeyHasher::new(HashKey::known(3));
-    let (mut replay, mut gathered) = (Replay::new(&hasher, &base, u64::MAX), Seen::default());
-    let mut taken = 0;
-    visit(&log, |frame| taken += replay.frame(frame, &mut gathered).expect("it is taken"));
-    assert_eq!(taken, 3_002);
-    replay.finish(&mut gathered).expect("it is applied");
+    let mut gathered = Seen::default();
+    assert_eq!(replay(&log, &base, &mut gathered).expect("it is applied"), 3_002);
     assert_eq!(gathered, one_by_one);
 }
 
@@ -195,13 +207,7 @@ fn what_does_not_fit_is_named_by_its_sequence() {
         order: None,
         passed_over: Vec::new(),
     };
-    let hasher = KeyHasher::new(HashKey::known(3));
-    let mut replay = Replay::new(&hasher, &base, u64::MAX);
-    let mut sink = Refusing(b"b".to_vec());
-    visit(&log, |frame| {
-        replay.frame(frame, &mut sink).expect("it is taken");
-    });
-    let error = replay.finish(&mut sink).expect_err("it is refused");
+    let error = replay(&log, &base, &mut Refusing(b"b".to_vec())).expect_err("it is refused");
     assert!(matches!(error, RecoveryError::Replay { sequence: 101, .. }), "{error}");
 }
 
@@ -240,18 +246,51 @@ fn a_change_that_leaves_another_balance_is_refused() {
             order: None,
             passed_over: Vec::new(),
         };
-        let hasher = KeyHasher::new(HashKey::known(0));
-        let mut shard = Shard::new(Config::default());
-        let mut replay = Replay::new(&hasher, &base, u64::MAX);
-        visit(&log, |frame| {
-            replay.frame(frame, &mut shard).expect("it is taken");
-        });
-        match replay.finish(&mut shard) {
-            Ok(()) => assert!(is_right),
+        match replay(&log, &base, &mut Shard::new(Config::default())) {
+            Ok(_) => assert!(is_right),
             Err(RecoveryError::Replay { sequence: 8, error: ReplayError::Balance { .. } }) => {
                 assert!(!is_right);
             }
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+#[test]
+fn records_are_given_in_turn_and_never_many_at_once() {
+    let hasher = KeyHasher::new(HashKey::known(3));
+    let base = Base {
+        is_snapshot: false,
+        begun: 0,
+        at: Time(0),
+        version_last: 0,
+        ranges: Ranges::default(),
+        order: None,
+        passed_over: Vec::new(),
+    };
+    let mut writer = FrameWriter::new(LOG.seal(), 1);
+    for number in 0..300_000_u64 {
+        writer.remove(&number.to_le_bytes());
+        if number % 100 == 0 {
+            writer.seal(0, Time(0));
+        }
+    }
+    writer.seal(0, Time(0));
+    let mut log = Vec::new();
+    writer.take(&mut log);
+    let mut replay = Replay::new(&hasher, &base, u64::MAX, Progress::default());
+    let (mut taken, mut longest, mut before) = (0, 0, 0);
+    let mut give = |sheaf: Sheaf| {
+        // Once it has begun, one that waits gets the next after some records, not after many.
+        longest = if before == 0 { 0 } else { longest.max(sheaf.read.records - before) };
+        before = sheaf.read.records;
+        taken += sheaf.len() as u64;
+        Sheaf::default()
+    };
+    visit(&log, |frame| {
+        replay.frame(frame, &mut give).expect("it is taken");
+    });
+    replay.finish(&mut give);
+    assert_eq!(taken, 300_000);
+    assert!(longest < 4_000, "{longest} records without a sheaf");
 }

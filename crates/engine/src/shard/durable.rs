@@ -6,6 +6,7 @@ use super::values::value_head;
 use crate::annex::Annex;
 use crate::entry::{Entry, Head, Kind};
 use crate::log_id::LogId;
+use crate::timers::{Lane, tick_of};
 use crate::{Key, Version};
 use scurry_codec::{
     ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, LogFormat, Record,
@@ -13,6 +14,9 @@ use scurry_codec::{
 };
 use scurry_ledger::{Portion, Time};
 use thiserror::Error;
+
+/// Entries of a snapshot whose places are loaded together.
+const RESTORED_TOGETHER: usize = 64;
 
 /// Why a record or an entry cannot be taken. The bytes passed their checksum, so this is a fault
 /// of a program, or files of two stores were mixed.
@@ -173,8 +177,37 @@ impl Shard {
         })
     }
 
+    /// Makes room in an empty table for so many entries of a snapshot.
+    pub fn make_room(&mut self, entries: u64) {
+        self.table.make_room(entries);
+    }
+
+    /// Takes entries of a snapshot, each into an empty place.
+    pub fn restore_all(&mut self, entries: &[Stored<'_>]) -> Result<(), ReplayError> {
+        let mut hashes = Vec::with_capacity(RESTORED_TOGETHER);
+        let mut made = Vec::with_capacity(RESTORED_TOGETHER);
+        for entries in entries.chunks(RESTORED_TOGETHER) {
+            hashes.clear();
+            hashes.extend(entries.iter().map(|entry| self.table.hasher().hash(entry.key())));
+            self.table.touch_slots(&hashes);
+            for (&hash, entry) in hashes.iter().zip(entries) {
+                made.push((hash, self.make(hash, entry)?));
+            }
+            // Nothing else is done between them: what is written to places that no cache has is on its way together.
+            for (hash, entry) in made.drain(..) {
+                self.table.insert(hash, entry);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes an entry of a snapshot into an empty place.
     pub fn restore(&mut self, entry: &Stored<'_>) -> Result<(), ReplayError> {
+        self.restore_all(std::slice::from_ref(entry))
+    }
+
+    /// Makes the entry of the table that an entry of a snapshot becomes, and does all that its coming brings with it.
+    fn make(&mut self, hash: u64, entry: &Stored<'_>) -> Result<Entry, ReplayError> {
         let (key, head, value) = match *entry {
             Stored::Value { key, expires, value } => (key, value_head(expires), value),
             Stored::Account { id, image } => (id, Head::plain(Kind::Account), image),
@@ -189,37 +222,36 @@ impl Shard {
             }
             Stored::List { key, .. } => return Err(ReplayError::List(shown(key))),
         };
-        let key = self.table.hasher().key(key);
         let part;
         let mut value = value;
         let mut due = head.expires;
-        let mut identities = Vec::new();
         if head.kind == Kind::Account {
             decode_account(value, self.slate.account_mut())
-                .map_err(|error| ReplayError::Image { account: shown(key.bytes()), error })?;
+                .map_err(|error| ReplayError::Image { account: shown(key), error })?;
             self.totals.replace(&Portion::default(), self.slate.account.as_ref());
             due = self.slate.next_due();
-            identities = self.identities.of(self.slate.account.as_ref());
-            if value.len() > self.config.apart_len
-                && let (image, Some(annex)) =
+            let identities = self.identities.of(self.slate.account.as_ref());
+            if value.len() > self.config.apart_len {
+                if let (image, Some(annex)) =
                     Annex::divided(self.slate.account_mut(), self.config.apart_len)
-            {
-                self.annexes.set(key.bytes(), Some(annex));
-                part = image;
-                value = &part;
+                {
+                    self.annexes.set(key, Some(annex));
+                    part = image;
+                    value = &part;
+                }
+                self.slate.unpack(None);
             }
-            self.slate.unpack(None);
+            self.identities_replayed(hash, &[], &identities);
         }
         if let Some(index) = self.index.as_mut().filter(|_| head.kind == Kind::Entity) {
-            index.insert(index.value_hash(value), key.hash());
+            index.insert(index.value_hash(value), hash);
         }
         self.note_version(head.version);
-        let place = self.table.insert(key.hash(), Entry::new(head, key.bytes(), value));
+        let mut entry = Entry::new(head, key, value);
         if let Some(due) = due {
-            self.arm(key.hash(), place, due);
+            entry.arm(self.timers.arm(Lane::of(head.kind), hash, tick_of(due)));
         }
-        self.identities_replayed(key.hash(), &[], &identities);
-        Ok(())
+        Ok(entry)
     }
 
     /// Applies a record of the log. What it says holds, whatever is there: it was decided when

@@ -5,13 +5,16 @@ use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
     Chunked, Entry, FrameError, HeaderError, RecordError, Seal, SnapshotFooter, SnapshotHeader,
-    read_chunk,
+    checked_chunk, read_chunk,
 };
 use std::io;
 use thiserror::Error;
 
 /// Bytes read at once.
 const WINDOW_LEN: usize = 1 << 20;
+
+/// Ranges on either side that are looked through for one first.
+const NEAR_LEN: usize = 8;
 
 /// Why a snapshot cannot be used.
 #[derive(Debug, Error)]
@@ -114,8 +117,25 @@ pub struct Ranges {
 impl Ranges {
     /// The sequence that the range of this position shows.
     pub fn as_of(&self, position: u64) -> u64 {
-        let after = self.ranges.partition_point(|&(from, _)| from <= position);
+        let (start, near) = self.near(position);
+        let after = start + near.partition_point(|&(from, _)| from <= position);
         after.checked_sub(1).map_or(0, |at| self.ranges[at].1)
+    }
+
+    /// Ranges among which that of a position is, and the number of the first. Most snapshots have ranges of about
+    /// one width, so it is looked for where it would be if all had, and farther away when it is not there.
+    fn near(&self, position: u64) -> (usize, &[(u64, u64)]) {
+        let len = self.ranges.len();
+        let guess = usize::try_from((u128::from(position) * len as u128) >> 64).unwrap_or(len);
+        let mut width = NEAR_LEN;
+        loop {
+            let (start, end) = (guess.saturating_sub(width), (guess + width).min(len));
+            let is_behind = start == 0 || self.ranges[start].0 <= position;
+            if is_behind && (end == len || self.ranges[end].0 > position) {
+                return (start, &self.ranges[start..end]);
+            }
+            width *= NEAR_LEN;
+        }
     }
 
     /// The greatest sequence that is shown anywhere.
@@ -219,13 +239,30 @@ impl<F: File> SnapshotReader<F> {
 
     /// Visits the entries of the next chunk; false when there is none, and all was there.
     pub fn chunk(&mut self, mut visit: impl FnMut(&Entry<'_>)) -> Result<bool, SnapshotError> {
+        let Some((offset, bytes)) = self.next_chunk()? else { return Ok(false) };
+        let mut outcome = Ok(());
+        for entry in checked_chunk(bytes).into_iter().flat_map(|chunk| chunk.entries()) {
+            match entry {
+                Ok(entry) => visit(&entry),
+                Err(error) => outcome = Err(error),
+            }
+        }
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(error) => Err(SnapshotError::Entry { file: self.name.clone(), offset, error }),
+        }
+    }
+
+    /// The bytes of the next chunk, and where it begins in the file; none when there is none, and all
+    /// was there. Its entries were counted and not read.
+    pub(crate) fn next_chunk(&mut self) -> Result<Option<(u64, &[u8])>, SnapshotError> {
         let Some(position) = self.position else {
-            return self.finish();
+            return self.finish().map(|()| None);
         };
         let offset = self.start + self.at as u64;
-        loop {
+        let chunk = loop {
             match read_chunk(self.seal, &self.bytes[self.at..]) {
-                Chunked::Chunk(_) => break,
+                Chunked::Chunk(chunk) => break chunk,
                 Chunked::Damaged(error) => {
                     return Err(SnapshotError::Damaged { file: self.name.clone(), offset, error });
                 }
@@ -234,28 +271,22 @@ impl<F: File> SnapshotReader<F> {
             if !self.fill()? {
                 return self.incomplete("a chunk is cut off");
             }
-        }
-        let Chunked::Chunk(chunk) = read_chunk(self.seal, &self.bytes[self.at..]) else {
-            return self.incomplete("a chunk is cut off");
         };
-        if chunk.positions().from != position || chunk.as_of() < self.ranges.last() {
+        let (positions, as_of, count) = (chunk.positions(), chunk.as_of(), chunk.count());
+        let from = self.at;
+        let to = from + chunk.len();
+        if positions.from != position || as_of < self.ranges.last() {
             return self.incomplete("a chunk is missing");
         }
-        for entry in chunk.entries() {
-            let file = || self.name.clone();
-            let entry =
-                entry.map_err(|error| SnapshotError::Entry { file: file(), offset, error })?;
-            visit(&entry);
-        }
-        self.ranges.push(position, chunk.as_of());
+        self.ranges.push(position, as_of);
         self.chunks += 1;
-        self.entries += u64::from(chunk.count());
-        self.position = (chunk.positions().to != 0).then_some(chunk.positions().to);
-        self.at += chunk.len();
-        Ok(true)
+        self.entries += u64::from(count);
+        self.position = (positions.to != 0).then_some(positions.to);
+        self.at = to;
+        Ok(Some((offset, &self.bytes[from..to])))
     }
 
-    fn finish(&self) -> Result<bool, SnapshotError> {
+    fn finish(&self) -> Result<(), SnapshotError> {
         let offset = self.start + self.at as u64;
         let counted = (self.chunks, self.entries, self.ranges.last());
         if offset != self.end
@@ -263,7 +294,7 @@ impl<F: File> SnapshotReader<F> {
         {
             return self.incomplete("its end counts other chunks");
         }
-        Ok(false)
+        Ok(())
     }
 
     fn incomplete<T>(&self, why: &'static str) -> Result<T, SnapshotError> {
@@ -283,5 +314,30 @@ impl<F: File> SnapshotReader<F> {
         let read = read.map_err(|error| SnapshotError::Io { file: self.name.clone(), error })?;
         self.bytes.truncate(have + read);
         Ok(read > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_of_a_position_is_found_however_wide_ranges_are() {
+        let even = |n: u64| n << 54;
+        let narrow_first = |n: u64| n * n * n;
+        let narrow_last = |n: u64| u64::MAX - (1_000 - n).pow(3);
+        for begins in [even, narrow_first, narrow_last] {
+            let mut ranges = Ranges::default();
+            let froms: Vec<u64> = (0..1_000).map(|n| if n == 0 { 0 } else { begins(n) }).collect();
+            for (as_of, &from) in (7..).zip(&froms) {
+                ranges.push(from, as_of);
+            }
+            for (as_of, &from) in (7..).zip(&froms) {
+                assert_eq!(ranges.as_of(from), as_of);
+                assert_eq!(ranges.as_of(from.saturating_sub(1)), (as_of - 1).max(7));
+            }
+            assert_eq!(ranges.as_of(u64::MAX), 1_006);
+        }
+        assert_eq!(Ranges::default().as_of(5), 0);
     }
 }

@@ -131,3 +131,31 @@ fn keys_of_one_hash_lie_side_by_side() {
     assert_eq!((table.at(place).key(), table.guess(key.hash()).is_some()), (&b"17"[..], true));
     assert_eq!(table.find(table.hasher().key(b"no such key")), None);
 }
+
+#[test]
+fn a_table_that_was_made_for_so_many_moves_few_and_is_the_same_otherwise() {
+    for entries in [0_u64, 400, 448, 5_000, 30_000] {
+        let mut table = Table::new(KeyHasher::new(HashKey::known(entries)));
+        table.make_room(entries);
+        validate(&table);
+        let made = table.segments.len();
+        for n in 0..entries {
+            let hash = table.hasher().hash(format!("{n}").as_bytes());
+            table.touch_slots(&[hash]);
+            put(&mut table, &format!("{n}"));
+        }
+        validate(&table);
+        assert!(made <= 1 || table.segments.len() <= made + made / 4, "{entries}");
+        assert!(made <= 1 || entries / made as u64 > SEGMENT_LEN_MADE / 2, "{entries}");
+        for n in 0..entries {
+            assert!(table.find(table.hasher().key(format!("{n}").as_bytes())).is_some());
+        }
+        // What is there stays.
+        table.make_room(1_000_000);
+        assert_eq!(table.len() as u64, entries);
+        for n in 0..entries {
+            take(&mut table, &format!("{n}"));
+        }
+        validate(&table);
+    }
+}
