@@ -1,6 +1,7 @@
 //! Nodes of a group as processes, and a client that reads replies as text.
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -269,9 +270,15 @@ impl Nodes {
         }
     }
 
+    /// Sends a signal to a node. One that is killed has ended when this returns, and with it its ports are free.
     pub(crate) fn signal(&self, node: usize, signal: Signal) {
-        let child = self.nodes[node].child.as_ref().expect("it runs");
-        kill(pid(child), signal).expect("it runs");
+        let pid = pid(self.nodes[node].child.as_ref().expect("it runs"));
+        kill(pid, signal).expect("it runs");
+        if signal == Signal::SIGKILL {
+            // Whoever takes the child waits for it again.
+            let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+            waitid(Id::Pid(pid), flags).expect("it is a child");
+        }
     }
 
     /// The id of a node's process.
