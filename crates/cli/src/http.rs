@@ -21,6 +21,8 @@ const VALUE_LEN_LIMIT: u64 = 512 << 20;
 
 /// How long a TLS handshake may take, ms.
 const HANDSHAKE_MS_MAX: i64 = 10_000;
+/// Open files beside the clients' connections: the listener, pollers, connections to the nodes, some to spare.
+const FILES_BESIDE: usize = 64;
 
 const EXAMPLES: &str = "Examples:
   scurry http --store 127.0.0.1:6389
@@ -135,7 +137,7 @@ impl Http {
         Ok(Front {
             listen: self.listen.0,
             listen_option: "--listen",
-            connections_max: make_room(self.max_clients.0),
+            connections_max: make_room(self.max_clients.0, FILES_BESIDE),
             threads: self.threads.0,
             tls: tls.map(|(certificate, key)| TlsSettings {
                 certificate,

@@ -13,7 +13,7 @@ use crate::supervisor;
 use crate::toml_file;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, FromArgMatches};
-use scurry_http::Door;
+use scurry_http::{Door, Front};
 use scurry_server::{Certificates, Durability, Reloader, Server, Settings, Users, make_room};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -81,14 +81,9 @@ pub(crate) fn serve(
         again.map(|again| Ok::<_, anyhow::Error>((Hangups::new()?, again))).transpose()?;
     let bar = Bar::new();
     let mut settings = options.settings()?;
-    let front = options.front(&settings)?;
-    if let Some(front) = &front {
-        // Both kinds of connections are open files.
-        let both = settings.clients_max.saturating_add(front.connections_max);
-        let possible = make_room(both);
-        settings.clients_max = settings
-            .clients_max
-            .min(possible.saturating_sub(front.connections_max).max(possible / 2));
+    let mut front = options.front(&settings)?;
+    if let Some(front) = &mut front {
+        share_files(&mut settings, front);
     }
     let announcement = Announcement::new(&settings);
     let server = Server::bind(settings, &|progress| bar.show(progress))?;
@@ -137,6 +132,22 @@ pub(crate) fn serve(
         door.close();
     }
     outcome
+}
+
+/// Divides the open files that are possible among the clients of both doors: each kind gets what the other does
+/// not use, and at least half.
+fn share_files(settings: &mut Settings, front: &mut Front) {
+    let both = settings.clients_max.saturating_add(front.connections_max);
+    let possible = make_room(both, settings.files_beside());
+    (settings.clients_max, front.connections_max) =
+        shares(possible, settings.clients_max, front.connections_max);
+    settings.doors_clients_max = front.connections_max;
+}
+
+/// Places of each of two kinds, of so many, of which they want these.
+fn shares(possible: usize, first: usize, second: usize) -> (usize, usize) {
+    let first = first.min(possible.saturating_sub(second).max(possible / 2)).max(1);
+    (first, second.min(possible.saturating_sub(first)).max(1))
 }
 
 /// Ends the server at the first of these as SIGTERM does. A terminal that is closed may send several,
@@ -189,5 +200,24 @@ impl fmt::Display for Announcement {
         let version = env!("CARGO_PKG_VERSION");
         writeln!(f, "scurry {version}, {}", self.store)?;
         write!(f, "clients come in {}", self.entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_both_doors_have_no_more_places_than_there_are() {
+        assert_eq!(shares(20_000, 10_000, 1_000), (10_000, 1_000));
+        // What is left by the one is the other's.
+        assert_eq!(shares(5_000, 10_000, 1_000), (4_000, 1_000));
+        assert_eq!(shares(1_100, 300, 1_000), (300, 800));
+        assert_eq!(shares(120, 10_000, 1_000), (60, 60));
+        for possible in 2..50 {
+            let (first, second) = shares(possible, 20, 20);
+            assert!(first + second <= possible.max(2) && first >= 1 && second >= 1, "{possible}");
+        }
+        assert_eq!(shares(0, 10, 10), (1, 1));
     }
 }

@@ -89,6 +89,9 @@ const LIST: u8 = 4;
 const EXPIRES: u8 = 1;
 const VERSION: u8 = 2;
 
+/// Bytes of the shortest entry: a kind, flags and two lengths.
+pub const ENTRY_LEN_MIN: usize = 4;
+
 pub(crate) fn put_entry(pen: &mut Pen<'_>, entry: &Entry<'_>) {
     let (kind, key, value, expires, version) = match *entry {
         Entry::Value { key, expires, value } => (VALUE, key, value, expires, None),

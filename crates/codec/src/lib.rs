@@ -36,7 +36,7 @@ pub use change::{ChangeError, Facts, decode_change, encode_change, read_change};
 pub use chunk::{Chunk, Chunked, Entries, Positions, checked_chunk, read_chunk};
 pub use chunk_writer::ChunkWriter;
 pub use cursor::Malformed;
-pub use entry::Entry;
+pub use entry::{ENTRY_LEN_MIN, Entry};
 pub use entry_frame::{LogEntry, content_of, put_entry};
 pub use foreign::{ForeignError, IMAGE_LEN_MAX, decode_foreign_account};
 pub use frame::{Frame, Framed, checked_frame, read_frame};

@@ -7,14 +7,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd;
 use std::{io, thread};
 
-/// Files besides connections: the listener, the poller, the log and some to spare.
-const RESERVED: u64 = 64;
 /// The longest table that is made beforehand, of eight bytes a file: limits may be far beyond what is used.
 const TABLE_LEN_MAX: u64 = 1 << 20;
 
-/// How many connections can be open, at most `clients_max`.
-pub fn make_room(clients_max: usize) -> usize {
-    let wanted = (clients_max as u64).saturating_add(RESERVED);
+/// How many connections can be open, at most `clients_max`, beside so many other files.
+pub fn make_room(clients_max: usize, others: usize) -> usize {
+    let wanted = (clients_max as u64).saturating_add(others as u64);
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return clients_max;
     };
@@ -25,10 +23,11 @@ pub fn make_room(clients_max: usize) -> usize {
     if limit >= wanted {
         return clients_max;
     }
-    let possible = usize::try_from(limit.saturating_sub(RESERVED)).unwrap_or(clients_max).max(1);
+    let possible = limit.saturating_sub(others as u64);
+    let possible = usize::try_from(possible).unwrap_or(clients_max).max(1);
     tracing::warn!(
         "only {possible} of {clients_max} connections are possible with {limit} open files: \
-         raise the hard limit (ulimit -Hn) or lower --max-clients"
+         beside {others} others: raise the hard limit (ulimit -Hn) or lower --max-clients"
     );
     possible
 }
@@ -69,8 +68,8 @@ mod tests {
     #[test]
     fn the_table_becomes_longer_before_connections_fill_it() {
         let clients = usize::try_from(table_len()).expect("small");
-        let room = clients as u64 + RESERVED;
-        assert_eq!(make_room(clients), clients);
+        let room = clients as u64 + 64;
+        assert_eq!(make_room(clients, 64), clients);
         let clock = Clock::start(Time(0));
         let until_ns = clock.monotonic_ns() + PATIENCE_NS;
         while table_len() < room {

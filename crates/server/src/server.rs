@@ -70,7 +70,7 @@ impl Server {
         let rdma_address = rdma.as_ref().map(rdma::RdmaSetup::address);
         let run_id =
             getrandom::u64().map_err(|error| system("a random number")(io::Error::other(error)))?;
-        settings.clients_max = open_files::make_room(settings.clients_max);
+        settings.clients_max = open_files::make_room(settings.clients_max, settings.files_beside());
         let mut signals = Some(Signals::new().map_err(system("the signals"))?);
         survive_file_limit().map_err(system("the signals"))?;
         let shared = Shared::new(ports.main_address(), ports.core_addresses(), run_id);

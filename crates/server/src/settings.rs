@@ -17,6 +17,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Open files of a process that are no clients' connections: listeners, the log's directory, some to spare.
+const FILES_BASE: usize = 64;
+/// The same of each thread: nine while nothing happens, and those of a snapshot and of the log's next segment.
+const FILES_PER_THREAD: usize = 16;
+
 /// Where the server listens when nobody says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
 
@@ -42,6 +47,8 @@ pub struct Settings {
     pub open_access_allowed: bool,
     /// Connections at most; a quarter of them may be such as are not in yet.
     pub clients_max: usize,
+    /// Connections at most of doors beside this server, in the same process.
+    pub doors_clients_max: usize,
     /// How long a connection may take to come in: to end its handshake and to authenticate, ms.
     pub auth_ms_max: i64,
     /// Memory of keys and values at most, bytes; none for no bound.
@@ -141,6 +148,7 @@ impl Settings {
             rdma: None,
             open_access_allowed: false,
             clients_max: 10_000,
+            doors_clients_max: 0,
             auth_ms_max: 30_000,
             memory_max: None,
             limits: Limits::default(),
@@ -156,11 +164,26 @@ impl Settings {
             group: None,
         }
     }
+
+    /// Open files beside the clients' connections, at most.
+    pub fn files_beside(&self) -> usize {
+        FILES_BASE + FILES_PER_THREAD * usize::from(self.threads) + self.doors_clients_max
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_beside_the_clients_grow_with_threads_and_doors() {
+        let users = Users::new(None, &[]).expect("no users");
+        let mut settings = Settings::new(([127, 0, 0, 1], 0).into(), users);
+        let one = settings.files_beside();
+        (settings.threads, settings.doors_clients_max) = (9, 1_000);
+        // A thread has nine while nothing happens.
+        assert!(settings.files_beside() >= one + 8 * 12 + 1_000);
+    }
 
     #[test]
     fn nodes_of_other_machines_are_let_in_by_certificates_or_where_somebody_has_said_so() {

@@ -1,9 +1,10 @@
 //! Faults that the simulator has found, each as a short story.
 
+use scurry_codec::{Seal, SnapshotFooter};
 use scurry_engine::{
-    Commits, Config, Disk, Durability, EntityPut, Expiry, File, Least, LogId, LogWriter, Recovered,
-    RecoveryError, SEGMENT_LEN_MAX, Shard, SnapshotWriter, Until, Version, recover, segment_name,
-    snapshot_name,
+    Commits, Config, Disk, Durability, EntityPut, Expiry, File, Least, LogId, LogWriter, Piece,
+    Recovered, RecoveryError, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotReader, SnapshotWriter,
+    Until, Version, checksum, recover, segment_name, snapshot_name,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -183,5 +184,46 @@ fn a_snapshot_that_was_published_keeps_its_name() {
         disk.restart(Crash::Power);
         let names: Vec<String> = disk.contents().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [snapshot_name(5)], "seed {seed}");
+    }
+}
+
+/// The bytes of a snapshot of a shard, and the sequence at which it was begun.
+fn snapshot_of(shard: &mut Shard) -> (u64, Vec<u8>) {
+    let mut snapshot = Snapshot::begin(shard, LOG, NOW);
+    let mut all = Vec::new();
+    loop {
+        match snapshot.piece(shard, Vec::new(), NOW) {
+            Some(Piece::Bytes(bytes)) => all.extend(bytes),
+            Some(Piece::Last { bytes, .. }) => {
+                all.extend(bytes);
+                return (snapshot.begun(), all);
+            }
+            _ => panic!("nothing clears it"),
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_counts_more_entries_than_it_can_hold_is_refused_before_memory_is_made_for_them()
+{
+    let mut host = Host::new(Durability::Fsync, 0);
+    (0..100).for_each(|number| host.set(format!("key:{number}").as_bytes(), 10));
+    assert!(host.commit());
+    let (begun, bytes) = snapshot_of(&mut host.shard);
+    let seal = Seal::new(checksum, LOG.id);
+    let at = bytes.len() - SnapshotFooter::LEN;
+    let footer = SnapshotFooter::decode(seal, &bytes[at..]).expect("it is whole");
+    assert_eq!(footer.entries, 100);
+    for entries in [100, 1 << 28, 1 << 40, u64::MAX] {
+        let mut other = bytes[..at].to_vec();
+        SnapshotFooter { entries, ..footer }.encode(seal, &mut other);
+        let mut disk = SimDisk::new(0, Faults::default());
+        let mut file = disk.create(&snapshot_name(begun), 0).expect("no faults");
+        file.write_at(0, &other).expect("no faults");
+        let opened = SnapshotReader::open(&mut disk, LOG, begun).map(drop);
+        match opened.map_err(|error| error.to_string()) {
+            Ok(()) => assert_eq!(entries, 100),
+            Err(error) => assert!(entries > 100 && error.contains("counts"), "{entries}: {error}"),
+        }
     }
 }

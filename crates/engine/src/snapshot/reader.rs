@@ -4,14 +4,17 @@ use super::{snapshot_name, snapshot_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
-    Chunked, Entry, FrameError, HeaderError, RecordError, Seal, SnapshotFooter, SnapshotHeader,
-    checked_chunk, read_chunk,
+    Chunked, ENTRY_LEN_MIN, Entry, FrameError, HeaderError, RecordError, Seal, SnapshotFooter,
+    SnapshotHeader, checked_chunk, read_chunk,
 };
 use std::io;
 use thiserror::Error;
 
 /// Bytes read at once.
 const WINDOW_LEN: usize = 1 << 20;
+
+/// Why a snapshot is not whole whose footer says more or less than there is.
+const MISCOUNTED: &str = "its end counts other chunks";
 
 /// Ranges on either side that are looked through for one first.
 const NEAR_LEN: usize = 8;
@@ -205,6 +208,10 @@ impl<F: File> SnapshotReader<F> {
         file.read_at(end, &mut foot).map_err(io)?;
         let footer = SnapshotFooter::decode(log.seal(), &foot)
             .map_err(|error| SnapshotError::Header { file: name.clone(), error })?;
+        // Memory is made for so many before one is read.
+        if footer.entries > (end - start) / ENTRY_LEN_MIN as u64 {
+            return Err(SnapshotError::Incomplete { file: name, why: MISCOUNTED });
+        }
         Ok(SnapshotReader {
             name,
             file,
@@ -292,7 +299,7 @@ impl<F: File> SnapshotReader<F> {
         if offset != self.end
             || counted != (self.footer.chunks, self.footer.entries, self.footer.as_of)
         {
-            return self.incomplete("its end counts other chunks");
+            return self.incomplete(MISCOUNTED);
         }
         Ok(())
     }

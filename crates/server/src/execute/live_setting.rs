@@ -4,6 +4,7 @@
 use crate::execute::node::Node;
 use crate::measures::slowlog::SLOWLOG_LEN_MAX;
 use crate::open_files;
+use crate::settings::Settings;
 use scurry_resp::parse_integer;
 
 /// One setting with its new value.
@@ -41,6 +42,18 @@ impl LiveSetting {
     pub(crate) fn reader(name: &[u8]) -> Option<Read> {
         let named = |(known, _): &&(&str, Read)| known.as_bytes().eq_ignore_ascii_case(name);
         NAMES.iter().find(named).map(|&(_, read)| read)
+    }
+
+    /// Has the system make room for what the setting allows; or why it cannot.
+    pub(crate) fn prepared(self, settings: &Settings) -> Result<LiveSetting, String> {
+        let LiveSetting::ClientsMax(wanted) = self else { return Ok(self) };
+        let possible = open_files::make_room(wanted, settings.files_beside());
+        if possible < wanted {
+            return Err(format!(
+                "The operating system is not able to handle the specified number of clients, try with {possible}"
+            ));
+        }
+        Ok(self)
     }
 
     /// Changes the setting of one core.
@@ -96,14 +109,7 @@ fn memory(value: &[u8]) -> Option<u64> {
 
 fn clients_max(value: &[u8]) -> Result<LiveSetting, String> {
     let wanted = integer(value, 1, i64::from(u32::MAX))?;
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-    let possible = open_files::make_room(wanted);
-    if possible < wanted {
-        return Err(format!(
-            "The operating system is not able to handle the specified number of clients, try with {possible}"
-        ));
-    }
-    Ok(LiveSetting::ClientsMax(wanted))
+    Ok(LiveSetting::ClientsMax(usize::try_from(wanted).unwrap_or(usize::MAX)))
 }
 
 fn slower_than(value: &[u8]) -> Result<LiveSetting, String> {

@@ -141,7 +141,10 @@ fn read<'a>(node: &Node, args: Args<'a>) -> Result<Vec<LiveSetting>, Refusal<'a>
     }
     pairs()
         .filter_map(|(name, value)| LiveSetting::reader(name).map(|read| (name, read(value))))
-        .map(|(name, read)| read.map_err(|why| Refusal::Value { name, why }))
+        .map(|(name, read)| {
+            let prepared = read.and_then(|setting| setting.prepared(&node.settings));
+            prepared.map_err(|why| Refusal::Value { name, why })
+        })
         .collect()
 }
 

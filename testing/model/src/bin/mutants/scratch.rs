@@ -135,8 +135,8 @@ impl Scratch {
             .args(["test", "-q", "-p", &catcher.package])
             .args(match catcher.target.as_str() {
                 "lib" => vec!["--lib"],
-                // The program of the package's name.
-                "bin" => vec!["--bin", &catcher.package],
+                // Whatever the program is called.
+                "bin" => vec!["--bins"],
                 test => vec!["--test", test],
             })
             .args(rest)
