@@ -15,7 +15,7 @@ pub struct Host {
     pub cpu: String,
     /// Cores that this process may use.
     pub cores: usize,
-    /// Commit of the working directory, with `+changes` when more than results had changed; empty
+    /// Commit of the working directory, with `+changes` when more than documents had changed; empty
     /// when the lab does not run in a git checkout.
     pub git_commit: String,
 }
@@ -41,8 +41,8 @@ fn cpu_model(cpus: &str) -> Option<&str> {
 
 fn commit() -> Option<String> {
     let head = git(&["rev-parse", "--short=12", "HEAD"])?;
-    // Results that an earlier part of a run has written change nothing that is measured.
-    let places = [":(top)", ":(top,exclude)docs/results"];
+    // Results and tables that an earlier part of a run has written change nothing that is measured.
+    let places = [":(top)", ":(top,exclude)docs"];
     let status = ["status", "--porcelain", "--untracked-files=no", "--"];
     let changes = git(&[&status[..], &places].concat())?;
     Some(if changes.is_empty() { head } else { format!("{head}+changes") })

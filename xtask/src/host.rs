@@ -12,7 +12,7 @@ const NEXTEST: &str = ".cache/nextest/bin/cargo-nextest";
 pub(crate) struct Host {
     /// The directory of the root Cargo.toml.
     pub(crate) root: PathBuf,
-    cargo: OsString,
+    pub(crate) cargo: OsString,
 }
 
 impl Host {

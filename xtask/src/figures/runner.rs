@@ -212,7 +212,7 @@ fn is_of(known: &Value, at: &Value) -> bool {
     is_clean && ["git_commit", "cpu", "kernel"].iter().all(|key| known[key] == at[key])
 }
 
-/// Machine and commit of this run. Results that are being written are no change of what is measured.
+/// Machine and commit of this run. Results, and tables of an earlier part of it, are no change of what is measured.
 fn here(host: &Host) -> Result<Value> {
     let commit = host.git_output(&["rev-parse", "--short=12", "HEAD"])?;
     let changes = host.git_output(&[
@@ -221,7 +221,7 @@ fn here(host: &Host) -> Result<Value> {
         "--untracked-files=no",
         "--",
         ":(top)",
-        ":(top,exclude)docs/results",
+        ":(top,exclude)docs",
     ])?;
     let changes = if changes.trim().is_empty() { "" } else { "+changes" };
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -277,6 +277,29 @@ mod tests {
         let changed = json!({"git_commit": "abc+changes", "cpu": "one", "kernel": "6.18"});
         assert!(!is_of(&changed, &changed));
         assert!(!is_of(&Value::Null, &at));
+    }
+
+    #[test]
+    fn tables_that_were_written_are_no_change_of_what_is_measured() {
+        let root = std::env::temp_dir().join(format!("scurry-figures-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("docs/results")).unwrap();
+        let host = Host { root: root.clone(), ..Host::find().unwrap() };
+        let write = |file: &str, text: &str| std::fs::write(root.join(file), text).unwrap();
+        let commit = || here(&host).unwrap()["git_commit"].as_str().unwrap().to_owned();
+        let files = ["code.rs", "docs/page.md", "docs/results/part.json"];
+        files.iter().for_each(|file| write(file, "before"));
+        let git = |args: &[&str]| host.git_output(args).unwrap();
+        git(&["init", "-q"]);
+        git(&["add", "."]);
+        let who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"];
+        git(&[&who[..], &["commit", "-q", "-m", "first"]].concat());
+        files[1..].iter().for_each(|file| write(file, "written by a run"));
+        let clean = commit();
+        write(files[0], "changed");
+        let changed = commit();
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(clean.len(), 12, "{clean}");
+        assert_eq!(changed, format!("{clean}+changes"));
     }
 
     #[test]
