@@ -249,7 +249,8 @@ fn set_aside<D: Disk>(
     Ok(())
 }
 
-/// The state that the snapshot has given.
+/// The state that the snapshot has given; by default there was none.
+#[derive(Default)]
 struct Base {
     /// There was one.
     is_snapshot: bool,
@@ -294,15 +295,7 @@ fn restore<D: Disk>(
     }
     let segments = names.iter().filter_map(|name| crate::log::segment_of(name)).min();
     let is_needed = segments.is_none_or(|first| first > 1);
-    let base = Base {
-        is_snapshot: false,
-        begun: 0,
-        at: Time(0),
-        version_last: 0,
-        ranges: Ranges::default(),
-        order: None,
-        passed_over,
-    };
+    let base = Base { passed_over, ..Base::default() };
     let is_missed = !base.passed_over.is_empty() && is_needed;
     if is_missed { Err(base.without_snapshot()) } else { Ok(base) }
 }

@@ -3,7 +3,6 @@
 use super::replay::{self, Replay, Sheaf};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::log_id::LogId;
-use crate::snapshot::Ranges;
 use crate::{Config, KeyHasher, ReplayError, Shard, Step};
 use scurry_codec::{Entry, FrameWriter, Framed, HashKey, Late, Record, read_frame, read_passed};
 use scurry_ledger::{BucketNo, BucketTerms, Change, Name, Op, Posting, Status, Time, apply};
@@ -140,15 +139,7 @@ fn each_key_sees_its_records_in_their_order() {
         }
     });
     assert_eq!((one_by_one.keys.len(), one_by_one.clears), (usize::try_from(KEYS).unwrap_or(0), 2));
-    let base = Base {
-        is_snapshot: false,
-        begun: 0,
-        at: Time(0),
-        version_last: 0,
-        ranges: Ranges::default(),
-        order: None,
-        passed_over: Vec::new(),
-    };
+    let base = Base::default();
     let mut gathered = Seen::default();
     assert_eq!(replay(&log, &base, &mut gathered).expect("it is applied"), 3_002);
     assert_eq!(gathered, one_by_one);
@@ -198,15 +189,7 @@ fn what_does_not_fit_is_named_by_its_sequence() {
     writer.seal(0, Time(0));
     let mut log = Vec::new();
     writer.take(&mut log);
-    let base = Base {
-        is_snapshot: true,
-        begun: 99,
-        at: Time(0),
-        version_last: 0,
-        ranges: Ranges::default(),
-        order: None,
-        passed_over: Vec::new(),
-    };
+    let base = Base { is_snapshot: true, begun: 99, ..Base::default() };
     let error = replay(&log, &base, &mut Refusing(b"b".to_vec())).expect_err("it is refused");
     assert!(matches!(error, RecoveryError::Replay { sequence: 101, .. }), "{error}");
 }
@@ -237,15 +220,7 @@ fn a_change_that_leaves_another_balance_is_refused() {
         writer.seal(0, Time(0));
         let mut log = Vec::new();
         writer.take(&mut log);
-        let base = Base {
-            is_snapshot: true,
-            begun: 6,
-            at: Time(0),
-            version_last: 0,
-            ranges: Ranges::default(),
-            order: None,
-            passed_over: Vec::new(),
-        };
+        let base = Base { is_snapshot: true, begun: 6, ..Base::default() };
         match replay(&log, &base, &mut Shard::new(Config::default())) {
             Ok(_) => assert!(is_right),
             Err(RecoveryError::Replay { sequence: 8, error: ReplayError::Balance { .. } }) => {
@@ -259,15 +234,7 @@ fn a_change_that_leaves_another_balance_is_refused() {
 #[test]
 fn records_are_given_in_turn_and_never_many_at_once() {
     let hasher = KeyHasher::new(HashKey::known(3));
-    let base = Base {
-        is_snapshot: false,
-        begun: 0,
-        at: Time(0),
-        version_last: 0,
-        ranges: Ranges::default(),
-        order: None,
-        passed_over: Vec::new(),
-    };
+    let base = Base::default();
     let mut writer = FrameWriter::new(LOG.seal(), 1);
     for number in 0..300_000_u64 {
         writer.remove(&number.to_le_bytes());
