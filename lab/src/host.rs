@@ -39,13 +39,14 @@ fn cpu_model(cpus: &str) -> Option<&str> {
     Some(line.split_once(':')?.1.trim())
 }
 
+/// All that figures depend on: everything but the documents, into which `make figures` writes its tables.
+const MEASURED: &[&str] = &[":(top)", ":(top,exclude)docs", ":(top,exclude)README.md"];
+
 fn commit() -> Option<String> {
-    let head = git(&["rev-parse", "--short=12", "HEAD"])?;
-    // Results and tables that an earlier part of a run has written change nothing that is measured.
-    let places = [":(top)", ":(top,exclude)docs"];
-    let status = ["status", "--porcelain", "--untracked-files=no", "--"];
-    let changes = git(&[&status[..], &places].concat())?;
-    Some(if changes.is_empty() { head } else { format!("{head}+changes") })
+    let measured = |words: &[&str]| git(&[words, MEASURED].concat());
+    let newest = measured(&["log", "-1", "--format=%h", "--abbrev=12", "--"])?;
+    let changes = measured(&["status", "--porcelain", "--untracked-files=no", "--"])?;
+    Some(if changes.is_empty() { newest } else { format!("{newest}+changes") })
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -288,7 +288,7 @@ pub(crate) const PARTS: &[Part] = &[
             "failover-peers.json",
             &[Lab(
                 "run charging-failover --target scurry+replicas --target valkey-cluster+module:always --runs {runs} \
-         --seconds 12 --accounts 12000",
+         --seconds 12 --accounts 18000",
             )],
         )],
     ),

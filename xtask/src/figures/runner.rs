@@ -18,6 +18,10 @@ pub(crate) const RECORD: &str = "figures.json";
 const NOISE: &[&str] =
     &["Benchmarking", " change: ", "Performance has", "hange within", "No change"];
 
+/// All that figures depend on: everything but the documents, into which tables of an earlier part of a run are
+/// written.
+const MEASURED: &[&str] = &[":(top)", ":(top,exclude)docs", ":(top,exclude)README.md"];
+
 /// The programs, and where results go.
 pub(crate) struct Runner<'a> {
     pub(crate) host: &'a Host,
@@ -212,17 +216,12 @@ fn is_of(known: &Value, at: &Value) -> bool {
     is_clean && ["git_commit", "cpu", "kernel"].iter().all(|key| known[key] == at[key])
 }
 
-/// Machine and commit of this run. Results, and tables of an earlier part of it, are no change of what is measured.
+/// Machine and commit of this run: the newest commit of what is measured, so that a run goes on where one left off
+/// behind a commit of its tables.
 fn here(host: &Host) -> Result<Value> {
-    let commit = host.git_output(&["rev-parse", "--short=12", "HEAD"])?;
-    let changes = host.git_output(&[
-        "status",
-        "--porcelain",
-        "--untracked-files=no",
-        "--",
-        ":(top)",
-        ":(top,exclude)docs",
-    ])?;
+    let git = |words: &[&str]| host.git_output(&[words, MEASURED].concat());
+    let commit = git(&["log", "-1", "--format=%h", "--abbrev=12", "--"])?;
+    let changes = git(&["status", "--porcelain", "--untracked-files=no", "--"])?;
     let changes = if changes.trim().is_empty() { "" } else { "+changes" };
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -286,20 +285,31 @@ mod tests {
         let host = Host { root: root.clone(), ..Host::find().unwrap() };
         let write = |file: &str, text: &str| std::fs::write(root.join(file), text).unwrap();
         let commit = || here(&host).unwrap()["git_commit"].as_str().unwrap().to_owned();
-        let files = ["code.rs", "docs/page.md", "docs/results/part.json"];
+        let files = ["code.rs", "README.md", "docs/page.md", "docs/results/part.json"];
         files.iter().for_each(|file| write(file, "before"));
         let git = |args: &[&str]| host.git_output(args).unwrap();
-        git(&["init", "-q"]);
-        git(&["add", "."]);
         let who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"];
-        git(&[&who[..], &["commit", "-q", "-m", "first"]].concat());
+        let save = || {
+            git(&["add", "."]);
+            git(&[&who[..], &["commit", "-q", "-m", "a step"]].concat())
+        };
+        git(&["init", "-q"]);
+        save();
+        let first = commit();
         files[1..].iter().for_each(|file| write(file, "written by a run"));
-        let clean = commit();
+        let written = commit();
+        save();
+        let saved = commit();
         write(files[0], "changed");
         let changed = commit();
+        save();
+        let second = commit();
         std::fs::remove_dir_all(&root).unwrap();
-        assert_eq!(clean.len(), 12, "{clean}");
-        assert_eq!(changed, format!("{clean}+changes"));
+        assert_eq!(first.len(), 12, "{first}");
+        assert_eq!([&written, &saved], [&first; 2]);
+        assert_eq!(changed, format!("{first}+changes"));
+        assert_ne!(second, first);
+        assert_eq!(second.len(), 12, "{second}");
     }
 
     #[test]
