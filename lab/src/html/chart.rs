@@ -35,9 +35,9 @@ pub(crate) fn bars(title: &str, unit: &str, bars: &[Bar]) -> Markup {
                 @for (index, bar) in bars.iter().enumerate() {
                     @let top = STEP * index as f64;
                     @let middle = top + 17.0 + THICK / 2.0;
-                    text x="0" y=(at(top + 12.0)) { (bar.name) }
-                    text.figure x=(WIDTH) y=(at(top + 12.0)) text-anchor="end" { (bar.label) }
-                    rect.bar.(bar.class) x="0" y=(at(top + 17.0)) rx="2" width=(at(length(bar.value)))
+                    text y=(at(top + 12.0)) { (bar.name) }
+                    text.figure x=(WIDTH) y=(at(top + 12.0)) { (bar.label) }
+                    rect.bar.(bar.class) y=(at(top + 17.0)) rx="2" width=(at(length(bar.value)))
                         height=(at(THICK)) {}
                     @if let Some((least, greatest)) = bar.spread {
                         path.whisker d=(whisker(length(least), length(greatest), middle)) {}
@@ -49,8 +49,8 @@ pub(crate) fn bars(title: &str, unit: &str, bars: &[Bar]) -> Markup {
 }
 
 fn whisker(from: f64, to: f64, y: f64) -> String {
-    let (top, bottom) = (y - 4.0, y + 4.0);
-    format!("M{from:.1} {top:.1}V{bottom:.1}M{from:.1} {y:.1}H{to:.1}M{to:.1} {top:.1}V{bottom:.1}")
+    let (from, to, y, top, bottom) = (at(from), at(to), at(y), at(y - 4.0), at(y + 4.0));
+    format!("M{from} {top}V{bottom}M{from} {y}H{to}M{to} {top}V{bottom}")
 }
 
 /// One axis: its ticks say where it begins and ends.
@@ -100,7 +100,7 @@ pub(crate) fn lines(title: &str, x: &Axis, y: &Axis, all: &[Line]) -> Markup {
         let mut path = String::new();
         for (index, (right, high)) in points.iter().enumerate() {
             let letter = if index == 0 { 'M' } else { 'L' };
-            path.push_str(&format!("{letter}{:.1} {:.1}", across(*right), up(*high)));
+            path.push_str(&format!("{letter}{} {}", at(across(*right)), at(up(*high))));
         }
         path
     };
@@ -109,11 +109,11 @@ pub(crate) fn lines(title: &str, x: &Axis, y: &Axis, all: &[Line]) -> Markup {
             figcaption { (title) " " span.unit { "(" (y.title) ")" } }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
                 @for (value, label) in &y.ticks {
-                    path.grid d=(format!("M{LEFT} {0:.1}H{1}", up(*value), WIDTH - RIGHT)) {}
-                    text x=(at(LEFT - 5.0)) y=(at(up(*value) + 4.0)) text-anchor="end" { (label) }
+                    path.grid d=(format!("M{LEFT} {}H{}", at(up(*value)), WIDTH - RIGHT)) {}
+                    text.figure x=(at(LEFT - 5.0)) y=(at(up(*value) + 4.0)) { (label) }
                 }
                 @for (value, label) in &x.ticks {
-                    path.tick d=(format!("M{0:.1} {1}v4", across(*value), HEIGHT - BOTTOM)) {}
+                    path.tick d=(format!("M{} {}v4", at(across(*value)), HEIGHT - BOTTOM)) {}
                     text x=(at(across(*value))) y=(at(HEIGHT - BOTTOM + 17.0)) text-anchor="middle" {
                         (label)
                     }
@@ -187,8 +187,9 @@ pub(crate) fn brief(value: f64) -> String {
 const WIDTH: f64 = 420.0;
 
 /// A coordinate with one decimal.
-fn at(value: f64) -> String {
-    format!("{value:.1}")
+/// Tenths of a unit, written only where there are some: a page has tens of thousands of these.
+fn at(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

@@ -218,12 +218,21 @@ pub(super) fn render(pairs: &[Pair<'_>], groups: &[Group]) -> Markup {
 }
 
 fn table(pairs: &[Pair<'_>]) -> Markup {
-    let headings =
-        ["load", "promise", "Scurry", "its figure", "peer", "its figure", "ratio", "remarks"];
     html! {
         div.scroll {
             table {
-                thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                thead {
+                    tr {
+                        th.text scope="col" { "load" }
+                        th.text scope="col" { "promise" }
+                        th.text scope="col" { "Scurry" }
+                        th scope="col" { "its figure" }
+                        th.text scope="col" { "peer" }
+                        th scope="col" { "its figure" }
+                        th scope="col" { "ratio" }
+                        th.text scope="col" { "remarks" }
+                    }
+                }
                 tbody {
                     @for pair in pairs {
                         tr {
@@ -231,13 +240,13 @@ fn table(pairs: &[Pair<'_>]) -> Markup {
                                 (pair.title)
                                 @if let Some(form) = &pair.form { ", " (form) }
                             }
-                            td { (promise(&pair.found.ours.durability)) }
-                            td { (pair.found.ours.target) }
-                            td.number { (pair.figure_in_words(pair.ours)) }
-                            td { (pair.found.peer.target) }
-                            td.number { (pair.figure_in_words(pair.peer)) }
-                            td.number { (pair.times_in_words()) }
-                            td {
+                            td.text { (promise(&pair.found.ours.durability)) }
+                            td.text { (pair.found.ours.target) }
+                            td { (pair.figure_in_words(pair.ours)) }
+                            td.text { (pair.found.peer.target) }
+                            td { (pair.figure_in_words(pair.peer)) }
+                            td { (pair.times_in_words()) }
+                            td.text {
                                 (pair.doubt().into_iter().chain(pair.also_lost.iter().cloned())
                                     .collect::<Vec<_>>().join("; "))
                             }

@@ -48,31 +48,31 @@ pub(super) fn findings(all: &[Finding<'_>]) -> Markup {
                 caption { "Ours as a multiple of the best peer that promises the same" }
                 thead {
                     tr {
-                        th scope="col" { "ours" }
-                        th scope="col" { "figure" }
-                        th scope="col" { "best peer" }
-                        th.number scope="col" { "ours / peer" }
-                        th.number scope="col" { "least to greatest" }
-                        th scope="col" { "verdict" }
+                        th.text scope="col" { "ours" }
+                        th.text scope="col" { "figure" }
+                        th.text scope="col" { "best peer" }
+                        th scope="col" { "ours / peer" }
+                        th scope="col" { "least to greatest" }
+                        th.text scope="col" { "verdict" }
                     }
                 }
                 tbody {
                     @for one in all {
                         tr {
                             th scope="row" { (one.ours.target) }
-                            td { (one.figure.name()) ", " (promise(&one.ours.durability)) }
-                            td { (one.peer.target) }
+                            td.text { (one.figure.name()) ", " (promise(&one.ours.durability)) }
+                            td.text { (one.peer.target) }
                             @if let Outcome::NoClaim(why) = &one.outcome {
-                                td.number { "-" }
-                                td.number { "-" }
-                                td { "no claim: " (why) }
+                                td { "-" }
+                                td { "-" }
+                                td.text { "no claim: " (why) }
                             } @else {
-                                td.number { (times(one.median)) }
-                                td.number { (times(one.min)) " to " (times(one.max)) }
+                                td { (times(one.median)) }
+                                td { (times(one.min)) " to " (times(one.max)) }
                                 @match &one.outcome {
-                                    Outcome::Wins => td.wins { "wins" },
-                                    Outcome::Loses => td.loses { "loses" },
-                                    _ => td { "even" },
+                                    Outcome::Wins => td.text.wins { "wins" },
+                                    Outcome::Loses => td.text.loses { "loses" },
+                                    _ => td.text { "even" },
                                 }
                             }
                         }
@@ -119,11 +119,11 @@ pub(super) fn measured(rows: &[Row]) -> Markup {
                 caption { "Measured here" }
                 thead {
                     tr {
-                        th scope="col" { "target" }
-                        th scope="col" { "durability" }
-                        th.number scope="col" { "replicas" }
-                        th scope="col" { "audit" }
-                        @for heading in headings { th.number scope="col" { (heading) } }
+                        th.text scope="col" { "target" }
+                        th.text scope="col" { "durability" }
+                        th scope="col" { "replicas" }
+                        th.text scope="col" { "audit" }
+                        @for heading in headings { th scope="col" { (heading) } }
                     }
                 }
                 tbody {
@@ -132,25 +132,25 @@ pub(super) fn measured(rows: &[Row]) -> Markup {
                         @if let Some(why) = &row.not_measured {
                             tr {
                                 th scope="row" { (row.target) }
-                                td colspan=(headings.len() + 3) { "not measured here: " (why) }
+                                td.text colspan=(headings.len() + 3) { "not measured here: " (why) }
                             }
                         } @else {
                             tr {
                                 th scope="row" { (row.target) }
-                                td { (row.durability) }
-                                td.number { (row.replicas) }
-                                td { (row.audit) }
-                                td.number { (number(figures.business_ops_per_s)) }
-                                @for latency in latencies(row) { td.number { (latency) } }
-                                td.number { (decimal(figures.cpu_percent, 0)) }
-                                td.number { (decimal(figures.cpu_us_per_op, 2)) }
-                                td.number { (decimal(figures.loader_idle_percent, 0)) }
-                                td.number { (number(figures.rx_packets_per_s)) }
-                                td.number { (number(figures.tx_packets_per_s)) }
-                                td.number { (number(figures.rx_kb_per_s)) }
-                                td.number { (number(figures.tx_kb_per_s)) }
-                                td.number { (decimal(figures.memory_bytes.map(|b| b as f64 / 1e6), 1)) }
-                                td.number { (decimal(figures.memory_bytes_per_account, 0)) }
+                                td.text { (row.durability) }
+                                td { (row.replicas) }
+                                td.text { (row.audit) }
+                                td { (number(figures.business_ops_per_s)) }
+                                @for latency in latencies(row) { td { (latency) } }
+                                td { (decimal(figures.cpu_percent, 0)) }
+                                td { (decimal(figures.cpu_us_per_op, 2)) }
+                                td { (decimal(figures.loader_idle_percent, 0)) }
+                                td { (number(figures.rx_packets_per_s)) }
+                                td { (number(figures.tx_packets_per_s)) }
+                                td { (number(figures.rx_kb_per_s)) }
+                                td { (number(figures.tx_kb_per_s)) }
+                                td { (decimal(figures.memory_bytes.map(|b| b as f64 / 1e6), 1)) }
+                                td { (decimal(figures.memory_bytes_per_account, 0)) }
                             }
                         }
                     }
@@ -170,29 +170,29 @@ pub(super) fn losses(rows: &[Row]) -> Markup {
                     caption { "What became of a node in each run" }
                     thead {
                         tr {
-                            th scope="col" { "target" }
-                            th.number scope="col" { "runs" }
-                            th.number scope="col" { "lost" }
-                            th.number scope="col" { "done twice" }
-                            th.number scope="col" { "no answers, median" }
-                            th.number scope="col" { "no answers, at most" }
-                            th.number scope="col" { "together again" }
-                            th.number scope="col" { "p99 until then" }
-                            th.number scope="col" { "p99 before" }
+                            th.text scope="col" { "target" }
+                            th scope="col" { "runs" }
+                            th scope="col" { "lost" }
+                            th scope="col" { "done twice" }
+                            th scope="col" { "no answers, median" }
+                            th scope="col" { "no answers, at most" }
+                            th scope="col" { "together again" }
+                            th scope="col" { "p99 until then" }
+                            th scope="col" { "p99 before" }
                         }
                     }
                     tbody {
                         @for (row, losses) in killed {
                             tr {
                                 th scope="row" { (row.target) }
-                                td.number { (row.runs.len()) }
-                                td.number { (losses.lost) }
-                                td.number { (losses.done_twice) }
-                                td.number { (duration(1_000.0 * losses.gap_ms_median)) }
-                                td.number { (duration(1_000.0 * losses.gap_ms_max)) }
-                                td.number { (duration(1_000.0 * losses.whole_ms_median)) }
-                                td.number { (duration(losses.p99_meanwhile_us_median)) }
-                                td.number { (duration(losses.p99_before_us_median)) }
+                                td { (row.runs.len()) }
+                                td { (losses.lost) }
+                                td { (losses.done_twice) }
+                                td { (duration(1_000.0 * losses.gap_ms_median)) }
+                                td { (duration(1_000.0 * losses.gap_ms_max)) }
+                                td { (duration(1_000.0 * losses.whole_ms_median)) }
+                                td { (duration(losses.p99_meanwhile_us_median)) }
+                                td { (duration(losses.p99_before_us_median)) }
                             }
                         }
                     }
@@ -282,13 +282,17 @@ pub(super) fn published<'a>(scenarios: impl Iterator<Item = &'a str>) -> Result<
                     div.scroll {
                         table {
                             thead {
-                                tr { @for name in &table.columns { th scope="col" { (name) } } }
+                                tr {
+                                    @for (column, name) in table.columns.iter().enumerate() {
+                                        th.text[table.is_text(column)] scope="col" { (name) }
+                                    }
+                                }
                             }
                             tbody {
                                 @for row in table.cells() {
                                     tr {
-                                        @for (cell, is_text) in row {
-                                            td.number[!is_text] { (cell) }
+                                        @for (column, cell) in row.iter().enumerate() {
+                                            td.text[table.is_text(column)] { (cell) }
                                         }
                                     }
                                 }

@@ -68,15 +68,13 @@ pub(crate) fn render(scenario: &Scenario) -> Result<String> {
             .enumerate()
             .map(
                 |(index, name)| {
-                    if is_text(table, index) { format!("<{name}") } else { name.clone() }
+                    if table.is_text(index) { format!("<{name}") } else { name.clone() }
                 },
             )
             .collect();
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
         let mut grid = Grid::new(&headings);
-        for row in &table.rows {
-            grid.push(row.iter().map(cell).collect());
-        }
+        table.cells().for_each(|row| grid.push(row));
         out.push_str(&grid.render());
         if let Some(note) = &table.note {
             writeln!(out, "{note}")?;
@@ -93,17 +91,15 @@ impl Table {
         self.system.as_deref().into_iter().chain(in_rows)
     }
 
-    /// The rows as text, each cell with whether its column is one of text.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Vec<(String, bool)>> {
-        let cells = |row: &Vec<toml::Value>| {
-            row.iter().enumerate().map(|(at, value)| (cell(value), is_text(self, at))).collect()
-        };
-        self.rows.iter().map(cells)
+    /// The rows as text.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Vec<String>> {
+        self.rows.iter().map(|row| row.iter().map(cell).collect())
     }
-}
 
-fn is_text(table: &Table, column: usize) -> bool {
-    table.rows.iter().any(|row| row.get(column).is_some_and(toml::Value::is_str))
+    /// Whether a column has words, not numbers alone.
+    pub(crate) fn is_text(&self, column: usize) -> bool {
+        self.rows.iter().any(|row| row.get(column).is_some_and(toml::Value::is_str))
+    }
 }
 
 fn cell(value: &toml::Value) -> String {

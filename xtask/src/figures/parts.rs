@@ -243,7 +243,10 @@ pub(crate) const PARTS: &[Part] = &[
     part(
         "entities",
         15,
-        &[rows("lab/entity-quorum.json", &[Lab("run entity-quorum --runs 3 --seconds 1")])],
+        &[rows(
+            "lab/entity-quorum.json",
+            &[Lab("run entity-quorum --runs 3 --seconds 1 --warmup 0.3")],
+        )],
     ),
     part(
         "replicas",
