@@ -280,7 +280,7 @@ pub(crate) const PARTS: &[Part] = &[
         &[rows(
             "failover.json",
             &[Lab(
-                "run charging-failover --target scurry+replicas --runs 100 --seconds 4 --accounts 6000",
+                "run charging-failover --target scurry+replicas --runs 100 --seconds 4 --warmup 0.5 --accounts 6000",
             )],
         )],
     ),
@@ -301,7 +301,7 @@ pub(crate) const PARTS: &[Part] = &[
         &[rows(
             "transfer.json",
             &[Lab(
-                "run charging-transfer --target scurry+replicas --runs 10 --seconds 4 --accounts 6000",
+                "run charging-transfer --target scurry+replicas --runs 10 --seconds 4 --warmup 0.5 --accounts 6000",
             )],
         )],
     ),
