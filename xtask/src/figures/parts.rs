@@ -265,16 +265,6 @@ pub(crate) const PARTS: &[Part] = &[
         )],
     ),
     part(
-        "group",
-        8,
-        &[rows(
-            "group.json",
-            &[Lab(
-                "run charging-live --short --seconds {seconds} --runs {runs} --target scurry:fsync --target scurry+replicas",
-            )],
-        )],
-    ),
-    part(
         "failover",
         18,
         &[rows(

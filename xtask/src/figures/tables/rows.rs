@@ -110,7 +110,7 @@ pub(super) fn log(rows: &[Value]) -> String {
     table.render()
 }
 
-/// Costs of replicas: CPU of the primaries and of the replicas apart.
+/// Costs of replicas, CPU of the primaries and of the replicas apart, beside rows that promise as much.
 pub(super) fn replicas(rows: &[Value]) -> String {
     let mut table = Table::new(&[
         "load",
@@ -124,7 +124,10 @@ pub(super) fn replicas(rows: &[Value]) -> String {
         "of the replicas",
         "not on enough copies",
     ]);
-    for row in rows {
+    let promise = |row: &Value| row["durability"].clone();
+    let replicated = rows.iter().filter(|row| number(row, "/replicas").is_some_and(|n| n > 0.0));
+    let promised: Vec<Value> = replicated.map(promise).collect();
+    for row in rows.iter().filter(|row| promised.contains(&promise(row))) {
         table.push(&[
             load(row),
             target(row),
@@ -195,6 +198,20 @@ mod tests {
             "spread": {"percent": spread}, "runs": [{}, {}],
             "ratios": [{"to": "valkey", "median": 4.52, "min": 4.45, "max": 4.58, "pairs": 2}],
         })
+    }
+
+    #[test]
+    fn what_replicas_cost_stands_beside_what_promises_as_much() {
+        let of = |target: &str, durability: &str, replicas: u32| {
+            let mut row = row(target, 10_000.0, 1.0);
+            row["durability"] = durability.into();
+            row["replicas"] = replicas.into();
+            row
+        };
+        let rows = [of("alone", "fsync", 0), of("group", "fsync", 2), of("memory", "none", 0)];
+        let text = replicas(&rows);
+        assert!(text.contains("| alone | 0 |") && text.contains("| group | 2 |"), "{text}");
+        assert!(!text.contains("memory"), "{text}");
     }
 
     #[test]
