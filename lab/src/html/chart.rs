@@ -110,7 +110,7 @@ pub(crate) fn lines(title: &str, x: &Axis, y: &Axis, all: &[Line]) -> Markup {
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
                 @for (value, label) in &y.ticks {
                     path.grid d=(format!("M{LEFT} {}H{}", at(up(*value)), WIDTH - RIGHT)) {}
-                    text.figure x=(at(LEFT - 5.0)) y=(at(up(*value) + 4.0)) { (label) }
+                    text x=(at(LEFT - 5.0)) y=(at(up(*value) + 4.0)) text-anchor="end" { (label) }
                 }
                 @for (value, label) in &x.ticks {
                     path.tick d=(format!("M{} {}v4", at(across(*value)), HEIGHT - BOTTOM)) {}
