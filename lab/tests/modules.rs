@@ -8,8 +8,8 @@ use serde_json::Value;
 
 const LAB: &str = env!("CARGO_BIN_EXE_scurry-lab");
 
-/// A copy of the lab in this directory with libscurry.so beside it, which is built alone with a profile
-/// of its own, or is the one that `SCURRY_MODULE` names.
+/// The lab in this directory with libscurry.so beside it, which is built alone with a profile of its own, or is
+/// the one that `SCURRY_MODULE` names.
 fn lab_with_module(directory: &Path) -> PathBuf {
     let lab = Path::new(LAB);
     let target = lab.ancestors().nth(2).unwrap();
@@ -22,9 +22,16 @@ fn lab_with_module(directory: &Path) -> PathBuf {
         target.join("module/libscurry.so")
     });
     std::fs::copy(module, directory.join("libscurry.so")).unwrap();
-    let copy = directory.join("scurry-lab");
-    std::fs::copy(lab, &copy).unwrap();
-    copy
+    // A link, for a program that is written here cannot be started while a child of another test, which has not
+    // begun its own program yet, holds the file open as well.
+    let link = directory.join("scurry-lab");
+    std::fs::hard_link(lab, &link).unwrap();
+    link
+}
+
+/// On the file system of the lab, which a link cannot leave.
+fn beside_the_lab() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 /// Runs the lab's short form with these words on both servers, and gives their rows.
@@ -51,7 +58,7 @@ fn measured(lab: &Path, line: &str) -> Vec<Value> {
 
 #[test]
 fn the_module_is_audited_under_every_charging_scenario() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = beside_the_lab();
     let lab = lab_with_module(directory.path());
     let ndb = "ndb-30-records --accounts 300 --sessions 20 --connections 20 --seconds 0.5";
     assert_eq!(measured(&lab, ndb).len(), 2);
@@ -114,7 +121,7 @@ fn without_a_replica_no_operation_is_on_two_copies() {
 
 #[test]
 fn a_cluster_whose_primary_is_killed_goes_on_and_keeps_what_was_on_two_copies() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = beside_the_lab();
     let lab = lab_with_module(directory.path());
     let json = directory.path().join("rows.json");
     let output = Command::new(lab)
@@ -133,7 +140,7 @@ fn a_cluster_whose_primary_is_killed_goes_on_and_keeps_what_was_on_two_copies() 
 
 #[test]
 fn a_cluster_is_loaded_by_slots_and_audited_with_its_replicas() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = beside_the_lab();
     let lab = lab_with_module(directory.path());
     let words = ["--target", "valkey-cluster+module", "--replicas", "1"];
     let (row, _) = run(&lab, &[&words[..], &["--acknowledged-copies", "2"]].concat());
