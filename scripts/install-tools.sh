@@ -6,9 +6,10 @@
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
 #   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
-#          testing/linearizability, cargo-fuzz, the linter of Prometheus and mdBook
+#          testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
-#          clients/litellm, Chromium with the library that drives it, valgrind and qemu (the default)
+#          clients/litellm, Chromium with the library that drives it, valgrind, qemu, and cargo-fuzz with a nightly
+#          compiler (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
@@ -801,7 +802,6 @@ case "${1:-all}" in
     install_venv
     install_valkey9
     install_go testing/linearizability
-    install_fuzz
     ;;&
   all)
     install_glide
@@ -816,6 +816,7 @@ case "${1:-all}" in
     install_packaging
     install_chart_tools
     install_qemu
+    install_fuzz
     ;;
   rdma)
     install_qemu

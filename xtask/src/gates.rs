@@ -49,10 +49,10 @@ pub(crate) const TEST: Gate = Gate {
         ("clippy", clippy),
         ("no-std", no_std),
         ("test", test),
-        ("fuzz", fuzz_step),
+        ("fuzz-seeds", fuzz::try_seeds),
         ("mutants-changed", mutants_changed),
     ],
-    aside: &["fuzz", "mutants-changed"],
+    aside: &["fuzz-seeds", "mutants-changed"],
     beside: "test",
 };
 
@@ -68,7 +68,7 @@ pub(crate) const ALL: Gate = Gate {
         ("lab", lab::run),
         ("cluster-test", cluster_test),
         ("many-seeds", many_seeds),
-        ("fuzz", fuzz_step),
+        ("fuzz", |host| fuzz::run(host, fuzz::SECONDS_LONG)),
         ("mutants-1", |host| mutants_part(host, 1)),
         ("mutants-2", |host| mutants_part(host, 2)),
         ("mutants-3", |host| mutants_part(host, 3)),
@@ -253,10 +253,6 @@ fn cluster_test(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn fuzz_step(host: &Host) -> Result<Outcome> {
-    fuzz::run(host, fuzz::SECONDS_DEFAULT)
-}
-
 fn mutants_part(host: &Host, part: u8) -> Result<Outcome> {
     mutants(host, &["--part", &format!("{part}/{MUTANT_PARTS}")])?;
     Ok(Outcome::Passed)
@@ -313,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_longer_gate_leaves_out_only_what_it_has_a_fuller_form_of() {
-        let fuller = ["clippy-changed", "quick-test", "seeds", "test", "mutants-changed"];
+        let fuller = ["clippy-changed", "quick-test", "seeds", "test", "fuzz-seeds", "mutants-changed"];
         for (shorter, longer) in [(CHECK, TEST), (TEST, ALL)] {
             for name in names(shorter.steps) {
                 assert!(names(longer.steps).contains(&name) || fuller.contains(&name), "{name}");
