@@ -37,6 +37,15 @@ impl Cores {
         Some(Cores { loader: *loader, target })
     }
 
+    /// Both's.
+    pub fn all(&self) -> Vec<usize> {
+        let mut all = self.target.clone();
+        if !self.are_shared() {
+            all.push(self.loader);
+        }
+        all
+    }
+
     /// The loader's core is one of the target's.
     pub fn are_shared(&self) -> bool {
         self.target.contains(&self.loader)
@@ -92,9 +101,11 @@ mod tests {
         assert_eq!(cores(&[3], 1), None);
         let alone = Cores { loader: 0, target: vec![1] };
         assert!(!alone.are_shared());
+        assert_eq!(alone.all(), [1, 0]);
         assert_eq!(cores(&[0, 1], 1), Some(alone));
         let shared = Cores { loader: 0, target: vec![0, 1] };
         assert!(shared.are_shared());
+        assert_eq!(shared.all(), [0, 1]);
         assert_eq!(cores(&[0, 1], 2), Some(shared));
         assert_eq!(cores(&[0, 1, 2, 5], 2), Some(Cores { loader: 0, target: vec![1, 2] }));
         assert_eq!(cores(&[0, 1, 2], 9), Some(Cores { loader: 0, target: vec![0, 1, 2] }));

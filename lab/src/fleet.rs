@@ -381,6 +381,15 @@ impl Fleet {
         if self.is_cluster || self.is_group { self.wait_until_whole(interrupted) } else { Ok(()) }
     }
 
+    /// Starts the first server again, which has ended; until it answers it may run on these cores.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub fn start_first_on(&mut self, cores: &[usize], interrupted: &AtomicBool) -> Result<()> {
+        let first = self.primaries.first_mut().context("no server")?;
+        first.start_again_on(cores, interrupted)
+    }
+
     /// Waits until the nodes of a cluster or a group have all come together.
     fn wait_until_whole(&self, interrupted: &AtomicBool) -> Result<()> {
         let mut patience = Looking { fleet: self, interrupted };

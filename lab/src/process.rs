@@ -89,7 +89,7 @@ impl ServerProcess {
     /// When it does not: the message has the tail of its output.
     pub fn start(command: &ServerCommand, interrupted: &AtomicBool) -> Result<ServerProcess> {
         let directory = temporary(&command.place)?;
-        let (child, handle) = spawn(command, directory.path())?;
+        let (child, handle) = spawn(command, &command.cores, directory.path())?;
         let command = Box::new(command.clone());
         let mut server = ServerProcess { child, handle, command, directory };
         server.wait_until_ready(interrupted)?;
@@ -102,8 +102,16 @@ impl ServerProcess {
     /// # Errors
     /// As [`ServerProcess::start`].
     pub fn start_again(&mut self, interrupted: &AtomicBool) -> Result<()> {
+        self.start_again_on(&self.command.cores.clone(), interrupted)
+    }
+
+    /// As [`ServerProcess::start_again`], and until it answers it may run on these cores.
+    ///
+    /// # Errors
+    /// As [`ServerProcess::start`].
+    pub fn start_again_on(&mut self, cores: &[usize], interrupted: &AtomicBool) -> Result<()> {
         self.child.wait()?;
-        (self.child, self.handle) = spawn(&self.command, self.directory.path())?;
+        (self.child, self.handle) = spawn(&self.command, cores, self.directory.path())?;
         self.wait_until_ready(interrupted)?;
         self.bind_to_one_core()
     }
@@ -259,13 +267,13 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Starts the process in this directory, where its output goes too.
-fn spawn(command: &ServerCommand, directory: &Path) -> Result<(Child, OwnedFd)> {
+/// Starts the process on these cores in this directory, where its output goes too.
+fn spawn(command: &ServerCommand, cores: &[usize], directory: &Path) -> Result<(Child, OwnedFd)> {
     let output = File::options().create(true).append(true).open(directory.join("output"))?;
     let lab = std::env::current_exe().context("finding the lab's own program")?;
     let mut launcher = Command::new(lab);
     launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
-    for core in &command.cores {
+    for core in cores {
         launcher.arg("--core").arg(core.to_string());
     }
     if let Some(namespace) = &command.namespace {
