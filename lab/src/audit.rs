@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::random::Random;
-use crate::resp::Value;
+use crate::resp::{Template, Value, write_word};
 use crate::scenario::Usage;
 use crate::workload::User;
 pub use keys::{audit_hash_fields, audit_index, audit_key_value};
@@ -31,6 +31,8 @@ pub struct Expected<'a> {
     pub consumed_total: i128,
     /// The store holds nothing else, so that its totals must agree as well.
     pub alone: bool,
+    /// The bytes that it keeps of an account that nothing was done to, where they are the same for all.
+    pub as_created: Option<&'a [u8]>,
 }
 
 impl Expected<'_> {
@@ -135,8 +137,7 @@ pub fn audit_charging(
 ) -> Result<()> {
     let count = u32::try_from(expected.consumed.len())?;
     let whole = expected.whole();
-    let every = || (0..count).collect::<Vec<u32>>();
-    let sample = sample(count, seed);
+    let mut sample = sample(count, seed);
     if dialect.has_totals() {
         if expected.alone {
             totals(&client.call_each(&["SCUR.TOTALS"])?, expected.unit)?
@@ -144,10 +145,57 @@ pub fn audit_charging(
         }
         accounts(client, dialect, &sample, |number| expected.of(number))?;
     } else {
-        accounts(client, dialect, &every(), |number| expected.of(number))?
-            .check(&whole, "the sum of all accounts")?;
+        let asked = match expected.as_created {
+            Some(kept) => changed(client, kept, count, seed)?,
+            None => (0..count).collect(),
+        };
+        let mut sum = accounts(client, dialect, &asked, |number| expected.of(number))?;
+        sum.add(&as_created(expected, &asked)?);
+        sum.check(&whole, "the sum of all accounts")?;
+        if expected.as_created.is_some() {
+            sample = asked;
+        }
     }
     no_sessions(client, dialect, &sample)
+}
+
+/// The accounts of which the store keeps other bytes than it did when they were created, in their order, and a
+/// sample of the others.
+fn changed(client: &mut Client, kept: &[u8], count: u32, seed: u64) -> Result<Vec<u32>> {
+    let mut unchanged = Vec::new();
+    write_word(&mut unchanged, kept);
+    let mut chosen = some(count, seed);
+    let dump = Template::new(&[b"DUMP".to_vec(), account_text(0).to_vec()], 1, None);
+    let append = |index: usize, out: &mut Vec<u8>| {
+        dump.append(out, &account_text(u32::try_from(index).unwrap_or(u32::MAX)), &[]);
+    };
+    client.pipeline(count as usize, append, |index, reply| {
+        if reply != unchanged {
+            chosen.push(u32::try_from(index)?);
+        }
+        Ok(())
+    })?;
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+/// The balance of the accounts that are not asked, which are as they were created.
+fn as_created(expected: &Expected<'_>, asked: &[u32]) -> Result<Balance> {
+    let fresh = Balance::settled(i128::from(expected.credited_per_account), 0);
+    let (mut sum, mut asked) = (Balance::default(), asked.iter().copied().peekable());
+    for number in 0..u32::try_from(expected.consumed.len())? {
+        if asked.next_if_eq(&number).is_none() {
+            let wanted = expected.of(number);
+            if wanted != fresh {
+                let name =
+                    format!("account {}, as it was created", account_text(number).escape_ascii());
+                fresh.check(&wanted, &name)?;
+            }
+            sum.add(&fresh);
+        }
+    }
+    Ok(sum)
 }
 
 /// Audits a store of users whose sessions are open: each account has its credit, what it consumed
@@ -208,6 +256,10 @@ fn sample(count: u32, seed: u64) -> Vec<u32> {
     if count <= ACCOUNTS_ALL_MAX {
         return (0..count).collect();
     }
+    some(count, seed)
+}
+
+fn some(count: u32, seed: u64) -> Vec<u32> {
     let mut random = Random::seeded(seed ^ 0xA0D1);
     (0..SAMPLE).map(|_| random.below(count)).collect()
 }
@@ -298,7 +350,7 @@ fn no_sessions(client: &mut Client, dialect: Dialect, numbers: &[u32]) -> Result
 fn append(dialect: Dialect, command: &str, numbers: &[u32]) -> impl Fn(usize, &mut Vec<u8>) {
     let blank = account_text(0).escape_ascii().to_string();
     let arguments = dialect.arguments(command, &blank, &[]);
-    let template = crate::resp::Template::new(&arguments, dialect.account_index(), None);
+    let template = Template::new(&arguments, dialect.account_index(), None);
     let numbers = numbers.to_vec();
     move |index, out| template.append(out, &account_text(numbers[index]), &[])
 }
@@ -325,6 +377,24 @@ mod tests {
             let error = balance.check(&expected, "the totals").unwrap_err().to_string();
             assert!(error.starts_with("the totals: "), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_not_asked_must_have_been_left_alone() {
+        let consumed = [0, 5, 0, 7];
+        let expected = Expected {
+            unit: "octets",
+            credited_per_account: 100,
+            consumed: &consumed,
+            consumed_total: 12,
+            alone: true,
+            as_created: Some(b"kept"),
+        };
+        assert_eq!(as_created(&expected, &[1, 3]).unwrap(), Balance::settled(200, 0));
+        assert_eq!(as_created(&expected, &[0, 1, 2, 3]).unwrap(), Balance::default());
+        // The store has acknowledged what it did to 3, and keeps what it kept before.
+        let error = as_created(&expected, &[0, 1]).unwrap_err().to_string();
+        assert!(error.starts_with("account acc:0000003, as it was created: "), "{error}");
     }
 
     #[test]

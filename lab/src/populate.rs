@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::names::account_text;
-use crate::resp::Template;
+use crate::resp::{Template, Value};
 use crate::scenario::Charging;
 use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyValueWorkload};
 
@@ -59,6 +59,29 @@ fn each_account(
     fill(client, accounts, progress, |number, out| {
         template.append(out, &account_text(number), &[]);
     })
+}
+
+/// Copies the first account to all others, as the bytes that the store keeps of it, which it returns: where the
+/// rules are a library, to call it for each takes longer than what is measured.
+///
+/// # Errors
+/// When there is no such account, one cannot be written, or the first error of `progress`.
+pub fn copy_account(
+    client: &mut Client,
+    accounts: u32,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let first = account_text(0);
+    let kept = match client.call(&[b"DUMP", &first[..]])? {
+        Value::Bulk(kept) => kept,
+        other => bail!("DUMP of the first account answers {other}"),
+    };
+    let restore = [b"RESTORE".to_vec(), first.to_vec(), b"0".to_vec(), kept.clone()];
+    let template = Template::new(&restore, 1, None);
+    fill(client, accounts - 1, progress, |number, out| {
+        template.append(out, &account_text(number + 1), &[]);
+    })?;
+    Ok(kept)
 }
 
 /// Gives every key that is set before its first value.

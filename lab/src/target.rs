@@ -439,6 +439,11 @@ impl Target {
         self == Target::ValkeyHset
     }
 
+    /// A library of functions keeps all of an account in one key, and nothing of it elsewhere.
+    pub fn keeps_accounts_in_keys(self) -> bool {
+        matches!(self, Target::ValkeyLua | Target::RedisLua)
+    }
+
     /// Whether replies are filler, and there is nothing to audit.
     pub fn is_echo(self) -> bool {
         matches!(self, Target::Echo | Target::HttpEcho)

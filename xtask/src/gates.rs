@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn a_longer_gate_leaves_out_only_what_it_has_a_fuller_form_of() {
-        let fuller = ["clippy-changed", "quick-test", "seeds", "test", "fuzz-seeds", "mutants-changed"];
+        let fuller =
+            ["clippy-changed", "quick-test", "seeds", "test", "fuzz-seeds", "mutants-changed"];
         for (shorter, longer) in [(CHECK, TEST), (TEST, ALL)] {
             for name in names(shorter.steps) {
                 assert!(names(longer.steps).contains(&name) || fuller.contains(&name), "{name}");

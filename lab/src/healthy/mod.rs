@@ -164,6 +164,7 @@ impl Healthy {
             consumed: self.workload.consumed(),
             consumed_total: self.workload.consumed_total(),
             alone: false,
+            as_created: None,
         };
         audit_charging(client, Dialect::Scur, &expected, SEED)
     }

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::filling::Filling;
 use crate::names::account_text;
-use crate::populate::{add_counters, create_accounts, set_hashes};
+use crate::populate::{add_counters, copy_account, create_accounts, set_hashes};
 use crate::progress::Progress;
 use crate::room::check as check_room;
 use crate::routes::Routes;
@@ -39,11 +39,18 @@ impl Bench<'_> {
             let buckets = charging.bucket.iter().map(|bucket| bucket.count).sum();
             check_room(accounts, buckets, self.durability.keeps().then_some(self.place))?;
         }
+        let mut kept = None;
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
-            create_accounts(client, dialect, &charging.create_arguments(), accounts, progress)?;
-            add_counters(client, dialect, charging, accounts, progress)
+            let created = if self.target.keeps_accounts_in_keys() { 1 } else { accounts };
+            create_accounts(client, dialect, &charging.create_arguments(), created, progress)?;
+            add_counters(client, dialect, charging, created, progress)?;
+            if created < accounts {
+                kept = Some(copy_account(client, accounts, progress)?);
+            }
+            Ok(())
         })?;
         let expected = |consumed, consumed_total| Expected {
+            as_created: kept.as_deref(),
             unit: &charging.unit,
             credited_per_account: charging.credited_per_account(),
             consumed,

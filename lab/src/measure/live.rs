@@ -61,6 +61,7 @@ impl Bench<'_> {
                 consumed: workload.consumed(),
                 consumed_total: workload.consumed().iter().map(|one| i128::from(*one)).sum(),
                 alone: true,
+                as_created: None,
             };
             audit_charging(client, dialect, &expected, seed)?;
             self.audit_backups(fleet, || audit_charging(client, dialect, &expected, seed))?;
