@@ -4,6 +4,9 @@
 use crate::figures::{median, percent, range};
 use crate::row::{Row, Run, SPREAD_PERCENT_MAX};
 
+/// The memory of fewer accounts is not compared: what a process takes beside them, in pages, is more.
+const ACCOUNTS_WEIGHED: u32 = 1_000;
+
 /// A figure that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
@@ -133,6 +136,9 @@ pub fn findings(rows: &[Row]) -> Vec<Finding<'_>> {
 }
 
 fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding<'a>> {
+    if figure == Figure::Memory && ours.load.accounts < ACCOUNTS_WEIGHED {
+        return None;
+    }
     let terms = |row: &Row| {
         let promise = promise(&row.durability).to_owned();
         let step = (row.scenario.clone(), row.step.clone());
@@ -271,6 +277,24 @@ mod tests {
              (1.10 to 1.10 over 2 pairs of runs)",
         ];
         assert_eq!(words(&rows), expected);
+    }
+
+    #[test]
+    fn the_memory_of_few_accounts_is_not_compared() {
+        let of = |target, bytes, accounts| {
+            let mut row = row(target, "none", &[100.0, 100.0]);
+            row.load.accounts = accounts;
+            for run in &mut row.runs {
+                run.figures.memory_bytes_per_account = Some(bytes);
+            }
+            row
+        };
+        for (accounts, is_compared) in [(1, false), (999, false), (1_000, true)] {
+            let rows = [of("scurry", 86_016.0, accounts), of("tarantool+lua", 8_192.0, accounts)];
+            let found = words(&rows);
+            let is_said = found.iter().any(|one| one.contains("on memory per account"));
+            assert_eq!(is_said, is_compared, "{accounts}: {found:?}");
+        }
     }
 
     #[test]
