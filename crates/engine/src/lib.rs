@@ -18,6 +18,7 @@ mod key;
 mod log;
 mod log_id;
 mod outcome;
+mod prepared;
 mod recovery;
 mod shard;
 mod slate;
@@ -52,6 +53,7 @@ pub use log::{
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
+pub use prepared::{Prepared, Preparer};
 pub use recovery::{
     GroupEntry, GroupLog, Least, Progress, Recovered, RecoveryError, Sink, Until, look_at_group,
     recover, survey_group,

@@ -10,14 +10,14 @@ mod replay;
 use crate::log::{Cut, LogError, LogReader};
 use crate::log_id::LogId;
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
-use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
+use crate::{Disk, KeyHasher, Prepared, Preparer, ReplayError, Shard, Step};
 use ahead::{Ahead, read_ahead};
 use chunks::Chunks;
 pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
 use replay::{Replay, Sheaf, apply};
 use scurry_codec::{Entry, Record, SnapshotOrder};
-use scurry_ledger::Time;
+use scurry_ledger::{Time, Totals};
 
 /// Where recovery puts what it reads: one shard, or the shards of a server that has another
 /// number of threads than the one that wrote.
@@ -31,6 +31,20 @@ pub trait Sink {
     /// Takes entries of a snapshot, one after the other.
     fn restore_all(&mut self, entries: &[Entry<'_>]) -> Result<(), ReplayError> {
         entries.iter().try_for_each(|entry| self.restore(entry))
+    }
+    /// For the thread that reads: what prepares entries for [`Sink::restore_prepared`]. None where their shard
+    /// is not known before they come.
+    fn preparer(&self) -> Option<Preparer> {
+        None
+    }
+    /// As [`Sink::restore_all`], of entries that were prepared, with the sums of those that were counted.
+    fn restore_prepared(
+        &mut self,
+        entries: &[Entry<'_>],
+        _prepared: &[Prepared],
+        _totals: &Totals,
+    ) -> Result<(), ReplayError> {
+        self.restore_all(entries)
     }
     /// Applies a record of the log that is no Change of an account.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
@@ -62,6 +76,19 @@ impl Sink for Shard {
 
     fn restore_all(&mut self, entries: &[Entry<'_>]) -> Result<(), ReplayError> {
         Shard::restore_all(self, entries)
+    }
+
+    fn preparer(&self) -> Option<Preparer> {
+        Some(Shard::preparer(self))
+    }
+
+    fn restore_prepared(
+        &mut self,
+        entries: &[Entry<'_>],
+        prepared: &[Prepared],
+        totals: &Totals,
+    ) -> Result<(), ReplayError> {
+        Shard::restore_prepared(self, entries, prepared, totals)
     }
 
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
@@ -354,12 +381,13 @@ fn restore_one<D: Disk>(
     }
     read.entries_all = footer.entries;
     sink.make_room(footer.entries);
+    let mut preparer = sink.preparer();
     let reading = |ahead: &mut Ahead<Chunks>| {
         let mut chunks = Chunks::default();
         let outcome = loop {
             match reader.next_chunk() {
                 Ok(Some((offset, bytes))) if ahead.is_wanted() => {
-                    if chunks.push(offset, bytes) {
+                    if chunks.push(offset, bytes, preparer.as_mut()) {
                         chunks = ahead.give(chunks);
                     }
                 }

@@ -3,7 +3,9 @@
 use super::ahead::{LONG_LEN, Load};
 use super::{Progress, RecoveryError, Sink, Unusable};
 use crate::snapshot::{SnapshotError, snapshot_name};
+use crate::{Prepared, Preparer};
 use scurry_codec::{RecordError, checked_chunk};
+use scurry_ledger::Totals;
 
 /// Bytes that go together, about.
 const BYTES_MAX: usize = 256 << 10;
@@ -12,8 +14,22 @@ const BYTES_MAX: usize = 256 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     bytes: Vec<u8>,
-    /// Where each begins in the file, and where it ends in the bytes.
-    ends: Vec<(u64, usize)>,
+    ends: Vec<End>,
+    /// The entries of all of them; none where nothing is prepared.
+    prepared: Vec<Prepared>,
+}
+
+/// The end of a chunk.
+#[derive(Debug)]
+struct End {
+    /// Where the chunk begins in the file.
+    offset: u64,
+    /// Where it ends in the bytes.
+    bytes: usize,
+    /// Where it ends among what is prepared.
+    prepared: usize,
+    /// The sums of its accounts that were counted.
+    totals: Totals,
 }
 
 impl Load for Chunks {
@@ -24,9 +40,23 @@ impl Load for Chunks {
 
 impl Chunks {
     /// Takes a chunk in, with its place in the file. True when there are enough.
-    pub(super) fn push(&mut self, offset: u64, chunk: &[u8]) -> bool {
+    pub(super) fn push(
+        &mut self,
+        offset: u64,
+        chunk: &[u8],
+        preparer: Option<&mut Preparer>,
+    ) -> bool {
         self.bytes.extend_from_slice(chunk);
-        self.ends.push((offset, self.bytes.len()));
+        let mut totals = Totals::default();
+        if let Some(preparer) = preparer {
+            // Up to one that cannot be read, as they are restored.
+            let entries = checked_chunk(chunk).into_iter().flat_map(|chunk| chunk.entries());
+            self.prepared
+                .extend(entries.map_while(Result::ok).map(|entry| preparer.prepare(&entry)));
+            totals = preparer.take_totals();
+        }
+        let (bytes, prepared) = (self.bytes.len(), self.prepared.len());
+        self.ends.push(End { offset, bytes, prepared, totals });
         self.bytes.len() >= BYTES_MAX
     }
 
@@ -37,21 +67,23 @@ impl Chunks {
         sink: &mut impl Sink,
         read: &mut Progress,
     ) -> Result<(), Unusable> {
-        let mut from = 0;
-        for &(offset, end) in &self.ends {
-            restore_one(&self.bytes[from..end], sink, read)
+        let (mut from, mut prepared) = (0, 0);
+        for end in &self.ends {
+            let chunk = &self.bytes[from..end.bytes];
+            restore_one(chunk, &self.prepared[prepared..end.prepared], &end.totals, sink, read)
                 .map_err(|error| RecoveryError::Replay { sequence: begun, error })?
                 .map_err(|error| {
                     let file = snapshot_name(begun);
-                    Unusable::Snapshot(SnapshotError::Entry { file, offset, error })
+                    Unusable::Snapshot(SnapshotError::Entry { file, offset: end.offset, error })
                 })?;
-            from = end;
+            (from, prepared) = (end.bytes, end.prepared);
         }
         if self.is_long() {
             self.bytes = Vec::new();
         }
         self.bytes.clear();
         self.ends.clear();
+        self.prepared.clear();
         Ok(())
     }
 }
@@ -59,6 +91,8 @@ impl Chunks {
 /// Restores the entries of a chunk, up to one that cannot be read.
 fn restore_one(
     chunk: &[u8],
+    prepared: &[Prepared],
+    totals: &Totals,
     sink: &mut impl Sink,
     read: &mut Progress,
 ) -> Result<Result<(), RecordError>, crate::ReplayError> {
@@ -71,6 +105,10 @@ fn restore_one(
         }
     }
     read.entries += entries.len() as u64;
-    sink.restore_all(&entries)?;
+    if prepared.is_empty() {
+        sink.restore_all(&entries)?;
+    } else {
+        sink.restore_prepared(&entries, prepared, totals)?;
+    }
     Ok(outcome)
 }

@@ -1,12 +1,22 @@
 //! Records that were gathered by key are applied as if they had come one by one.
 
+use super::chunks::Chunks;
 use super::replay::{self, Replay, Sheaf};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::log_id::LogId;
-use crate::{Config, KeyHasher, ReplayError, Shard, Step};
-use scurry_codec::{Entry, FrameWriter, Framed, HashKey, Late, Record, read_frame, read_passed};
-use scurry_ledger::{BucketNo, BucketTerms, Change, Name, Op, Posting, Status, Time, apply};
+use crate::{
+    Config, EntityPut, Expiry, KeyHasher, Outcome, Piece, Preparer, ReplayError, Shard, Snapshot,
+    Step,
+};
+use scurry_codec::{
+    Chunked, Entry, FrameWriter, Framed, HashKey, Late, Record, read_chunk, read_frame, read_passed,
+};
+use scurry_ledger::{
+    BucketAttributes, BucketNo, BucketTerms, Change, Command, Create, ItemRequest, Name, NewBucket,
+    Op, Posting, SessionRequest, Status, Time, apply,
+};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 
 const LOG: LogId = LogId { id: 7, core: 0 };
 const KEYS: u64 = 5;
@@ -260,4 +270,122 @@ fn records_are_given_in_turn_and_never_many_at_once() {
     replay.finish(&mut give);
     assert_eq!(taken, 300_000);
     assert!(longest < 4_000, "{longest} records without a sheaf");
+}
+
+const START: Time = Time(1_700_000_000_000);
+
+/// Accounts, every third with sessions, some with an identity, some too long to be kept as a whole; and values
+/// and entities, some of which expire.
+fn shard_of_everything(config: &Config, keys: &[String]) -> Shard {
+    let name = |text: &str| Name::new(text.as_bytes()).expect("a name");
+    let mut shard = Shard::new(config.clone());
+    shard.keep_journal(LOG, 1);
+    for (amount, (number, key)) in (1_000_000..).zip(keys.iter().enumerate()) {
+        let key = shard.key(key.as_bytes());
+        if number % 7 == 5 {
+            let expiry =
+                if number % 2 == 0 { Expiry::Never } else { Expiry::At(Time(START.0 + 500)) };
+            shard.set(START, key, b"value", expiry).expect("it is set");
+            continue;
+        }
+        if number % 7 == 6 {
+            shard.entity_put(START, key, b"entity", EntityPut::default()).expect("it is put");
+            continue;
+        }
+        let unit = name(["octets", "cent"][number % 2]);
+        let valid_to = (number % 5 == 0).then_some(Some(Time(START.0 + 90_000)));
+        let attributes = BucketAttributes { valid_to, ..BucketAttributes::default() };
+        let bucket = NewBucket { bucket: name("main"), unit, amount, attributes };
+        let identity = number.to_string();
+        let identities = [(name("msisdn"), identity.as_bytes())];
+        let identities = if number % 11 == 0 { &identities[..] } else { &[] };
+        let create = Create { txn: None, status: Status::Active, identities, buckets: &[bucket] };
+        let mut run = |command: &Command<'_>| {
+            let outcome = shard.execute(START, key, command);
+            assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
+        };
+        run(&Command::Create(create));
+        let sessions = if number % 10 == 9 { 40 } else { number % 3 };
+        for session in 0..sessions {
+            let items =
+                [ItemRequest { key: 1.into(), unit, used: None, requested: Some(10), min: None }];
+            let session = format!("session-of-some-length-{session}");
+            let session = session.as_bytes();
+            run(&Command::Reserve(SessionRequest { session, items: &items, ..Default::default() }));
+        }
+    }
+    shard
+}
+
+/// The chunks of a snapshot, with their places.
+fn chunks_of(shard: &mut Shard) -> Vec<(u64, Vec<u8>)> {
+    let mut snapshot = Snapshot::begin(shard, LOG, START).with_chunks_of(2_000);
+    let (mut chunks, mut offset) = (Vec::new(), 0);
+    while let Some(piece) = snapshot.piece(shard, Vec::new(), START) {
+        let (Piece::Bytes(bytes) | Piece::Last { bytes, .. }) = piece else { panic!("cleared") };
+        // The header is none.
+        if let Chunked::Chunk(chunk) = read_chunk(LOG.seal(), &bytes) {
+            chunks.push((offset, bytes[..chunk.len()].to_vec()));
+        }
+        offset += bytes.len() as u64;
+    }
+    chunks
+}
+
+fn restored(
+    config: &Config,
+    chunks: &[(u64, Vec<u8>)],
+    mut preparer: Option<Preparer>,
+) -> (Shard, Progress) {
+    let (mut shard, mut read) = (Shard::new(config.clone()), Progress::default());
+    let mut load = Chunks::default();
+    for (number, (offset, chunk)) in chunks.iter().enumerate() {
+        load.push(*offset, chunk, preparer.as_mut());
+        // Several go together, and the room of some is used again.
+        if number % 3 == 2 || number + 1 == chunks.len() {
+            assert!(load.restore(1, &mut shard, &mut read).is_ok());
+        }
+    }
+    (shard, read)
+}
+
+#[test]
+fn what_was_prepared_is_restored_as_what_was_not() {
+    let config = Config { apart_len: 1_000, entity_index: true, ..Config::default() };
+    let keys: Vec<String> = (0..1_000).map(|number| format!("key:{number}")).collect();
+    let mut shard = shard_of_everything(&config, &keys);
+    let chunks = chunks_of(&mut shard);
+    assert!(chunks.len() > 50, "{}", chunks.len());
+    let preparer = shard.preparer();
+    let (mut alone, read_alone) = restored(&config, &chunks, None);
+    let (mut prepared, read) = restored(&config, &chunks, Some(preparer));
+    assert_eq!((read, read.entries), (read_alone, keys.len() as u64));
+    let look = |shard: &mut Shard, now: Time| {
+        let mut hasher = DefaultHasher::new();
+        keys.iter().for_each(|key| shard.hash_state(now, shard.key(key.as_bytes()), &mut hasher));
+        let mut found = 0;
+        for (number, key) in keys.iter().enumerate() {
+            let value = number.to_string();
+            let kind = Name::new(b"msisdn").expect("a name");
+            shard.find_accounts(kind, value.as_bytes(), 9, |id| {
+                assert_eq!(id, key.as_bytes());
+                found += 1;
+            });
+        }
+        let mut totals = shard.totals().clone();
+        totals.units.sort_by_key(|unit| unit.unit.as_bytes().to_vec());
+        let memory = shard.stats().memory_bytes;
+        (hasher.finish(), found, totals, shard.next_due(), memory, shard.len())
+    };
+    // Beyond the end of the sessions, of the buckets and of the values.
+    for later in [0, 600, 100_000, 10_000_000] {
+        let now = Time(START.0 + later);
+        let shards = [&mut shard, &mut alone, &mut prepared].map(|shard| {
+            while shard.tick(now) > 0 {}
+            look(shard, now)
+        });
+        let [before, alone, prepared] = shards;
+        assert_eq!(alone, prepared, "{later}");
+        assert_eq!((before.0, before.1, &before.2), (alone.0, alone.1, &alone.2), "{later}");
+    }
 }

@@ -7,12 +7,12 @@ use crate::annex::Annex;
 use crate::entry::{Entry, Head, Kind};
 use crate::log_id::LogId;
 use crate::timers::{Lane, tick_of};
-use crate::{Key, Version};
+use crate::{Key, Prepared, Preparer, Version};
 use scurry_codec::{
     ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, LogFormat, Record,
     RecordError, decode_account,
 };
-use scurry_ledger::{Portion, Time};
+use scurry_ledger::{Portion, Time, Totals};
 use thiserror::Error;
 
 /// Entries of a snapshot whose places are loaded together.
@@ -184,14 +184,35 @@ impl Shard {
 
     /// Takes entries of a snapshot, each into an empty place.
     pub fn restore_all(&mut self, entries: &[Stored<'_>]) -> Result<(), ReplayError> {
+        let hash = |entry: &Stored<'_>| self.table.hasher().hash(entry.key());
+        let prepared = entries.iter().map(|entry| Prepared { hash: hash(entry), counted: None });
+        let prepared: Vec<Prepared> = prepared.collect();
+        self.restore_prepared(entries, &prepared, &Totals::default())
+    }
+
+    /// Preparer of entries of a snapshot for this shard, for another thread.
+    pub fn preparer(&self) -> Preparer {
+        Preparer::new(self.hasher(), self.config.apart_len)
+    }
+
+    /// As [`Shard::restore_all`], of entries that were prepared, with the sums of those that were counted.
+    pub fn restore_prepared(
+        &mut self,
+        entries: &[Stored<'_>],
+        prepared: &[Prepared],
+        totals: &Totals,
+    ) -> Result<(), ReplayError> {
+        assert_eq!(entries.len(), prepared.len(), "each was prepared");
+        self.totals.add(totals);
         let mut hashes = Vec::with_capacity(RESTORED_TOGETHER);
         let mut made = Vec::with_capacity(RESTORED_TOGETHER);
-        for entries in entries.chunks(RESTORED_TOGETHER) {
+        let prepared = prepared.chunks(RESTORED_TOGETHER);
+        for (entries, prepared) in entries.chunks(RESTORED_TOGETHER).zip(prepared) {
             hashes.clear();
-            hashes.extend(entries.iter().map(|entry| self.table.hasher().hash(entry.key())));
+            hashes.extend(prepared.iter().map(|one| one.hash));
             self.table.touch_slots(&hashes);
-            for (&hash, entry) in hashes.iter().zip(entries) {
-                made.push((hash, self.make(hash, entry)?));
+            for (one, entry) in prepared.iter().zip(entries) {
+                made.push((one.hash, self.make(one, entry)?));
             }
             // Nothing else is done between them: what is written to places that no cache has is on its way together.
             for (hash, entry) in made.drain(..) {
@@ -207,7 +228,8 @@ impl Shard {
     }
 
     /// Makes the entry of the table that an entry of a snapshot becomes, and does all that its coming brings with it.
-    fn make(&mut self, hash: u64, entry: &Stored<'_>) -> Result<Entry, ReplayError> {
+    fn make(&mut self, prepared: &Prepared, entry: &Stored<'_>) -> Result<Entry, ReplayError> {
+        let hash = prepared.hash;
         let (key, head, value) = match *entry {
             Stored::Value { key, expires, value } => (key, value_head(expires), value),
             Stored::Account { id, image } => (id, Head::plain(Kind::Account), image),
@@ -225,7 +247,9 @@ impl Shard {
         let part;
         let mut value = value;
         let mut due = head.expires;
-        if head.kind == Kind::Account {
+        if let Some(counted) = prepared.counted {
+            due = counted;
+        } else if head.kind == Kind::Account {
             decode_account(value, self.slate.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key), error })?;
             self.totals.replace(&Portion::default(), self.slate.account.as_ref());
