@@ -415,7 +415,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         codes: &[Invalid, UnknownAccount, UnknownSession],
         example: "SCUR.SESSION alice call-3",
         example_needs: &["SCUR.RESERVE alice call-3 0 ITEM 1 cent REQUESTED 200"],
-        notes: "`sessions` lists every open session of a small account. A busy account, above 4 KiB of sessions and\n\
+        notes: "`sessions` lists every open session of a small account. A busy account, once above 4 KiB of sessions and\n\
                 remembered ids, is kept in parts: of it the named session alone is listed. SCUR.GET lists all.",
         ..BASE
     },
