@@ -4,7 +4,7 @@
 use crate::host::Host;
 use crate::lab;
 use crate::steps::Outcome;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -83,14 +83,46 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
+/// Counts that a test of the server prints, in Markdown: lines in bold, and tables.
+pub(crate) fn counts(host: &Host, test: &str) -> Result<String> {
+    let files = [server(host)?, built_test(host, "scurry-cli", "rdma", "/guest/server")?];
+    let run = format!(
+        "cd /guest && SCURRY_BIN=/guest/scurry ./server --exact {test} --nocapture --test-threads 1"
+    );
+    let args = ["run", &files[0], &files[1], "--", "sh", "-c", &run];
+    let printed = host.output(&mut script(host, &args))?;
+    print!("{printed}");
+    let counts = tables(&printed);
+    ensure!(!counts.is_empty(), "{test} has counted nothing: it says why above");
+    Ok(counts)
+}
+
+/// The tables among what a guest prints, each with its line in bold above it.
+fn tables(printed: &str) -> String {
+    let mut tables = String::new();
+    for line in printed.lines().map(str::trim_end) {
+        if line.starts_with("**") {
+            let gap = if tables.is_empty() { "" } else { "\n" };
+            tables.push_str(&format!("{gap}{line}\n\n"));
+        } else if line.starts_with('|') {
+            tables.push_str(&format!("{line}\n"));
+        }
+    }
+    tables
+}
+
+fn script(host: &Host, args: &[&str]) -> Command {
     println!("$ {GUEST} {}", args.join(" "));
     let mut guest = Command::new(host.root.join(GUEST));
     guest.args(args).current_dir(&host.root);
     if std::env::var_os(GUEST_SECONDS).is_none() {
         guest.env(GUEST_SECONDS, GUEST_SECONDS_MAX);
     }
-    let status = guest.status();
+    guest
+}
+
+fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
+    let status = script(host, args).status();
     let status = status.context("cannot start the guest")?;
     match status.code() {
         Some(0) => Ok(Outcome::Passed),
@@ -99,12 +131,16 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
     }
 }
 
+/// Builds the server; it lies there in the guest.
+fn server(host: &Host) -> Result<String> {
+    host.cargo(&[&["build", "--locked", "--workspace", "--bin", "scurry"], &FEATURE[..]].concat())?;
+    Ok(format!("{}:/guest/scurry", host.target_dir()?.join("debug/scurry").display()))
+}
+
 /// Tests on one host, beside the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
-    host.cargo(&[&["build", "--locked", "--workspace", "--bin", "scurry"], &FEATURE[..]].concat())?;
-    let scurry = host.target_dir()?.join("debug/scurry");
     let mut files = vec![
-        format!("{}:/guest/scurry", scurry.display()),
+        server(host)?,
         format!("{}:/guest/scurry-lab", lab::binary(host)?.display()),
         built_test(host, "scurry-cli", "rdma", "/guest/server")?,
         built_test(host, "scurry-conformance", "rdma", "/guest/scripts")?,
@@ -148,6 +184,13 @@ fn executable(messages: &str, package: &str, test: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_are_found_among_what_a_guest_prints() {
+        let printed = "running 1 test\r\n**one**\r\n| a |\r\n|---|\r\n| 1 |\r\nnote | x\n**two**\n| b |\ntest ok\n";
+        assert_eq!(tables(printed), "**one**\n\n| a |\n|---|\n| 1 |\n\n**two**\n\n| b |\n");
+        assert_eq!(tables("skipped: no device | 1\n"), "");
+    }
 
     #[test]
     fn the_executable_is_that_of_the_test() {

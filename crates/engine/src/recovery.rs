@@ -28,23 +28,19 @@ pub trait Sink {
     fn make_room(&mut self, _entries: u64) {}
     /// Takes an entry of a snapshot.
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
-    /// Takes entries of a snapshot, one after the other.
-    fn restore_all(&mut self, entries: &[Entry<'_>]) -> Result<(), ReplayError> {
-        entries.iter().try_for_each(|entry| self.restore(entry))
-    }
-    /// For the thread that reads: what prepares entries for [`Sink::restore_prepared`]. None where their shard
-    /// is not known before they come.
+    /// For the thread that reads: what prepares entries. None where their shard is not known before they come.
     fn preparer(&self) -> Option<Preparer> {
         None
     }
-    /// As [`Sink::restore_all`], of entries that were prepared, with the sums of those that were counted.
-    fn restore_prepared(
+    /// Takes entries of a snapshot, one after the other, as they were prepared, with the sums of those that were
+    /// counted.
+    fn restore_all(
         &mut self,
         entries: &[Entry<'_>],
         _prepared: &[Prepared],
         _totals: &Totals,
     ) -> Result<(), ReplayError> {
-        self.restore_all(entries)
+        entries.iter().try_for_each(|entry| self.restore(entry))
     }
     /// Applies a record of the log that is no Change of an account.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
@@ -74,21 +70,17 @@ impl Sink for Shard {
         Shard::restore(self, entry)
     }
 
-    fn restore_all(&mut self, entries: &[Entry<'_>]) -> Result<(), ReplayError> {
-        Shard::restore_all(self, entries)
-    }
-
     fn preparer(&self) -> Option<Preparer> {
         Some(Shard::preparer(self))
     }
 
-    fn restore_prepared(
+    fn restore_all(
         &mut self,
         entries: &[Entry<'_>],
         prepared: &[Prepared],
         totals: &Totals,
     ) -> Result<(), ReplayError> {
-        Shard::restore_prepared(self, entries, prepared, totals)
+        Shard::restore_all(self, entries, prepared, totals)
     }
 
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {

@@ -33,14 +33,18 @@ pub(crate) type Fault = (usize, String);
 
 /// A page with its generated blocks written anew.
 pub(crate) fn written(path: &str, text: &str, results: &Results<'_>) -> Result<String> {
+    let named: Vec<&str> = text
+        .lines()
+        .filter_map(|line| opened(line, BEGIN))
+        .flat_map(|words| words.split_whitespace())
+        .collect();
     let mut out = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         out.push_str(line);
         out.push('\n');
         let Some(words) = opened(line, BEGIN) else { continue };
-        let block = generated(path, words, results)?;
-        out.push_str(&block);
+        out.push_str(&generated(path, words, &named, results)?);
         lines
             .by_ref()
             .find(|line| *line == END)
@@ -113,9 +117,13 @@ fn opened<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
     line.strip_prefix(mark)?.strip_suffix(CLOSE)
 }
 
-fn generated(path: &str, words: &str, results: &Results<'_>) -> Result<String> {
+/// Content of a block by its words; of the one on the page's run by those of all blocks.
+fn generated(path: &str, words: &str, named: &[&str], results: &Results<'_>) -> Result<String> {
     let mut words_of = words.split_whitespace();
     let name = words_of.next().context("a block without a name")?;
+    if name == "provenance" {
+        return tables::provenance(named, results);
+    }
     let files: Vec<&str> = words_of.collect();
     let base = if path.starts_with("docs/") { "results/" } else { "docs/results/" };
     tables::render(name, &files, base, results).with_context(|| format!("{path}: {words}"))

@@ -24,9 +24,11 @@ pub(crate) enum Step {
     Bench(&'static str, &'static str, &'static str),
     /// Charging over HTTP beside charging over RESP.
     Doors,
+    /// A test of the server over RDMA that prints counts, in the emulated guest.
+    Guest(&'static str),
 }
 
-use Step::{Bench, Doors, Lab};
+use Step::{Bench, Doors, Guest, Lab};
 
 /// The size of everything.
 pub(crate) struct Scale {
@@ -404,6 +406,14 @@ pub(crate) const PARTS: &[Part] = &[
         )],
     ),
     part("pauses", 3, &[own("pauses.txt", &[Bench("scurry-engine", "pauses", "")])]),
+    part(
+        "rdma",
+        5,
+        &[
+            own("rdma-techniques.txt", &[Guest("techniques::each_technique_saves_what_it_is_for")]),
+            own("rdma-calls.txt", &[Guest("syscalls::system_calls_are_few_and_known")]),
+        ],
+    ),
 ];
 
 /// The files of all parts that the page of the laboratory shows.

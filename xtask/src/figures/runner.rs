@@ -5,6 +5,7 @@ use super::parts::{Output, PARTS, Part, Scale, Step, shown};
 use super::results::list;
 use crate::host::Host;
 use crate::optimized;
+use crate::rdma;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -133,6 +134,7 @@ impl Runner<'_> {
                     text.push_str(&self.bench(package, name, words)?)
                 }
                 Step::Doors => self.doors(&path)?,
+                Step::Guest(test) => text.push_str(&rdma::counts(self.host, test)?),
                 Step::Lab(words) if output.steps.len() == 1 => self.lab(words, &path)?,
                 Step::Lab(words) => {
                     let piece = path.with_extension(format!("{index}.part"));

@@ -13,6 +13,7 @@ mod source;
 use super::results::Results;
 use anyhow::{Result, bail};
 pub(crate) use comparisons::FILE as COMPARISONS;
+pub(crate) use source::provenance;
 
 /// A table by its name, with the line of its sources.
 pub(crate) fn render(
@@ -33,7 +34,6 @@ pub(crate) fn render(
     }
     let files = files.as_slice();
     let table = match name {
-        "provenance" => return source::provenance(results),
         "front" => return front::render(results),
         "losses" => return comparisons::losses(results, base),
         "beside" => return comparisons::beside(results, base),
@@ -44,6 +44,8 @@ pub(crate) fn render(
         "entities" => operations::entities(&results.rows(files)?),
         "failover" => operations::failover(&results.rows(files)?),
         "doors" => operations::doors(results, files)?,
+        // Counts that a test prints as tables.
+        "counts" => files.iter().map(|file| results.text(file)).collect::<Result<String>>()?,
         "costs" => own::costs(results, files)?,
         "ladder" => own::ladder(results, files)?,
         "ledger" => own::ledger(results, files)?,

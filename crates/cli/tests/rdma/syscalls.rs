@@ -6,7 +6,7 @@
 //! reading a clock is one, which it is not on most machines: it is left out.
 
 use crate::support::{Client, LONG, Server, device};
-use crate::techniques::{LOADS, OFF, fill};
+use crate::techniques::{LOADS, OFF, fill, grouped, print_table};
 use scurry_rdma_proto::Settings;
 use std::collections::BTreeMap;
 use std::fs;
@@ -137,14 +137,14 @@ fn system_calls_are_few_and_known() {
     }
     let kernel = Kernel::new();
     let mut rows = Vec::new();
-    for (way, tuning) in [("as it comes", ""), ("spin=0", "spin=0"), ("all off", OFF)] {
+    for (way, tuning) in [("defaults", ""), ("`spin=0`", "spin=0"), ("all off", OFF)] {
         let server = Server::start(address, &["--rdma-window", "64kb", "--rdma-tuning", tuning]);
         if rows.is_empty() {
             let counts = measure(&kernel, server.process(), &mut server.connect_over_tcp());
-            rows.push(("scurry, TCP".to_owned(), counts));
+            rows.push(("Scurry, TCP".to_owned(), counts));
         }
         let counts = measure(&kernel, server.process(), &mut server.connect());
-        rows.push((format!("scurry, RDMA, {way}"), counts));
+        rows.push((format!("Scurry, RDMA, {way}"), counts));
     }
     if let Some(valkey) = Valkey::start(address) {
         let process = valkey.child.id();
@@ -154,13 +154,13 @@ fn system_calls_are_few_and_known() {
         rows.push(("valkey-server, RDMA".to_owned(), measure(&kernel, process, &mut client)));
     }
     for (at, (load, _)) in LOADS.iter().enumerate() {
-        println!("\n{load}: system calls of the server");
-        for (row, counts) in &rows {
-            let total: u64 = counts[at].values().sum();
-            let each: Vec<String> =
-                counts[at].iter().map(|(name, count)| format!("{name} {count}")).collect();
-            println!("{row} | {total} | {}", each.join(", "));
-        }
+        let row = |(way, counts): &(String, Vec<BTreeMap<String, u64>>)| {
+            let total = counts[at].values().sum();
+            let each = counts[at].iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
+            vec![way.clone(), grouped(total), each.collect::<Vec<_>>().join(", ")]
+        };
+        let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+        print_table(load, ["calls".into(), "of these".into()].into_iter(), &rows);
     }
     let of = |row: usize, load: usize, name: &str| rows[row].1[load].get(name).copied();
     let requests = [1_000, 250];

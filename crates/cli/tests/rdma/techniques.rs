@@ -9,13 +9,13 @@ const LONG_LEN: usize = 200_000;
 
 /// One way to do it, by the words of --rdma-tuning.
 const WAYS: [(&str, &str); 7] = [
-    ("as it comes", ""),
-    ("output copied", "output=copied"),
-    ("nothing inline", "inline=0"),
-    ("all signalled", "signal=1"),
-    ("a doorbell each", "doorbells=each"),
-    ("one window", "windows=1"),
-    ("all of it off", OFF),
+    ("defaults", ""),
+    ("`output=copied`", "output=copied"),
+    ("`inline=0`", "inline=0"),
+    ("`signal=1`", "signal=1"),
+    ("`doorbells=each`", "doorbells=each"),
+    ("`windows=1`", "windows=1"),
+    ("all off", OFF),
 ];
 pub(crate) const OFF: &str = "output=copied,inline=0,signal=1,doorbells=each,windows=1,spin=0";
 
@@ -86,6 +86,29 @@ pub(crate) fn fill(client: &mut Client) {
     client.line();
 }
 
+/// A table of Markdown: docs/results keeps it, and the documents show it.
+pub(crate) fn print_table(
+    title: &str,
+    columns: impl Iterator<Item = String>,
+    rows: &[Vec<String>],
+) {
+    let columns: Vec<String> = columns.collect();
+    println!(
+        "\n**{title}**\n\n| | {} |\n|---{}|",
+        columns.join(" | "),
+        "|---".repeat(columns.len())
+    );
+    rows.iter().for_each(|row| println!("| {} |", row.join(" | ")));
+}
+
+/// A number with a comma before every three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    match (number / 1_000, number % 1_000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
+    }
+}
+
 /// Counts of the server meanwhile. The INFO that asks before is in it.
 fn counted(client: &mut Client, load: fn(&mut Client)) -> BTreeMap<String, u64> {
     let before = client.counts();
@@ -109,31 +132,34 @@ fn each_technique_saves_what_it_is_for() {
             all.insert((name, way), counted(&mut client, load));
         }
     }
-    for (name, _) in LOADS {
-        println!("\n{name} | {}", COLUMNS.join(" | "));
-        for (way, _) in WAYS {
-            let of = &all[&(name, way)];
-            let values = COLUMNS.map(|column| of[column].to_string());
-            println!("{way} | {}", values.join(" | "));
-        }
+    for (load, _) in LOADS {
+        // What no way has is no column.
+        let mut columns = COLUMNS.to_vec();
+        columns.retain(|column| WAYS.iter().any(|(way, _)| all[&(load, *way)][*column] > 0));
+        let rows = WAYS.map(|(way, _)| {
+            let values = columns.iter().map(|column| grouped(all[&(load, way)][*column]));
+            [way.to_owned()].into_iter().chain(values).collect()
+        });
+        let named = columns.iter().map(|column| column.replace('_', " "));
+        print_table(load, named, &rows);
     }
     let [(alone, _), (together, _), (long, _)] = LOADS;
     let of = |load, way, count: &str| all[&(load, way)][count];
-    let usual = |load, count| of(load, "as it comes", count);
+    let usual = |load, count| of(load, "defaults", count);
     for (load, _) in LOADS {
         assert_eq!(usual(load, "copied_out_bytes"), 0, "{load}");
     }
-    assert!(of(long, "output copied", "copied_out_bytes") > 20 * LONG_LEN as u64);
+    assert!(of(long, "`output=copied`", "copied_out_bytes") > 20 * LONG_LEN as u64);
     assert!(usual(alone, "inline_writes") >= 1_000);
-    assert_eq!(of(alone, "nothing inline", "inline_writes"), 0);
-    assert!(8 * usual(alone, "signalled") < of(alone, "all signalled", "signalled"));
-    assert!(usual(alone, "completions") < of(alone, "all signalled", "completions"));
+    assert_eq!(of(alone, "`inline=0`", "inline_writes"), 0);
+    assert!(8 * usual(alone, "signalled") < of(alone, "`signal=1`", "signalled"));
+    assert!(usual(alone, "completions") < of(alone, "`signal=1`", "completions"));
     // A long reply that is copied takes several writes, and one that is not takes one.
-    assert!(usual(long, "writes") < of(long, "output copied", "writes"));
-    assert!(of(long, "output copied", "doorbells") < of(long, "all of it off", "doorbells"));
+    assert!(usual(long, "writes") < of(long, "`output=copied`", "writes"));
+    assert!(of(long, "`output=copied`", "doorbells") < of(long, "all off", "doorbells"));
     assert!(usual(together, "announcements") > 0);
     assert_eq!(usual(together, "stalls_in"), 0);
-    assert!(of(together, "one window", "stalls_in") > 0);
+    assert!(of(together, "`windows=1`", "stalls_in") > 0);
 }
 
 #[test]

@@ -105,10 +105,6 @@ fn restore_one(
         }
     }
     read.entries += entries.len() as u64;
-    if prepared.is_empty() {
-        sink.restore_all(&entries)?;
-    } else {
-        sink.restore_prepared(&entries, prepared, totals)?;
-    }
+    sink.restore_all(&entries, prepared, totals)?;
     Ok(outcome)
 }

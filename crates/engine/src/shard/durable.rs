@@ -182,21 +182,14 @@ impl Shard {
         self.table.make_room(entries);
     }
 
-    /// Takes entries of a snapshot, each into an empty place.
-    pub fn restore_all(&mut self, entries: &[Stored<'_>]) -> Result<(), ReplayError> {
-        let hash = |entry: &Stored<'_>| self.table.hasher().hash(entry.key());
-        let prepared = entries.iter().map(|entry| Prepared { hash: hash(entry), counted: None });
-        let prepared: Vec<Prepared> = prepared.collect();
-        self.restore_prepared(entries, &prepared, &Totals::default())
-    }
-
     /// Preparer of entries of a snapshot for this shard, for another thread.
     pub fn preparer(&self) -> Preparer {
         Preparer::new(self.hasher(), self.config.apart_len)
     }
 
-    /// As [`Shard::restore_all`], of entries that were prepared, with the sums of those that were counted.
-    pub fn restore_prepared(
+    /// Takes entries of a snapshot, as they were prepared, each into an empty place, with the sums of those that were
+    /// counted.
+    pub fn restore_all(
         &mut self,
         entries: &[Stored<'_>],
         prepared: &[Prepared],
@@ -224,7 +217,8 @@ impl Shard {
 
     /// Takes an entry of a snapshot into an empty place.
     pub fn restore(&mut self, entry: &Stored<'_>) -> Result<(), ReplayError> {
-        self.restore_all(std::slice::from_ref(entry))
+        let prepared = Prepared { hash: self.table.hasher().hash(entry.key()), counted: None };
+        self.restore_all(std::slice::from_ref(entry), &[prepared], &Totals::default())
     }
 
     /// Makes the entry of the table that an entry of a snapshot becomes, and does all that its coming brings with it.

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 /// The laboratory writes it, from the rows of all other results.
 pub(crate) const FILE: &str = "comparisons.json";
+/// Tables of every comparison, whose blocks name no file.
+pub(super) const TABLES: [&str; 2] = ["losses", "beside"];
 
 /// Every comparison of any figure in which ours is behind, the worst first.
 pub(super) fn losses(results: &Results<'_>, base: &str) -> Result<String> {

@@ -1,10 +1,13 @@
 //! Where figures come from: machine, commit, versions and files. What differs from the rest of a page shows
 //! at its table.
 
+use super::super::parts::{PARTS, Part};
 use super::super::results::{Results, list, word};
 use super::super::runner;
+use super::comparisons;
 use anyhow::Result;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The sources of a table in one line.
 pub(super) fn line(results: &Results<'_>, files: &[&str], base: &str) -> Result<String> {
@@ -45,25 +48,34 @@ pub(super) fn line(results: &Results<'_>, files: &[&str], base: &str) -> Result<
     Ok(format!("*{hosts}{versions}: {}*", links.join(", ")))
 }
 
-/// Whether all figures are of one run, in a sentence.
-pub(super) fn provenance(results: &Results<'_>) -> Result<String> {
+/// Whether all tables of a page are of one run, in a sentence, by the words of its blocks.
+pub(crate) fn provenance(named: &[&str], results: &Results<'_>) -> Result<String> {
     let Ok(record) = results.json(runner::RECORD) else {
         return Ok("**Not of one run yet**: `make figures` has not measured these figures. Below each table stands \
                    on what machine and at what commit it was measured.\n"
             .to_owned());
     };
-    let parts: Vec<(&String, &Value)> = record["parts"].as_object().into_iter().flatten().collect();
-    let mut hosts: Vec<String> = Vec::new();
-    parts.iter().for_each(|(_, part)| once(&mut hosts, host(part)));
-    let missing: Vec<&str> = super::super::parts::PARTS
-        .iter()
-        .map(|part| part.name)
-        .filter(|name| !parts.iter().any(|(known, _)| known == name))
-        .collect();
-    let date = parts.iter().map(|(_, part)| word(part, "date")).max().unwrap_or_default();
+    // Some tables have every comparison.
+    let compared = match named.iter().any(|word| comparisons::TABLES.contains(word)) {
+        true => results.json(comparisons::FILE)?,
+        false => Value::Null,
+    };
+    let compared = list(&compared, "comparisons").iter().map(|one| word(one, "file"));
+    let files: BTreeSet<&str> = named.iter().copied().chain(compared).collect();
+    let of_page = |part: &&Part| part.files.iter().any(|output| files.contains(output.file));
+    let (mut hosts, mut missing, mut date) = (Vec::new(), Vec::new(), "");
+    for part in PARTS.iter().filter(of_page) {
+        match &record["parts"][part.name] {
+            Value::Null => missing.push(part.name),
+            known => {
+                once(&mut hosts, host(known));
+                date = date.max(word(known, "date"));
+            }
+        }
+    }
     Ok(match (hosts.as_slice(), missing.is_empty()) {
         ([one], true) => {
-            format!("All figures of this page are of one run, which ended on {date}: {one}.\n")
+            format!("All tables of this page are of one run, which ended on {date}: {one}.\n")
         }
         (_, true) => format!(
             "**Of {} machines or commits, not of one**: {}.\n",
@@ -131,9 +143,41 @@ mod tests {
         assert_eq!(found, expected);
         let found = line(&results, &["charging-http.json"], "results/").unwrap();
         assert!(found.starts_with("*two, 2 cores, Linux 6, commit abd: "), "{found}");
-        let told = provenance(&results).unwrap();
-        assert!(told.starts_with("**Not of one run**") && told.contains("pipelined"), "{told}");
-        assert!(!told.contains("doors"), "{told}");
+    }
+
+    #[test]
+    fn a_page_is_of_one_run_where_all_its_own_parts_are_and_others_do_not_count() {
+        let part = |files: &str, commit: &str| {
+            format!(
+                r#"{{"cpu": "one", "cores": 2, "kernel": "6", "git_commit": "{commit}", "date": "2026-11-26",
+                "files": {files}}}"#
+            )
+        };
+        let record = |kv: &str| {
+            let [doors, ladder, kv] = [
+                part(r#"["charging-http.json"]"#, "abd"),
+                part(r#"["ladder.json"]"#, "abc"),
+                part(r#"["lab/kv.json"]"#, kv),
+            ];
+            format!(r#"{{"parts": {{"doors": {doors}, "ladder": {ladder}, "lab-kv": {kv}}}}}"#)
+        };
+        let told = |named: &[&str], kv: &str| {
+            let read = |name: &str| match name {
+                comparisons::FILE => Some(r#"{"comparisons": [{"file": "lab/kv.json"}]}"#.into()),
+                runner::RECORD => Some(record(kv)),
+                _ => None,
+            };
+            provenance(named, &Results::new(&read)).unwrap()
+        };
+        let of_one = told(&["provenance", "losses", "ladder", "ladder.json"], "abc");
+        assert!(of_one.starts_with("All tables of this page are of one run"), "{of_one}");
+        assert!(of_one.contains("on 2026-11-26: one, 2 cores, Linux 6, commit abc."), "{of_one}");
+        // A comparison's file is of the page as well.
+        let of_two = told(&["losses", "ladder.json"], "abe");
+        assert!(of_two.starts_with("**Of 2 machines or commits, not of one**"), "{of_two}");
+        let missing = told(&["rows", "durable.json", "ladder.json"], "abc");
+        assert!(missing.starts_with("**Not of one run**"), "{missing}");
+        assert!(missing.contains(" durable yet") && !missing.contains("pipelined"), "{missing}");
     }
 
     #[test]
