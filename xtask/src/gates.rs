@@ -238,7 +238,10 @@ fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
 
 /// The runner: each test has a process of its own, which builds none of what it shares with others.
 fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
-    let mut nextest = host.nextest(&[&["run", "--locked"], words].concat())?;
+    // Most tests wait for servers that they have started, and twice as many as there are processors wait no longer.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let run = ["run", "--locked", "--test-threads", &threads.to_string()];
+    let mut nextest = host.nextest(&[&run, words].concat())?;
     // It is built with the tests, before the first of them runs. Tests of other packages would build it
     // alone, with other features of what it depends on: all of that a second time.
     nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));

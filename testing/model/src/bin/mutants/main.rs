@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 /// A compiler or a test leaves half of two cores idle. More copies would cost more to build
 /// than they save.
 const LANES: usize = 2;
+/// The same for the mutants of a change: a gate's tests run beside them, and a copy is built before its first mutant.
+const LANES_OF_A_CHANGE: usize = 1;
 
 /// The arguments.
 struct Args {
@@ -101,8 +103,9 @@ fn main() -> Result<ExitCode> {
         }
         Ok(fine)
     };
+    let lanes = if args.minutes.is_some() { LANES_OF_A_CHANGE } else { LANES };
     let fine = thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES).map(|number| scope.spawn(move || lane(number))).collect();
+        let lanes: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
         let ends = lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic"));
         ends.collect::<Result<Vec<bool>>>().map(|lanes| lanes.into_iter().all(|fine| fine))
     })?;
