@@ -135,7 +135,7 @@ enum Outcome {
 }
 
 fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
-    if let Err(refused) = fields::check(command, draft.limits, draft.now) {
+    if let Err(refused) = fields::check(command, draft.limits) {
         return stored(draft, command).map(Outcome::Replay).ok_or(refused);
     }
     if draft.account_exists() {
@@ -185,7 +185,7 @@ fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
     };
     let (items_max, blob_len_max, tcc_ms_max) = (usize::MAX, usize::MAX, i64::MAX);
     let unbounded = Limits { items_max, blob_len_max, tcc_ms_max, ..draft.limits.clone() };
-    if !draft.account_exists() || fields::check(command, &unbounded, draft.now).is_err() {
+    if !draft.account_exists() || fields::check(command, &unbounded).is_err() {
         return None;
     }
     expire_due(draft);

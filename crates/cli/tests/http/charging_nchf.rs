@@ -151,6 +151,51 @@ fn an_empty_requested_unit_leaves_the_amount_to_the_charging_function() {
 }
 
 #[test]
+fn use_of_another_kind_than_the_next_one_is_debited() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let volume = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 100}}]);
+    let first = door.ask(RESOURCES, &[], &request(0, 0, &volume).to_string());
+    let location = first.header("Location").to_owned();
+    // What is asked for, what was used, and then the consumed and held units of both buckets.
+    let steps = [
+        (Some(json!({"time": 50})), json!([{"totalVolume": 80}]), [80, 0, 0, 50]),
+        (Some(json!({"totalVolume": 10})), json!([{"time": 40}]), [80, 10, 40, 0]),
+        // One container is of one kind, of the reference's where nothing is asked for.
+        (None, json!([{"time": 30, "totalVolume": 7}]), [87, 0, 40, 0]),
+        (Some(json!({"time": 9})), json!([{"time": 2}, {"totalVolume": 3}]), [90, 0, 42, 9]),
+    ];
+    for (number, (asked, used, expected)) in (1..).zip(steps) {
+        let mut usage = json!([{"ratingGroup": 10, "usedUnitContainer": used}]);
+        for container in usage[0]["usedUnitContainer"].as_array_mut().expect("a list") {
+            container["localSequenceNumber"] = json!(number);
+        }
+        let kind = asked.clone();
+        if let Some(asked) = asked {
+            usage[0]["requestedUnit"] = asked;
+        }
+        // Sent twice, it is done once.
+        for second in [number, number + 10] {
+            let reply =
+                post(&door, &format!("{location}/update"), &request(number, second, &usage));
+            assert_eq!(reply.status, 200, "{}", reply.body);
+            let told = reply.body["multipleUnitInformation"].as_array().expect("a list");
+            assert_eq!((told.len(), &told[0]["ratingGroup"]), (1, &json!(10)), "{told:?}");
+            assert_eq!(told[0]["resultCode"], "SUCCESS");
+            assert_eq!(told[0].get("grantedUnit"), kind.as_ref(), "{number}");
+        }
+        let of = |name| [bucket(&door, name, "consumed"), bucket(&door, name, "held")];
+        assert_eq!([of("data"), of("talk")].concat(), expected, "{number}");
+    }
+    let last = json!([{"ratingGroup": 10, "usedUnitContainer": [
+        {"localSequenceNumber": 5, "time": 5}, {"localSequenceNumber": 6, "totalVolume": 7}]}]);
+    let reply = post(&door, &format!("{location}/release"), &request(5, 30, &last));
+    assert_eq!(reply.status, 204, "{}", reply.body);
+    assert_eq!((bucket(&door, "data", "consumed"), bucket(&door, "talk", "consumed")), (97, 47));
+    assert_eq!((bucket(&door, "data", "held"), bucket(&door, "talk", "held")), (0, 0));
+}
+
+#[test]
 fn denials_have_their_causes() {
     let (_nodes, door) = open();
     subscriber(&door);

@@ -75,8 +75,8 @@ struct Container {
     units: Units,
 }
 
-/// Report of one rating group: what an item of a command is.
-#[derive(Debug)]
+/// Report of one rating group in one kind: what an item of a command is.
+#[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) rating_group: Key,
     pub(crate) kind: Kind,
@@ -122,15 +122,19 @@ impl ChargingDataRequest {
         asked.flat_map(|units| units.kinds().next()).next().unwrap_or(Kind::Volume)
     }
 
-    /// Reports of each rating group; one of several kinds is read as `preferred`.
+    /// Reports of each rating group, those of one behind each other; a container of several kinds is read as
+    /// `preferred`.
     pub(crate) fn items(&self, preferred: Kind) -> Result<Vec<Item>, Problem> {
         let usages = self.multiple_unit_usage.iter().enumerate();
-        usages.map(|(number, usage)| usage.item(number, preferred)).collect()
+        let items: Result<Vec<_>, _> =
+            usages.map(|(number, usage)| usage.items(number, preferred)).collect();
+        Ok(items?.concat())
     }
 }
 
 impl Usage {
-    fn item(&self, number: usize, preferred: Kind) -> Result<Item, Problem> {
+    /// First what is asked for, then what was used of other kinds.
+    fn items(&self, number: usize, preferred: Kind) -> Result<Vec<Item>, Problem> {
         let at = |member: &str| format!("/multipleUnitUsage/{number}/{member}");
         let too_many = |member| incorrect(&at(member), "has an amount of more than 63 bits");
         let asked: Vec<Kind> = self.requested_unit.iter().flat_map(Units::kinds).collect();
@@ -142,17 +146,21 @@ impl Usage {
             container.quota_management_indicator.as_deref() != Some("OFFLINE_CHARGING")
         });
         let counted: Vec<&Units> = counted.map(|container| &container.units).collect();
-        let reported = |kind: Kind| counted.iter().any(|units| units.kinds().any(|k| k == kind));
-        let others = [preferred, Kind::Volume, Kind::Time, Kind::Service];
-        let kind = asked.first().copied();
-        let kind = kind.or_else(|| others.into_iter().find(|kind| reported(*kind)));
-        let kind = kind.unwrap_or(preferred);
-        let mut used = (!counted.is_empty()).then_some(0i64);
-        for units in &counted {
-            let amount = units.of(kind).map_err(|_| too_many("usedUnitContainer"))?;
-            let sum = used.unwrap_or_default().checked_add(amount.unwrap_or_default());
-            used = Some(sum.ok_or_else(|| too_many("usedUnitContainer"))?);
-        }
+        let asked = asked.first().copied();
+        let order =
+            [asked.unwrap_or(preferred), preferred, Kind::Volume, Kind::Time, Kind::Service];
+        let kind_of = |units: &Units| order.into_iter().find(|kind| units.has(*kind));
+        let reported = counted.iter().filter_map(|units| kind_of(units));
+        let first = |kind: &Kind| order.iter().position(|other| other == kind);
+        let kind = asked.or_else(|| reported.min_by_key(first)).unwrap_or(preferred);
+        let used = |of: Kind| -> Result<i64, Problem> {
+            let read_so = counted.iter().filter(|units| kind_of(units) == Some(of));
+            read_so.into_iter().try_fold(0i64, |sum, units| {
+                let amount = units.of(of).ok().flatten();
+                let sum = amount.and_then(|amount| sum.checked_add(amount));
+                sum.ok_or_else(|| too_many("usedUnitContainer"))
+            })
+        };
         let requested = match &self.requested_unit {
             Some(units) => {
                 let said = units.of(kind).map_err(|_| too_many("requestedUnit"))?;
@@ -160,7 +168,16 @@ impl Usage {
             }
             None => None,
         };
-        Ok(Item { rating_group: self.rating_group, kind, used, requested })
+        let rating_group = self.rating_group;
+        let own = (!counted.is_empty()).then(|| used(kind)).transpose()?;
+        let mut items = vec![Item { rating_group, kind, used: own, requested }];
+        for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
+            if counted.iter().any(|units| kind_of(units) == Some(other)) {
+                let used = Some(used(other)?);
+                items.push(Item { rating_group, kind: other, used, requested: None });
+            }
+        }
+        Ok(items)
     }
 }
 

@@ -51,9 +51,14 @@ struct FinalUnitIndication {
 }
 
 impl ChargingDataResponse {
-    /// The answer to a request with these items, in their order.
+    /// The answer to a request with these items, in their order: for each rating group that to its first.
     pub(crate) fn new(sequence: u32, asked: &[Item], reply: &SessionReply) -> ChargingDataResponse {
-        let information = asked.iter().zip(&reply.items).map(|(item, answer)| {
+        let is_first = |number: usize| {
+            number == 0 || asked[number - 1].rating_group != asked[number].rating_group
+        };
+        let firsts = asked.iter().zip(&reply.items).enumerate();
+        let firsts = firsts.filter(|(number, _)| is_first(*number)).map(|(_, pair)| pair);
+        let information = firsts.map(|(item, answer)| {
             let granted = item.requested.filter(|requested| *requested > 0 && answer.granted > 0);
             Information {
                 result_code: result_code(answer.code),

@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// In the order in which they are looked for.
-    const ALL: [Kind; 3] = [Kind::Volume, Kind::Time, Kind::Service];
+    pub(crate) const ALL: [Kind; 3] = [Kind::Volume, Kind::Time, Kind::Service];
 
     /// The unit of the buckets.
     pub(crate) fn unit(self) -> &'static str {
@@ -83,8 +83,13 @@ impl Units {
         amount.map(|amount| i64::try_from(amount).map_err(|_| TooMany)).transpose()
     }
 
+    /// Whether it says something of a kind.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        !matches!(self.of(kind), Ok(None))
+    }
+
     /// The kinds that it says something of.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> {
-        Kind::ALL.into_iter().filter(|kind| !matches!(self.of(*kind), Ok(None)))
+        Kind::ALL.into_iter().filter(|kind| self.has(*kind))
     }
 }

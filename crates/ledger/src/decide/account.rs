@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::due::expire_due;
+use super::fields::check_end;
 use super::transaction::{Done, check_body, check_room, remember};
 use super::{Outcome, Step, fields, reject};
 use crate::digest::Body;
@@ -43,6 +44,7 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body<'_>
             "an account with this id exists: read it with SCUR.GET",
         );
     }
+    create.buckets.iter().try_for_each(|new| check_end(&new.attributes, draft.now))?;
     draft.record(Op::Create(create.status));
     for (kind, value) in create.identities {
         set_identity(draft, *kind, value);

@@ -28,9 +28,9 @@ pub(super) fn within(
 }
 
 /// Checks every field of a command.
-pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<()> {
+pub(super) fn check(command: &Command<'_>, limits: &Limits) -> Step<()> {
     match command {
-        Command::Create(create) => check_create(create, limits, now),
+        Command::Create(create) => check_create(create, limits),
         Command::Status { txn, identities, .. } => {
             txn.map_or(Ok(()), transaction_id)?;
             let mut identities = identities.iter();
@@ -120,7 +120,7 @@ fn check_item_amounts(items: &[ItemAmount], limits: &Limits) -> Step<()> {
     Ok(())
 }
 
-fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
+fn check_create(create: &Create<'_>, limits: &Limits) -> Step<()> {
     create.txn.map_or(Ok(()), transaction_id)?;
     require(create.status != Status::Closed, "an account begins active or suspended")?;
     let identities_max = ("identities_max", limits.identities_max);
@@ -137,7 +137,6 @@ fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
         require(unique, "bucket ids must differ")?;
         require(*amount >= 0, "amount must be at least 0")?;
         check_attributes(attributes)?;
-        check_end(attributes, now)?;
         check_allowance(attributes)?;
         let has_period = attributes.period.is_some_and(|period| period != Period::None);
         require(
@@ -187,8 +186,8 @@ fn check_attributes(attributes: &BucketAttributes) -> Step<()> {
     require(end.is_none_or(|end| from < end), VALIDITY_ORDER)
 }
 
-/// A validity may not have ended before it is set. This depends on the time, so for a command
-/// with a transaction id it comes after the look for a duplicate (I7).
+/// A validity may not have ended before it is set. This depends on the time, so it comes after the look for a
+/// duplicate (I7).
 pub(super) fn check_end(attributes: &BucketAttributes, now: Time) -> Step<()> {
     require(attributes.valid_to.flatten().is_none_or(|end| end > now), "TO must be in the future")
 }

@@ -20,7 +20,7 @@ const REMEMBERED_REPLY: &str = "[code, version]; with TXN [code, version, replay
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 /// Of commands that can be denied.
 const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
-const SESSION_REPLY: &str = "[code, replayed, version, items], and cause where a limit denies a request without items\n\
+const SESSION_REPLY: &str = "[code, replayed, version, items], and cause where a limit denies a RESERVE without items\n\
     items: array of [key, code, granted, final, uncollected], and cause where the item is denied";
 const CHAIN_REPLY: &str = "[code, replayed, denied, replies]\n\
     replies: array of the reply of each command";

@@ -127,8 +127,7 @@ fn perform(
     full: bool,
 ) -> Result<Effect, Code> {
     if let Command::TopUp { attributes, .. } | Command::Bucket { attributes, .. } = command {
-        let to = attributes.valid_to.flatten();
-        require(to.is_none_or(|to| to.0 > context.now), Code::Invalid)?;
+        require(provision::ends_after(attributes, context.now), Code::Invalid)?;
     }
     match *command {
         Command::TopUp { bucket, amount, unit, attributes, .. } => {

@@ -12,9 +12,8 @@ pub(super) fn create(
     create: &Create<'_>,
     body: String,
 ) -> Result<Answer, Refusal> {
-    if let Some(known) = known(account.as_ref(), context, create.txn)
-        && known.body == body
-    {
+    let known = known(account.as_ref(), context, create.txn);
+    if let Some(known) = known.filter(|known| known.body == body) {
         return Err(Refusal::Replay(known.answer.clone()));
     }
     let txn = create.txn.map(id).transpose()?;
@@ -48,9 +47,11 @@ pub(super) fn create(
         require(new.amount >= 0, Code::Invalid)?;
         add_bucket(&mut state, context.now, new)?;
     }
-    let mismatch = known(account.as_ref(), context, create.txn).is_some();
-    require(!mismatch, Code::RequestMismatch)?;
+    require(known.is_none(), Code::RequestMismatch)?;
     require(account.is_none(), Code::AccountExists)?;
+    // Only now: it depends on the time.
+    let in_future = |new: &NewBucket| ends_after(&new.attributes, context.now);
+    require(create.buckets.iter().all(in_future), Code::Invalid)?;
     state.fits()?;
     let answer = Answer::Account { code: Code::Ok, version: 1 };
     remember(&mut state, context, txn, body, &answer);
@@ -82,14 +83,19 @@ fn remember(
     state.transactions.push(Transaction { id, body, answer, forget, parts, has_items: false });
 }
 
-/// A new bucket, with its first credit. Its validity must not have ended.
+/// Whether a validity that is set has not ended yet.
+pub(super) fn ends_after(attributes: &BucketAttributes, now: i64) -> bool {
+    attributes.valid_to.flatten().is_none_or(|to| to.0 > now)
+}
+
+/// A new bucket, with its first credit. Its validity must not have ended, which its caller looks at.
 pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result<(), Code> {
     let attributes = &new.attributes;
     let from = attributes.valid_from.map_or(0, |time| time.0);
     let to = attributes.valid_to.flatten().map(|time| time.0);
     let floor = attributes.floor.unwrap_or(0);
     require(floor <= 0, Code::Invalid)?;
-    require(to.is_none_or(|to| to > now && to > from), Code::Invalid)?;
+    require(to.is_none_or(|to| to > from), Code::Invalid)?;
     require(allowance_is_fine(attributes), Code::Invalid)?;
     let period = attributes.period.filter(|&period| period != Period::None);
     let allowance = period.map(|period| Allowance {

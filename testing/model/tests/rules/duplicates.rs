@@ -27,10 +27,20 @@ fn an_account_is_created_once_by_its_transaction() {
     let bucket = NewBucket { bucket: name("a"), unit: name("u"), amount: 5, attributes: to };
     let txn = Some("c".to_string());
     let status = Status::Active;
-    let create = Op::Create { txn, status, identities: vec![], buckets: vec![bucket] };
+    let of = |txn: &Option<String>, amount| {
+        let buckets = vec![NewBucket { amount, ..bucket }];
+        Op::Create { txn: txn.clone(), status, identities: vec![], buckets }
+    };
+    let create = of(&txn, 5);
     desk.replayed_after(&create, 999);
+    // Its TO has passed, which is looked at where there is no account only.
+    assert_eq!(desk.refused(&of(&txn, 6)), Code::RequestMismatch);
+    assert_eq!(desk.refused(&of(&None, 5)), Code::AccountExists);
     desk.now += 1;
-    assert_eq!(desk.refused(&create), Code::Invalid, "TO has passed, and the id is forgotten");
+    assert_eq!(desk.refused(&create), Code::AccountExists, "the id is forgotten");
+    desk.done(&Op::status(Status::Closed));
+    desk.done(&Op::Delete { force: false });
+    assert_eq!(desk.refused(&create), Code::Invalid);
 }
 
 #[test]
