@@ -168,7 +168,7 @@ impl Cli {
 /// Shows what comes until `is_over`, or until the connection ends.
 fn watch(server: &mut Dialogue, is_over: impl Fn() -> bool) -> Result<()> {
     while !is_over() {
-        match server.next() {
+        match server.next(&is_over) {
             Ok(value) => print!("{}", unasked(&value)),
             // Where nothing happens there is nothing to show.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {}

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use scurry_cluster_client::Steady;
 use scurry_cluster_client::redis::{Cmd, ErrorKind, Parser, RedisError, ServerError, Value};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -222,7 +223,7 @@ pub(crate) fn ask<'a>(
 ) -> io::Result<Value> {
     send(server, words)?;
     // One command is under way, in RESP2: nothing comes behind its reply.
-    read(&mut Parser::new(), server)
+    read(&mut Parser::new(), server, || false)
 }
 
 /// Sends a command.
@@ -238,19 +239,25 @@ pub(crate) fn send<'a>(
     server.flush()
 }
 
-/// Reads a value; the parser keeps what has come behind it.
-pub(crate) fn read(parser: &mut Parser, server: &mut dyn Stream) -> io::Result<Value> {
+/// Reads a value; the parser keeps what has come behind it. A signal ends it where it is over then.
+pub(crate) fn read(
+    parser: &mut Parser,
+    server: &mut dyn Stream,
+    is_over: impl Fn() -> bool,
+) -> io::Result<Value> {
     let patience = server.patience();
-    parser.parse_value(server).map_err(|error: RedisError| match error.kind() {
-        ErrorKind::Parse => io::Error::new(
-            io::ErrorKind::InvalidData,
-            "what answers does not speak RESP: is it a port for TLS (--tls) or for HTTP?",
-        ),
-        _ if error.is_timeout() => late(patience),
-        _ if error.is_connection_dropped() => {
-            io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed")
+    parser.parse_value(Steady::until(server, is_over)).map_err(|error: RedisError| {
+        match error.kind() {
+            ErrorKind::Parse => io::Error::new(
+                io::ErrorKind::InvalidData,
+                "what answers does not speak RESP: is it a port for TLS (--tls) or for HTTP?",
+            ),
+            _ if error.is_timeout() => late(patience),
+            _ if error.is_connection_dropped() => {
+                io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed")
+            }
+            _ => io::Error::other(error),
         }
-        _ => io::Error::other(error),
     })
 }
 

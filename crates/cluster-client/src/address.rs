@@ -1,9 +1,8 @@
 //! Where a store is, and who asks.
 
 use crate::ClientError;
-use redis::{
-    Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo,
-};
+use crate::line::Line;
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, Value, cmd};
 use std::time::Duration;
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -49,13 +48,19 @@ impl Address {
         self.patience
     }
 
-    pub(crate) fn info(&self) -> Result<ConnectionInfo, ClientError> {
+    fn parts(&self) -> Result<(&str, u16), ClientError> {
         let wrong = || ClientError::Address(self.text.clone());
         let (host, port) = self.text.rsplit_once(':').ok_or_else(wrong)?;
         let port: u16 = port.parse().map_err(|_| wrong())?;
         if host.is_empty() || host.contains(['/', '@']) {
             return Err(wrong());
         }
+        Ok((host.trim_start_matches('[').trim_end_matches(']'), port))
+    }
+
+    /// For the kept client of a cluster.
+    pub(crate) fn info(&self) -> Result<ConnectionInfo, ClientError> {
+        let (host, port) = self.parts()?;
         let mut user = RedisConnectionInfo::default();
         if let Some(name) = &self.user {
             user = user.set_username(name);
@@ -63,20 +68,23 @@ impl Address {
         if let Some(password) = &self.password {
             user = user.set_password(password);
         }
-        let host = host.trim_start_matches('[').trim_end_matches(']');
         let to = ConnectionAddr::Tcp(host.to_owned(), port);
-        let info = to.into_connection_info().map_err(|_| wrong())?;
+        let info = to.into_connection_info();
+        let info = info.map_err(|_| ClientError::Address(self.text.clone()))?;
         Ok(info.set_redis_settings(user))
     }
 
     /// One connection to this node, which waits for a while and not for ever.
-    pub(crate) fn connect(&self) -> Result<Connection, ClientError> {
+    pub(crate) fn connect(&self) -> Result<Line, ClientError> {
+        let (host, port) = self.parts()?;
         let unreachable = |error| ClientError::Unreachable(self.text.clone(), error);
-        let client = Client::open(self.info()?).map_err(unreachable)?;
-        let connection = client.get_connection_with_timeout(CONNECT_PATIENCE.min(self.patience));
-        let connection = connection.map_err(unreachable)?;
-        connection.set_read_timeout(Some(self.patience)).map_err(unreachable)?;
-        connection.set_write_timeout(Some(self.patience)).map_err(unreachable)?;
-        Ok(connection)
+        let within = CONNECT_PATIENCE.min(self.patience);
+        let mut line = Line::connect(host, port, within, self.patience).map_err(unreachable)?;
+        if let Some(password) = &self.password {
+            let mut auth = cmd("AUTH");
+            auth.arg(self.user.as_deref()).arg(password);
+            line.ask(&auth).and_then(Value::extract_error).map_err(unreachable)?;
+        }
+        Ok(line)
     }
 }

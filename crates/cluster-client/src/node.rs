@@ -1,18 +1,19 @@
 //! One node of a store, on a connection of its own.
 
+use crate::line::Line;
 use crate::{Address, ClientError};
-use redis::{Cmd, Connection, ConnectionLike, RedisError, ServerErrorKind, Value, cmd};
+use redis::{Cmd, RedisError, ServerErrorKind, Value, cmd};
 
 /// A connection to one node. It follows no redirection: the caller wants this node.
 pub struct Node {
     address: Address,
-    connection: Connection,
+    line: Line,
 }
 
 impl Node {
     /// Connects.
     pub fn connect(address: &Address) -> Result<Node, ClientError> {
-        Ok(Node { address: address.clone(), connection: address.connect()? })
+        Ok(Node { address: address.clone(), line: address.connect()? })
     }
 
     /// Where it is.
@@ -23,14 +24,14 @@ impl Node {
     /// One command; an error of the server is an error.
     pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
         let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
-        self.connection.req_command(command).and_then(Value::extract_error).map_err(failed)
+        self.line.ask(command).and_then(Value::extract_error).map_err(failed)
     }
 
     /// Commands one behind another; errors of the server stand among the replies.
     pub fn ask_many(&mut self, commands: &[Cmd]) -> Result<Vec<Value>, ClientError> {
         let packed: Vec<u8> = commands.iter().flat_map(Cmd::get_packed_command).collect();
         let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
-        self.connection.req_packed_commands(&packed, 0, commands.len()).map_err(failed)
+        self.line.ask_many(&packed, commands.len()).map_err(failed)
     }
 
     /// The text of a reply such as that of INFO.

@@ -29,7 +29,7 @@ impl Dialogue {
         send(&mut *self.stream, words.iter().copied())?;
         let mut left = replies(words);
         loop {
-            let value = self.next()?;
+            let value = self.next(|| false)?;
             let is_reply = match &value {
                 Value::Push { kind, .. } => is_of_subscriptions(words) && confirms(kind),
                 _ => true,
@@ -43,9 +43,9 @@ impl Dialogue {
         }
     }
 
-    /// The next value, whatever it is.
-    pub(super) fn next(&mut self) -> io::Result<Value> {
-        read(&mut self.parser, &mut *self.stream)
+    /// The next value, whatever it is. A signal ends the wait for it where it is over then.
+    pub(super) fn next(&mut self, is_over: impl Fn() -> bool) -> io::Result<Value> {
+        read(&mut self.parser, &mut *self.stream, is_over)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use crate::support::Server;
 use crate::terminal::Terminal;
-use std::io::Read;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -141,6 +144,31 @@ fn a_command_without_a_reply_is_not_repeated() {
     // Nobody listens there any more, so a second try could not have worked.
     shell.wait_for(&format!("\n\r127.0.0.1:{port} (away)> "));
     leave(shell);
+}
+
+/// As by Ctrl-Z and `fg`.
+#[test]
+fn a_command_that_was_stopped_while_it_waited_has_its_reply() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
+    let port = listener.local_addr().expect("an address").port().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["cli", "-h", "127.0.0.1", "-p", &port, "PING"]).stdin(Stdio::null());
+    command.env_remove("SCURRY_PASSWORD").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it is run");
+    let (mut server, _) = listener.accept().expect("it comes");
+    assert!(server.read(&mut [0; 64]).expect("a command") > 0);
+    let process = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
+    for _ in 0..50 {
+        kill(process, Signal::SIGSTOP).expect("it is there");
+        let status = waitpid(process, Some(WaitPidFlag::WUNTRACED)).expect("it is our child");
+        assert!(matches!(status, WaitStatus::Stopped(..)), "it ended without a reply: {status:?}");
+        kill(process, Signal::SIGCONT).expect("it is there");
+        std::thread::yield_now();
+    }
+    server.write_all(b"+PONG\r\n").expect("it is there");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("PONG"), "{output:?}");
 }
 
 /// Lines that were typed for a transaction are not done outside of it.

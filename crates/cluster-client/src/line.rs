@@ -1,0 +1,120 @@
+//! A connection to one node, with a patience for each answer.
+
+use redis::{Cmd, Parser, RedisError, RedisResult, Value};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+/// A stream whose reads go on once a process that was stopped is continued (Ctrl-Z and `fg`, a frozen container): the
+/// kernel ends those of a socket with a timeout then (EINTR; signal(7)), which the kept parser takes for a failure.
+#[derive(Debug)]
+pub struct Steady<S, F = fn() -> bool> {
+    stream: S,
+    is_over: F,
+}
+
+impl<S> Steady<S> {
+    /// Whatever interrupts it.
+    pub fn new(stream: S) -> Steady<S> {
+        Steady { stream, is_over: || false }
+    }
+}
+
+impl<S, F: Fn() -> bool> Steady<S, F> {
+    /// Unless, when it is interrupted, this is so: a signal may have told the process to end.
+    pub fn until(stream: S, is_over: F) -> Steady<S, F> {
+        Steady { stream, is_over }
+    }
+}
+
+impl<S: Read, F: Fn() -> bool> Read for Steady<S, F> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted && !(self.is_over)() => {}
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// The connection. After an error it is closed: what comes behind is an answer to nothing.
+pub(crate) struct Line {
+    stream: TcpStream,
+    parser: Parser,
+}
+
+impl Line {
+    /// Connects to the first address of the host that answers.
+    pub(crate) fn connect(
+        host: &str,
+        port: u16,
+        within: Duration,
+        patience: Duration,
+    ) -> RedisResult<Line> {
+        let mut refusal = io::Error::new(ErrorKind::NotFound, "the host has no address");
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, within) {
+                Ok(stream) => {
+                    stream.set_read_timeout(Some(patience))?;
+                    stream.set_write_timeout(Some(patience))?;
+                    stream.set_nodelay(true)?;
+                    return Ok(Line { stream, parser: Parser::new() });
+                }
+                Err(error) => refusal = error,
+            }
+        }
+        Err(refusal.into())
+    }
+
+    /// One command and its reply; an error of the server is a reply.
+    pub(crate) fn ask(&mut self, command: &Cmd) -> RedisResult<Value> {
+        let mut replies = self.ask_many(&command.get_packed_command(), 1)?;
+        Ok(replies.pop().unwrap_or(Value::Nil))
+    }
+
+    /// Packed commands one behind another, and so many replies.
+    pub(crate) fn ask_many(&mut self, packed: &[u8], count: usize) -> RedisResult<Vec<Value>> {
+        let sent = self.stream.write_all(packed).map_err(RedisError::from);
+        let replies = sent.and_then(|()| {
+            (0..count).map(|_| self.parser.parse_value(Steady::new(&self.stream))).collect()
+        });
+        if replies.is_err() {
+            // It may have been the other side that has closed it.
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+        replies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails with EINTR before each byte.
+    struct Interrupted<'b>(&'b [u8], bool);
+
+    impl Read for Interrupted<'_> {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let most = bytes.len().min(1);
+            self.0.read(&mut bytes[..most])
+        }
+    }
+
+    #[test]
+    fn a_reply_is_whole_however_often_its_reads_are_interrupted() {
+        let bytes = b"*2\r\n+OK\r\n$3\r\nabc\r\n";
+        let mut parser = Parser::new();
+        let broken = parser.parse_value(Interrupted(bytes, false));
+        assert!(broken.is_err(), "the kept parser goes on by itself: this module is not needed");
+        let mut parser = Parser::new();
+        let whole = parser.parse_value(Steady::new(Interrupted(bytes, false))).unwrap();
+        assert_eq!(whole, Value::Array(vec![Value::Okay, Value::BulkString(b"abc".to_vec())]));
+        let over = Parser::new().parse_value(Steady::until(Interrupted(bytes, false), || true));
+        assert!(over.is_err(), "a signal ends it");
+    }
+}
