@@ -18,7 +18,7 @@
 #          cargo-cyclonedx, Debian's libc for the image, and rpm, umoci, crun and crane, which test what they are
 #          for; Helm and kubernetes-validate into .cache/chart; qemu and e2fsprogs for a guest with systemd
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
-#   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
+#   lab-peers  what `make lab-peers` brings beside the lab: strace, Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite 2 and 3), into .cache, and what libscurry.so is built with; the newest
 #          Valkey and Redis that Debian has, into .cache/releases
 #   ndb    what `make lab-peers PEERS=ndb` brings beside that: MySQL NDB, built from Debian's source package into
@@ -729,6 +729,8 @@ need_lab_peers() {
   need tarantool tarantool
   need javac default-jdk-headless
   need mvn maven
+  # A slow disk: syncs are held back.
+  need strace strace
 }
 
 case "${1:-all}" in

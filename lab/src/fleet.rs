@@ -71,6 +71,8 @@ pub struct Plan<'a> {
     pub replicas: u32,
     /// The core that replicas run on, away from their primaries; none leaves it to the kernel.
     pub replica_core: Option<usize>,
+    /// Words of the program that becomes the last server; none where nothing starts it but the lab.
+    pub last_behind: Vec<OsString>,
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
 }
@@ -108,7 +110,10 @@ impl Fleet {
         }
         for index in 0..primaries + replicas {
             let is_primary = index < primaries;
-            let command = command(plan, u16::try_from(index)?, is_primary);
+            let mut command = command(plan, u16::try_from(index)?, is_primary);
+            if index + 1 == primaries + replicas {
+                command = command.behind(&plan.last_behind);
+            }
             let server = ServerProcess::start(&command, plan.interrupted)?;
             let is_joined = plan.group.is_some() && index > 0;
             if is_primary { &mut fleet.primaries } else { &mut fleet.replicas }.push(server);
@@ -175,6 +180,11 @@ impl Fleet {
     /// The server, or the first node of a cluster.
     pub fn first(&self) -> &ServerProcess {
         &self.primaries[0]
+    }
+
+    /// The server that was started last: a replica, where there are any.
+    pub fn last(&self) -> &ServerProcess {
+        self.all().last().unwrap_or_else(|| self.first())
     }
 
     /// Process that answers the lab: the server or its client, or the first node of a cluster.
@@ -415,8 +425,13 @@ impl Fleet {
             let asked = self.first().client().and_then(|mut client| {
                 client.call(&["SCUR.REPLICA", "TRANSFER", first.node().unwrap_or_default()])
             });
-            asked.is_ok() && GroupView::ask(self.first()).is_ok_and(|view| view.leads())
+            asked.is_ok() && self.first_leads()
         })
+    }
+
+    /// Whether the first node of a group leads it.
+    pub fn first_leads(&self) -> bool {
+        GroupView::ask(self.first()).is_ok_and(|view| view.leads())
     }
 
     fn all(&self) -> impl Iterator<Item = &ServerProcess> {
@@ -673,6 +688,7 @@ mod tests {
             nodes: 1,
             replicas: 2,
             replica_core: Some(0),
+            last_behind: Vec::new(),
             interrupted: &AtomicBool::new(false),
         };
         let command = command(&plan, index, is_primary);

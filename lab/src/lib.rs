@@ -4,6 +4,7 @@
 pub mod ammo;
 pub mod arguments;
 pub mod audit;
+pub mod busy_account;
 pub mod client;
 pub mod clock;
 pub mod commit;
@@ -54,6 +55,7 @@ pub mod run;
 pub mod sampler;
 pub mod scenario;
 pub mod search;
+pub mod slow_disk;
 pub mod snapshots;
 pub mod snapshotter;
 pub mod stand;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Parser;
 use scurry_lab::ammo::ammo;
 use scurry_lab::arguments::{Arguments, LabCommand};
+use scurry_lab::busy_account::busy_account;
 use scurry_lab::commit::commit;
 use scurry_lab::compare::compare;
 use scurry_lab::costs::costs;
@@ -20,6 +21,7 @@ use scurry_lab::list::list;
 use scurry_lab::neighbours::neighbours;
 use scurry_lab::recovery::recovery;
 use scurry_lab::run::run;
+use scurry_lab::slow_disk::slow_disk;
 use scurry_lab::snapshots::snapshots;
 
 fn main() -> ExitCode {
@@ -45,10 +47,12 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Neighbours(arguments) => return neighbours(&arguments),
         LabCommand::Expiry(arguments) => return expiry(&arguments),
         LabCommand::Fill(arguments) => fill(&arguments)?,
+        LabCommand::BusyAccount(arguments) => busy_account(&arguments)?,
         LabCommand::Costs(arguments) => costs(&arguments)?,
         LabCommand::Commit(arguments) => commit(&arguments)?,
         LabCommand::Recovery(arguments) => recovery(&arguments)?,
         LabCommand::Snapshots(arguments) => snapshots(&arguments)?,
+        LabCommand::SlowDisk(arguments) => slow_disk(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
         LabCommand::EchoServer { listen, sizes } => serve(listen, &ReplySizes::parse(&sizes)?)?,
         LabCommand::Launch { cores, namespace, parent, command } => {

@@ -243,6 +243,7 @@ impl Bench<'_> {
             nodes: self.scenario.nodes,
             replicas: self.copies.replicas,
             replica_core: core,
+            last_behind: Vec::new(),
             interrupted: self.interrupted,
         };
         if self.target.is_http() {

@@ -69,6 +69,16 @@ impl ServerCommand {
         };
         program.iter().chain(&self.arguments).map(brief).collect()
     }
+
+    /// The same, started by a program that becomes it: these are the words of that.
+    #[must_use]
+    pub fn behind(mut self, words: &[OsString]) -> ServerCommand {
+        if let Some((starter, words)) = words.split_first() {
+            let program = std::mem::replace(&mut self.program, starter.into()).into_os_string();
+            self.arguments.splice(0..0, words.iter().cloned().chain([program]));
+        }
+        self
+    }
 }
 
 /// A running server. Dropping it stops it.
@@ -357,6 +367,9 @@ mod tests {
         };
         let expected = "java --bind 127.0.0.1 -cp classes:* -e <3 lines>";
         assert_eq!(command.words().join(" "), expected);
+        let behind = command.behind(&["strace", "-D"].map(OsString::from));
+        assert_eq!(behind.words().join(" "), format!("strace -D {expected}"));
+        assert_eq!(behind.behind(&[]).words().join(" "), format!("strace -D {expected}"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::arguments::CommonArguments;
 use crate::cores::{Cores, bind_this_thread};
 use crate::data_directory::DataDirectory;
 use crate::host::Host;
-use crate::process::{ServerProcess, free_address};
+use crate::process::{ServerCommand, ServerProcess, free_address};
 use crate::scenario::Kind;
 use crate::target::{Durability, ScurryOptions, Start, Target};
 
@@ -61,22 +61,39 @@ impl Testbed {
         let mut scurry = self.scurry.clone();
         let own = arguments.iter().map(|argument| (*argument).to_owned());
         scurry.arguments = own.chain(scurry.arguments).collect();
+        let command = self.command(Target::Scurry, Durability::None, &scurry)?;
+        ServerProcess::start(&command, &self.interrupted)
+    }
+
+    /// How a fresh server that charges by itself is started, alone or as the first node of a group.
+    ///
+    /// # Errors
+    /// When it is not here, or no port is free.
+    pub fn command(
+        &self,
+        target: Target,
+        durability: Durability,
+        scurry: &ScurryOptions,
+    ) -> Result<ServerCommand> {
         let cores = self.cores.as_ref().map(|cores| cores.target.clone()).unwrap_or_default();
-        let command = Target::Scurry.command(Start {
-            program: self.program.clone(),
+        let program = match target {
+            Target::ValkeyModule => target.locate(Kind::Charging, None)?,
+            _ => self.program.clone(),
+        };
+        Ok(target.command(Start {
+            program,
             address: free_address(None)?,
             cores,
-            durability: Durability::None,
+            durability,
             place: self.place.path.clone(),
             echo_sizes: "",
-            scurry: &scurry,
+            scurry,
             library: None,
             kind: Kind::Charging,
             members: 1,
             backups: 0,
             connections: 0,
-        });
-        ServerProcess::start(&command, &self.interrupted)
+        }))
     }
 
     /// Puts the calling thread on the loader's core.
@@ -85,6 +102,16 @@ impl Testbed {
     /// When it may not be used.
     pub fn bind_loader(&self) -> Result<()> {
         self.cores.as_ref().map_or(Ok(()), |cores| bind_this_thread(cores.loader))
+    }
+
+    /// Words of what went wrong, with what the server has printed last.
+    ///
+    /// # Errors
+    /// On Ctrl-C, which is no fault of the server.
+    pub fn fault(&self, error: &anyhow::Error, tail: &str) -> Result<String> {
+        self.go_on()?;
+        let words = if tail.is_empty() { String::new() } else { format!("; the server: {tail}") };
+        Ok(format!("{error:#}{words}"))
     }
 
     /// Ends a long loop on Ctrl-C.

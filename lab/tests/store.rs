@@ -166,6 +166,33 @@ fn a_store_writes_a_snapshot_under_load_and_comes_back_after_a_kill_with_every_u
 }
 
 #[test]
+fn a_slow_disk_is_felt_on_one_machine_and_every_set_up_is_audited() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (report, text) = sound(&format!(
+        "slow-disk --seconds 0.5 --runs 1 --delay 30 --every 5 --accounts 100 --rate 100 --directory {}",
+        place.path().display()
+    ));
+    let rows = report["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["setup"].as_str().unwrap()).collect();
+    let expected = [
+        "one machine",
+        "one machine, a slow disk",
+        "three machines",
+        "three machines, a follower with a slow disk",
+    ];
+    assert_eq!(names, expected);
+    for row in rows {
+        let run = &row["runs"][0];
+        assert!(run["operations"].as_u64().unwrap() > 0, "{row}");
+        assert!(run["syncs_per_s"].as_f64().unwrap() > 0.0, "{row}");
+        assert_eq!(run["latency_us"]["p99"], row["latency_us"]["p99"], "{row}");
+    }
+    assert!(rows[1]["latency_us"]["max"].as_f64().unwrap() >= 30_000.0, "{report}");
+    assert!(text.contains("one sync of 5 is late by 30 ms"), "{text}");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "something is left");
+}
+
+#[test]
 fn commands_are_compared_and_every_one_is_carried_out() {
     let (report, text) = sound("costs --accounts 200 --open 300 --remembered 400 --runs 2");
     let rows = report["rows"].as_array().unwrap();
@@ -178,6 +205,28 @@ fn commands_are_compared_and_every_one_is_carried_out() {
         }
     }
     assert!(text.contains("300 open sessions") && text.contains("400 remembered"), "{text}");
+}
+
+#[test]
+fn a_busy_account_is_shown_copied_and_deleted_beside_a_healthy_client() {
+    let (report, text) = sound(
+        "busy-account --target scurry --open 50 --remembered 60 --runs 2 --accounts 500 --rate 500",
+    );
+    let rows = report["rows"].as_array().unwrap();
+    let deeds: Vec<&str> = rows.iter().map(|row| row["deed"].as_str().unwrap()).collect();
+    let common = ["nothing", "SCUR.DEBIT", "SCUR.GET", "SCUR.DUMP"];
+    let of_valkey = ["BGSAVE", "DUMP", "RESTORE", "UNLINK", "DEL"];
+    assert_eq!(deeds, [&common[..], &of_valkey].concat());
+    for row in rows {
+        assert_eq!(row["longest_ms"].as_array().unwrap().len(), 2, "{row}");
+        assert!(row["longest_ms"][0].as_f64().unwrap() > 0.0, "{row}");
+        assert_eq!(
+            row["refused"].is_null(),
+            common.contains(&row["deed"].as_str().unwrap()),
+            "{row}"
+        );
+    }
+    assert!(text.contains("50 open sessions and 60 remembered transactions"), "{text}");
 }
 
 #[test]

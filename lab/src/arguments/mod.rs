@@ -2,6 +2,7 @@
 
 mod address;
 mod ammo;
+mod busy_account;
 mod common;
 mod compare;
 mod costs;
@@ -13,6 +14,7 @@ mod neighbours;
 mod recovery;
 mod results;
 mod run;
+mod slow_disk;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -21,6 +23,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use ammo::{AmmoArguments, AmmoFormat};
+pub use busy_account::BusyAccountArguments;
 pub use common::{CommonArguments, HealthyArguments};
 pub use compare::CompareArguments;
 pub use costs::CostsArguments;
@@ -32,6 +35,7 @@ pub use neighbours::NeighboursArguments;
 pub use recovery::RecoveryArguments;
 pub use results::{DiffArguments, ReportArguments};
 pub use run::{RunArguments, YesNo};
+pub use slow_disk::SlowDiskArguments;
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
 #[derive(Debug, Parser)]
@@ -65,10 +69,14 @@ pub enum LabCommand {
     Fill(FillArguments),
     /// Show what a command costs beside another: chains, limits, a busy account.
     Costs(CostsArguments),
+    /// Show what a healthy client feels while an account with a million things in it is shown and copied.
+    BusyAccount(BusyAccountArguments),
     /// Show how long a commit takes at half load, beside the device's own sync.
     Commit(HalfLoadArguments),
     /// Show what clients feel at half load while snapshots are written.
     Snapshots(HalfLoadArguments),
+    /// Show what a healthy client feels of a slow disk, on one machine and in a group of three.
+    SlowDisk(SlowDiskArguments),
     /// Show how fast a log and a snapshot are read back, in this process.
     Recovery(RecoveryArguments),
     /// Show the scenarios and the targets, and what helps where a target is missing.

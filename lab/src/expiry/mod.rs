@@ -4,7 +4,6 @@
 mod kind;
 mod report;
 
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -92,11 +91,7 @@ impl Dusk<'_> {
             return Ok(row);
         }
         if let Err(error) = self.watch(&server, &mut control, &mut row) {
-            self.testbed.go_on()?;
-            let tail = server.output_tail();
-            let words =
-                if tail.is_empty() { String::new() } else { format!("; the server: {tail}") };
-            row.failed = Some(format!("{error:#}{words}"));
+            row.failed = Some(self.testbed.fault(&error, &server.output_tail())?);
         }
         Ok(row)
     }
@@ -171,13 +166,8 @@ impl Dusk<'_> {
     }
 
     fn wait_until(&self, client: &HealthyClient, time: i64) -> Result<()> {
-        let (_open, nothing) = channel::<()>();
-        while unix_ms() < time && !client.has_failed() {
-            self.testbed.go_on()?;
-            let left = u64::try_from(time - unix_ms()).unwrap_or(0);
-            let _ = nothing.recv_timeout(Duration::from_millis(left.min(50)));
-        }
-        Ok(())
+        let left = u64::try_from(time - unix_ms()).unwrap_or(0);
+        client.wait(Duration::from_millis(left), self.testbed)
     }
 }
 

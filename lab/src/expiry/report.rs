@@ -3,31 +3,18 @@
 use serde::Serialize;
 
 use super::{ExpiryKind, ExpiryPlan};
-use crate::healthy::{HealthyPlan, PhaseReport};
-use crate::host::Host;
+use crate::healthy::{HealthyPlan, HealthySetting, PhaseReport};
 use crate::report::{Grid, duration};
 use crate::testbed::Testbed;
 
 /// Everything that `--json` writes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ExpiryReport {
-    /// Requests per second of the healthy client.
-    pub rate: f64,
-    /// Connections of the healthy client.
-    pub connections: u32,
-    /// Accounts of the healthy client.
-    pub accounts: u32,
+    /// Load, server and machine.
+    #[serde(flatten)]
+    pub setting: HealthySetting,
     /// How many fall due, and when.
     pub plan: Option<ExpiryPlan>,
-    /// Further arguments of the server.
-    pub server_arguments: Vec<String>,
-    /// The cores of the server; none where nothing was bound.
-    pub target_cores: Vec<usize>,
-    /// The core of the healthy client.
-    pub loader_core: Option<usize>,
-    /// The machine.
-    #[serde(flatten)]
-    pub host: Host,
     /// One row per kind.
     pub rows: Vec<ExpiryRow>,
 }
@@ -92,16 +79,9 @@ impl ExpiryRow {
 
 impl ExpiryReport {
     pub(super) fn new(healthy: HealthyPlan, plan: ExpiryPlan, testbed: &Testbed) -> ExpiryReport {
-        let cores = testbed.cores.as_ref();
         ExpiryReport {
-            rate: healthy.rate,
-            connections: healthy.connections,
-            accounts: healthy.accounts,
+            setting: HealthySetting::new(healthy, testbed),
             plan: Some(plan),
-            server_arguments: testbed.scurry.arguments.clone(),
-            target_cores: cores.map(|cores| cores.target.clone()).unwrap_or_default(),
-            loader_core: cores.map(|cores| cores.loader),
-            host: testbed.host.clone(),
             rows: Vec::new(),
         }
     }
@@ -140,17 +120,7 @@ impl ExpiryReport {
         let plan = self.plan.map_or_else(String::new, |plan| {
             format!("{} of each kind, due within {} ms; ", plan.count, plan.spread_ms)
         });
-        format!(
-            "\n{}{plan}healthy client: {} requests/s of moaf-scur over {} connections, depth 1, \
-             latency from the intended send time, audited; own is what the lab's core adds\n\
-             {}, {} cores, Linux {}\n",
-            grid.render(),
-            self.rate,
-            self.connections,
-            self.host.cpu,
-            self.host.cores,
-            self.host.kernel
-        )
+        format!("\n{}{plan}{}", grid.render(), self.setting.words())
     }
 }
 

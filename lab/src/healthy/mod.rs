@@ -3,13 +3,16 @@
 //! that a server which stalls is charged for every request that had to wait.
 
 mod line;
+mod setting;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::event::{Timespec, epoll};
@@ -23,13 +26,17 @@ use crate::figures::rounded;
 use crate::latency::{LatencyRecorder, LatencySummary};
 use crate::populate::create_accounts;
 use crate::scenario::Scenario;
+use crate::testbed::Testbed;
 use crate::workload::{ChargingPlan, ChargingWorkload, Workload};
 use line::HealthyConnection;
+pub use setting::HealthySetting;
 
 /// Longest sleep, so that the end is noticed soon.
 const WAIT_NS_MAX: u64 = 50_000_000;
 /// A request without an answer for this long has failed.
 const SILENCE_NS_MAX: u64 = 60_000_000_000;
+/// How often it is looked at while it goes on.
+const LOOK: Duration = Duration::from_millis(50);
 const SECOND_NS: f64 = 1e9;
 const SEED: u64 = 1;
 
@@ -134,6 +141,20 @@ impl HealthyClient {
     /// True when the thread has ended by itself, which is an error that [`Self::finish`] gives.
     pub fn has_failed(&self) -> bool {
         self.thread.is_finished()
+    }
+
+    /// Lets it go on for so long, or until it has failed.
+    ///
+    /// # Errors
+    /// On Ctrl-C.
+    pub fn wait(&self, time: Duration, testbed: &Testbed) -> Result<()> {
+        let clock = Clock::start();
+        let (_open, nothing) = channel::<()>();
+        while clock.elapsed() < time && !self.has_failed() {
+            testbed.go_on()?;
+            let _ = nothing.recv_timeout(LOOK.min(time.saturating_sub(clock.elapsed())));
+        }
+        Ok(())
     }
 
     /// Stops, waits for every answer and closes what is open.

@@ -77,11 +77,7 @@ impl Street<'_> {
         let server = self.start()?;
         let mut row = NeighbourRow::new(self.neighbour);
         if let Err(error) = self.live(&server, &mut row) {
-            self.testbed.go_on()?;
-            let tail = server.output_tail();
-            let words =
-                if tail.is_empty() { String::new() } else { format!("; the server: {tail}") };
-            row.failed = Some(format!("{error:#}{words}"));
+            row.failed = Some(self.testbed.fault(&error, &server.output_tail())?);
         }
         Ok(row)
     }
@@ -101,30 +97,20 @@ impl Street<'_> {
         let mut memory = MemoryWatch { server, control: &mut control, trace: &mut row.memory };
         // The warm-up of both.
         let alone = Duration::from_secs_f64(ALONE_SECONDS.min(self.scale.seconds));
-        self.wait(&healthy, &clock, alone)?;
+        healthy.wait(alone, self.testbed)?;
         healthy.begin_phase();
         memory.before()?;
         let begun = clock.elapsed();
         row.what_happened = self.visit(&healthy, &mut memory)?;
         row.seconds = (clock.elapsed() - begun).as_secs_f64();
         healthy.begin_phase();
-        self.wait(&healthy, &clock, clock.elapsed() + alone)?;
+        healthy.wait(alone, self.testbed)?;
         memory.after()?;
         let healthy = healthy.finish()?;
         healthy.audit(&mut control).context("the healthy client's accounts")?;
         let mut phases = healthy.phases.into_iter().skip(1);
         row.during = phases.next().unwrap_or_default();
         row.after = phases.next().unwrap_or_default();
-        Ok(())
-    }
-
-    /// Waits until this much has passed on the clock.
-    fn wait(&self, healthy: &HealthyClient, clock: &Clock, until: Duration) -> Result<()> {
-        let (_open, nothing) = channel::<()>();
-        while clock.elapsed() < until && !healthy.has_failed() {
-            self.testbed.go_on()?;
-            let _ = nothing.recv_timeout(LOOK);
-        }
         Ok(())
     }
 

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::{Neighbour, Scale};
-use crate::healthy::{HealthyPlan, PhaseReport};
-use crate::host::Host;
+use crate::healthy::{HealthyPlan, HealthySetting, PhaseReport};
 use crate::report::Grid;
 use crate::testbed::Testbed;
 
@@ -13,23 +12,11 @@ const MB: f64 = 1e6;
 /// Everything that `--json` writes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NeighboursReport {
-    /// Requests per second of the healthy client.
-    pub rate: f64,
-    /// Connections of the healthy client.
-    pub connections: u32,
-    /// Accounts of the healthy client.
-    pub accounts: u32,
+    /// Load, server and machine.
+    #[serde(flatten)]
+    pub setting: HealthySetting,
     /// How much of everything.
     pub scale: Option<Scale>,
-    /// Further arguments of the server.
-    pub server_arguments: Vec<String>,
-    /// The cores of the server; none where nothing was bound.
-    pub target_cores: Vec<usize>,
-    /// The core of the healthy client and the neighbours.
-    pub loader_core: Option<usize>,
-    /// The machine.
-    #[serde(flatten)]
-    pub host: Host,
     /// One row per neighbour.
     pub rows: Vec<NeighbourRow>,
 }
@@ -86,16 +73,9 @@ impl NeighbourRow {
 
 impl NeighboursReport {
     pub(super) fn new(plan: HealthyPlan, scale: Scale, testbed: &Testbed) -> NeighboursReport {
-        let cores = testbed.cores.as_ref();
         NeighboursReport {
-            rate: plan.rate,
-            connections: plan.connections,
-            accounts: plan.accounts,
+            setting: HealthySetting::new(plan, testbed),
             scale: Some(scale),
-            server_arguments: testbed.scurry.arguments.clone(),
-            target_cores: cores.map(|cores| cores.target.clone()).unwrap_or_default(),
-            loader_core: cores.map(|cores| cores.loader),
-            host: testbed.host.clone(),
             rows: Vec::new(),
         }
     }
@@ -136,17 +116,7 @@ impl NeighboursReport {
             cells.push(if row.failed.is_none() { "ok" } else { "FAILED" }.to_owned());
             grid.push(cells);
         }
-        let mut out = format!(
-            "\n{}healthy client: {} requests/s of moaf-scur over {} connections, depth 1, latency \
-             from the intended send time, audited; own is what the lab's core adds\n{}, {} cores, \
-             Linux {}\n",
-            grid.render(),
-            self.rate,
-            self.connections,
-            self.host.cpu,
-            self.host.cores,
-            self.host.kernel
-        );
+        let mut out = format!("\n{}{}", grid.render(), self.setting.words());
         for row in &self.rows {
             out.push_str(&format!("{}: {}\n", row.neighbour, row.what_happened));
             if let Some(why) = &row.failed {

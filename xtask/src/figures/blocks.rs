@@ -1,13 +1,13 @@
 //! Blocks of generated tables in the documents, and the rule that no other line of the places that quote
 //! measurements has a figure: `<!-- figures: NAME FILE... -->` to `<!-- end -->` is written from results, and
-//! `<!-- measured elsewhere: SOURCE, DATE -->` to `<!-- end -->` names where its figures come from.
+//! `<!-- published: SOURCE -->` to `<!-- end -->` has what others have published.
 
 use super::results::Results;
 use super::tables;
 use anyhow::{Context, Result};
 
 const BEGIN: &str = "<!-- figures: ";
-const ELSEWHERE: &str = "<!-- measured elsewhere: ";
+const PUBLISHED: &str = "<!-- published: ";
 const CLOSE: &str = " -->";
 const END: &str = "<!-- end -->";
 
@@ -20,6 +20,7 @@ pub(crate) const PLACES: &[(&str, &str)] = &[
     ("docs/cluster.md", "## What it costs"),
     ("docs/http.md", "## How fast"),
     ("docs/lab.md", "## Targets"),
+    ("docs/operations.md", "### How long a snapshot and a start take"),
     ("docs/rdma.md", "## What is counted"),
     ("docs/rdma.md", "## On two real hosts"),
     ("docs/replication.md", "## What it costs"),
@@ -95,7 +96,7 @@ fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
         if is_heading && !heading.is_empty() && level(line) <= level(heading) {
             is_inside = false;
         }
-        if opened(line, BEGIN).or_else(|| opened(line, ELSEWHERE)).is_some() {
+        if opened(line, BEGIN).or_else(|| opened(line, PUBLISHED)).is_some() {
             is_block = true;
         } else if line == END {
             is_block = false;
@@ -105,7 +106,7 @@ fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
             && let Some(figure) = figure(line)
         {
             let what = format!(
-                "`{figure}` is no figure of a run: let `{BEGIN}...` write it, or say `{ELSEWHERE}...`"
+                "`{figure}` is no figure of a run: let `{BEGIN}...` write it, or say who has with `{PUBLISHED}...`"
             );
             faults.push((index, what));
         }
@@ -200,8 +201,7 @@ mod tests {
         for line in ["p99 is 1.2 ms.", "| a | 12 % |", "(3.5 times as fast)"] {
             assert_eq!(stray(line).len(), 1, "{line}");
         }
-        let elsewhere =
-            "<!-- measured elsewhere: the counts of a test, 2026-11-20 -->\n12 %\n<!-- end -->";
+        let elsewhere = "<!-- published: lab/published.toml -->\n12 %\n<!-- end -->";
         for line in ["64 requests", "`--p99 3 ms`", "[a](x 1.2 ms)", "```\n1 ms\n```", elsewhere] {
             assert_eq!(stray(line), [], "{line}");
         }

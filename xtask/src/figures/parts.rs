@@ -35,6 +35,10 @@ pub(crate) struct Scale {
     accounts: &'static str,
     /// For what is filled until it is large.
     many: &'static str,
+    /// As many as a machine of 24 GB holds.
+    most: &'static str,
+    /// Of one account: open sessions and remembered transactions.
+    busy: &'static str,
     seconds: &'static str,
     warmup: &'static str,
     runs: &'static str,
@@ -56,6 +60,8 @@ pub(crate) struct Scale {
 pub(crate) const FULL: Scale = Scale {
     accounts: "1000000",
     many: "20000000",
+    most: "100000000",
+    busy: "--open 100000 --remembered 1000000",
     seconds: "4",
     warmup: "1",
     runs: "5",
@@ -72,6 +78,8 @@ pub(crate) const FULL: Scale = Scale {
 pub(crate) const TINY: Scale = Scale {
     accounts: "1000",
     many: "2000",
+    most: "3000",
+    busy: "--open 100 --remembered 1000",
     seconds: "1",
     warmup: "0.1",
     runs: "2",
@@ -90,6 +98,8 @@ impl Scale {
         let filled = step
             .replace("{accounts}", self.accounts)
             .replace("{many}", self.many)
+            .replace("{most}", self.most)
+            .replace("{busy}", self.busy)
             .replace("{seconds}", self.seconds)
             .replace("{warmup}", self.warmup)
             .replace("{runs}", self.runs)
@@ -382,8 +392,23 @@ pub(crate) const PARTS: &[Part] = &[
             own("snapshot-steps.txt", &[Bench("scurry-engine", "snapshot", "")]),
         ],
     ),
+    part(
+        "slow-disk",
+        3,
+        &[own("slow-disk.json", &[Lab("slow-disk --runs {runs} --seconds {seconds}")])],
+    ),
     part("recovery", 6, &[own("recovery.json", &[Lab("recovery --runs {runs}")])]),
     part("fill", 3, &[own("fill.json", &[Lab("fill --accounts {many} --compare {accounts}")])]),
+    part(
+        "fill-durable",
+        14,
+        &[own("fill-durable.json", &[Lab("fill --recovery --accounts {most}")])],
+    ),
+    part(
+        "busy-account",
+        2,
+        &[own("busy-account.json", &[Lab("busy-account {busy} --runs {runs}")])],
+    ),
     part("neighbours", 2, &[own("neighbours.json", &[Lab("neighbours")])]),
     part(
         "expiry",

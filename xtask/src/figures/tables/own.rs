@@ -124,6 +124,84 @@ pub(super) fn fill(results: &Results<'_>, files: &[&str]) -> Result<String> {
     Ok(table.render())
 }
 
+/// A store that is written to the device under load, and comes back after a kill.
+pub(super) fn revival(results: &Results<'_>, files: &[&str]) -> Result<String> {
+    let mut table =
+        Table::new(&["", "takes", "the disk alone", "bytes", "operations/s meanwhile", "p99.9"]);
+    for file in files {
+        for store in list(&results.json(file)?, "stores") {
+            let time = |at: &str| cell(number(store, at), |seconds| duration(1e6 * seconds));
+            let bytes =
+                |at: &str| cell(number(store, at), |bytes| format!("{:.1} GB", bytes / 1e9));
+            let load = |at: &str| {
+                let p999 = number(store, &format!("{at}/latency_us/p999"));
+                let rate = number(store, &format!("{at}/business_ops_per_s"));
+                [cell(rate, grouped), cell(p999, duration)]
+            };
+            let accounts = cell(number(store, "/filling/records"), grouped);
+            let mut push = |what: &str, cells: [String; 3], load: [String; 2]| {
+                table.push(&[&[what.to_owned()][..], &cells, &load].concat());
+            };
+            let loaded = [time("/filling/seconds"), String::new(), bytes("/filling/memory_after")];
+            push(&format!("{accounts} accounts are loaded"), loaded, Default::default());
+            push("pipelined charging", Default::default(), load("/load"));
+            let written = [
+                time("/revival/snapshot_seconds"),
+                time("/revival/write_alone_seconds"),
+                bytes("/revival/snapshot_bytes"),
+            ];
+            push("the same while a snapshot is written", written, load("/revival/during"));
+            let read = [
+                time("/revival/start_seconds"),
+                time("/revival/read_alone_seconds"),
+                bytes("/revival/start_bytes"),
+            ];
+            push("the start after SIGKILL", read, Default::default());
+        }
+    }
+    Ok(table.render())
+}
+
+/// Commands on one busy account, and how long another client waits meanwhile.
+pub(super) fn busy_account(results: &Results<'_>, files: &[&str]) -> Result<String> {
+    let rows = rows(results, files)?;
+    let mut targets: Vec<&str> = rows.iter().map(|row| word(row, "target")).collect();
+    targets.dedup();
+    let mut deeds: Vec<&str> = Vec::new();
+    for row in &rows {
+        let deed = word(row, "deed");
+        if !deeds.contains(&deed) {
+            deeds.push(deed);
+        }
+    }
+    let heads =
+        targets.iter().flat_map(|target| [format!("{target}: takes"), "longest wait".to_owned()]);
+    let heads: Vec<String> = std::iter::once("what is done".to_owned()).chain(heads).collect();
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    for deed in deeds {
+        let mut cells = vec![deed.to_owned()];
+        for target in &targets {
+            let is_it = |row: &&Value| word(row, "deed") == deed && word(row, "target") == *target;
+            let row = rows.iter().find(is_it);
+            let middle = |name: &str| {
+                let runs: Vec<f64> = row
+                    .into_iter()
+                    .flat_map(|row| list(row, name))
+                    .filter_map(Value::as_f64)
+                    .collect();
+                cell(median(&runs), |ms| duration(1e3 * ms))
+            };
+            match row.and_then(|row| row["refused"].as_str()) {
+                Some(_) => cells.extend(["has none".to_owned(), String::new()]),
+                None if deed == "nothing" => cells.extend([String::new(), middle("longest_ms")]),
+                None => cells.extend([middle("took_ms"), middle("longest_ms")]),
+            }
+        }
+        table.push(&cells);
+    }
+    Ok(table.render())
+}
+
 /// A commit at half of the highest rate, beside the device alone.
 pub(super) fn commit(results: &Results<'_>, files: &[&str]) -> Result<String> {
     let mut table = Table::new(&["", "p50", "p99", "p99.9"]);
@@ -187,6 +265,16 @@ fn step(shown: &str) -> String {
     let us = shown.strip_suffix("\u{b5}s").and_then(|text| micros(text, 1.0));
     us.or_else(|| shown.strip_suffix("ms").and_then(|text| micros(text, 1e3)))
         .map_or(shown.to_owned(), duration)
+}
+
+/// A healthy client of one machine and of three, with and without a slow disk.
+pub(super) fn slow_disk(results: &Results<'_>, files: &[&str]) -> Result<String> {
+    let mut table = Table::new(&["", "p50", "p99", "p99.9", "longest"]);
+    for row in rows(results, files)? {
+        let of = |name: &str| cell(number(&row, &format!("/latency_us/{name}")), duration);
+        table.push(&[word(&row, "setup").to_owned(), of("p50"), of("p99"), of("p999"), of("max")]);
+    }
+    Ok(table.render())
 }
 
 /// Reading a log and a snapshot back.
@@ -299,6 +387,50 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_server_refuses_has_no_time_and_nothing_has_a_wait() {
+        let row = |target: &str, deed: &str, refused: &str| {
+            format!(
+                r#"{{"target": "{target}", "deed": "{deed}", "took_ms": [3, 1, 2], "longest_ms": [0.1, 0.3, 0.2],
+                "refused": {refused}}}"#
+            )
+        };
+        let rows = [
+            row("module", "nothing", "null"),
+            row("module", "DUMP", "null"),
+            row("scurry", "nothing", "null"),
+            row("scurry", "DUMP", "\"ERR\""),
+        ];
+        let text = format!(r#"{{"rows": [{}]}}"#, rows.join(","));
+        let read = |_: &str| Some(text.clone());
+        let table = busy_account(&Results::new(&read), &["busy-account.json"]).unwrap();
+        assert!(
+            table.contains("| what is done | module: takes | longest wait | scurry: takes |"),
+            "{table}"
+        );
+        assert!(table.contains("| nothing | | 200 us | | 200 us |"), "{table}");
+        assert!(table.ends_with("| DUMP | 2.00 ms | 200 us | has none | |\n"), "{table}");
+    }
+
+    #[test]
+    fn a_snapshot_and_a_start_stand_beside_the_disk_alone() {
+        let text = r#"{"stores": [{"filling": {"records": 1000, "seconds": 2.0, "memory_after": 3e9},
+            "load": {"business_ops_per_s": 5000.0, "latency_us": {"p999": 900.0}},
+            "revival": {"during": {"business_ops_per_s": 4000.0, "latency_us": {"p999": 1900.0}},
+            "snapshot_bytes": 1e9, "snapshot_seconds": 30.0, "write_alone_seconds": 1.5,
+            "start_bytes": 2e9, "start_seconds": 4.0, "read_alone_seconds": 2.5}}]}"#;
+        let read = |_: &str| Some(text.to_owned());
+        let table = revival(&Results::new(&read), &["fill-durable.json"]).unwrap();
+        for line in [
+            "| 1,000 accounts are loaded | 2.0 s | | 3.0 GB | | |",
+            "| pipelined charging | | | | 5,000 | 900 us |",
+            "| the same while a snapshot is written | 30.0 s | 1.5 s | 1.0 GB | 4,000 | 1.90 ms |",
+            "| the start after SIGKILL | 4.0 s | 2.5 s | 2.0 GB | | |",
+        ] {
+            assert!(table.contains(line), "{line}: {table}");
+        }
+    }
+
+    #[test]
     fn the_benchmark_s_lines_become_a_table() {
         let text = "update/decide+apply     time:   [359.39 ns 360.24 ns 361.10 ns]\n\
             update/decide_in_place  time:   [254.50 ns 255.62 ns 256.88 ns]\n\
@@ -310,5 +442,18 @@ mod tests {
         assert!(table.contains("| decide in place, as the server does | 256 ns | |"), "{table}");
         let table = memory(&Results::new(&read), &["ledger.txt"]).unwrap();
         assert!(table.ends_with("| two buckets | 164 |\n"), "{table}");
+    }
+
+    #[test]
+    fn a_slow_disk_has_a_row_of_each_set_up() {
+        let text = r#"{"rows": [
+            {"setup": "one machine", "latency_us": {"p50": 310.0, "p99": 940.0, "p999": 2100.0, "max": 4300.0}},
+            {"setup": "one machine, a slow disk", "latency_us": {"p50": 320.5, "p99": 10150.0, "p999": 12000.0}}]}"#;
+        let read = |_: &str| Some(text.to_owned());
+        let table = slow_disk(&Results::new(&read), &["slow-disk.json"]).unwrap();
+        let expected = "| | p50 | p99 | p99.9 | longest |\n|---|---|---|---|---|\n\
+            | one machine | 310 us | 940 us | 2.10 ms | 4.30 ms |\n\
+            | one machine, a slow disk | 320 us | 10.2 ms | 12.0 ms | |\n";
+        assert_eq!(table, expected);
     }
 }

@@ -1,0 +1,115 @@
+//! A slow disk without root: strace starts the server and holds back its syncs. A server whose disk is as it
+//! is starts so too, held back by nothing: what strace itself costs is in every row.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::{MS_US, SlowDiskPlan};
+use crate::target::Missing;
+
+/// Stops the process at these calls alone.
+const TRACE: [&str; 5] = ["-f", "-qq", "--seccomp-bpf", "-e", "trace=fdatasync,fsync"];
+/// Where it writes a line for each, in the directory of the server.
+const LINES: &str = "strace";
+
+/// Syncs of a server until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Syncs {
+    /// Syncs that were done.
+    pub(super) all: u64,
+    /// Part of them that was held back, also by nothing.
+    pub(super) late: u64,
+}
+
+impl Syncs {
+    /// Counts those of the server in this directory.
+    ///
+    /// # Errors
+    /// When strace has written nothing there.
+    pub(super) fn count(directory: &Path) -> Result<Syncs> {
+        let lines =
+            fs::read_to_string(directory.join(LINES)).context("reading what strace wrote")?;
+        Ok(Syncs::read(&lines))
+    }
+
+    fn read(lines: &str) -> Syncs {
+        let count = |end: &str| lines.lines().filter(|line| line.ends_with(end)).count() as u64;
+        let late = count(" = 0 (DELAYED)");
+        Syncs { all: count(" = 0") + late, late }
+    }
+
+    pub(super) fn since(self, before: Syncs) -> Syncs {
+        Syncs { all: self.all - before.all, late: self.late - before.late }
+    }
+}
+
+/// Words that stand before those of a server. The server stays the child of the lab (-D).
+pub(super) fn words(plan: SlowDiskPlan, is_slow: bool) -> Vec<OsString> {
+    // A number without a unit is of microseconds, in every release.
+    let delay = if is_slow { plan.delay_ms * MS_US } else { 0.0 };
+    let every = plan.every;
+    let inject = format!("inject=fdatasync,fsync:delay_enter={delay:.0}:when={every}+{every}");
+    let own = ["-o", LINES, "-e", &inject].map(OsString::from);
+    ["strace", "-D"].iter().chain(&TRACE).map(OsString::from).chain(own).collect()
+}
+
+/// Says why nothing can be held back here.
+///
+/// # Errors
+/// When strace is not there, or may not trace.
+pub(super) fn check() -> Result<(), Missing> {
+    let tried = Command::new("strace").args(TRACE).arg("true").output();
+    let output = match tried {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => output,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let cure = "install it (`apt-get install strace`)".to_owned();
+            return Err(Missing { why: "strace is not installed".to_owned(), cure });
+        }
+        Err(error) => return Err(refused(&error.to_string())),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(refused(said.lines().last().unwrap_or_default()))
+}
+
+fn refused(said: &str) -> Missing {
+    let cure = "allow ptrace here; in a container give it SYS_PTRACE (`--cap-add SYS_PTRACE`), and \
+                have strace 5.3 or newer";
+    Missing { why: format!("strace may not trace ({said})"), cure: cure.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_not_slow_is_traced_alike() {
+        let plan = SlowDiskPlan { delay_ms: 2.5, every: 7, seconds: 1.0, runs: 1 };
+        let line = |is_slow| words(plan, is_slow).join(&OsString::from(" ")).into_string().unwrap();
+        let slow = line(true);
+        assert!(slow.starts_with("strace -D -f "), "{slow}");
+        assert!(slow.ends_with("inject=fdatasync,fsync:delay_enter=2500:when=7+7"), "{slow}");
+        assert_eq!(line(false), slow.replace("=2500:", "=0:"));
+    }
+
+    #[test]
+    fn a_sync_is_counted_once_when_it_is_done() {
+        let lines = "7 fdatasync(36)                     = 0\n\
+            7 fdatasync(36 <unfinished ...>\n9 fsync(4)   = -1 EIO (Input/output error)\n\
+            7 <... fdatasync resumed>)            = 0 (DELAYED)\n8 fsync(12)   = 0 (DELAYED)\n";
+        let syncs = Syncs::read(lines);
+        assert_eq!(syncs, Syncs { all: 3, late: 2 });
+        assert_eq!(syncs.since(Syncs { all: 1, late: 1 }), Syncs { all: 2, late: 1 });
+    }
+
+    #[test]
+    fn a_refusal_says_what_helps() {
+        let text = refused("Operation not permitted").to_string();
+        assert!(text.contains("Operation not permitted") && text.contains("SYS_PTRACE"), "{text}");
+    }
+}
