@@ -9,6 +9,7 @@ use crate::record::Record;
 use crate::release;
 use crate::sim;
 use crate::site;
+use crate::stalls;
 use crate::steps::Outcome;
 use crate::tidy;
 use anyhow::{Context, Result};
@@ -65,6 +66,7 @@ pub(crate) const ALL: Gate = Gate {
         ("clippy", clippy),
         ("no-std", no_std),
         ("every-test", every_test),
+        ("stalls", stalls),
         ("lab", lab::run),
         ("cluster-test", cluster_test),
         ("many-seeds", many_seeds),
@@ -207,21 +209,32 @@ fn many_seeds(host: &Host) -> Result<Outcome> {
 }
 
 fn test(host: &Host) -> Result<Outcome> {
-    product_tests(host, "default")
+    run_tests(host, "default")
 }
 
 fn every_test(host: &Host) -> Result<Outcome> {
-    product_tests(host, "all")
+    run_tests(host, "all")
+}
+
+fn run_tests(host: &Host, profile: &str) -> Result<Outcome> {
+    host.show(&mut product_tests(host, profile)?)?;
+    Ok(Outcome::Passed)
+}
+
+/// The tests of a merge while now this process of theirs stands still and now that.
+fn stalls(host: &Host) -> Result<Outcome> {
+    stalls::beside(host, product_tests(host, "default")?)?;
+    Ok(Outcome::Passed)
 }
 
 /// The tests of a profile of `.config/nextest.toml`, with the module that a server of users would load and
 /// the one with a clock for tests.
-fn product_tests(host: &Host, profile: &str) -> Result<Outcome> {
+fn product_tests(host: &Host, profile: &str) -> Result<Command> {
     let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
     let plain = module(host, "libscurry.so", &[])?;
     let mut nextest = nextest(host, &["--workspace", "--profile", profile])?;
-    host.show(nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock))?;
-    Ok(Outcome::Passed)
+    nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock);
+    Ok(nextest)
 }
 
 /// Builds the module and sets a copy aside: with other features it would have the same name.

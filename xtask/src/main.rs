@@ -16,6 +16,7 @@ mod record;
 mod release;
 mod sim;
 mod site;
+mod stalls;
 mod steps;
 mod tidy;
 

@@ -26,7 +26,7 @@ use anyhow::{Context, Result, bail, ensure};
 use disk::Disk;
 use member::Member;
 use scurry_conformance::Value;
-use scurry_crash::wire::{Words, words};
+use scurry_crash::wire::{Wire, Words, words};
 use scurry_crash::{Binary, clock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,6 +209,24 @@ impl Group {
                 _ => Ok(()),
             }
         })
+    }
+
+    /// Looks at what the leader has, and again where it led no more before all was said, or had not taken over.
+    pub(crate) fn by_leader<T>(
+        &mut self,
+        mut look: impl FnMut(&mut Wire) -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            let (leader, _) = self.parts()?;
+            let led = |group: &Group| group.nodes[leader].status().ok()?.led();
+            let before = led(self);
+            let outcome = self.nodes[leader].wire().and_then(|mut wire| look(&mut wire));
+            let is_early = |error: &anyhow::Error| format!("{error:#}").contains("try again");
+            let is_same = before.is_some() && before == led(self);
+            if outcome.is_ok() || (is_same && !outcome.as_ref().is_err_and(is_early)) {
+                return outcome;
+            }
+        }
     }
 
     /// Waits until this is no error. A node that has ended by itself is one at once.

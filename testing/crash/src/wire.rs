@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -73,7 +73,10 @@ impl Wire {
             }
             self.input.drain(..self.read);
             self.read = 0;
-            let len = self.stream.read(&mut chunk).context("no reply")?;
+            let len = match self.stream.read(&mut chunk) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                len => len.context("no reply")?,
+            };
             if len == 0 {
                 bail!("the server has closed the connection");
             }

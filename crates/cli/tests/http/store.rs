@@ -111,7 +111,7 @@ impl Store {
     pub(crate) fn connect(&self) -> redis::Connection {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.port));
         let client = client.expect("an address");
-        client.get_connection_with_timeout(PATIENCE).expect("it listens")
+        client.get_connection().expect("it listens")
     }
 
     /// The page of metrics.

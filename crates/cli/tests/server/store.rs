@@ -20,6 +20,9 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// How a command is refused once the log of its keys has failed.
+const MISCONF: &str = "-MISCONF the log has failed";
+
 /// Directory of a store, which may have hundreds of megabytes: removed at the end.
 struct Place(PathBuf);
 
@@ -35,6 +38,14 @@ impl Drop for Place {
     fn drop(&mut self) {
         // It may never have been made.
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes a directory that a server may write to meanwhile.
+fn remove_all(directory: &Path) {
+    while directory.exists() {
+        // What was made meanwhile is removed with the next try.
+        let _ = std::fs::remove_dir_all(directory);
     }
 }
 

@@ -191,7 +191,10 @@ impl<S: Read + Write> Client<S> {
     pub(crate) fn until(&mut self, end: &str) -> String {
         let mut got = Vec::new();
         while !got.ends_with(end.as_bytes()) {
-            let more = self.reader.fill_buf().expect("more comes");
+            let more = match self.reader.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                more => more.expect("more comes"),
+            };
             assert!(!more.is_empty(), "closed after {:?}", String::from_utf8_lossy(&got));
             let len = more.len();
             got.extend_from_slice(more);

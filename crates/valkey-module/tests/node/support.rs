@@ -7,11 +7,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tempfile::TempDir;
 
-/// No single reply of a test takes longer.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How often something is looked for that has to come.
 const LOOKS_MAX: usize = 1_000;
 /// A port that was free may be taken when the server wants it.
@@ -150,7 +147,6 @@ impl Node {
     pub(crate) fn connect(&self) -> Client {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}/", self.port));
         let connection = client.expect("an address").get_connection().expect("it listens");
-        connection.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
         Client { connection }
     }
 

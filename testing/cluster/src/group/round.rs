@@ -66,8 +66,7 @@ pub(crate) fn round(
         let ids = client.accounts.iter().flat_map(|account| account.ids());
         known.accounts.extend(ids.map(str::to_owned));
     }
-    let (leader, _) = group.parts()?;
-    for reply in group.nodes[leader].wire()?.ask_all(&shared.creates())? {
+    for reply in group.by_leader(|wire| wire.ask_all(&shared.creates()))? {
         ensure!(matches!(reply, Value::Array(_)), "a shared account: {reply}");
     }
     known.accounts.extend(shared.accounts().map(str::to_owned));
@@ -84,15 +83,13 @@ pub(crate) fn round(
     group.pass(Duration::from_millis(left_ms))?;
     known.sums_agree(group)?;
 
-    let (leader, _) = group.parts()?;
-    let mut wire = group.nodes[leader].wire()?;
     for (pending, words) in shared.reads(LAST) {
-        shared.returned(pending, &wire.ask(&words)?)?;
+        shared.returned(pending, &group.by_leader(|wire| wire.ask(&words))?)?;
     }
     for client in &mut clients {
         for account in &mut client.accounts {
             let id = account.id().to_owned();
-            row.found += account.audit(&mut wire).with_context(|| id)?;
+            row.found += group.by_leader(|wire| account.audit(wire)).with_context(|| id)?;
         }
         client.again(&signals)?;
     }

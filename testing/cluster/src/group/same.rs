@@ -1,8 +1,8 @@
 //! Whether all nodes hold the same: each leads in its turn and shows everything.
 
-use super::Group;
+use super::{Group, NODES};
 use crate::audit::sums_agree;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Words, words};
 
@@ -14,22 +14,36 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Shows of one node that leads: each account as bytes, each value, how many keys there are, and the totals.
-    fn shown(&self, group: &Group, node: usize) -> Result<Vec<(String, Value)>> {
+    /// Shows of one node, which leads for it: each account as bytes, each value, how many keys there are, and the totals.
+    fn shown(&self, group: &mut Group, node: usize) -> Result<Vec<(String, Value)>> {
         let dumps = self.accounts.iter().map(|id| format!("SCUR.DUMP {id}"));
         let gets = self.values.iter().map(|key| format!("GET {key}"));
         let rest = ["DBSIZE", "SCUR.TOTALS"].map(str::to_owned);
         let lines: Vec<String> = dumps.chain(gets).chain(rest).collect();
         let requests: Vec<Words> = lines.iter().map(|line| words(line)).collect();
-        let mut replies = group.nodes[node].wire()?.ask_all(&requests)?;
+        let mut replies = loop {
+            group.transfer(node)?;
+            let led = || group.nodes[node].status().ok()?.led();
+            let before = led();
+            let replies = group.nodes[node].wire().and_then(|mut wire| wire.ask_all(&requests));
+            let is_early = |reply: &Value| {
+                matches!(reply, Value::Error(_)) && reply.to_string().contains("try again")
+            };
+            let is_early = replies.as_ref().is_ok_and(|replies| replies.iter().any(is_early));
+            // Another may lead again before all was said, or this one have not taken over.
+            if before.is_some() && before == led() && !is_early {
+                break replies?;
+            }
+        };
         replies.iter_mut().for_each(sort_units);
         Ok(lines.into_iter().zip(replies).collect())
     }
 
     /// TOTALS is the sum of the accounts, none of which is broken.
     pub(crate) fn sums_agree(&self, group: &mut Group) -> Result<()> {
-        let (leader, _) = group.parts()?;
         group.until("the totals are the sum of the accounts", |group| {
+            let leader = group.leader_of(&(0..NODES).collect::<Vec<_>>());
+            let leader = leader.context("nobody leads")?;
             let mut wire = group.nodes[leader].wire()?;
             let audits = self.accounts.iter().map(|id| words(&format!("SCUR.AUDIT {id}")));
             let audits = wire.ask_all(&audits.collect::<Vec<_>>())?;
@@ -46,7 +60,6 @@ impl Known {
             ensure!(!matches!(reply, Value::Error(_)), "{line}: {reply}");
         }
         for node in others {
-            group.transfer(node)?;
             let its = self.shown(group, node)?;
             for ((line, one), (_, other)) in theirs.iter().zip(&its) {
                 ensure!(one == other, "{line}: node {first} says {one}, and node {node} {other}");

@@ -26,6 +26,7 @@ pub(crate) struct Peer {
 pub(crate) struct Shard {
     pub(crate) leader: Option<String>,
     serves: bool,
+    term: u64,
     pub(crate) committed: u64,
     pub(crate) applied: u64,
 }
@@ -58,6 +59,7 @@ impl Status {
             Ok(Shard {
                 leader: leader.map(|leader| (*leader).to_owned()),
                 serves: is(&fields, "serves"),
+                term: number(&fields, "term")?,
                 committed: number(&fields, "committed")?,
                 applied: number(&fields, "applied")?,
             })
@@ -65,6 +67,11 @@ impl Status {
         let (members, shards) = (members.collect(), shards.collect::<Result<_>>()?);
         let id = id.with_context(|| format!("no node in {said}"))?.1.to_owned();
         Ok(Status { id, clock_off_ms, members, shards })
+    }
+
+    /// Terms of all threads, where the node executes commands of all of them.
+    pub(crate) fn led(&self) -> Option<Vec<u64>> {
+        self.serves().then(|| self.shards.iter().map(|shard| shard.term).collect())
     }
 
     /// True for a node that executes commands of all threads.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -214,7 +214,10 @@ impl Connection {
         let mut reply = Vec::new();
         let mut chunk = [0; 4096];
         loop {
-            let len = self.stream.read(&mut chunk).context("no reply")?;
+            let len = match self.stream.read(&mut chunk) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                len => len.context("no reply")?,
+            };
             ensure!(len > 0, "the server closed the connection");
             reply.extend_from_slice(&chunk[..len]);
             if Value::read(&reply)?.is_some() {

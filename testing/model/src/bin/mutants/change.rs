@@ -15,6 +15,11 @@ const COMMIT: &str = "commit:";
 const LEFT: [(&str, &str); 3] =
     [("scurry-lab", ""), ("scurry-cluster-test", ""), ("scurry-cli", "console::")];
 
+/// Packages whose tests want the server's program, which takes longer to build than most mutants take to catch: they
+/// come last.
+const SLOW: [&str; 5] =
+    ["scurry-cli", "scurry-valkey-module", "scurry-conformance", "scurry-crash", "scurry-replicas"];
+
 /// Mutants that a change touches.
 pub(crate) struct Touched<'a> {
     /// In the order in which they are seeded.
@@ -62,10 +67,11 @@ impl Change {
     }
 
     /// Of these mutants those that the change touches: the file that they change, their own, or the test
-    /// that must catch them. The newest change comes first; of one change each commit has another order.
+    /// that must catch them. Those that are built soon come first, of these the newest change; of one change each
+    /// commit has another order.
     /// Of mutants that follow each other, those that one test target catches are a group.
     pub(crate) fn touched<'a>(&self, mutants: &'a [Mutant]) -> Touched<'a> {
-        let mut groups: BTreeMap<(usize, u64, &str, &str), Vec<&Mutant>> = BTreeMap::new();
+        let mut groups: BTreeMap<(bool, usize, u64, &str, &str), Vec<&Mutant>> = BTreeMap::new();
         let mut count = 0;
         for mutant in mutants {
             let Some(age) = self.age(mutant) else { continue };
@@ -73,7 +79,8 @@ impl Change {
             let Catcher { package, target, test } = &mutant.caught_by;
             if !LEFT.iter().any(|(left, begin)| package == left && test.starts_with(begin)) {
                 let turn = hash(&format!("{} {package} {target}", self.head));
-                groups.entry((age, turn, package, target)).or_default().push(mutant);
+                let is_slow = SLOW.contains(&package.as_str());
+                groups.entry((is_slow, age, turn, package, target)).or_default().push(mutant);
             }
         }
         let mut groups: Vec<Vec<&Mutant>> = groups.into_values().collect();
@@ -189,6 +196,18 @@ mod tests {
         let Touched { groups, count } = change.touched(&left);
         let names: Vec<&str> = groups.concat().iter().map(|mutant| mutant.name.as_str()).collect();
         assert_eq!((names, count), (vec!["c"], 3));
+    }
+
+    #[test]
+    fn what_is_built_soon_comes_first_though_its_change_is_older() {
+        let mutants = [
+            mutant("server", "crates/a/src/new.rs", ["scurry-cli", "server", "c"]),
+            mutant("rule", "crates/a/src/old.rs", ["scurry-ledger", "rules", "c"]),
+        ];
+        let list = "crates/a/src/new.rs\n\ncommit:1\n\ncrates/a/src/old.rs\n";
+        let groups = Change::read("1".to_owned(), list, vec![]).touched(&mutants).groups;
+        let names: Vec<&str> = groups.concat().iter().map(|mutant| mutant.name.as_str()).collect();
+        assert_eq!(names, ["rule", "server"]);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! The files that git knows or would know are copied to scratch workspaces under target/, so
 //! that the working tree is never touched; only the mutated file is rebuilt. Mutants that the
 //! same tests must catch form a group; each lane has a copy of its own and takes one group after
-//! another. With minutes it seeds those whose files have changed since their part was seeded, the newest
-//! change first, as many as fit.
+//! another. With minutes it seeds those whose files have changed since their part was seeded, what is built
+//! soon and the newest change first, as many as fit.
 
 mod change;
 mod mutant;
