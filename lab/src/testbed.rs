@@ -39,8 +39,9 @@ impl Testbed {
     /// Finds everything.
     ///
     /// # Errors
-    /// When there is no scurry.
+    /// When there is no scurry, or no place for the results.
     pub fn prepare(common: &CommonArguments) -> Result<Testbed> {
+        common.json.as_deref().map_or(Ok(()), check_json)?;
         Ok(Testbed {
             program: Target::Scurry.locate(Kind::Charging, common.scurry_bin.as_deref())?,
             cores: Cores::choose(1)?,
@@ -154,6 +155,17 @@ pub fn allow_files(needed: u64) -> Result<()> {
     setrlimit(Resource::Nofile, raised).context("raising the limit of open files")
 }
 
+/// Says before anything is measured that its results would have no place.
+fn check_json(path: &Path) -> Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    ensure!(
+        directory.is_none_or(Path::is_dir) && !path.is_dir(),
+        "{} cannot be written: name a file in a directory that is there",
+        path.display()
+    );
+    Ok(())
+}
+
 /// Writes a result as JSON, where it was asked for.
 ///
 /// # Errors
@@ -162,4 +174,20 @@ pub fn write_json(path: Option<&Path>, result: &impl Serialize) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let json = serde_json::to_string_pretty(result)?;
     std::fs::write(path, json + "\n").with_context(|| format!("writing {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_without_a_place_are_told_before_anything_is_measured() {
+        for path in ["rows.json", "/tmp/rows.json"] {
+            check_json(Path::new(path)).unwrap();
+        }
+        for path in ["/tmp", "/no-such-directory/rows.json"] {
+            let error = check_json(Path::new(path)).unwrap_err().to_string();
+            assert!(error.starts_with(path) && error.contains("name a file"), "{error}");
+        }
+    }
 }
