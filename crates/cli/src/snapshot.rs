@@ -34,7 +34,8 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn run(self) -> Result<()> {
-        let mut server = self.server.connect(ANSWER_PATIENCE)?;
+        let patience = ANSWER_PATIENCE.min(Duration::from_secs(self.timeout));
+        let mut server = self.server.connect(patience)?;
         if let Some(words) = self.server.auth()
             && let Value::ServerError(error) = self.ask(&mut *server, &words)?
         {
@@ -107,11 +108,13 @@ impl Snapshot {
             kind @ io::ErrorKind::InvalidData => io::Error::new(kind, "what answers is no scurry"),
             _ => error,
         });
-        reply.with_context(|| {
-            format!(
-                "{} did not answer: is it TLS alone that it speaks (--tls)?",
-                self.server.address()
-            )
+        reply.map_err(|error| {
+            let cure = match error.kind() {
+                io::ErrorKind::TimedOut => "",
+                _ => ": is it TLS alone that it speaks (--tls)?",
+            };
+            let said = format!("{} did not answer{cure}", self.server.address());
+            anyhow::Error::new(error).context(said)
         })
     }
 }

@@ -14,14 +14,14 @@ pub struct Steady<S, F = fn() -> bool> {
 }
 
 impl<S> Steady<S> {
-    /// Whatever interrupts it.
+    /// A stream whose reads nothing ends but what comes.
     pub fn new(stream: S) -> Steady<S> {
         Steady { stream, is_over: || false }
     }
 }
 
 impl<S, F: Fn() -> bool> Steady<S, F> {
-    /// Unless, when it is interrupted, this is so: a signal may have told the process to end.
+    /// A stream whose reads end also when they are interrupted and this is so: a signal may have told the process to end.
     pub fn until(stream: S, is_over: F) -> Steady<S, F> {
         Steady { stream, is_over }
     }
@@ -41,6 +41,7 @@ impl<S: Read, F: Fn() -> bool> Read for Steady<S, F> {
 /// The connection. After an error it is closed: what comes behind is an answer to nothing.
 pub(crate) struct Line {
     stream: TcpStream,
+    patience: Duration,
     parser: Parser,
 }
 
@@ -59,7 +60,7 @@ impl Line {
                     stream.set_read_timeout(Some(patience))?;
                     stream.set_write_timeout(Some(patience))?;
                     stream.set_nodelay(true)?;
-                    return Ok(Line { stream, parser: Parser::new() });
+                    return Ok(Line { stream, patience, parser: Parser::new() });
                 }
                 Err(error) => refusal = error,
             }
@@ -79,11 +80,15 @@ impl Line {
         let replies = sent.and_then(|()| {
             (0..count).map(|_| self.parser.parse_value(Steady::new(&self.stream))).collect()
         });
-        if replies.is_err() {
+        replies.map_err(|error| {
             // It may have been the other side that has closed it.
             let _ = self.stream.shutdown(Shutdown::Both);
-        }
-        replies
+            if !error.is_timeout() {
+                return error;
+            }
+            let said = format!("no reply within {:?}", self.patience);
+            io::Error::new(ErrorKind::TimedOut, said).into()
+        })
     }
 }
 

@@ -16,7 +16,7 @@ const GREETING_MS: i64 = 5_000;
 const WRITE_MAX: Duration = Duration::from_secs(10);
 /// Bytes that the other side has not acknowledged for so long end the connection: after a network that was cut a
 /// new one carries sooner than the next try of an old one.
-const UNHEARD_MAX: Duration = Duration::from_secs(2);
+pub(super) const UNHEARD_MAX: Duration = Duration::from_secs(2);
 /// A connection that is not there after this is tried anew.
 const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// A connection on which nothing came for so long is asked whether it is there.
@@ -158,6 +158,8 @@ impl Socket {
     pub(super) fn set_nonblocking(&mut self) -> io::Result<()> {
         let timed = self.timed();
         timed.until_ms = None;
+        // TCP takes a client at either end that reads nothing for a network that is cut.
+        SockRef::from(&timed.stream).set_tcp_user_timeout(Some(WRITE_MAX))?;
         timed.stream.set_nonblocking(true)
     }
 
