@@ -154,7 +154,7 @@ pub struct BusyAccountRow {
     pub longest_ms: Vec<f64>,
     /// The longest that the laboratory itself has held one of its requests up, ms: part of the wait.
     pub own_longest_ms: Vec<f64>,
-    /// Words of the server where it refuses; none where it does it.
+    /// Reason why it was not done, in the words of the server where it refuses; none where it was.
     pub refused: Option<String>,
 }
 
