@@ -1,9 +1,12 @@
-//! The tests of a merge while single processes of theirs stand still for a moment, as on a machine that others use too.
+//! The tests of a merge while single processes and threads of theirs stand still for a moment, as on a machine that
+//! others use too.
 //! A test whose outcome depends on who is on time fails here.
 
 use crate::host::Host;
 use anyhow::{Context, Result, ensure};
+use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,24 +24,54 @@ const STOPPED_MAX: usize = 3;
 const BUILDERS: [&str; 6] = ["cargo", "cargo-nextest", "rustc", "cc", "ld", "strace"];
 const SEED: u64 = 0x5741_4C4C_0001;
 
-/// Runs the command to its end while it stops and continues the processes below it.
+/// Runs the command to its end while it stops and continues the processes below it and their threads.
 pub(crate) fn beside(host: &Host, mut command: Command) -> Result<()> {
     command.current_dir(&host.root).stdin(Stdio::null());
     let mut child = command.spawn().context("starting the tests")?;
     let stopped = stop_and_continue(&mut child);
     let status = child.wait()?;
-    println!("{} times a process stood still", stopped?);
+    let [processes, threads] = stopped?;
+    println!("{processes} times a process stood still, and {threads} times a thread");
     ensure!(status.success(), "a test depends on who is on time: {status}");
     Ok(())
 }
 
-/// Processes that stand still, each with the step in which it goes on. Dropping it lets all go on.
+/// Processes and threads that stand still. All go on when the thread that stopped them drops it.
 #[derive(Default)]
-struct Stopped(BTreeMap<i32, u64>);
+struct Stopped {
+    /// With the step in which each goes on.
+    processes: BTreeMap<i32, u64>,
+    /// The same of threads, whose processes do not stand still (ptrace(2)).
+    threads: BTreeMap<i32, u64>,
+}
 
 impl Stopped {
+    fn len(&self) -> usize {
+        self.processes.len() + self.threads.len()
+    }
+
+    fn stop_process(&mut self, process: i32, until: u64) -> bool {
+        let is_stopped = kill(Pid::from_raw(process), Signal::SIGSTOP).is_ok();
+        if is_stopped {
+            self.processes.insert(process, until);
+        }
+        is_stopped
+    }
+
+    /// False of a thread that is gone or traced by others, and where the machine allows it to nobody.
+    fn stop_thread(&mut self, thread: i32, until: u64) -> bool {
+        let id = Pid::from_raw(thread);
+        let is_seized = ptrace::seize(id, ptrace::Options::empty()).is_ok();
+        if is_seized {
+            // It may end before it stands still, which the next step sees.
+            let _ = ptrace::interrupt(id);
+            self.threads.insert(thread, until);
+        }
+        is_seized
+    }
+
     fn go_on(&mut self, step: u64) {
-        self.0.retain(|process, until| {
+        self.processes.retain(|process, until| {
             let is_over = *until <= step;
             if is_over {
                 // It may have been killed meanwhile.
@@ -46,42 +79,79 @@ impl Stopped {
             }
             !is_over
         });
+        let flags = WaitPidFlag::__WALL | WaitPidFlag::WNOHANG;
+        let look = flags | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        self.threads.retain(|thread, until| {
+            let id = Pid::from_raw(*thread);
+            match waitid(Id::Pid(id), look) {
+                // The process of one that has ended is waited for in vain until that was taken notice of.
+                Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => {
+                    let _ = waitpid(id, Some(flags));
+                    false
+                }
+                Ok(_) if *until > step => true,
+                // It has not come to a stop: in the next step.
+                Ok(WaitStatus::StillAlive) => true,
+                // A signal came first, and is delivered now.
+                Ok(WaitStatus::PtraceEvent(_, signal, 0)) => ptrace::detach(id, signal).is_err(),
+                Ok(_) => ptrace::detach(id, None).is_err(),
+                Err(_) => false,
+            }
+        });
     }
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
+        // The kernel lets go on whatever thread has not come to a stop by now.
         self.go_on(u64::MAX);
     }
 }
 
-/// How often one was stopped until the child has ended.
-fn stop_and_continue(child: &mut Child) -> Result<u64> {
+/// How often a process and how often a thread was stopped until the child has ended.
+fn stop_and_continue(child: &mut Child) -> Result<[u64; 2]> {
     let root = i32::try_from(child.id()).context("a process id")?;
     let mut stopped = Stopped::default();
-    let (mut random, mut count) = (SEED, 0);
+    let mut random = SEED;
+    let mut counts = [0; 2];
     for step in 0.. {
         if child.try_wait()?.is_some() {
             break;
         }
         stopped.go_on(step);
-        if stopped.0.len() < STOPPED_MAX {
+        if stopped.len() < STOPPED_MAX {
             let all = runnable_below(root, &processes()?);
             // Marsaglia, Xorshift RNGs, 2003.
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            let chosen = usize::try_from(random >> 32).unwrap_or(0).checked_rem(all.len());
-            if let Some(&process) = chosen.and_then(|at| all.get(at))
-                && kill(Pid::from_raw(process), Signal::SIGSTOP).is_ok()
-            {
-                stopped.0.insert(process, step + 1 + random % STEPS_MAX);
-                count += 1;
+            let until = step + 1 + random % STEPS_MAX;
+            if let Some(&process) = one_of(&all, random >> 32) {
+                let threads = threads(process);
+                let thread = one_of(&threads, random >> 48);
+                // A process whose only thread stands still does so itself.
+                if threads.len() > 1 && random >> 31 & 1 == 0 {
+                    counts[1] +=
+                        u64::from(thread.is_some_and(|&id| stopped.stop_thread(id, until)));
+                } else {
+                    counts[0] += u64::from(stopped.stop_process(process, until));
+                }
             }
         }
         std::thread::sleep(EVERY); // tidy: allow (the pace of the stops)
     }
-    Ok(count)
+    Ok(counts)
+}
+
+fn one_of(all: &[i32], random: u64) -> Option<&i32> {
+    let at = usize::try_from(random).unwrap_or(0).checked_rem(all.len())?;
+    all.get(at)
+}
+
+/// Threads of a process; none of one that is gone.
+fn threads(process: i32) -> Vec<i32> {
+    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// A process of this machine.
@@ -126,6 +196,7 @@ fn runnable_below(root: i32, all: &[Process]) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
 
     #[test]
     fn processes_below_the_root_are_found_whatever_their_names() {
@@ -140,6 +211,42 @@ mod tests {
         let all: Vec<Process> = lines.iter().filter_map(|line| read(line)).collect();
         assert_eq!(all[1].name, "a) b (c)");
         assert_eq!(runnable_below(10, &all), [11, 12]);
+    }
+
+    #[test]
+    fn a_thread_stands_still_goes_on_and_ends() {
+        let mut parent = Command::new("sh");
+        parent.args(["-c", "sleep 600 & echo $!; wait $!; exit $?"]).stdout(Stdio::piped());
+        let mut parent = parent.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(parent.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let process: i32 = line.trim_end().parse().unwrap();
+        assert_eq!(threads(process), [process]);
+        let until = |is_stopped: bool| {
+            let stat = format!("/proc/{process}/stat");
+            while read(&fs::read_to_string(&stat).unwrap()).unwrap().is_stopped != is_stopped {
+                std::thread::yield_now();
+            }
+        };
+        let mut stopped = Stopped::default();
+        for step in [10, 20] {
+            assert!(stopped.stop_thread(process, step));
+            until(true);
+            stopped.go_on(step - 1);
+            assert_eq!(stopped.len(), 1, "before its time");
+            stopped.go_on(step);
+            assert_eq!(stopped.len(), 0);
+            until(false);
+        }
+        // One that is killed while it stands still is waited for by its parent when that was seen here.
+        assert!(stopped.stop_thread(process, 30));
+        until(true);
+        kill(Pid::from_raw(process), Signal::SIGKILL).unwrap();
+        while stopped.len() > 0 {
+            stopped.go_on(29);
+        }
+        assert_eq!(parent.wait().unwrap().code(), Some(128 + 9));
+        assert!(!stopped.stop_thread(process, 30), "it is gone");
     }
 
     #[test]
