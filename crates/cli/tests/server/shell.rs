@@ -5,6 +5,7 @@ use crate::terminal::Terminal;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -146,6 +147,18 @@ fn a_command_without_a_reply_is_not_repeated() {
     leave(shell);
 }
 
+/// A process that is stopped on its way to a read has nothing interrupted (proc_pid_stat(5)).
+fn until_it_waits(process: Pid) {
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it is our child");
+        match stat.rsplit_once(") ").expect("a name").1.chars().next() {
+            Some('S') => return,
+            Some('R' | 'D' | 'T') => std::thread::yield_now(),
+            _ => panic!("it ended without a reply: {stat}"),
+        }
+    }
+}
+
 /// As by Ctrl-Z and `fg`.
 #[test]
 fn a_command_that_was_stopped_while_it_waited_has_its_reply() {
@@ -158,12 +171,12 @@ fn a_command_that_was_stopped_while_it_waited_has_its_reply() {
     let (mut server, _) = listener.accept().expect("it comes");
     assert!(server.read(&mut [0; 64]).expect("a command") > 0);
     let process = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
-    for _ in 0..50 {
+    for _ in 0..20 {
+        until_it_waits(process);
         kill(process, Signal::SIGSTOP).expect("it is there");
         let status = waitpid(process, Some(WaitPidFlag::WUNTRACED)).expect("it is our child");
         assert!(matches!(status, WaitStatus::Stopped(..)), "it ended without a reply: {status:?}");
         kill(process, Signal::SIGCONT).expect("it is there");
-        std::thread::yield_now();
     }
     server.write_all(b"+PONG\r\n").expect("it is there");
     let output = child.wait_with_output().expect("it ends");
