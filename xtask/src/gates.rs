@@ -224,8 +224,9 @@ fn run_tests(host: &Host, profile: &str) -> Result<Outcome> {
 /// The tests of a merge while now this process of theirs stands still and now that. They are built before: a compiler
 /// that stands still takes minutes more and finds nothing.
 fn stalls(host: &Host) -> Result<Outcome> {
-    host.show(product_tests(host, "default")?.arg("--no-run"))?;
-    stalls::beside(host, product_tests(host, "default")?)?;
+    let tests = product_tests(host, "default")?;
+    host.show(&mut nextest(host, &["--workspace", "--no-run"])?)?;
+    stalls::beside(host, tests)?;
     Ok(Outcome::Passed)
 }
 
