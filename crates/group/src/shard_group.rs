@@ -21,6 +21,9 @@ use std::sync::mpsc::Sender;
 const PAUSE_TICKS_MAX: u32 = 40;
 /// Ticks after which the engine has given up a transfer.
 const TRANSFER_TICKS_MAX: u32 = 12;
+/// Ticks after which a node that has not taken leadership over is asked again, when no operator does: 3 s. Commands wait
+/// for each try.
+const DECLINED_TICKS: u32 = 100;
 /// Ticks without an order after which a mark is written: 0.1 s.
 const QUIET_TICKS: u32 = 4;
 /// Ticks in which a device that works finishes something: 0.3 s.
@@ -108,6 +111,10 @@ pub struct ShardGroup {
     membership_changed: bool,
     /// Ticks since another node was asked to lead.
     transfer_ticks: Option<u32>,
+    /// Ticks since another node did not take leadership over.
+    declined_ticks: Option<u32>,
+    /// Another shard of this node has no memory to serve from: see [`ShardGroup::lacks_memory`].
+    yields: bool,
     /// The reason for which this node must stop.
     pub broken: Option<String>,
     is_full: bool,
@@ -221,6 +228,8 @@ impl ShardGroup {
             named,
             membership_changed: true,
             transfer_ticks: None,
+            declined_ticks: None,
+            yields: false,
             broken: None,
             is_full: false,
             device_ticks: None,
@@ -275,6 +284,33 @@ impl ShardGroup {
             && !self.replica.membership().is_joint()
     }
 
+    /// True while the memory of the core is made anew from the device: the node could lead and not serve.
+    pub fn lacks_memory(&self) -> bool {
+        matches!(self.part, Part::Rebuilds { .. })
+    }
+
+    /// Whether other nodes are to lead this shard while they can, because another shard of this node lacks memory.
+    pub fn let_others_lead(&mut self, yields: bool) {
+        self.yields = yields;
+    }
+
+    fn yield_or_not(&mut self) {
+        self.replica.let_others_lead(self.yields || self.lacks_memory());
+    }
+
+    /// Has another node lead, where this one leads, unless that has just come to nothing.
+    pub fn pass_on(&mut self, to: NodeId) {
+        if !self.leads() || self.transfer_ticks.is_some() || self.declined_ticks.is_some() {
+            return;
+        }
+        if self.is_settled() {
+            self.plan(Plan::Transfer(to));
+        } else if self.lacks_memory() {
+            // Nothing is executed: there is nothing to wait for.
+            self.transfer_ticks = self.replica.transfer(to).is_ok().then_some(0);
+        }
+    }
+
     /// True for a leader of some seconds whose device takes nothing, or has not finished anything for long: another
     /// node does better.
     pub fn is_unwell(&self) -> bool {
@@ -321,6 +357,7 @@ impl ShardGroup {
         if self.next.is_some() {
             return;
         }
+        self.yield_or_not();
         self.replica.tick();
         self.serving_ticks = if self.is_settled() { self.serving_ticks + 1 } else { 0 };
         self.device_ticks = self.device_ticks.map(|ticks| ticks + 1);
@@ -338,8 +375,11 @@ impl ShardGroup {
             if *ticks > TRANSFER_TICKS_MAX {
                 tracing::warn!(shard = self.shard, "leadership was not taken over: it stays here");
                 self.transfer_ticks = None;
+                self.declined_ticks = Some(0);
             }
         }
+        self.declined_ticks =
+            self.declined_ticks.map(|ticks| ticks + 1).filter(|ticks| *ticks <= DECLINED_TICKS);
     }
 
     /// Sees which nodes store what they lack. A leader where a majority does not is of no use: its clients would wait
@@ -481,6 +521,7 @@ impl ShardGroup {
             }
             self.incoming.insert((entry.index.0, entry.term.0), body);
         }
+        self.yield_or_not();
         self.replica.receive(message).map_err(|error| {
             if let ReceiveError::Ahead { .. } = error {
                 // A device has lost what it had stored. With a log that is shorter than others know it to be, this node
@@ -699,7 +740,7 @@ impl ShardGroup {
             self.turns.clear();
             self.reads.clear();
             self.plans.clear();
-            self.transfer_ticks = None;
+            (self.transfer_ticks, self.declined_ticks) = (None, None);
             if matches!(self.part, Part::Leads(_) | Part::Pauses { .. }) {
                 self.part = Part::Resigns { index, sequence };
                 self.core.order(ToCore::Resign);

@@ -13,6 +13,9 @@ use raft::eraftpb::{ConfChangeV2, Entry as RaftEntry, MessageType};
 use raft::{Config, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
 use slog::{Discard, Logger, o};
 
+/// Election time-outs that a node which lets others lead waits longer than they do: enough for two tries of theirs.
+const YIELDING_ELECTIONS: usize = 4;
+
 /// The node does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this node does not lead: ask {}", .leader.map_or("again when there is a leader".to_owned(), |leader| format!("node {leader}")))]
@@ -116,6 +119,10 @@ pub struct Replica {
     membership: Membership,
     /// Ticks without a leader after which it stands for election in this term.
     patience: usize,
+    /// Others are to lead while they can.
+    yields: bool,
+    /// Another has asked for votes whose log is shorter: it cannot lead.
+    is_needed: bool,
     random: u64,
     send: Vec<Message>,
     confirmed: Vec<ReadTicket>,
@@ -139,7 +146,9 @@ impl Replica {
             check_quorum: true,
             pre_vote: true,
             min_election_tick: election,
-            max_election_tick: 2 * election + usize::from(settings.patience) + 1,
+            max_election_tick: (2 + YIELDING_ELECTIONS) * election
+                + usize::from(settings.patience)
+                + 1,
             read_only_option: ReadOnlyOption::Safe,
             // A commit index goes with the next append or heartbeat.
             skip_bcast_commit: true,
@@ -166,6 +175,8 @@ impl Replica {
             begins: None,
             membership,
             patience: election,
+            yields: false,
+            is_needed: false,
             random,
             send: Vec::new(),
             confirmed: Vec::new(),
@@ -209,7 +220,7 @@ impl Replica {
             return;
         }
         // The engine draws a time of its own whenever it resets itself: only this place reads it.
-        self.engine.raft.set_randomized_election_timeout(self.patience);
+        self.engine.raft.set_randomized_election_timeout(self.patience + self.yielding_ticks());
         self.engine.tick();
         self.advance();
     }
@@ -223,12 +234,14 @@ impl Replica {
             return Ok(());
         }
         self.learn_from_refusal(&message);
+        let is_needed = self.is_needed_after(&message);
         let to_engine = convert::to_engine(&message);
         if let Body::Append { entries, .. } = message.body {
             self.incoming = entries;
         }
         let outcome = self.engine.step(to_engine);
         self.advance();
+        self.is_needed = is_needed;
         outcome.map_err(|_| ReceiveError::Stranger(message.from))
     }
 
@@ -347,6 +360,13 @@ impl Replica {
             let _ = self.engine.campaign();
             self.advance();
         }
+    }
+
+    /// Whether others are to lead while they can, because this node could lead and not serve. It votes and takes
+    /// entries as before, stands for election only when others have had the time to, or cannot lead for want of
+    /// entries that it has, and does not take leadership over.
+    pub fn let_others_lead(&mut self, yields: bool) {
+        self.yields = yields;
     }
 
     /// Forgets entries up to here, or fewer: those that are not applied are kept, and a change of members is not
@@ -474,6 +494,25 @@ impl Replica {
         raft.state == StateRole::Leader || !is_alone || self.stores.are_done()
     }
 
+    /// Ticks by which the node waits longer than by its own patience.
+    fn yielding_ticks(&self) -> usize {
+        let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
+        let waits = self.yields && !self.is_needed && !is_alone;
+        if waits { YIELDING_ELECTIONS * usize::from(self.settings.election_ticks) } else { 0 }
+    }
+
+    /// Whether no other can lead, as far as candidates have shown until this message.
+    fn is_needed_after(&self, message: &Message) -> bool {
+        let log = &self.engine.raft.raft_log;
+        match message.body {
+            Body::AskVote { last, last_term, .. } => {
+                self.is_needed || (last_term, last) < (log.last_term(), log.last_index())
+            }
+            Body::Append { .. } | Body::Heartbeat { .. } => false,
+            _ => self.is_needed,
+        }
+    }
+
     /// False for a message that is to be ignored: guards against what the engine does not bear.
     fn is_to_be_taken(&self, message: &Message) -> Result<bool, ReceiveError> {
         let raft = &self.engine.raft;
@@ -498,7 +537,7 @@ impl Replica {
             })),
             // Nobody has been asked yet.
             Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
-            Body::StandNow => Ok(self.may_stand()),
+            Body::StandNow => Ok(self.may_stand() && !self.yields),
             _ => Ok(true),
         }
     }
@@ -616,6 +655,7 @@ impl Replica {
         self.begins = (now.1 == StateRole::Leader)
             .then(|| Index(self.engine.store().first_of_last_term(now.0)));
         self.reads.clear();
+        self.is_needed = false;
         self.draw_patience();
     }
 

@@ -37,6 +37,8 @@ pub struct Plan {
     pub ask: usize,
     /// Steps after which those who write pause, and after as many go on.
     pub idle: usize,
+    /// A node begins to let others lead, or ends to.
+    pub yields: usize,
     /// A node whose disk stands still for most of the run.
     pub stalled: Option<usize>,
 }
@@ -81,6 +83,7 @@ impl Plan {
             ask: often(&[1, 3]),
             idle: often(&[0, 200, 600]),
             stalled: Some(often(&[0, 1, 2, 9, 9, 9])).filter(|at| *at < 3),
+            yields: often(&[0, 200, 600]),
         }
     }
 }

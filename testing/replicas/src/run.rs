@@ -23,6 +23,8 @@ pub struct Report {
     pub awakened: u64,
     /// Changes of members that were begun.
     pub changes: u64,
+    /// Nodes that began to let others lead.
+    pub yields: u64,
     /// The counts of the world.
     pub counts: Counts,
 }
@@ -36,6 +38,7 @@ impl Report {
         self.crashes += other.crashes;
         self.awakened += other.awakened;
         self.changes += other.changes;
+        self.yields += other.yields;
         let (counts, of) = (&mut self.counts, &other.counts);
         counts.taken += of.taken;
         counts.reads += of.reads;
@@ -55,7 +58,8 @@ pub fn run(seed: u64) -> Report {
     let mut random = Random::new(seed);
     let plan = Plan::new(&mut random);
     let world = World::new(plan.settings.clone(), plan.members.clone());
-    let mut run = Run { world, plan, random, steps: 0, report: Report::default() };
+    let yielding = Random::new(seed ^ 0x7969_656c_6473);
+    let mut run = Run { world, plan, random, yielding, steps: 0, report: Report::default() };
     for _ in 0..run.plan.steps {
         run.step();
     }
@@ -70,6 +74,8 @@ struct Run {
     world: World,
     plan: Plan,
     random: Random,
+    /// Draws who lets others lead, by itself: seeds that were found before do what they did.
+    yielding: Random,
     steps: usize,
     report: Report,
 }
@@ -95,6 +101,7 @@ impl Run {
     fn step(&mut self) {
         self.steps += 1;
         self.fail();
+        self.yield_or_not();
         let (disk, ask) = (self.plan.disk, self.plan.ask);
         match self.random.below(16) {
             at if at < disk => self.finish(),
@@ -222,6 +229,25 @@ impl Run {
             let to = Index(base + self.random.below(span) as u64);
             self.world.compact(id, to);
         }
+    }
+
+    /// A node lets others lead, or does so no more. Some do to the end, and nodes agree all the same.
+    fn yield_or_not(&mut self) {
+        if self.plan.yields == 0 || !self.yielding.one_in(self.plan.yields) {
+            return;
+        }
+        let up: Vec<NodeId> = self
+            .world
+            .nodes
+            .values()
+            .filter_map(|node| Some(node.replica.as_ref()?.id()))
+            .collect();
+        if up.is_empty() {
+            return;
+        }
+        let (id, yields) = (self.yielding.pick(&up), self.yielding.one_in(2));
+        self.world.replica(id).let_others_lead(yields);
+        self.report.yields += u64::from(yields);
     }
 
     fn change(&mut self, id: NodeId) {

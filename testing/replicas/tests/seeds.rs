@@ -17,6 +17,7 @@ fn nodes_agree_whatever_fails() {
     println!("{total:?}");
     assert!(total.leaders > 1_500 && total.committed > 20_000 && total.full > 4_000, "{total:?}");
     assert!(total.crashes > 1_500 && total.awakened > 200 && total.changes > 400, "{total:?}");
+    assert!(total.yields > 1_000, "{total:?}");
     let counts = total.counts;
     assert!(counts.reads > 15_000 && counts.overtaken > 5, "{total:?}");
     assert!(counts.truncations > 100 && counts.snapshots > 250, "{total:?}");

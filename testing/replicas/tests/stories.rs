@@ -463,3 +463,67 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     assert_eq!(world.replica(follower).committed(), world.truth.committed());
     assert_eq!(world.replica(follower).last(), world.replica(leader).last());
 }
+
+/// Three voters at rest whose patience is drawn from this seed, and the leader.
+fn three_of(seed: u64) -> (World, NodeId) {
+    let drawn = |number| Settings { seed: seed * 10 + number, ..settings(number) };
+    let mut world = World::new((1..=3).map(drawn).collect(), members(&[1, 2, 3], &[]));
+    let leader = world.elect(100);
+    world.round();
+    (world, leader)
+}
+
+#[test]
+fn a_node_that_lets_others_lead_leads_only_where_no_other_can() {
+    for seed in 0..40 {
+        let (mut world, leader) = three_of(seed);
+        let [yields, other] = others(&world, leader);
+        world.replica(yields).let_others_lead(true);
+        crash_and_lose(&mut world, leader);
+        assert_eq!(world.elect(100), other, "seed {seed}");
+    }
+    for seed in 0..40 {
+        let (mut world, leader) = three_of(seed);
+        let [yields, other] = others(&world, leader);
+        world.replica(yields).let_others_lead(true);
+        world.network.cut(other, &[leader, yields], true, true);
+        world.append(leader, 10).expect("it leads");
+        world.come_to_rest();
+        crash_and_lose(&mut world, leader);
+        world.network.cuts.clear();
+        // The other one asks within twice its least patience, and is refused for the entry that it lacks.
+        assert_eq!(world.elect(30), yields, "seed {seed}");
+    }
+}
+
+#[test]
+fn nodes_that_all_let_others_lead_have_a_leader_in_the_end() {
+    for seed in 0..40 {
+        let (mut world, leader) = three_of(seed);
+        for id in others(&world, leader) {
+            world.replica(id).let_others_lead(true);
+        }
+        crash_and_lose(&mut world, leader);
+        world.elect(200);
+    }
+}
+
+#[test]
+fn a_node_that_lets_others_lead_takes_no_leadership_over() {
+    let (mut world, leader) = three();
+    let [yields, other] = others(&world, leader);
+    world.replica(yields).let_others_lead(true);
+    world.replica(leader).transfer(yields).expect("it leads");
+    world.pump(leader);
+    (0..15).for_each(|_| world.round());
+    assert_eq!(world.leader(), Some(leader), "it was given up");
+    world.replica(leader).transfer(other).expect("it leads");
+    world.pump(leader);
+    world.come_to_rest();
+    assert_eq!(world.leader(), Some(other));
+    world.replica(yields).let_others_lead(false);
+    world.replica(other).transfer(yields).expect("it leads");
+    world.pump(other);
+    world.come_to_rest();
+    assert_eq!(world.leader(), Some(yields));
+}

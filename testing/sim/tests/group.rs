@@ -73,6 +73,12 @@ fn nodes_that_come_and_go_take_nothing_along() {
 }
 
 #[test]
+fn one_that_has_its_memory_serves_while_another_makes_its_own_anew() {
+    let counts = explore(GroupTheme::Rebuilds);
+    assert!(counts.resigned > 40 && counts.beside > 10, "{counts:?}");
+}
+
+#[test]
 fn all_of_it_together_loses_nothing() {
     let counts = explore(GroupTheme::All);
     assert!(counts.replaced > 50 && counts.joined > 10 && counts.awakened > 50, "{counts:?}");

@@ -384,9 +384,19 @@ impl Host {
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         }
+        self.leave_to_others();
         self.gather_leaders();
         self.step_down();
         self.show();
+    }
+
+    /// While the memory of a shard is made anew here, others are to lead all: this node could not serve.
+    fn leave_to_others(&mut self) {
+        let lacks_memory = self.groups.iter().any(ShardGroup::lacks_memory);
+        self.groups.iter_mut().for_each(|group| group.let_others_lead(lacks_memory));
+        if lacks_memory && let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
+            self.groups.iter_mut().for_each(|group| group.pass_on(to));
+        }
     }
 
     /// Sees to it that the node which leads the first shard leads all.
@@ -397,9 +407,7 @@ impl Host {
             return;
         }
         for group in &mut self.groups {
-            if group.leads() && group.is_settled() {
-                group.plan(Plan::Transfer(first));
-            }
+            group.pass_on(first);
         }
     }
 

@@ -27,6 +27,8 @@ pub enum Fault {
     KillAll,
     /// SIGKILL of both followers: what is left must say that it cannot serve.
     KillMajority,
+    /// SIGSTOP of a leader with work that nobody else has, SIGCONT when another leads, and SIGKILL of that one.
+    KillSuccessor,
     /// SIGSTOP of the leader until another leads, and SIGCONT; reads on its old connections.
     PauseLeader,
     /// SIGSTOP of a leader that is cut off, and SIGCONT when another leads: it goes on without news of that one,
@@ -92,6 +94,7 @@ impl Fault {
             Fault::KillFollower => "kill-follower",
             Fault::KillAll => "kill-all",
             Fault::KillMajority => "kill-majority",
+            Fault::KillSuccessor => "kill-successor",
             Fault::PauseLeader => "pause-leader",
             Fault::UnawareLeader => "unaware-leader",
             Fault::PauseFollower => "pause-follower",
@@ -159,6 +162,7 @@ impl Fault {
             Fault::KillFollower => kill::follower(scene),
             Fault::KillAll => kill::all(scene),
             Fault::KillMajority => kill::majority(scene),
+            Fault::KillSuccessor => pause::successor(scene),
             Fault::PauseLeader => pause::leader(scene),
             Fault::UnawareLeader => pause::unaware(scene),
             Fault::PauseFollower => pause::follower(scene),

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const USAGE: &str =
     "usage: cargo xtask sim [--seconds N | --seeds N] [--seed S] [--once] [--theme NAME]
 themes: power, kill, write, errors, damage, reads, room, missing, chains, and with three nodes
-group-crashes, group-cuts, group-pauses, group-clocks, group-disks, group-members, group-all;
-alone all of the former, `group` all of the latter";
+group-crashes, group-cuts, group-pauses, group-clocks, group-disks, group-members, group-rebuilds,
+group-all; alone all of the former, `group` all of the latter";
 
 /// One shard, or three nodes.
 #[derive(Clone, Copy)]

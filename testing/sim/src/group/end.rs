@@ -12,6 +12,8 @@ use scurry_replica::NodeId;
 const ROUNDS_MAX: usize = 400;
 /// Packets, stores and turns of a round come to an end before so many.
 const PASSES_MAX: usize = 1_000;
+/// Ticks of every node within which one serves that has its memory.
+const SERVED_MAX: usize = 200;
 
 impl Trio {
     /// A tick of every node, and all that comes of it.
@@ -86,6 +88,7 @@ impl Trio {
             self.start(id)?;
         }
         self.give_up();
+        self.serve_beside()?;
         for _ in 0..ROUNDS_MAX {
             self.round()?;
             for id in self.ids(|machine| !machine.is_gone) {
@@ -108,6 +111,32 @@ impl Trio {
         }
         let nodes = self.tell();
         Err(format!("the nodes do not agree and serve after {ROUNDS_MAX} rounds:\n{nodes}"))
+    }
+
+    /// Recovering a shard may take long: while one has its memory, service does not wait for another that has none.
+    fn serve_beside(&mut self) -> Checked {
+        self.rebuilds_wait = true;
+        let mut is_served = false;
+        for _ in 0..SERVED_MAX {
+            self.round()?;
+            is_served = self.leader().is_some();
+            if is_served {
+                break;
+            }
+        }
+        let mut running = self.machines.values().filter_map(|machine| machine.running.as_ref());
+        let could = running.clone().any(|running| {
+            let membership = running.group.replica.membership();
+            membership.has_vote(running.group.replica.id()) && !running.group.lacks_memory()
+        });
+        let waits = running.any(|running| running.group.lacks_memory());
+        self.counts.beside += u64::from(is_served && waits);
+        self.rebuilds_wait = false;
+        if could && !is_served {
+            let nodes = self.tell();
+            return Err(format!("a node that has its memory does not come to serve:\n{nodes}"));
+        }
+        Ok(())
     }
 
     /// The nodes, some lines for each.

@@ -16,10 +16,19 @@ impl Trio {
         let wanted = self.ids(|machine| !machine.is_gone);
         let Some(machine) = self.machines.get_mut(&id) else { return };
         let Some(running) = machine.running.as_mut() else { return };
+        let members = running.group.replica.membership().members.clone();
+        if running.group.lacks_memory() {
+            let lacks_little =
+                |node: &NodeId| running.group.lag(*node).is_some_and(|lag| lag <= LAG_MAX);
+            let others = members.voters().iter().filter(|node| **node != id);
+            if let Some(to) = others.copied().find(lacks_little) {
+                running.group.pass_on(to);
+            }
+            return;
+        }
         if !running.group.leads() || !running.group.is_settled() {
             return;
         }
-        let members = running.group.replica.membership().members.clone();
         let (voters, learners) = (members.voters().to_vec(), members.learners().to_vec());
         let stays = |node: &NodeId| wanted.contains(node) || *node == id;
         let new = wanted.iter().find(|node| !members.iter().any(|member| member == **node));

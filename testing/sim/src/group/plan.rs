@@ -18,19 +18,22 @@ pub enum GroupTheme {
     Disks,
     /// Logs are made shorter, nodes get snapshots, are removed and replaced.
     Members,
+    /// Leaders are deposed with work that nobody else has, and make their memory anew for long.
+    Rebuilds,
     /// All of it.
     All,
 }
 
 impl GroupTheme {
     /// All of them.
-    pub const ALL: [GroupTheme; 7] = [
+    pub const ALL: [GroupTheme; 8] = [
         GroupTheme::Crashes,
         GroupTheme::Cuts,
         GroupTheme::Pauses,
         GroupTheme::Clocks,
         GroupTheme::Disks,
         GroupTheme::Members,
+        GroupTheme::Rebuilds,
         GroupTheme::All,
     ];
 
@@ -43,6 +46,7 @@ impl GroupTheme {
             GroupTheme::Clocks => "group-clocks",
             GroupTheme::Disks => "group-disks",
             GroupTheme::Members => "group-members",
+            GroupTheme::Rebuilds => "group-rebuilds",
             GroupTheme::All => "group-all",
         }
     }
@@ -94,12 +98,14 @@ pub struct GroupPlan {
     pub part_len: usize,
     /// Appends to one node that are under way.
     pub window: usize,
+    /// Looks at a shard that is to be recovered until it is, one of so many.
+    pub rebuild: usize,
 }
 
 impl GroupPlan {
     /// The plan of a seed.
     pub fn new(theme: GroupTheme, random: &mut Random) -> GroupPlan {
-        use GroupTheme::{All, Clocks, Crashes, Cuts, Disks, Members, Pauses};
+        use GroupTheme::{All, Clocks, Crashes, Cuts, Disks, Members, Pauses, Rebuilds};
         let is = |themes: &[GroupTheme]| theme == All || themes.contains(&theme);
         let mut often = |themes: &[GroupTheme], of: &[usize]| {
             let drawn = random.pick(of);
@@ -107,9 +113,9 @@ impl GroupPlan {
         };
         let lose = often(&[Cuts], &[0, 20, 100]);
         let double = often(&[Cuts], &[0, 5, 50]);
-        let cut = often(&[Cuts, Clocks], &[60, 150, 500]);
-        let pause = often(&[Pauses], &[60, 150, 500]);
-        let crash = often(&[Crashes, Members], &[100, 200, 600]);
+        let cut = often(&[Cuts, Clocks, Rebuilds], &[60, 150, 500]);
+        let pause = often(&[Pauses, Rebuilds], &[60, 150, 500]);
+        let crash = often(&[Crashes, Members, Rebuilds], &[100, 200, 600]);
         let clock = often(&[Clocks], &[20, 100, 300]);
         let transfer = often(&[Clocks, Pauses, Members], &[0, 100, 300]);
         let replace = often(&[Members], &[0, 200, 500]);
@@ -118,6 +124,7 @@ impl GroupPlan {
         let full = often(&[Disks], &[0, 60, 200]);
         let failing = often(&[Disks], &[0, 0, 400, 1_200]);
         let faults = Faults { full, write: failing, sync: failing, ..Faults::default() };
+        let is_slow = theme == Rebuilds;
         GroupPlan {
             steps: random.pick(&[400, 800, 1_500]),
             reach: if is(&[Cuts]) { random.pick(&[1, 4, 300]) } else { 1 },
@@ -142,6 +149,7 @@ impl GroupPlan {
             chunk_len: random.pick(&[1, 1_000, 100_000]),
             part_len: random.pick(&[40, 1_000, 100_000]),
             window: random.pick(&[1, 2, 16]),
+            rebuild: if is_slow { random.pick(&[4, 20, 100]) } else { 0 },
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct GroupCounts {
     pub resigned: u64,
     /// Shards that were recovered from the device because they showed what was not committed, or lacked a snapshot.
     pub replaced: u64,
+    /// Runs in which one served while another had no memory yet.
+    pub beside: u64,
     pub crashes: u64,
     /// Nodes that ended because their disk failed.
     pub failed: u64,
@@ -60,6 +62,7 @@ impl GroupCounts {
         self.leads += other.leads;
         self.resigned += other.resigned;
         self.replaced += other.replaced;
+        self.beside += other.beside;
         self.crashes += other.crashes;
         self.failed += other.failed;
         self.awakened += other.awakened;

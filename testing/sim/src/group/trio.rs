@@ -38,6 +38,8 @@ pub(super) struct Trio {
     nodes: u64,
     /// Nothing fails: not yet, or not any more.
     pub(super) is_calm: bool,
+    /// Shards that are to be recovered wait.
+    pub(super) rebuilds_wait: bool,
     pub(super) counts: GroupCounts,
 }
 
@@ -76,6 +78,7 @@ impl Trio {
             generators,
             nodes: 0,
             is_calm: true,
+            rebuilds_wait: false,
             counts,
         }
     }
@@ -359,7 +362,8 @@ impl Trio {
     fn background(&mut self) -> Checked {
         if let Some(id) = self.one(|machine| {
             machine.is_up() && machine.running.as_ref().is_some_and(|r| r.rebuild.is_some())
-        }) {
+        }) && (self.plan.rebuild == 0 || self.random.one_in(self.plan.rebuild))
+        {
             self.rebuild(id)?;
         }
         let sendings = self.sendings();
@@ -374,6 +378,9 @@ impl Trio {
 
     /// A shard is recovered up to what is committed.
     pub(super) fn rebuild(&mut self, id: NodeId) -> Checked {
+        if self.rebuilds_wait {
+            return Ok(());
+        }
         let config = self.config.clone();
         self.with(id, |trio, machine| {
             let Some(running) = machine.running.as_mut() else { return Ok(()) };

@@ -6,6 +6,9 @@ use crate::group::old_reads::OldReads;
 use anyhow::Result;
 use std::time::Duration;
 
+/// Words of a node that makes the memory of a shard anew.
+const ANEW: &str = "memory is made anew";
+
 pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let old = OldReads::open(scene.group, leader)?;
@@ -39,6 +42,33 @@ fn pause(scene: &mut Scene<'_>, leader: usize, others: &[usize], mut old: OldRea
         scene.remark("an old connection showed the newest value");
     }
     Ok(())
+}
+
+/// Has the leader execute what nobody else has, stops it until another leads, and kills that one as soon as the first
+/// has heard of it and makes its memory anew: the third node has to serve meanwhile.
+pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
+    let (leader, one, other) = scene.parts()?;
+    let anew = |scene: &Scene<'_>| scene.group.nodes[leader].said().matches(ANEW).count();
+    let before = anew(scene);
+    for node in [one, other] {
+        scene.group.nodes[node].pause()?;
+    }
+    scene.pass_ms(50, 150)?;
+    scene.group.nodes[leader].pause()?;
+    for node in [one, other] {
+        scene.group.nodes[node].resume()?;
+    }
+    let new = scene.group.until_leader(&[one, other])?;
+    scene.group.nodes[leader].resume()?;
+    scene.pass_ms(0, 300)?;
+    let third = if new == one { other } else { one };
+    scene.group.nodes[new].kill()?;
+    scene.group.until_leader(&[leader, third])?;
+    if anew(scene) > before {
+        scene.remark("a leader that was stopped made its memory anew");
+    }
+    scene.pass_ms(0, 500)?;
+    scene.group.start_again(new)
 }
 
 pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
