@@ -510,6 +510,31 @@ impl ShardGroup {
             // Soon it will be another log: the sender sends it again.
             return Ok(());
         }
+        // A leader that has been overtaken is told so, whatever it sends: its frames count for nothing.
+        if message.term() >= self.replica.standing().term {
+            self.take_in(&message, bodies)?;
+        }
+        self.yield_or_not();
+        match self.replica.receive(message) {
+            Ok(()) => Ok(()),
+            // It was removed a moment ago, or is not known here yet. One that goes on is refused where it connects.
+            Err(error @ ReceiveError::Stranger(_)) => {
+                tracing::debug!(shard = self.shard, "a message was not taken: {error}");
+                Ok(())
+            }
+            Err(error) => {
+                if let ReceiveError::Ahead { .. } = error {
+                    // A device has lost what it had stored. With a log that is shorter than others know it to be, this
+                    // node could help to elect one that lacks what is committed.
+                    self.broken.get_or_insert_with(|| error.to_string());
+                }
+                Err(error.to_string())
+            }
+        }
+    }
+
+    /// Keeps the frames of a message for the entries that they are of.
+    fn take_in(&mut self, message: &Message, bodies: Vec<Body>) -> Result<(), String> {
         let entries = message.entries();
         if entries.len() != bodies.len() {
             let (entries, bodies) = (entries.len(), bodies.len());
@@ -521,15 +546,7 @@ impl ShardGroup {
             }
             self.incoming.insert((entry.index.0, entry.term.0), body);
         }
-        self.yield_or_not();
-        self.replica.receive(message).map_err(|error| {
-            if let ReceiveError::Ahead { .. } = error {
-                // A device has lost what it had stored. With a log that is shorter than others know it to be, this node
-                // could help to elect one that lacks what is committed.
-                self.broken.get_or_insert_with(|| error.to_string());
-            }
-            error.to_string()
-        })
+        Ok(())
     }
 
     /// The store thread says something.
@@ -675,11 +692,19 @@ impl ShardGroup {
     }
 
     fn send(&mut self, message: &Message, outlet: &mut impl Outlet) {
+        let is_append = !message.entries().is_empty();
+        if is_append && message.term() < self.replica.standing().term {
+            // It has waited for the device, and another node leads by now: these entries may be others here.
+            return;
+        }
         let mut bodies = Vec::with_capacity(message.entries().len());
         for entry in message.entries() {
             let body = match self.bodies.get(entry.index.0) {
                 Some(body) => Some(body.clone()),
-                None => outlet.read(self.shard, self.sequence_of(entry.index.0)),
+                None => {
+                    let read = outlet.read(self.shard, self.sequence_of(entry.index.0));
+                    read.filter(|body| self.bodies.is_of(entry, body))
+                }
             };
             let Some(body) = body else {
                 tracing::warn!(entry = entry.index.0, "an entry cannot be read for another node");
@@ -688,7 +713,7 @@ impl ShardGroup {
             };
             bodies.push(body);
         }
-        if !outlet.send(self.shard, message, bodies) && !message.entries().is_empty() {
+        if !outlet.send(self.shard, message, bodies) && is_append {
             self.replica.unreachable(message.to());
         }
     }
@@ -720,12 +745,6 @@ impl ShardGroup {
     fn stand(&mut self, standing: Standing, (index, sequence): (u64, u64)) {
         if standing.leader.is_some() && standing.leader != self.standing.leader {
             self.elections += 1;
-            tracing::info!(
-                shard = self.shard,
-                term = standing.term.0,
-                leader = standing.leader.map(tracing::field::display),
-                "a leader"
-            );
         }
         let led = self.standing.role == Role::Leader;
         let is_other = standing.role != Role::Leader || standing.term != self.standing.term;
@@ -792,7 +811,6 @@ impl ShardGroup {
                     let End { sequence, at, .. } = self.bodies.end();
                     self.core.order(ToCore::Lead { epoch, sequence, at });
                     self.part = Part::Leads(epoch);
-                    tracing::info!(shard = self.shard, term = self.standing.term.0, "serves");
                 }
             }
             Part::Leads(_) => {

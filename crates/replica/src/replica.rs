@@ -676,6 +676,8 @@ impl Replica {
             Body::Append { .. } | Body::Heartbeat { .. } | Body::StandNow => {
                 message.term <= self.stores.durable_vote().term
             }
+            // It names no entry, and tells a leader that it has been overtaken, also where the device stands still.
+            Body::Appended { index: 0, .. } => message.term <= self.stores.durable_vote().term,
             _ => false,
         };
         if leaves_now {

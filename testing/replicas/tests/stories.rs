@@ -527,3 +527,24 @@ fn a_node_that_lets_others_lead_takes_no_leadership_over() {
     world.come_to_rest();
     assert_eq!(world.leader(), Some(yields));
 }
+
+#[test]
+fn a_node_whose_disk_stands_still_tells_an_overtaken_leader_so() {
+    let (mut world, old) = three();
+    let ids = world.ids();
+    world.network.cut(old, &ids, true, true);
+    world.at(old).is_paused = true;
+    let new = world.elect(100);
+    let slow = *ids.iter().find(|id| ![old, new].contains(id)).expect("three nodes");
+    world.round();
+    world.append(new, 10).expect("it leads");
+    rest_without_disk_of(&mut world, slow);
+    world.network.cuts.clear();
+    world.network.cut(new, &ids, true, true);
+    world.at(old).is_paused = false;
+    world.tick(old);
+    assert!(world.at(old).leads(), "it has heard nothing");
+    rest_without_disk_of(&mut world, slow);
+    assert!(!world.at(slow).disk.queue.is_empty());
+    assert!(!world.at(old).leads());
+}

@@ -106,6 +106,17 @@ impl Alone {
 
     /// The core has executed something.
     fn execute(&mut self, turn: u64, epoch: u64) {
+        self.says(turn, epoch);
+        self.group.act(&mut Post::default());
+    }
+
+    /// The core has executed something in its first leadership, and these are told of it.
+    fn execute_to(&mut self, post: &mut Post) {
+        self.says(1, 1);
+        self.group.act(post);
+    }
+
+    fn says(&mut self, turn: u64, epoch: u64) {
         let seal = LogId { id: 7, core: 0 }.seal_in(LogFormat::Replicated);
         let next = self.group.bodies.end().sequence + 1;
         let mut writer = FrameWriter::new(seal, next);
@@ -114,7 +125,6 @@ impl Alone {
         let mut frames = Vec::new();
         writer.take(&mut frames);
         self.group.core_says(FromCore::Frames { epoch: Epoch(epoch), turn, frames });
-        self.group.act(&mut Post::default());
     }
 
     fn is_told_to_resign(&self) -> bool {
@@ -214,4 +224,48 @@ fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
     (0..100).for_each(|_| go_on(&mut nodes));
     let why = nodes[follower].group.broken.as_deref().expect("it has noticed");
     assert!(why.contains("let this node join anew"), "{why}");
+}
+
+/// The bytes of a heartbeat: docs/formats/replica-messages.md.
+fn heartbeat(from: u64, to: u64, term: u64) -> Message {
+    let mut bytes = vec![1, 6];
+    for number in [from, to, term, 0, 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    Message::decode(&bytes).expect("it is one")
+}
+
+/// Nothing comes to the old leader but what this node answers, and its frames may be of another history by now.
+#[test]
+fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
+    for is_right in [true, false] {
+        let mut nodes = [Alone::of(1, &[1, 2, 3]), Alone::of(2, &[1, 2, 3])];
+        let leader = (0..1_000).find_map(|_| {
+            go_on(&mut nodes);
+            (0..2).find(|at| nodes[*at].group.view().serves)
+        });
+        let leader = leader.expect("one is elected");
+        let [old, node] = [leader as u64 + 1, 2 - leader as u64];
+        let term = nodes[leader].group.view().term;
+        let mut sent = Post::default();
+        nodes[leader].execute_to(&mut sent);
+        let append = sent.0.into_iter().find(|(message, _)| {
+            message.to() == NodeId::new(node).unwrap() && !message.entries().is_empty()
+        });
+        let (append, frames) = append.expect("the entry is sent");
+        let wrong = frames.iter().map(|frame| Body::new(frame[1..].to_vec())).collect();
+        nodes[1 - leader].group.receive(heartbeat(3, node, term + 1), Vec::new()).unwrap();
+        nodes[1 - leader].store();
+        let told = nodes[1 - leader].group.receive(append, if is_right { frames } else { wrong });
+        assert_eq!(told, Ok(()));
+        let mut answers = Post::default();
+        nodes[1 - leader].group.act(&mut answers);
+        for (message, bodies) in answers.0 {
+            if message.to() == NodeId::new(old).unwrap() {
+                nodes[leader].group.receive(message, bodies).unwrap();
+            }
+        }
+        nodes[leader].group.act(&mut Post::default());
+        assert!(!nodes[leader].group.leads(), "it has heard of a newer term");
+    }
 }

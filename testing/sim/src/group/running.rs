@@ -181,11 +181,13 @@ impl Running {
         let (message, bodies) = unpack(bytes).ok_or("a packet that nobody has sent")?;
         let message = Message::decode(&message).map_err(|error| error.to_string())?;
         match self.group.receive(message, bodies) {
-            // Of a node that was removed. Of one that has lost what it had stored its group says so itself.
-            Err(why) => {
+            // Of one that has lost what it had stored its group says so itself.
+            Err(why) if self.group.broken.is_some() => {
                 trace.add(format!("not taken: {why}"));
                 Ok(())
             }
+            // Nobody sends a frame that is not the one of its entry: nothing here changes bytes.
+            Err(why) => Err(format!("{} refuses a message: {why}", self.group.replica.id())),
             Ok(()) => Ok(()),
         }
     }
