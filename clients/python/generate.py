@@ -605,8 +605,8 @@ class Method:
             lines += emit([a for a in self.grammar.arguments if a.keyword], "", 4)
             for rows in self.grammar.rows:
                 lines.append(f"    words += [word for entry in {rows.name} for word in entry.words()]")
-        question = ", denial_is_an_answer=True" if self.spec["role"] == "read" else ""
-        lines.append(f"    return Command(tuple(words), {self.reader}, {self.repeatable()}{question})")
+        reads = ", only_reads=True" if self.spec["role"] == "read" else ""
+        lines.append(f"    return Command(tuple(words), {self.reader}, {self.repeatable()}{reads})")
         return "\n".join(lines)
 
     def method(self, is_async: bool) -> str:

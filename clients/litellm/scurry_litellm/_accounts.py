@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +12,11 @@ from urllib.parse import quote
 
 LINKS_MAX = 16
 ACCOUNT_LEN_MAX = 128
+VALUE_LEN_MAX = 64
+"""What is longer goes in as a hash. The hash of a key has this length."""
 _TAG = re.compile(r"\{([^{}]+)\}")
+# Claude Code writes its session behind the user and the account, and so another end user for each session.
+_SESSION = re.compile(r"(user_[0-9a-f]{64}_account_[0-9a-f-]*)_session_[0-9a-f-]*")
 
 
 class Unbudgeted(Exception):
@@ -49,7 +55,10 @@ class Accounts:
 
     def of(self, caller: Caller) -> list[str]:
         """The accounts, in the order of the patterns; a pattern that names what the caller has not is left out."""
-        values = {name: quote(value, safe="@") for name in Caller.__slots__ if (value := getattr(caller, name))}
+        named = {name: value for name in Caller.__slots__ if (value := getattr(caller, name))}
+        if end_user := named.get("end_user_id"):
+            named["end_user_id"] = without_session(end_user)
+        values = {name: _filled_in(value) for name, value in named.items()}
         found: list[str] = []
         for pattern in self.patterns:
             if all(name in values for name in pattern.get_identifiers()):
@@ -61,3 +70,30 @@ class Accounts:
         if not found:
             raise Unbudgeted("no account belongs to this key: see accounts in the settings of scurry")
         return found
+
+
+def without_session(end_user: str) -> str:
+    """The end user as Claude Code names it, in one of its two forms, without the session: a budget outlives it."""
+    if found := _SESSION.fullmatch(end_user):
+        return found[1]
+    if not end_user.startswith("{"):
+        return end_user
+    try:
+        fields = json.loads(end_user)
+    except ValueError:
+        return end_user
+    if not isinstance(fields, dict) or fields.pop("session_id", None) is None:
+        return end_user
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+
+def _filled_in(value: str) -> str:
+    """A value as it stands in an account's id.
+
+    It depends on nothing but the value, so that a budget has one name. No value brings a colon of its own, so that none
+    can pretend to be the hash of another.
+    """
+    encoded = quote(value, safe="@")
+    if len(encoded) <= VALUE_LEN_MAX:
+        return encoded
+    return f"sha256:{hashlib.sha256(value.encode()).hexdigest()[:32]}"

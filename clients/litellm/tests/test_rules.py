@@ -6,6 +6,8 @@ python3 -m unittest discover -s tests -p 'test_rules.py'
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import sys
 import unittest
 from collections.abc import Callable
@@ -35,6 +37,7 @@ from scurry_litellm import (
     WrongSettings,
     micro_cents,
 )
+from scurry_litellm._accounts import without_session
 from scurry_litellm._billing import Told, charge
 from scurry_litellm._request import Malformed, Reach, answers, output_bound, prompt_of, reach_of
 
@@ -701,6 +704,36 @@ class Names(unittest.TestCase):
         )
         with self.assertRaises(Unbudgeted):
             accounts.of(Caller(org_id="o" * 64, key_alias="k" * 64))
+
+    def test_what_is_too_long_goes_in_as_a_hash(self) -> None:
+        accounts = Accounts(["{$org_id}:end:$end_user_id", "{$org_id}"])
+        name = "n" * 65
+        hashed = f"sha256:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+        self.assertEqual(accounts.of(Caller(org_id="acme", end_user_id=name)), [f"{{acme}}:end:{hashed}", "{acme}"])
+        # The tag is the same in all of them, and does not depend on what else is long.
+        self.assertEqual(accounts.of(Caller(org_id=name)), [f"{{{hashed}}}"])
+        self.assertEqual(accounts.of(Caller(org_id=name, end_user_id=name))[1], f"{{{hashed}}}")
+        # What says that it is a hash is none.
+        self.assertNotIn(hashed, Accounts(["$user_id"]).of(Caller(user_id=hashed)))
+        self.assertEqual(Accounts(["$key"]).of(Caller(key="0" * 64)), ["0" * 64])
+        # Encoded it is too long, which counts.
+        self.assertTrue(Accounts(["$user_id"]).of(Caller(user_id="é" * 22))[0].startswith("sha256:"))
+
+    def test_an_end_user_of_claude_code_is_one_in_all_of_its_sessions(self) -> None:
+        accounts = Accounts(["$end_user_id"])
+        session = "0d5bd2cb-4f0c-4c5e-9a6a-9f1f0f6d3c11"
+        user = f"user_{'ab12' * 16}_account_{session}"
+        alone = accounts.of(Caller(end_user_id=user))
+        self.assertEqual(accounts.of(Caller(end_user_id=f"{user}_session_{session}")), alone)
+        self.assertEqual(accounts.of(Caller(end_user_id=f"{user}_session_1d5bd2cb")), alone)
+        fields = {"device_id": "d" * 64, "account_uuid": session}
+        one = accounts.of(Caller(end_user_id=json.dumps(fields | {"session_id": "s-1"})))
+        self.assertEqual(one, accounts.of(Caller(end_user_id=json.dumps({"session_id": "s-2"} | fields))))
+        self.assertEqual(len(one[0]), len("sha256:") + 32)
+        self.assertNotEqual(one, accounts.of(Caller(end_user_id=json.dumps(fields | {"device_id": "e" * 64}))))
+        # What looks like it and is not stays as it is.
+        for other in ("{not json", '["session_id"]', '{"a":1}', "user_1_account_2_session_3"):
+            self.assertEqual(without_session(other), other)
 
     def test_patterns_that_could_not_work_are_refused(self) -> None:
         for patterns in (

@@ -27,3 +27,10 @@ __all__ = [
     "commands",
 ]
 __all__ += commands.__all__
+
+
+# Tracebacks, reprs and pickles name what users import, and not the private module that it is written in.
+for _name in __all__:
+    if isinstance(_exported := globals()[_name], type):
+        _exported.__module__ = __name__
+del _name, _exported

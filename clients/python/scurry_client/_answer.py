@@ -18,7 +18,7 @@ def answer(command: Command[R], raw: object) -> R:
     except (KeyError, TypeError, ValueError) as error:
         raise UnexpectedReply(f"{command.name}: {error!r} in {raw!r}") from error
     code = getattr(reply, "code", None)
-    if code in DENIALS and not command.denial_is_an_answer:
+    if code in DENIALS and not command.only_reads:
         raise denial(command, reply)
     return reply
 

@@ -22,8 +22,9 @@ class Command(Generic[R]):
     read: Callable[[object], R]
     repeatable: bool
     """Whether a repetition does nothing twice: it reads, or it has an id or a request number."""
-    denial_is_an_answer: bool = False
-    """Whether a denial is returned and not raised: that of a question (CHECK) is what was asked for."""
+    only_reads: bool = False
+    """Whether it changes nothing. So a lost answer leaves no doubt about what was done, and a denial is returned and
+    not raised: that of a question (CHECK) is what was asked for."""
 
     @property
     def name(self) -> str:

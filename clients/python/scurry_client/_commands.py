@@ -1211,7 +1211,7 @@ def check(account: str, unit: str, amount: int) -> Command[Checked]:
     words += [account]
     words += [unit]
     words += [amount]
-    return Command(tuple(words), Checked.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), Checked.read, True, only_reads=True)
 
 
 def reserve(
@@ -1347,7 +1347,7 @@ def get(account: str) -> Command[Account]:
     """
     words: list[Word] = ["SCUR.GET"]
     words += [account]
-    return Command(tuple(words), Account.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), Account.read, True, only_reads=True)
 
 
 def get_session(account: str, session: str) -> Command[AccountWithSession]:
@@ -1358,7 +1358,7 @@ def get_session(account: str, session: str) -> Command[AccountWithSession]:
     words: list[Word] = ["SCUR.SESSION"]
     words += [account]
     words += [session]
-    return Command(tuple(words), AccountWithSession.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), AccountWithSession.read, True, only_reads=True)
 
 
 def audit(account: str) -> Command[Audit]:
@@ -1368,13 +1368,13 @@ def audit(account: str) -> Command[Audit]:
     """
     words: list[Word] = ["SCUR.AUDIT"]
     words += [account]
-    return Command(tuple(words), Audit.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), Audit.read, True, only_reads=True)
 
 
 def totals() -> Command[Totals]:
     """Shows the conservation totals of this node per unit."""
     words: list[Word] = ["SCUR.TOTALS"]
-    return Command(tuple(words), Totals.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), Totals.read, True, only_reads=True)
 
 
 def entity_put(
@@ -1413,7 +1413,7 @@ def entity_get(id: str | bytes, *, withversion: bool = False) -> Command[Entity 
     words += [id]
     if withversion:
         words.append("WITHVERSION")
-    return Command(tuple(words), entity, True, denial_is_an_answer=True)
+    return Command(tuple(words), entity, True, only_reads=True)
 
 
 def entity_del(
@@ -1445,7 +1445,7 @@ def entity_find(
         words += ["COUNT", count]
     if after is not None:
         words += ["AFTER", after]
-    return Command(tuple(words), EntitiesFound.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), EntitiesFound.read, True, only_reads=True)
 
 
 def find(kind: str, value: str | bytes) -> Command[AccountsFound]:
@@ -1456,7 +1456,7 @@ def find(kind: str, value: str | bytes) -> Command[AccountsFound]:
     words: list[Word] = ["SCUR.FIND"]
     words += [kind]
     words += [value]
-    return Command(tuple(words), AccountsFound.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), AccountsFound.read, True, only_reads=True)
 
 
 def list_accounts(
@@ -1478,7 +1478,7 @@ def list_accounts(
         words += ["PREFIX", prefix]
     if status is not None:
         words += ["STATUS", status]
-    return Command(tuple(words), AccountsListed.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), AccountsListed.read, True, only_reads=True)
 
 
 def snapshot() -> Command[str]:
@@ -1511,7 +1511,7 @@ def watch(
     if account is not None:
         words += ["ACCOUNT", account]
     words += [word for entry in low for word in entry.words()]
-    return Command(tuple(words), Events.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), Events.read, True, only_reads=True)
 
 
 def statement(
@@ -1539,7 +1539,7 @@ def statement(
         words += ["COUNT", count]
     if cursor is not None:
         words += ["CURSOR", cursor]
-    return Command(tuple(words), Statement.read, True, denial_is_an_answer=True)
+    return Command(tuple(words), Statement.read, True, only_reads=True)
 
 
 def dump(account: str) -> Command[bytes]:

@@ -67,6 +67,10 @@ class BusyBase(Refused):
         """Seconds; None where nothing goes by itself."""
 
 
+def _with_cure(why: BaseException, cure: str | None) -> str:
+    return f"{why}: {cure}" if cure else str(why)
+
+
 class OutcomeUnknown(ScurryError):
     """The connection was lost and nothing is known of the command: it was carried out once or not at all.
 
@@ -74,16 +78,16 @@ class OutcomeUnknown(ScurryError):
     twice where `command.repeatable` says so.
     """
 
-    def __init__(self, command: Command[Any], why: BaseException) -> None:
-        super().__init__(f"{command.name}: not known whether it was done: {why}")
+    def __init__(self, command: Command[Any], why: BaseException, cure: str | None = None) -> None:
+        super().__init__(f"{command.name}: not known whether it was done: {_with_cure(why, cure)}")
         self.command = command
 
 
 class Unreachable(ScurryError):
-    """The server was not reached, or could not serve: the command was not carried out."""
+    """The server was not reached, could not serve, or did not answer a question: nothing was carried out."""
 
-    def __init__(self, command: Command[Any], why: BaseException) -> None:
-        super().__init__(f"{command.name}: not done: {why}")
+    def __init__(self, command: Command[Any], why: BaseException, cure: str | None = None) -> None:
+        super().__init__(f"{command.name}: not done: {_with_cure(why, cure)}")
         self.command = command
 
 

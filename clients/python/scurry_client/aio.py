@@ -16,7 +16,7 @@ from ._connect import DEFAULT_URL, connection
 from ._errors import ScurryError
 from ._meter import Hold, Meter, drive_async
 from ._methods import AsyncCommands
-from ._retry import Attempts, Retry
+from ._retry import Attempts, Contact, Retry
 from ._store import SessionState, note, one_or_many
 
 R = TypeVar("R")
@@ -34,6 +34,7 @@ class Store(AsyncCommands):
     def __init__(self, connection: Connection, *, retry: Retry | None = None) -> None:
         self.connection = connection
         self.retry = retry or Retry()
+        self._contact = Contact()
 
     @classmethod
     def connect(cls, url: str = DEFAULT_URL, *, retry: Retry | None = None, **options: Any) -> Self:
@@ -54,13 +55,14 @@ class Store(AsyncCommands):
     async def run(self, command: Command[R]) -> R:
         """Sends a command, again and again with the same words where the connection is lost, and reads the answer."""
         with _spans.of_command(command):
-            attempts = Attempts(command, self.retry)
+            attempts = Attempts(command, self.retry, self._contact)
             while True:
                 try:
                     raw = await self.connection.execute_command(*command.words, NEVER_DECODE=True)
                 except Exception as error:
                     await asyncio.sleep(attempts.failed(error))
                 else:
+                    attempts.answered()
                     return answer(command, raw)
 
     def session(

@@ -27,7 +27,7 @@ def command(words: list[Any]) -> tuple[Command[Any], bool]:
     try:
         made = typed(words)
     except (Untyped, IndexError, ValueError):
-        return Command(tuple(words), anything, repeatable=False, denial_is_an_answer=True), False
+        return Command(tuple(words), anything, repeatable=False, only_reads=True), False
     return made, True
 
 
