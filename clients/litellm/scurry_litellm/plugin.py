@@ -42,6 +42,9 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         self._budgets: Budgets | None = None
         self._accounts: Accounts | None = None
         self._keeper: asyncio.Task[None] | None = None
+        if litellm.disable_hf_tokenizer_download is None:
+            # For models of some families LiteLLM fetches a tokenizer while a call waits: 25 s without internet.
+            litellm.disable_hf_tokenizer_download = True
         if settings is None and "scurry" in (litellm.callback_settings or {}):
             # A wrong setting keeps the proxy from starting.
             self._settings = Settings.of(litellm.callback_settings["scurry"])

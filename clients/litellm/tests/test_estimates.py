@@ -16,6 +16,7 @@ import scurry_litellm._prices
 from scurry_litellm import Estimate, Settings
 from scurry_litellm._prices import Unpriced, estimate
 from scurry_litellm._request import Malformed
+from scurry_litellm.plugin import ScurryBudgets
 
 CENT = 1e-8
 """A micro-cent, in dollars."""
@@ -199,8 +200,12 @@ def test_no_number_of_tokens_is_too_much_to_be_refused() -> None:
 
 
 def test_nothing_is_fetched_to_count_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetched(*_: Any, **__: Any) -> Any:
-        raise AssertionError("a picture was asked for")
-
-    monkeypatch.setattr(litellm.module_level_client, "get", fetched)
-    held(**parts("image"))
+    asked: list[str] = []
+    monkeypatch.setattr(litellm, "disable_hf_tokenizer_download", None)
+    monkeypatch.setattr(litellm.utils, "_return_huggingface_tokenizer", asked.append)
+    assert litellm.token_counter(model=model, text="hello world") > 0
+    assert asked, "LiteLLM would fetch one"
+    asked.clear()
+    ScurryBudgets()
+    assert litellm.token_counter(model=model, text="hello world") > 0
+    assert not asked
