@@ -3,10 +3,14 @@
 mod connection;
 mod dialogue;
 mod grammar;
+mod help;
 mod helper;
 mod history;
 mod prompt;
+mod shape;
 mod show;
+mod transaction;
+mod units;
 mod words;
 
 use crate::rdma;
@@ -17,9 +21,12 @@ use clap::Args;
 use dialogue::{Dialogue, begins_to_watch};
 use prompt::Shell;
 use scurry_cluster_client::redis::Value;
+use shape::Shape;
 use show::{answer, show, unasked};
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
 use std::time::Duration;
+use transaction::Transaction;
 use words::split;
 
 const EXAMPLES: &str = "Examples:
@@ -31,7 +38,18 @@ const EXAMPLES: &str = "Examples:
 
 At a terminal, without a command, it is a shell: Tab completes, the arrows bring lines back, help says more.
 Else it reads a command from each line of its input. A line is split at blanks; \"...\" keeps them and knows
-\\n, \\r, \\t, \\\", \\\\ and \\xHH, '...' keeps everything.";
+\\n, \\r, \\t, \\\", \\\\ and \\xHH, '...' keeps everything.
+To a terminal replies are shown with the names of their values, else as redis-cli shows them.
+
+Exit code, of several commands that of the worst:
+  0  each was answered, and nothing was denied
+  1  an error: of the server, or no answer came
+  2  the options are wrong
+  3  a denial (CREDIT_LIMIT_REACHED, SERVICE_DENIED, CHAIN_DENIED), also of one item among several,
+     of one command of a chain, and of SCUR.CHECK: what was asked for was not granted";
+
+/// Exit code of a denial: clap has 2 for wrong options.
+const DENIED: u8 = 3;
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
@@ -58,7 +76,7 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    pub(crate) fn run(self) -> Result<()> {
+    pub(crate) fn run(self) -> Result<ExitCode> {
         // No command begins so; sent to a server, it would be to another one than was meant.
         if let Some(option) = self.words.first().filter(|word| word.starts_with('-')) {
             bail!("{option} is no option here: see scurry cli --help");
@@ -69,16 +87,17 @@ impl Cli {
         );
         let is_for_people = io::stdin().is_terminal() && io::stdout().is_terminal();
         if self.words.is_empty() && is_for_people {
-            return Shell::open(&self)?.run();
+            Shell::open(&self)?.run()?;
+            return Ok(ExitCode::SUCCESS);
         }
         let mut server = self.ready()?;
-        let is_well = if self.words.is_empty() {
+        let verdict = if self.words.is_empty() {
             self.lines(&mut server)?
         } else {
-            self.command(&mut server, self.words.iter().map(String::as_bytes))?
+            let words: Vec<&[u8]> = self.words.iter().map(String::as_bytes).collect();
+            self.command(&mut server, &mut Transaction::default(), &words)?
         };
-        ensure!(is_well, "the server answered with an error");
-        Ok(())
+        Ok(verdict.into())
     }
 
     /// A connection on which commands may be sent.
@@ -93,11 +112,12 @@ impl Cli {
         Ok(server)
     }
 
-    /// Each line of the input is a command. True when none was answered with an error.
-    fn lines(&self, server: &mut Dialogue) -> Result<bool> {
+    /// Each line of the input is a command. Returns the worst that was answered.
+    fn lines(&self, server: &mut Dialogue) -> Result<Verdict> {
         let stdin = io::stdin();
         let is_asking = stdin.is_terminal();
-        let mut is_well = true;
+        let mut verdict = Verdict::Done;
+        let mut transaction = Transaction::default();
         let mut line = Vec::new();
         loop {
             if is_asking {
@@ -107,11 +127,14 @@ impl Cli {
             line.clear();
             if stdin.lock().read_until(b'\n', &mut line).context("reading a command")? == 0 {
                 // Who types sees each error when it comes.
-                return Ok(is_well || is_asking);
+                return Ok(if is_asking { Verdict::Done } else { verdict });
             }
             match split(&line) {
                 Ok(words) if words.is_empty() => {}
-                Ok(words) => is_well &= self.command(server, words.iter().map(Vec::as_slice))?,
+                Ok(words) => {
+                    let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+                    verdict = verdict.max(self.command(server, &mut transaction, &words)?);
+                }
                 Err(error) if is_asking => println!("{}", escaped(&error.to_string())),
                 Err(error) => {
                     let line = String::from_utf8_lossy(&line);
@@ -121,19 +144,28 @@ impl Cli {
         }
     }
 
-    /// Sends one command and shows its reply. False when that is an error.
-    fn command<'a>(
+    /// Sends one command and shows its reply.
+    fn command(
         &self,
         server: &mut Dialogue,
-        words: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<bool> {
-        let words: Vec<&[u8]> = words.collect();
-        let reply = self.ask(server, &words)?;
-        print!("{}", answer(words.iter().copied(), &reply));
-        if begins_to_watch(&words, &reply) {
+        transaction: &mut Transaction,
+        words: &[&[u8]],
+    ) -> Result<Verdict> {
+        let reply = self.ask(server, words)?;
+        let shape = transaction.shape(words, &reply);
+        let is_for_people = io::stdout().is_terminal();
+        let names = if is_for_people { &shape } else { &Shape::Unknown };
+        print!("{}", answer(words.iter().copied(), &reply, names));
+        if let Some(account) = units::account_without_bucket(words, &reply, &shape)
+            && is_for_people
+        {
+            let account_shown = self.ask(server, &[b"SCUR.GET", account])?;
+            print!("{}", units::said(account, &account_shown));
+        }
+        if begins_to_watch(words, &reply) {
             watch(server, || false)?;
         }
-        Ok(!matches!(reply, Value::ServerError(_)))
+        Ok(Verdict::of(&reply, &shape))
     }
 
     /// Sends a command that has to go well before those of the user.
@@ -162,6 +194,45 @@ impl Cli {
         } else {
             self.server.connect(patience)
         }
+    }
+}
+
+/// What replies say of their commands; of several the greatest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    Done,
+    Denied,
+    Failed,
+}
+
+impl Verdict {
+    fn of(reply: &Value, shape: &Shape) -> Verdict {
+        if has_error(reply) {
+            Verdict::Failed
+        } else if shape.is_denied(reply) {
+            Verdict::Denied
+        } else {
+            Verdict::Done
+        }
+    }
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> ExitCode {
+        match verdict {
+            Verdict::Done => ExitCode::SUCCESS,
+            Verdict::Denied => ExitCode::from(DENIED),
+            Verdict::Failed => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Whether a reply is an error, or has one of a command that EXEC has run.
+fn has_error(reply: &Value) -> bool {
+    match reply {
+        Value::ServerError(_) => true,
+        Value::Array(values) => values.iter().any(has_error),
+        _ => false,
     }
 }
 

@@ -32,7 +32,7 @@ mod transfer;
 mod users;
 mod written;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 const FIRST_STEPS: &str = "First steps:
@@ -157,11 +157,21 @@ fn main() -> ExitCode {
     let mut matches = CommandLine::command().get_matches();
     let line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let (_, given) = matches.remove_subcommand().unwrap_or_default();
-    let result = match line.command {
-        Command::Serve(options) => serve::run(*options, &given),
+    match run(line.command, &given) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("scurry: {}", told(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Cli(cli) => return cli.run(),
+        Command::Serve(options) => serve::run(*options, given),
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Http(http) => http.run(),
-        Command::Cli(cli) => cli.run(),
         Command::Top(top) => top.run(),
         Command::HashPassword => users::hash_password(),
         Command::MakeToken => users::make_token(),
@@ -176,14 +186,8 @@ fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(CommandLine::command()),
         Command::Health(health) => health.run(),
         Command::Man(man) => man.run(CommandLine::command()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("scurry: {}", told(&error));
-            ExitCode::FAILURE
-        }
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// An error with its causes, each once: many say in their own words what their cause says.

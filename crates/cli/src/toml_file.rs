@@ -26,19 +26,30 @@ fn told(text: &str, error: &toml::de::Error) -> String {
     let begin = before.rfind('\n').map_or(0, |at| at + 1);
     let line = 1 + before.matches('\n').count();
     let column = 1 + before[begin..].chars().count();
-    let name = name(text, &text[begin..]).map_or(String::new(), |name| format!(", at `{name}`"));
+    let setting = setting(text, &text[begin..]);
+    let message = setting.and_then(|(name, value)| without_quotes(name, value)).unwrap_or(message);
+    let name = setting.map_or(String::new(), |(name, _)| format!(", at `{name}`"));
     format!("line {line}, column {column}{name}: {message}")
 }
 
-/// The name of a setting that this begins with; none where it may be a part of a value.
-fn name<'a>(text: &str, rest: &'a str) -> Option<&'a str> {
+/// Name and value of the setting that this begins with; none where it may be a part of a value.
+fn setting<'a>(text: &str, rest: &'a str) -> Option<(&'a str, &'a str)> {
     if text.contains("\"\"\"") || text.contains("'''") {
         return None;
     }
-    let (name, _) = rest.lines().next()?.split_once('=')?;
+    let (name, value) = rest.lines().next()?.split_once('=')?;
     let name = name.trim();
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (!name.is_empty() && name.bytes().all(is_letter)).then_some(name)
+    (!name.is_empty() && name.bytes().all(is_letter)).then_some((name, value.trim()))
+}
+
+/// The cure for a text that stands without quotes, of which the reader only says that it is no number.
+fn without_quotes(name: &str, value: &str) -> Option<String> {
+    let is_address = value.starts_with('[') && value.contains("]:");
+    let has_mark = value.is_empty() || value.starts_with(['"', '\'', '[', '{', '#']);
+    let is_value = || toml::from_str::<toml::Table>(&format!("value = {value}")).is_ok();
+    let is_text = (is_address || !has_mark) && !is_value();
+    is_text.then(|| format!("the value wants quotes around it: {name} = \"...\""))
 }
 
 /// A message about a value of another type than it must have, without the value itself.
@@ -136,6 +147,30 @@ mod tests {
         let said = refusal("threads = 0");
         assert!(said.ends_with("\"0\" is not a whole number from 1 to 256"), "{said}");
         assert!(refusal("threads = 1\nthreads = 2").contains("duplicate key"), "named");
+    }
+
+    #[test]
+    fn a_text_without_quotes_is_told_that_it_wants_them() {
+        for (text, name) in [
+            ("listen = 127.0.0.1:6389", "listen"),
+            ("listen = [::1]:6389 ", "listen"),
+            ("threads = 1\nhttp_listen=0.0.0.0:8080 # all", "http_listen"),
+            ("dir = /var/lib/scurry", "dir"),
+            ("durability = fsync", "durability"),
+            ("requirepass = hunter2", "requirepass"),
+            ("[limits]\nidentities_max = 1k", "identities_max"),
+        ] {
+            let said = refusal(text);
+            let cure = format!(": the value wants quotes around it: {name} = \"...\"");
+            assert!(said.starts_with("line ") && said.ends_with(&cure), "{text}: {said}");
+        }
+        // Others have a mistake of another kind.
+        let others =
+            ["threads = 1\nthreads = 2", "threads = 0", "dir = \"a", "dir =", "dir = ['a', b]"];
+        for text in others {
+            let said = refusal(text);
+            assert!(!said.contains("quotes around"), "{text}: {said}");
+        }
     }
 
     #[test]

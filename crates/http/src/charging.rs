@@ -6,6 +6,7 @@ mod body;
 mod build;
 mod chain;
 mod command;
+mod denial;
 mod input;
 mod list_cursor;
 mod members;

@@ -1,5 +1,7 @@
-//! A reply as people read it, in the shape that redis-cli gives it.
+//! A reply as people read it, in the form that redis-cli gives it, and with the names of its values where
+//! they are known.
 
+use super::shape::Shape;
 use crate::server_address::error_text;
 use crate::shown::escaped;
 use scurry_cluster_client::redis::Value;
@@ -7,14 +9,22 @@ use std::fmt::Write;
 
 /// Lines, the last with its end.
 pub(super) fn show(reply: &Value) -> String {
+    show_as(reply, &Shape::Unknown)
+}
+
+fn show_as(reply: &Value, shape: &Shape) -> String {
     let mut out = String::new();
-    write_value(&mut out, reply, 0);
+    write_value(&mut out, reply, shape, 0);
     out
 }
 
 /// A reply to a command. Strings of commands that report to people keep their lines; every other one is
 /// shown as a value is, on one line.
-pub(super) fn answer<'w>(mut words: impl Iterator<Item = &'w [u8]>, reply: &Value) -> String {
+pub(super) fn answer<'w>(
+    mut words: impl Iterator<Item = &'w [u8]>,
+    reply: &Value,
+    shape: &Shape,
+) -> String {
     let mut next = || words.next().unwrap_or_default().to_ascii_uppercase();
     let is_report = match &*next() {
         b"INFO" => true,
@@ -24,7 +34,7 @@ pub(super) fn answer<'w>(mut words: impl Iterator<Item = &'w [u8]>, reply: &Valu
     };
     match reply {
         Value::BulkString(text) if is_report => report(text),
-        reply => show(reply),
+        reply => show_as(reply, shape),
     }
 }
 
@@ -50,7 +60,10 @@ fn report(text: &[u8]) -> String {
 }
 
 /// `indent` is where the value begins within its line.
-fn write_value(out: &mut String, value: &Value, indent: usize) {
+fn write_value(out: &mut String, value: &Value, shape: &Shape, indent: usize) {
+    if let Some(pairs) = shape.pairs(value) {
+        return write_map(out, &pairs, shape, indent);
+    }
     // Writing to a string cannot fail.
     let _ = match value {
         Value::Nil => writeln!(out, "(nil)"),
@@ -68,26 +81,27 @@ fn write_value(out: &mut String, value: &Value, indent: usize) {
         }
         Value::ServerError(error) => writeln!(out, "(error) {}", error_text(error)),
         Value::Array(values) | Value::Set(values) | Value::Push { data: values, .. } => {
-            return write_list(out, values, indent);
+            return write_list(out, values, shape, indent);
         }
-        Value::Map(pairs) => return write_map(out, pairs, indent),
-        Value::Attribute { data, .. } => return write_value(out, data, indent),
+        Value::Attribute { data, .. } => return write_value(out, data, shape, indent),
         other => writeln!(out, "{}", escaped(&format!("{other:?}"))),
     };
 }
 
-fn write_list(out: &mut String, values: &[Value], indent: usize) {
+fn write_list(out: &mut String, values: &[Value], shape: &Shape, indent: usize) {
     if values.is_empty() {
         out.push_str("(empty array)\n");
     }
     for (number, value) in (1..).zip(values) {
-        let mark = format!("{number:>width$}) ", width = width(values.len()));
+        let (name, inner) = shape.element(number - 1);
+        let gap = if name.is_empty() { "" } else { ": " };
+        let mark = format!("{number:>width$}) {name}{gap}", width = width(values.len()));
         begin(out, &mark, number, indent);
-        write_value(out, value, indent + mark.len());
+        write_value(out, value, inner, indent + mark.len());
     }
 }
 
-fn write_map(out: &mut String, pairs: &[(Value, Value)], indent: usize) {
+fn write_map(out: &mut String, pairs: &[(&Value, &Value)], shape: &Shape, indent: usize) {
     if pairs.is_empty() {
         out.push_str("(empty map)\n");
     }
@@ -96,15 +110,23 @@ fn write_map(out: &mut String, pairs: &[(Value, Value)], indent: usize) {
         begin(out, &mark, number, indent);
         out.push_str(show(name).trim_end());
         out.push_str(" => ");
-        if matches!(value, Value::Array(values) | Value::Set(values) if !values.is_empty())
-            || matches!(value, Value::Map(pairs) if !pairs.is_empty())
-        {
-            let inner = indent + mark.len();
-            let _ = write!(out, "\n{:inner$}", "");
-            write_value(out, value, inner);
+        let inner = shape.entry(name);
+        if is_within_lines(value) {
+            let indent = indent + mark.len();
+            let _ = write!(out, "\n{:indent$}", "");
+            write_value(out, value, inner, indent);
         } else {
-            write_value(out, value, 0);
+            write_value(out, value, inner, 0);
         }
+    }
+}
+
+/// Whether a value has others within, each on a line.
+fn is_within_lines(value: &Value) -> bool {
+    match value {
+        Value::Array(values) | Value::Set(values) => !values.is_empty(),
+        Value::Map(pairs) => !pairs.is_empty(),
+        _ => false,
     }
 }
 
@@ -127,7 +149,8 @@ mod tests {
     #[test]
     fn reports_keep_their_lines_and_values_do_not() {
         let text = b"# Stats\r\na:1\r\n\x1b[2Jb:\xff\r\n".to_vec();
-        let said = |line: &str, reply| answer(line.split(' ').map(str::as_bytes), reply);
+        let said =
+            |line: &str, reply| answer(line.split(' ').map(str::as_bytes), reply, &Shape::Unknown);
         let bulk = Value::BulkString(text.clone());
         for line in ["info", "CLIENT list", "CLUSTER NODES x"] {
             assert_eq!(said(line, &bulk), "# Stats\na:1\n\\x1b[2Jb:\u{fffd}\n", "{line}");
@@ -175,5 +198,37 @@ mod tests {
             show(&map),
             "1# \"ok\" => (integer) 1\n2# \"of\" => \n   1) (integer) 1\n   2) 1) \"a\"\n      2) (nil)\n"
         );
+    }
+
+    #[test]
+    fn values_have_their_names_where_they_are_known() {
+        let bulk = |text: &str| Value::BulkString(text.as_bytes().to_vec());
+        let list = |values: &[Value]| Value::Array(values.to_vec());
+        let shown = |line: &str, reply: &Value| {
+            let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+            answer(words.iter().copied(), reply, &Shape::of(&words))
+        };
+        let item = list(&[Value::Int(7), Value::Okay, Value::Int(5), Value::Int(0), Value::Int(0)]);
+        let reply = list(&[Value::Okay, Value::Int(0), Value::Int(1), list(&[item])]);
+        assert_eq!(
+            shown("SCUR.RESERVE a s 0", &reply),
+            "1) code: OK\n2) replayed: (integer) 0\n3) version: (integer) 1\n\
+             4) items: 1) 1) key: (integer) 7\n\
+             \u{20}            2) code: OK\n\
+             \u{20}            3) granted: (integer) 5\n\
+             \u{20}            4) final: (integer) 0\n\
+             \u{20}            5) uncollected: (integer) 0\n"
+        );
+        // In RESP2 and RESP3 alike.
+        let units = list(&[list(&[bulk("c"), Value::Int(5)])]);
+        let expected = "1# \"accounts\" => (integer) 1\n2# \"units\" => \n   \
+                        1) 1) unit: \"c\"\n      2) available: (integer) 5\n";
+        let flat = [bulk("accounts"), Value::Int(1), bulk("units"), units.clone()];
+        assert_eq!(shown("SCUR.TOTALS", &list(&flat)), expected);
+        let map = vec![(bulk("accounts"), Value::Int(1)), (bulk("units"), units)];
+        assert_eq!(shown("SCUR.TOTALS", &Value::Map(map)), expected);
+        // What is not as the table says is shown all the same.
+        assert_eq!(shown("SCUR.TOTALS", &list(&flat[..1])), "1) \"accounts\"\n");
+        assert_eq!(shown("SCUR.DEBIT a", &Value::Nil), "(nil)\n");
     }
 }

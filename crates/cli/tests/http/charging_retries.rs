@@ -95,6 +95,8 @@ fn a_denial_is_answered_again() {
     );
     let unknown = door.ask_once(DEBITS, "euro", r#"{"unit":"EUR","amount":1}"#);
     assert_eq!((unknown.status, &unknown.body["cause"]), (402, &json!("no_bucket")));
+    let said = unknown.body["detail"].as_str().expect("a sentence");
+    assert!(said.starts_with("The account has no bucket of this unit"), "{said}");
     assert_eq!(balance(&door), 10_000);
 }
 

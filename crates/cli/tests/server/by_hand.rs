@@ -16,6 +16,22 @@ fn cli(
     password: Option<&str>,
     input: &str,
 ) -> (String, String, bool) {
+    let Output { status, stdout, stderr } = output(server, arguments, password, input);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (text(stdout), text(stderr), status.success())
+}
+
+/// Exit code of the tool, and its output.
+#[track_caller]
+fn code(server: &Server, line: &str, input: &str) -> (Option<i32>, String) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let Output { status, stdout, stderr } = output(server, &words, None, input);
+    assert!(stderr.is_empty(), "{line}: {}", String::from_utf8_lossy(&stderr));
+    (status.code(), String::from_utf8(stdout).expect("text"))
+}
+
+#[track_caller]
+fn output(server: &Server, arguments: &[&str], password: Option<&str>, input: &str) -> Output {
     let address = format!("127.0.0.1:{}", server.port);
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["cli", "--address", &address]).args(arguments).env_remove("SCURRY_PASSWORD");
@@ -23,9 +39,7 @@ fn cli(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it runs");
     child.stdin.take().expect("an input").write_all(input.as_bytes()).expect("read");
-    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (text(stdout), text(stderr), status.success())
+    child.wait_with_output().expect("it ends")
 }
 
 #[test]
@@ -37,7 +51,55 @@ fn a_command_is_sent_and_its_reply_shown() {
     assert!(shown.starts_with("1# \"ok\" => (integer) 1\n"), "{shown}");
     let (shown, complaint, is_well) = cli(&server, &["GET", "alice"], None, "");
     assert!(shown.starts_with("(error) WRONGTYPE Operation"), "{shown}");
-    assert!(!is_well && complaint.contains("answered with an error"), "{complaint}");
+    assert!(!is_well && complaint.is_empty(), "an error has one line: {complaint}");
+}
+
+/// `scurry cli SCUR.DEBIT ... && deliver` must not deliver what nobody has paid for.
+#[test]
+fn a_denial_has_an_exit_code_of_its_own() {
+    let server = Server::start(&[]);
+    let create = "SCUR.CREATE a BUCKET main cent 100";
+    assert_eq!(code(&server, create, "").0, Some(0));
+    assert_eq!(code(&server, "SCUR.CREATE {a}b BUCKET main cent 5", "").0, Some(0));
+    for (line, expected) in [
+        ("SCUR.DEBIT a t1 cent 10", 0),
+        ("SCUR.DEBIT a t2 cent 9999", 3),
+        ("-3 SCUR.DEBIT a t2 cent 9999", 3),
+        ("SCUR.DEBIT a t3 EUR 1", 3),
+        ("SCUR.CHECK a cent 9999", 3),
+        ("SCUR.CHECK a cent 1", 0),
+        ("SCUR.RESERVE a s1 0 ITEM 1 cent REQUESTED 5 ITEM 2 octet REQUESTED 5", 3),
+        ("SCUR.UPDATE a s1 1 ITEM 1 cent USED 5 REQUESTED 5", 0),
+        ("SCUR.UPDATE a s1 2 ITEM 2 octet REQUESTED 5", 3),
+        ("SCUR.CHAIN a 4 DEBIT t4 cent 1 {a}b 4 DEBIT t4 cent 9999", 3),
+        ("SCUR.CHAIN a 4 DEBIT t5 cent 1 {a}b 4 DEBIT t5 cent 1", 0),
+        ("SCUR.CHAIN a 10 RESERVE s2 0 ITEM 1 cent REQUESTED 1 {a}b 4 DEBIT t6 cent 1", 1),
+        ("SCUR.DEBIT nobody t cent 1", 1),
+        ("SCUR.DEBIT a", 1),
+        ("SCUR.STATUS a suspended", 0),
+        ("SCUR.DEBIT a t7 cent 1", 3),
+        ("SET word CREDIT_LIMIT_REACHED", 0),
+        ("GET word", 0),
+        ("PING", 0),
+    ] {
+        let (code, shown) = code(&server, line, "");
+        assert_eq!(code, Some(expected), "{line}: {shown}");
+    }
+    // Of several lines the worst counts.
+    let denied = "SCUR.DEBIT {a}b t8 cent 9999\n";
+    for (lines, expected) in [
+        ("PING\nGET b\n", 0),
+        (&*format!("PING\n{denied}PING\n"), 3),
+        (&format!("{denied}INCR\nPING\n"), 1),
+        (&format!("MULTI\nPING\n{denied}EXEC\n"), 3),
+        ("MULTI\nSCUR.DEBIT {a}b t9 cent 1\nEXEC\n", 0),
+        ("MULTI\nSCUR.DEBIT {a}b t9 cent 2\nEXEC\n", 1),
+    ] {
+        let (code, shown) = code(&server, "", lines);
+        assert_eq!(code, Some(expected), "{lines}: {shown}");
+    }
+    let help = scurry(&["cli", "--help"], None).0;
+    assert!(help.contains("Exit code") && help.contains("3  a denial"), "{help}");
 }
 
 #[test]
@@ -144,7 +206,10 @@ fn what_is_no_option_is_refused_and_sent_to_nobody() {
     // Behind the command they are its words, and TLS asks whom to trust.
     assert_eq!(scurry(&[&known[..], &["SET", "key", "-1"]].concat(), None).0, "OK\n");
     let (_, complaint, is_well) = scurry(&[&known[..], &["--tls", "PING"]].concat(), None);
-    assert!(!is_well && complaint.contains("--cacert"), "{complaint}");
+    assert!(
+        !is_well && complaint.contains("--tls wants --cacert FILE: the CA that"),
+        "{complaint}"
+    );
 }
 
 #[test]
@@ -176,6 +241,16 @@ fn the_tools_speak_tls_and_trust_nobody_else() {
     // Without TLS, and with a name that the certificate has not.
     let (shown, _, is_well) = scurry(&["cli", "-p", &port, "--timeout", "5", "PING"], None);
     assert!(!is_well && shown.is_empty(), "{shown}");
+    let (_, complaint, _) = run(with("cli", "other", &["PING"]));
+    let ca = format!("is signed by no CA in {}: give the file of the CA", files.other_ca);
+    assert!(complaint.contains(&ca), "{complaint}");
+    let (certificate, key) = &files.expired_server;
+    let expired = Server::start(&["--tls-cert", certificate, "--tls-key", key]);
+    let past = expired.port.to_string();
+    let words = ["cli", "-h", "localhost", "-p", &past, "--tls", "--cacert", &files.ca, "PING"];
+    let (_, complaint, is_well) = scurry(&words, None);
+    let told = "certificate is refused: certificate expired at 2020-01-01T00:00:00Z, and it is 2";
+    assert!(!is_well && complaint.contains(told) && !complaint.contains("UNIX"), "{complaint}");
     let words = with("cli", "good", &["--sni", "elsewhere.example", "PING"]);
     assert!(!run(words).2, "the name was not looked at");
 }

@@ -247,3 +247,28 @@ fn a_byte_that_is_no_letter_drops_its_line_and_no_more() {
     prompt(&mut shell, server.port);
     leave(shell);
 }
+
+#[test]
+fn values_have_their_names_at_a_terminal_and_an_unknown_unit_is_told_the_known_ones() {
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Server::start(&[]);
+    let mut shell = shell(home.path(), server.port, None);
+    shell.keys("SCUR.CREATE a BUCKET main cent 100 BUCKET data octet 5\r");
+    shell.wait_for("1) code: OK\r\n2) version: (integer) 1");
+    prompt(&mut shell, server.port);
+    shell.keys("SCUR.RESERVE a s 0 ITEM 7 cent REQUESTED 5\r");
+    shell.wait_for("4) items: 1) 1) key: (integer) 7\r\n             2) code: OK");
+    prompt(&mut shell, server.port);
+    shell.keys("SCUR.DEBIT a t EUR 5\r");
+    shell.wait_for("5) cause: no_bucket\r\n(a has no bucket of this unit: it has cent, octet)");
+    prompt(&mut shell, server.port);
+    leave(shell);
+    // The same with a command behind it.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["cli", "-h", "127.0.0.1", "-p", &server.port.to_string()]);
+    command.args(["SCUR.CHECK", "a", "Cent", "5"]).env_remove("SCURRY_PASSWORD");
+    let (status, shown) = Terminal::start(&mut command, 100, 30).end();
+    let expected = "1) code: CREDIT_LIMIT_REACHED\r\n2) amount: (integer) 0\r\n3) cause: no_bucket\r\n\
+                    (a has no bucket of this unit: it has cent, octet)\r\n";
+    assert_eq!((status.code(), &*shown), (Some(3), expected));
+}

@@ -1,6 +1,7 @@
 //! From a request to a response: one way for every operation of the table.
 
 use super::answer::Answer;
+use super::denial;
 use super::input::{BODY_LEN_MAX, IDEMPOTENCY_KEY, Input};
 use super::openapi;
 use super::operation::{Asked, Method, Operation};
@@ -166,11 +167,12 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
     let Answer { code, replayed, body } = answer;
     let mut response = if code.kind() == CodeKind::Denial {
         let status = StatusCode::from_u16(code.http()).unwrap_or(StatusCode::FORBIDDEN);
-        let problem = Problem::of_code(code.name(), status, code.meaning());
-        match serde_json::to_value(&body) {
-            Ok(serde_json::Value::Object(members)) => problem.with_all(members).into_response(),
-            _ => problem.into_response(),
-        }
+        let members = match serde_json::to_value(&body) {
+            Ok(serde_json::Value::Object(members)) => members,
+            _ => serde_json::Map::new(),
+        };
+        let why = denial::in_words(code, &members);
+        Problem::of_code(code.name(), status, why).with_all(members).into_response()
     } else {
         let status = StatusCode::from_u16(operation.status).unwrap_or(StatusCode::OK);
         (status, Json(body)).into_response()

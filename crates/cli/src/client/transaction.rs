@@ -1,0 +1,66 @@
+//! Shapes of replies in their order, of those that EXEC answers for too.
+
+use super::dialogue::first;
+use super::shape::Shape;
+use scurry_cluster_client::redis::Value;
+
+/// Shapes of the commands that a MULTI has queued; none outside of one.
+#[derive(Debug, Default)]
+pub(super) struct Transaction(Option<Vec<Shape>>);
+
+impl Transaction {
+    /// Returns the shape of the reply to a command, which the next ones are read after.
+    pub(super) fn shape(&mut self, words: &[&[u8]], reply: &Value) -> Shape {
+        let is_queued = matches!(reply, Value::SimpleString(word) if word == "QUEUED");
+        match (&*first(words), &mut self.0) {
+            (_, Some(queued)) if is_queued => {
+                queued.push(Shape::of(words));
+                Shape::Unknown
+            }
+            (b"MULTI", queued) if *reply == Value::Okay => {
+                *queued = Some(Vec::new());
+                Shape::Unknown
+            }
+            (b"EXEC", queued) => Shape::Each(queued.take().unwrap_or_default()),
+            (b"DISCARD" | b"RESET", queued) => {
+                *queued = None;
+                Shape::Unknown
+            }
+            _ => Shape::of(words),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exec_answers_for_what_was_queued() {
+        let mut transaction = Transaction::default();
+        let mut shape = |line: &str, reply: &str| {
+            let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+            let reply = match reply {
+                "OK" => Value::Okay,
+                text => Value::SimpleString(text.to_owned()),
+            };
+            transaction.shape(&words, &reply)
+        };
+        let debit = Shape::of(&[b"SCUR.DEBIT"]);
+        assert_eq!(shape("SCUR.DEBIT a", ""), debit);
+        assert_eq!(shape("multi", "OK"), Shape::Unknown);
+        assert_eq!(shape("SCUR.DEBIT a", "QUEUED"), Shape::Unknown);
+        assert_eq!(shape("SCUR.DEBIT", "an error"), debit, "and not queued");
+        assert_eq!(shape("GET a", "QUEUED"), Shape::Unknown);
+        assert_eq!(shape("exec", ""), Shape::Each(vec![debit.clone(), Shape::Unknown]));
+        assert_eq!(shape("SCUR.DEBIT a", "QUEUED"), debit, "outside of one it is a value");
+        assert_eq!(shape("MULTI", "OK"), Shape::Unknown);
+        assert_eq!(shape("SCUR.DEBIT a", "QUEUED"), Shape::Unknown);
+        // The connection has ended meanwhile, and the next one begins anew.
+        assert_eq!(shape("MULTI", "OK"), Shape::Unknown);
+        assert_eq!(shape("EXEC", ""), Shape::Each(Vec::new()));
+        assert_eq!(shape("MULTI", "OK"), Shape::Unknown);
+        assert_eq!(shape("DISCARD", "OK"), Shape::Unknown);
+        assert_eq!(shape("EXEC", ""), Shape::Each(Vec::new()));
+    }
+}
