@@ -1,7 +1,7 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
 use crate::log::Log;
-use crate::reload::{Hangups, read_certificates, tell_of_users};
+use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
 use crate::serve::{Clients, NodeNumber};
 use crate::size::Size;
 use crate::users::read_users;
@@ -177,12 +177,13 @@ impl Http {
         let tls = if door.has_tls() { " with TLS" } else { "" };
         eprintln!("listening on {}{tls}", door.address());
         let certificates = door.certificates();
+        warn_of_certificates(&certificates);
         let _waiting = hangups.each(move || {
             if let Some(path) = &users_file {
                 let outcome = users_of(path).and_then(|fresh| Ok(users.replace(fresh)?));
                 tell_of_users(path, outcome);
             }
-            read_certificates(&certificates);
+            read_certificates(certificates.iter());
         })?;
         signals.forever().next();
         door.close();

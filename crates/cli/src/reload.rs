@@ -44,9 +44,9 @@ impl Drop for Waiting {
 }
 
 /// Reads the files of certificates again; what is wrong is told, and what was there before stays.
-pub(crate) fn read_certificates<'c>(all: impl IntoIterator<Item = &'c Certificates>) {
+pub(crate) fn read_certificates<'c>(all: impl Iterator<Item = &'c Certificates> + Clone) {
     let mut outcome = None;
-    for certificates in all {
+    for certificates in all.clone() {
         match certificates.read_again() {
             Ok(()) => outcome = outcome.or(Some(Ok(()))),
             // The doors have the same files, and the same is wrong with them.
@@ -57,6 +57,20 @@ pub(crate) fn read_certificates<'c>(all: impl IntoIterator<Item = &'c Certificat
         None => {}
         Some(Ok(())) => tracing::info!("the certificates are taken"),
         Some(Err(error)) => tracing::error!("the certificates stay as they were: {error}"),
+    }
+    warn_of_certificates(all);
+}
+
+/// Tells of certificates that have expired or will soon. A server shows them all the same: its other ports, and
+/// clients that do not look, go on.
+pub(crate) fn warn_of_certificates<'c>(all: impl IntoIterator<Item = &'c Certificates>) {
+    let mut told = Vec::new();
+    for warning in all.into_iter().filter_map(Certificates::warning) {
+        // The doors have the same files.
+        if !told.contains(&warning) {
+            warning.log();
+            told.push(warning);
+        }
     }
 }
 

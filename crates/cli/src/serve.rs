@@ -8,7 +8,7 @@ pub(crate) use options::{Clients, NodeNumber, Options};
 
 use crate::log::Log;
 use crate::recovery::Bar;
-use crate::reload::{Hangups, read_certificates, tell_of_users};
+use crate::reload::{Hangups, read_certificates, tell_of_users, warn_of_certificates};
 use crate::supervisor;
 use crate::toml_file;
 use anyhow::{Context, Result};
@@ -115,10 +115,10 @@ pub(crate) fn serve(
         let tls = if door.has_tls() { "https" } else { "http" };
         eprintln!("{tls}://{} is open", door.address());
     }
-    let waiting = hangups.map(|(hangups, again)| {
-        let (reloader, door) = (server.reloader(), door.as_ref().and_then(Door::certificates));
-        hangups.each(move || again.reload(&reloader, door.as_ref()))
-    });
+    let (reloader, of_door) = (server.reloader(), door.as_ref().and_then(Door::certificates));
+    warn_of_certificates(reloader.certificates().into_iter().chain(&of_door));
+    let waiting = hangups
+        .map(|(hangups, again)| hangups.each(move || again.reload(&reloader, of_door.as_ref())));
     let _waiting = waiting.transpose()?;
     ends.map(end_at_first).transpose()?;
     // It serves all the same.

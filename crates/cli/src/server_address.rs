@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgAction, Args};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use scurry_cluster_client::Steady;
 use scurry_cluster_client::redis::{Cmd, ErrorKind, Parser, RedisError, ServerError, Value};
+use scurry_server::tls_words;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -49,8 +50,8 @@ pub(crate) struct ServerAddress {
     )]
     password: Option<String>,
 
-    /// Speak TLS; takes --cacert
-    #[arg(long, requires = "cacert")]
+    /// Speak TLS; wants --cacert
+    #[arg(long)]
     tls: bool,
 
     /// Certificates that the server's must come from (PEM)
@@ -139,6 +140,7 @@ impl ServerAddress {
 
     /// A connection on which a reply may take so long.
     pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Stream>> {
+        ensure!(!self.tls || self.cacert.is_some(), without_ca());
         let stream = self.first(|address| {
             let stream = TcpStream::connect_timeout(&address, CONNECT_PATIENCE)?;
             stream.set_read_timeout(Some(patience))?;
@@ -158,11 +160,10 @@ impl ServerAddress {
         let server = ServerName::try_from(name.clone()).with_context(wrong)?;
         let config = Arc::new(self.config()?);
         let mut stream = StreamOwned::new(ClientConnection::new(config, server)?, stream);
-        let agreed = stream.conn.complete_io(&mut stream.sock);
-        let agreed = agreed.map_err(|error| untold(error, patience));
-        agreed.with_context(|| {
-            format!("no TLS was agreed on with {}: does it speak TLS on this port?", self.address())
-        })?;
+        if let Err(error) = stream.conn.complete_io(&mut stream.sock) {
+            let why = self.untold(&error, patience);
+            bail!("no TLS was agreed on with {}: {why}", self.address());
+        }
         Ok(Box::new(stream))
     }
 
@@ -194,6 +195,30 @@ impl ServerAddress {
         match refusal {
             Some(error) => Err(error).with_context(cure),
             None => bail!(wrong()),
+        }
+    }
+
+    /// A handshake that did not come about, in words for what is often wrong.
+    fn untold(&self, error: &io::Error, patience: Duration) -> String {
+        let fault = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
+        match (fault, error.kind()) {
+            (_, io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => late(Some(patience)).to_string(),
+            (Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)), _) => {
+                let ca = self.cacert.as_deref().unwrap_or(Path::new("--cacert")).display();
+                format!(
+                    "the server's certificate is signed by no CA in {ca}: give the file of the CA that has signed it, or \
+                     of the certificate itself where that is self-signed"
+                )
+            }
+            (Some(fault), _) if fault.to_string().contains("CaUsedAsEndEntity") => {
+                "the server shows the certificate of a CA itself, as `openssl req -x509` makes one: make one for the \
+                 server, signed by that CA or, self-signed, with -addext basicConstraints=critical,CA:FALSE"
+                    .to_owned()
+            }
+            (Some(fault @ rustls::Error::InvalidCertificate(_)), _) => {
+                format!("the server's certificate is refused: {}", tls_words(fault))
+            }
+            _ => format!("{error}: does it speak TLS on this port?"),
         }
     }
 
@@ -267,19 +292,21 @@ fn late(patience: Option<Duration>) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("no reply{within}"))
 }
 
-/// A handshake that did not come about, in words for what is often wrong.
-fn untold(error: io::Error, patience: Duration) -> io::Error {
-    let is_late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-    if is_late {
-        late(Some(patience))
-    } else if error.to_string().contains("CaUsedAsEndEntity") {
-        io::Error::other(
-            "the server shows the certificate of a CA itself, as `openssl req -x509` makes one: make one for \
-             the server, signed by that CA or, self-signed, with -addext basicConstraints=critical,CA:FALSE",
-        )
-    } else {
-        error
-    }
+/// Files of the CAs that a system trusts, in the order in which they are looked for.
+const SYSTEM_CAS: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
+/// The cure for TLS without a CA. Stores have certificates of their owner's CA nearly always, so the system's are
+/// not trusted unasked.
+fn without_ca() -> String {
+    let of_system = SYSTEM_CAS.into_iter().find(|path| Path::new(path).exists());
+    let of_system = of_system.map_or_else(String::new, |path| {
+        format!(". For a certificate of a public CA that is {path} on this machine")
+    });
+    format!(
+        "--tls wants --cacert FILE: the CA that has signed the server's certificate, or the certificate itself where it \
+         is self-signed{of_system}"
+    )
 }
 
 /// An error of a server in its own words, on one line.

@@ -61,8 +61,9 @@ fn unavailable(why: impl ToString) -> Problem {
 }
 
 async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse, Problem> {
-    let mut page = beside.measure().await?.page();
-    beside.traffic.show(&mut page);
+    let measurement = beside.measure().await?;
+    let mut page = measurement.page();
+    beside.traffic.show(&mut page, measurement.certificates());
     Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text()))
 }
 

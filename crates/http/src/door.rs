@@ -68,7 +68,7 @@ impl Door {
             (true, false) => "charging, entities",
             (false, _) => "entities",
         };
-        let traffic = Traffic::new(open.listener.address, serves);
+        let traffic = Traffic::new(open.listener.address, serves, open.certificates.clone());
         let ways = routes::to_nodes(&shared, &gate, &traffic);
         open.serve(&settings.front, ways, traffic)
     }
@@ -80,7 +80,7 @@ impl Door {
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
         let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
-        let traffic = Traffic::new(open.listener.address, "charging");
+        let traffic = Traffic::new(open.listener.address, "charging", open.certificates.clone());
         let ways = beside::routes(inside, &gate, &traffic);
         open.serve(front, ways, traffic)
     }

@@ -7,7 +7,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use rustix::system::uname;
-use scurry_server::{Exposition, Histogram, Kind};
+use scurry_server::{Certificates, Expiry, Exposition, Histogram, Kind, show_certificates};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +20,8 @@ pub(crate) struct Traffic {
     listen: SocketAddr,
     /// Words for what it has behind it.
     serves: &'static str,
+    /// None where it speaks no TLS.
+    certificates: Option<Certificates>,
     requests: Mutex<Requests>,
     connections: AtomicU64,
     accepted: AtomicU64,
@@ -48,10 +50,15 @@ impl Drop for Connected {
 }
 
 impl Traffic {
-    pub(crate) fn new(listen: SocketAddr, serves: &'static str) -> Arc<Traffic> {
+    pub(crate) fn new(
+        listen: SocketAddr,
+        serves: &'static str,
+        certificates: Option<Certificates>,
+    ) -> Arc<Traffic> {
         Arc::new(Traffic {
             listen,
             serves,
+            certificates,
             requests: Mutex::default(),
             connections: AtomicU64::new(0),
             accepted: AtomicU64::new(0),
@@ -75,8 +82,14 @@ impl Traffic {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what was counted to a page.
-    pub(crate) fn show(&self, page: &mut Exposition) {
+    /// Adds what was counted to a page, and when certificates end: its own and `others`.
+    pub(crate) fn show(
+        &self,
+        page: &mut Exposition,
+        others: impl IntoIterator<Item = (&'static str, Option<Expiry>)>,
+    ) {
+        let own = ("http", self.certificates.as_ref().and_then(Certificates::expiry));
+        show_certificates(page, others.into_iter().chain([own]));
         let (machine, listen) = (uname(), self.listen.to_string());
         page.metric(
             "scurry_http_info",

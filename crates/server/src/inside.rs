@@ -35,6 +35,8 @@ pub struct Inside {
     shared: Arc<Shared>,
     users: Arc<Users>,
     settings: Arc<Settings>,
+    /// None where no port speaks TLS.
+    certificates: Option<Certificates>,
     /// The core of the next connection.
     next: Arc<AtomicUsize>,
     /// The part in a group; none for a store on one machine.
@@ -93,12 +95,14 @@ impl Inside {
         letterboxes: Vec<Letterbox>,
         shared: Arc<Shared>,
         settings: &Settings,
+        certificates: Option<Certificates>,
     ) -> Inside {
         Inside {
             letterboxes: letterboxes.into(),
             shared,
             users: Arc::clone(&settings.users),
             settings: Arc::new(settings.clone()),
+            certificates,
             next: Arc::default(),
             group: None,
         }
@@ -109,10 +113,10 @@ impl Inside {
         self.group = Some(group);
     }
 
-    /// The way to have users and these certificates read anew.
-    pub(crate) fn reloader(&self, certificates: Option<Certificates>) -> Reloader {
+    /// The way to have users and certificates read anew.
+    pub(crate) fn reloader(&self) -> Reloader {
         let (users, letterboxes) = (Arc::clone(&self.users), Arc::clone(&self.letterboxes));
-        Reloader { users, certificates, letterboxes }
+        Reloader { users, certificates: self.certificates.clone(), letterboxes }
     }
 
     /// The users of the server.
@@ -188,6 +192,7 @@ impl Inside {
             cores,
             settings: Arc::clone(&self.settings),
             shared: Arc::clone(&self.shared),
+            certificate: self.certificates.as_ref().and_then(Certificates::expiry),
             password_hashes: self.users.computed(),
             group: self.group.as_ref().map(|group| group.view()),
         }

@@ -1,6 +1,7 @@
 //! The RESP front door: a thread per core, each with its own shard of the engine, its connections
 //! and its event loop. Cores share nothing but mail.
 
+mod calendar;
 mod clock;
 mod connection;
 mod core;
@@ -24,13 +25,17 @@ mod slots;
 mod ticket;
 mod users;
 
+pub use calendar::date_time;
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use hash_key::draw_hash_key;
 pub use inside::{Inlet, Inside, InsideError, Passage};
 pub use measures::histogram::Histogram;
 pub use metrics::Measurement;
+pub use metrics::certificates::show_certificates;
 pub use metrics::exposition::{Exposition, Kind, Labels};
 pub use net::tls::Certificates;
+pub use net::tls::validity::{Expiry, ExpiryWarning};
+pub use net::tls::words::tls_words;
 pub use open_files::make_room;
 pub use reload::{ReloadError, Reloader};
 pub use scurry_engine::Durability;

@@ -1,12 +1,14 @@
 //! What the cores have counted, as metrics. Labels have few values: cores, commands of the table,
 //! kinds of memory, units (of which a store has as many as its accounts use).
 
+pub(crate) mod certificates;
 pub(crate) mod exposition;
 mod parts;
 
 use crate::group::view::View;
 use crate::mail::report::CoreReport;
 use crate::metrics::exposition::{Exposition, Kind};
+use crate::net::tls::validity::Expiry;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use parts::{accounts, commands, group, log, memory, process, rdma, totals};
@@ -18,6 +20,8 @@ pub struct Measurement {
     pub(crate) cores: Vec<Option<CoreReport>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) shared: Arc<Shared>,
+    /// End of the validity of the certificate that is shown to clients.
+    pub(crate) certificate: Option<Expiry>,
     pub(crate) password_hashes: u64,
     /// None for a store on one machine.
     pub(crate) group: Option<Arc<View>>,
@@ -48,6 +52,12 @@ impl Measurement {
             Some(_) => Some("this node has come to lead and has not taken over yet".to_owned()),
             None => Some(format!("no node of the group leads: {}", view.why_nobody())),
         }
+    }
+
+    /// Returns the certificates that are shown to clients and to other nodes, with the ends of their validity, as
+    /// [`show_certificates`](certificates::show_certificates) takes them.
+    pub fn certificates(&self) -> [(&'static str, Option<Expiry>); 2] {
+        [("clients", self.certificate), ("nodes", self.shared.node_certificate.get())]
     }
 
     /// As Prometheus reads it.
@@ -107,6 +117,7 @@ mod tests {
             cores: Vec::new(),
             settings: Arc::new(Settings::new(address, Users::new(None, &[]).expect("no users"))),
             shared: Arc::new(Shared::new(address, vec![address], 1)),
+            certificate: None,
             password_hashes: 0,
             group: group.map(Arc::new),
         }

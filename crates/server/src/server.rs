@@ -17,7 +17,6 @@ use crate::mail::mesh::Mesh;
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::rdma;
-use crate::net::tls::Certificates;
 use crate::open_files;
 use crate::reload::Reloader;
 use crate::settings::{Settings, StartError};
@@ -38,7 +37,6 @@ pub struct Server {
     cores: Vec<Core>,
     shared: Arc<Shared>,
     inside: Inside,
-    certificates: Option<Certificates>,
     /// Holds the lock of the directory.
     _store: Option<Arc<Store>>,
     group: Option<Group>,
@@ -109,7 +107,7 @@ impl Server {
         let (mut main, mut own) = (ports.main, ports.own.into_iter());
         let meshes = Mesh::places(wakers);
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
-        let mut inside = Inside::new(letterboxes, Arc::clone(&shared), &settings);
+        let mut inside = Inside::new(letterboxes, Arc::clone(&shared), &settings, certificates);
         let bells = meshes.iter().map(Mesh::bell).collect();
         let (group, ends) = match grouped {
             None => (None, Vec::new()),
@@ -152,7 +150,6 @@ impl Server {
             cores,
             shared,
             inside,
-            certificates,
             _store: store,
             group,
             recovered,
@@ -173,7 +170,7 @@ impl Server {
 
     /// The way to have users and certificates read anew.
     pub fn reloader(&self) -> Reloader {
-        self.inside.reloader(self.certificates.clone())
+        self.inside.reloader()
     }
 
     /// The report of recovery, when there is a store.
@@ -269,7 +266,9 @@ fn open(
         main: shared.main.port(),
         cores: shared.core_addresses.iter().map(SocketAddr::port).collect(),
     };
-    let credentials = group.tls.as_ref().map(|files| Credentials::read(files, ip)).transpose()?;
+    let gauge = || Arc::clone(&shared.node_certificate);
+    let credentials = group.tls.as_ref().map(|files| Credentials::read(files, ip, gauge()));
+    let credentials = credentials.transpose()?;
     let sockets = Sockets::new(credentials);
     let with = GroupPlan { settings: group, listener, addresses, sockets };
     let (opened, start) = durable::open_grouped(&plan, with, progress)?;

@@ -1,8 +1,10 @@
 //! What all cores of a server see. Fixed at the start, but for gauges and counts that each core
 //! writes by itself and others only read.
 
+use crate::net::tls::validity::ExpiryGauge;
 use crate::slots::Slots;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 /// Between two lines of the log about connections that failed, ms.
@@ -32,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) trackers: AtomicUsize,
     /// Cores that have not answered all that was sent before the server began to stop.
     pub(crate) draining: AtomicUsize,
+    /// End of the validity of the certificate that is shown to other nodes.
+    pub(crate) node_certificate: Arc<ExpiryGauge>,
     /// When a core may log the next line about faults, ms of uptime.
     faults_after_ms: AtomicI64,
 }
@@ -60,6 +64,7 @@ impl Shared {
             monitors: AtomicUsize::new(0),
             trackers: AtomicUsize::new(0),
             draining: AtomicUsize::new(cores),
+            node_certificate: Arc::default(),
             faults_after_ms: AtomicI64::new(0),
         }
     }

@@ -145,7 +145,7 @@ impl Users {
             return "without a password, with every role".to_owned();
         }
         let roster = self.roster();
-        let mut names = roster.all().filter(|user| !matches!(user.secret, Secret::Never));
+        let mut names = roster.all().filter(|user| roster.lets_in(user));
         match (names.next(), names.count()) {
             (Some(user), 0) => format!("with the password or token of {}", user.name),
             (_, more) => format!("with the password or token of one of {} users", more + 1),
@@ -303,6 +303,12 @@ impl Roster {
         let own_entry = self.hashed.contains_key(DEFAULT);
         let default = Some(&self.default).filter(|_| !own_entry);
         default.into_iter().chain(self.hashed.values())
+    }
+
+    /// True for a user with a password or a token, or that needs neither.
+    fn lets_in(&self, user: &User) -> bool {
+        let has_token = || self.tokens.iter().any(|(_, owner)| owner.name == user.name);
+        !matches!(user.secret, Secret::Never) || has_token()
     }
 
     fn find(&self, name: &[u8]) -> Option<&Arc<User>> {

@@ -1,30 +1,11 @@
 //! Numbers as people read them.
 
 use scurry_ledger::Time;
-
-const DAY_MS: i64 = 86_400_000;
+use scurry_server::date_time;
 
 /// A time as RFC 3339 has it, UTC.
 pub(crate) fn time_text(time: Time) -> String {
-    let (days, ms) = (time.0.div_euclid(DAY_MS), time.0.rem_euclid(DAY_MS));
-    let (year, month, day) = date(days);
-    let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
-    let (second, ms) = (ms / 1_000 % 60, ms % 1_000);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-/// The date of a day, counted from 1970-01-01. Years are taken to begin in March, so that the
-/// day that is sometimes missing is their last.
-fn date(days: i64) -> (i64, i64, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
+    format!("{}.{:03}Z", date_time(time.0.div_euclid(1_000)), time.0.rem_euclid(1_000))
 }
 
 /// A number with its noun: `1 record`, `12,345 records`.

@@ -17,7 +17,13 @@ fn members(nodes: &Nodes) -> Vec<String> {
 #[test]
 fn a_group_with_tls_survives_its_leader_and_a_node_comes_back() {
     let files = Certificates::make();
-    let mut nodes = Nodes::start_with(3, 2, files.options());
+    let mut nodes = Nodes::start_with_doors(3, 2, files.options());
+    let page =
+        nodes.until("a door answers", || crate::http::ask(&nodes, 0, "GET /metrics", "", ""));
+    let end = "scurry_certificate_expiry_timestamp_seconds{certificate=\"nodes\"} ";
+    let line = page.body.lines().find_map(|line| line.strip_prefix(end));
+    let seconds = line.and_then(|line| line.parse::<i64>().ok());
+    assert!(seconds.is_some_and(|seconds| seconds > 4_102_444_800), "{line:?}");
     for key in 0..20 {
         nodes.execute(&["SET", &format!("key-{key}"), "before"]);
     }

@@ -77,8 +77,11 @@ fn each_role_permits_its_commands_and_no_others() {
             client.send(request(spec));
             let reply = client.line();
             let name = spec.lower_name();
-            let refusal =
-                format!("-NOPERM User {user} has no permissions to run the '{name}' command");
+            let (role, roles) = (spec.role.name(), own.map_or("none", Role::name));
+            let refusal = format!(
+                "-NOPERM User {user} has no permissions to run the '{name}' command: it needs the role {role}, and \
+                 {user} has {roles}"
+            );
             if spec.role == Role::Anyone || Some(spec.role) == own {
                 assert!(!reply.starts_with("-NOPERM"), "{user} {name}: {reply}");
                 permitted += 1;
@@ -103,12 +106,14 @@ fn a_refused_command_does_nothing() {
     admin.ask("SCUR.CREATE a BUCKET m cent 5", "*2\r\n+OK\r\n:1\r\n");
     let mut reader = server.connect();
     reader.ask("AUTH reader password", "+OK\r\n");
-    let refusal = "-NOPERM User reader has no permissions to run the 'scur.debit' command\r\n";
+    let refusal = "-NOPERM User reader has no permissions to run the 'scur.debit' command: it needs the role charge, and \
+                   reader has read\r\n";
     reader.ask("SCUR.DEBIT a t cent 5", refusal);
     reader.ask("SCUR.CHECK a cent 5", "*2\r\n+OK\r\n:5\r\n");
     reader.ask("AUTH charger password", "+OK\r\n");
     reader.ask("SCUR.DEBIT a t cent 5", "*4\r\n+OK\r\n:0\r\n:2\r\n:5\r\n");
-    let refusal = "-NOPERM User charger has no permissions to run the 'scur.get' command\r\n";
+    let refusal = "-NOPERM User charger has no permissions to run the 'scur.get' command: it needs the role read, and \
+                   charger has charge\r\n";
     reader.ask("SCUR.GET a", refusal);
 }
 

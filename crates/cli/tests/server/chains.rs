@@ -89,7 +89,8 @@ fn a_chain_asks_for_the_roles_of_its_commands() {
     create(&mut client);
     let mut charger = server.connect();
     charger.ask("AUTH charger password", "+OK\r\n");
-    let refusal = "-NOPERM User charger has no permissions to run the 'scur.topup' command\r\n";
+    let refusal = "-NOPERM User charger has no permissions to run the 'scur.topup' command: it needs the role provision, \
+                   and charger has charge\r\n";
     charger.ask(&transfer("t1"), refusal);
     charger.ask("MULTI", "+OK\r\n");
     charger.ask(&transfer("t1"), refusal);

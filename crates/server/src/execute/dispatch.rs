@@ -388,11 +388,15 @@ impl Refusal<'_> {
     }
 }
 
-/// Redis's words for a command that the user's roles do not permit.
+/// Redis's words for a command that the user's roles do not permit, and the role that would.
 #[cold]
 fn no_permission(spec: &Spec, client: &Client) -> String {
-    let (user, command) = (&client.user.name, spec.lower_name());
-    format!("NOPERM User {user} has no permissions to run the '{command}' command")
+    let (user, command, role) = (&client.user.name, spec.lower_name(), spec.role.name());
+    let own = client.roles.in_words();
+    format!(
+        "NOPERM User {user} has no permissions to run the '{command}' command: it needs the role {role}, and {user} has \
+         {own}"
+    )
 }
 
 /// The part of an argument that Redis quotes: up to a zero byte, and so many bytes.

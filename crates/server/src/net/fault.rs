@@ -1,16 +1,17 @@
 //! What goes wrong between a peer and what carries its bytes, TLS or RDMA, and passwords that are
 //! wrong. Peers can make it go wrong as often as they like, so the log tells of many in one line.
 
+use crate::net::tls::words::tls_words;
 use std::net::SocketAddr;
 
 /// Why a connection was closed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     /// The two have not come to an agreement.
-    #[error("TLS handshake failed: {error}{hint}", error = .0, hint = hint(.0))]
+    #[error("TLS handshake failed: {error}{hint}", error = tls_words(.0), hint = hint(.0))]
     Handshake(rustls::Error),
     /// Bytes after the handshake that were not from this peer.
-    #[error("TLS session failed: {0}")]
+    #[error("TLS session failed: {error}", error = tls_words(.0))]
     Session(rustls::Error),
     /// The handshake was not done in time.
     #[error("a TLS handshake took too long")]

@@ -5,6 +5,8 @@ mod certificates;
 mod handshaker;
 pub(crate) mod pem;
 mod stream;
+pub(crate) mod validity;
+pub(crate) mod words;
 
 pub use certificates::Certificates;
 pub(crate) use handshaker::Handshaker;

@@ -35,6 +35,11 @@ impl Roles {
         Role::ALL.into_iter().find(|role| role.name() == name)
     }
 
+    /// The names with commas between them, or `none`.
+    pub(crate) fn in_words(self) -> String {
+        if self == Roles::NONE { "none".to_owned() } else { self.to_string().replace(' ', ", ") }
+    }
+
     /// True when a command that needs this role may be run.
     #[inline]
     pub const fn permit(self, role: Role) -> bool {
@@ -73,6 +78,8 @@ mod tests {
         }
         assert_eq!(Role::ALL.into_iter().fold(Roles::NONE, Roles::with), Roles::ALL);
         assert_eq!(Roles::ALL.to_string(), "read charge provision admin");
+        assert_eq!(Roles::NONE.in_words(), "none");
+        assert_eq!(Roles::NONE.with(Role::Admin).with(Role::Read).in_words(), "read, admin");
         assert_eq!(Roles::named("-"), None);
         assert_eq!(Roles::named("Read"), None);
     }

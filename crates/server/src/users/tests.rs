@@ -20,6 +20,21 @@ fn alice() -> Vec<UserEntry> {
     vec![entry("alice", CHEAP, &["read", "charge"])]
 }
 
+/// Who may come in is counted as it is told: users with a token alone too, the default user that is off not.
+#[test]
+fn who_comes_in_is_told_with_those_who_have_a_token_alone() {
+    let token = |name: &str| UserEntry {
+        password_hash: None,
+        token_hash: Some(make_token().expect("a token").hash),
+        ..entry(name, CHEAP, &["read"])
+    };
+    let said = |entries: &[UserEntry]| Users::new(None, entries).expect("users").in_words();
+    assert_eq!(said(&[]), "without a password, with every role");
+    assert_eq!(said(&[token("bob")]), "with the password or token of bob");
+    let three = [alice().remove(0), token("bob"), entry("carol", CHEAP, &[])];
+    assert_eq!(said(&three), "with the password or token of one of 3 users");
+}
+
 fn word() -> Option<Password> {
     Password::new("secret")
 }

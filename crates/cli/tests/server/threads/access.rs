@@ -19,8 +19,13 @@ fn users(name: &str) -> Server {
 /// Keys of the first, second and third core, as CLUSTER KEYSLOT says: 3300, 7365, 12182.
 const KEYS: [&str; 3] = ["b", "c", "foo"];
 
+/// What a user with the role `read` is told of a command.
 fn refusal(user: &str, command: &str) -> String {
-    format!("-NOPERM User {user} has no permissions to run the '{command}' command\r\n")
+    let (name, sub) = command.split_once('|').unwrap_or((command, ""));
+    let spec = scurry_resp::table::find(name.as_bytes()).expect("a command");
+    let role = spec.subcommand(sub.as_bytes()).unwrap_or(spec).role.name();
+    let why = format!("it needs the role {role}, and {user} has read");
+    format!("-NOPERM User {user} has no permissions to run the '{command}' command: {why}\r\n")
 }
 
 #[test]

@@ -268,6 +268,7 @@ fn a_pipeline_after_auth_waits_over_tls_too() {
     let mut client: Client<_> = trust(&files).connect(server.port);
     client.send("AUTH alice password\r\nPING\r\nSET k v\r\n");
     client.expect(
-        "+OK\r\n+PONG\r\n-NOPERM User alice has no permissions to run the 'set' command\r\n",
+        "+OK\r\n+PONG\r\n-NOPERM User alice has no permissions to run the 'set' command: it needs the role charge, and \
+         alice has read\r\n",
     );
 }

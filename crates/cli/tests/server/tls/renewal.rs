@@ -3,13 +3,14 @@
 use super::bad_clients::comes_in;
 use super::{Certificates, Trust, start, trust};
 use crate::reload::reload;
+use crate::support::Server;
 use std::fs;
 
 const TAKEN: &str = "the certificates are taken";
 const NOT_TAKEN: &str = "the certificates stay as they were: ";
 
 /// The port in the next line that says where the HTTP door is.
-fn door(server: &mut crate::support::Server) -> u16 {
+fn door(server: &mut Server) -> u16 {
     loop {
         let line = server.log_line();
         let Some(rest) = line.strip_prefix("https://127.0.0.1:") else { continue };
@@ -56,6 +57,52 @@ fn sighup_takes_certificates_and_leaves_connections() {
     assert!(said.contains("cannot read the certificate in "), "{said}");
     assert!(comes_in(&trust(&new), server.port) && is_answered(&trust(&new), port));
     before.ask("PING", "+PONG\r\n");
+}
+
+/// Ends of certificates, by their names, as the page of metrics has them.
+fn ends(trust: &Trust<'_>, port: u16) -> Vec<String> {
+    use std::io::{Read, Write};
+    let mut client = trust.connect(port);
+    let stream = client.stream_mut();
+    let request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).and_then(|()| stream.flush()).expect("it is open");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("a page");
+    let begin = "scurry_certificate_expiry_timestamp_seconds{certificate=";
+    page.lines().filter_map(|line| line.strip_prefix(begin)).map(str::to_owned).collect()
+}
+
+/// It goes on serving, as clients that do not look and its plain ports do.
+#[test]
+fn a_certificate_that_has_expired_is_told_at_the_start_and_at_sighup_and_shown_as_a_metric() {
+    let files = Certificates::make("expiry");
+    let (expired, good) = (&files.expired_server, &files.server);
+    let kept = (format!("{}.kept", expired.0), format!("{}.kept", expired.1));
+    let copy = |from: &(String, String), to: &(String, String)| {
+        fs::copy(&from.0, &to.0).and_then(|_| fs::copy(&from.1, &to.1)).expect("it is written");
+    };
+    copy(expired, &kept);
+    let own = ["--tls-cert", &expired.0, "--tls-key", &expired.1];
+    let more = ["--tls-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"];
+    let mut server = Server::start(&[own, more].concat());
+    let port = door(&mut server);
+    let told = format!(
+        "ERROR the certificate in {} expired at 2020-01-01T00:00:00Z, and clients refuse it: put a new one",
+        expired.0
+    );
+    while !server.log_line().contains(&told) {}
+    server.connect().ask("PING", "+PONG\r\n");
+
+    copy(good, expired);
+    // One line for both doors.
+    let line = reload(&mut server, "certificate");
+    assert!(line.contains(TAKEN), "{line}");
+    let ends = ends(&trust(&files), port);
+    assert_eq!(ends, ["\"clients\"} 4733510400", "\"http\"} 4733510400"]);
+
+    copy(&kept, expired);
+    let line = reload(&mut server, &told);
+    assert!(line.contains("send SIGHUP"), "{line}");
 }
 
 #[test]

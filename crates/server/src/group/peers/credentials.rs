@@ -2,6 +2,8 @@
 //! that files which were replaced count from the next connection on.
 
 use crate::net::tls::pem;
+use crate::net::tls::validity::{Expiry, ExpiryGauge, Peers};
+use crate::net::tls::words::tls_words;
 use crate::settings::{NodeTlsSettings, TlsError};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
@@ -26,11 +28,14 @@ pub(crate) struct Credentials {
     /// The address by which other nodes reach this one.
     ip: IpAddr,
     kept: Mutex<Kept>,
+    /// End of the certificate's validity, for who shows it.
+    gauge: Arc<ExpiryGauge>,
 }
 
 struct Kept {
     texts: Texts,
     sides: Sides,
+    expiry: Option<Expiry>,
     /// The fault of files that were replaced, as it was logged.
     said: Option<String>,
 }
@@ -47,22 +52,28 @@ pub(super) struct Sides {
 
 impl Credentials {
     /// Reads the files, which must be what other nodes accept of the node at this address.
-    pub(crate) fn read(files: &NodeTlsSettings, ip: IpAddr) -> Result<Credentials, TlsError> {
+    /// The gauge shows the end of the certificate's validity from now on.
+    pub(crate) fn read(
+        files: &NodeTlsSettings,
+        ip: IpAddr,
+        gauge: Arc<ExpiryGauge>,
+    ) -> Result<Credentials, TlsError> {
         let texts = texts(files)?;
         let parts = Parts::of(files, &texts)?;
         parts.check(files, ip)?;
         pem::warn_of_readers(&files.key);
-        let kept = Kept { texts, sides: parts.sides(files)?, said: None };
-        Ok(Credentials { files: files.clone(), ip, kept: Mutex::new(kept) })
+        let kept = Kept::new(texts, &parts, files)?;
+        kept.show_expiry(files, &gauge);
+        Ok(Credentials { files: files.clone(), ip, kept: Mutex::new(kept), gauge })
     }
 
     /// Files that others may refuse.
     #[cfg(test)]
     pub(super) fn unchecked(files: &NodeTlsSettings, ip: IpAddr) -> Credentials {
         let texts = texts(files).expect("files");
-        let sides = Parts::of(files, &texts).and_then(|parts| parts.sides(files));
-        let kept = Kept { texts, sides: sides.expect("a pair"), said: None };
-        Credentials { files: files.clone(), ip, kept: Mutex::new(kept) }
+        let parts = Parts::of(files, &texts).expect("certificates");
+        let kept = Mutex::new(Kept::new(texts, &parts, files).expect("a pair"));
+        Credentials { files: files.clone(), ip, kept, gauge: Arc::default() }
     }
 
     /// The newest that can be used. Files that cannot be, such as a new certificate beside the old key, leave those
@@ -74,6 +85,7 @@ impl Credentials {
             Ok(Some(newer)) => {
                 let certificate = self.files.certificate.display();
                 tracing::info!("connections between nodes begin with the new {certificate}");
+                newer.show_expiry(&self.files, &self.gauge);
                 *kept = newer;
             }
             Err(error) => {
@@ -97,7 +109,24 @@ impl Credentials {
         }
         let parts = Parts::of(&self.files, &texts)?;
         parts.check(&self.files, self.ip)?;
-        Ok(Some(Kept { sides: parts.sides(&self.files)?, texts, said: None }))
+        Kept::new(texts, &parts, &self.files).map(Some)
+    }
+}
+
+impl Kept {
+    fn new(texts: Texts, parts: &Parts, files: &NodeTlsSettings) -> Result<Kept, TlsError> {
+        let (sides, expiry) = (parts.sides(files)?, Expiry::first_of(&parts.chain));
+        Ok(Kept { texts, sides, expiry, said: None })
+    }
+
+    /// Shows the end of the certificate's validity, and warns of one that is near.
+    fn show_expiry(&self, files: &NodeTlsSettings, gauge: &ExpiryGauge) {
+        gauge.set(self.expiry);
+        let warning =
+            self.expiry.and_then(|expiry| expiry.warning(&files.certificate, Peers::Nodes));
+        if let Some(warning) = warning {
+            warning.log();
+        }
     }
 }
 
@@ -175,7 +204,7 @@ impl Parts {
                 rustls::Error::InvalidCertificate(
                     CertificateError::UnknownIssuer | CertificateError::BadSignature,
                 ) => format!("the CA of the group in {} has not signed it", files.ca.display()),
-                other => format!("the other nodes would refuse it at {ip}: {other}"),
+                other => format!("the other nodes would refuse it at {ip}: {}", tls_words(&other)),
             };
             pem::refused(CERTIFICATE, &files.certificate, why)
         };

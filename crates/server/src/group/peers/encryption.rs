@@ -1,6 +1,7 @@
 //! TLS on a socket between two nodes, which blocks: the handshake is part of the first read or write.
 
 use super::credentials::{Sides, name_of};
+use crate::net::tls::words::certificate_words;
 use rustls::client::verify_server_name;
 use rustls::server::ParsedCertificate;
 use rustls::{
@@ -175,7 +176,10 @@ fn words(error: &Error) -> String {
         Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,
         ) => format!("the CA of this node has not signed its certificate; {CURE}"),
-        Error::InvalidCertificate(fault) => format!("its certificate is refused: {fault}; {CURE}"),
+        Error::InvalidCertificate(fault) => {
+            let why = certificate_words(fault).unwrap_or_else(|| fault.to_string());
+            format!("its certificate is refused: {why}; {CURE}")
+        }
         Error::AlertReceived(AlertDescription::CertificateRequired) => {
             format!("it asks for a certificate; {CURE}")
         }

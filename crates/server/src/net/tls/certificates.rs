@@ -2,6 +2,7 @@
 //! is there then, and one that is open goes on.
 
 use super::pem;
+use super::validity::{Expiry, ExpiryWarning, Peers};
 use crate::settings::{TlsError, TlsSettings};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -16,7 +17,14 @@ pub struct Certificates(Arc<Files>);
 struct Files {
     settings: TlsSettings,
     protocols: Vec<Vec<u8>>,
-    current: RwLock<Arc<ServerConfig>>,
+    current: RwLock<Current>,
+}
+
+/// Contents of the files.
+struct Current {
+    config: Arc<ServerConfig>,
+    /// None where the certificate has no date that can be read.
+    expiry: Option<Expiry>,
 }
 
 impl Certificates {
@@ -26,7 +34,7 @@ impl Certificates {
     /// For files that cannot be used, naming them.
     pub fn read(settings: &TlsSettings, protocols: &[&[u8]]) -> Result<Certificates, TlsError> {
         let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        let current = RwLock::new(config(settings, &protocols)?);
+        let current = RwLock::new(Current::read(settings, &protocols)?);
         Ok(Certificates(Arc::new(Files { settings: settings.clone(), protocols, current })))
     }
 
@@ -36,14 +44,25 @@ impl Certificates {
     /// # Errors
     /// For files that cannot be used, naming them: what was there before stays.
     pub fn read_again(&self) -> Result<(), TlsError> {
-        let fresh = config(&self.0.settings, &self.0.protocols)?;
+        let fresh = Current::read(&self.0.settings, &self.0.protocols)?;
         *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
     /// The configuration of a connection that begins now.
     pub fn current(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner).config)
+    }
+
+    /// Returns the end of the certificate's validity, or of one between it and its root that ends before; none
+    /// where there is no date that can be read.
+    pub fn expiry(&self) -> Option<Expiry> {
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).expiry
+    }
+
+    /// Returns what is to be said of the certificate now: that it has expired, or will soon.
+    pub fn warning(&self) -> Option<ExpiryWarning> {
+        self.expiry()?.warning(&self.0.settings.certificate, Peers::Clients)
     }
 
     /// Clients must show a certificate.
@@ -52,31 +71,34 @@ impl Certificates {
     }
 }
 
-fn config(settings: &TlsSettings, protocols: &[Vec<u8>]) -> Result<Arc<ServerConfig>, TlsError> {
-    let provider = Arc::new(ring::default_provider());
-    let (certificate, key) = (&settings.certificate, &settings.key);
-    let chain = pem::certificates(&pem::read("the certificate", certificate)?, certificate)?;
-    let private_key = pem::private_key(&pem::read("the private key", key)?, key)?;
-    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| pem::refused("the certificate", certificate, error))?;
-    let builder = match &settings.client_ca {
-        None => builder.with_no_client_auth(),
-        Some(path) => {
-            let what = "the client CA";
-            let roots = Arc::new(pem::roots(what, &pem::read(what, path)?, path)?);
-            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
-                .build()
-                .map_err(|error| pem::refused(what, path, error))?;
-            builder.with_client_cert_verifier(verifier)
-        }
-    };
-    let mut config = builder
-        .with_single_cert(chain, private_key)
-        .map_err(|error| pem::no_pair(error, certificate, key))?;
-    config.alpn_protocols = protocols.to_vec();
-    pem::warn_of_readers(key);
-    Ok(Arc::new(config))
+impl Current {
+    fn read(settings: &TlsSettings, protocols: &[Vec<u8>]) -> Result<Current, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let (certificate, key) = (&settings.certificate, &settings.key);
+        let chain = pem::certificates(&pem::read("the certificate", certificate)?, certificate)?;
+        let expiry = Expiry::first_of(&chain);
+        let private_key = pem::private_key(&pem::read("the private key", key)?, key)?;
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| pem::refused("the certificate", certificate, error))?;
+        let builder = match &settings.client_ca {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let what = "the client CA";
+                let roots = Arc::new(pem::roots(what, &pem::read(what, path)?, path)?);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
+                    .build()
+                    .map_err(|error| pem::refused(what, path, error))?;
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let mut config = builder
+            .with_single_cert(chain, private_key)
+            .map_err(|error| pem::no_pair(error, certificate, key))?;
+        config.alpn_protocols = protocols.to_vec();
+        pem::warn_of_readers(key);
+        Ok(Current { config: Arc::new(config), expiry })
+    }
 }
 
 impl fmt::Debug for Certificates {

@@ -76,7 +76,7 @@ impl Authority {
 }
 
 fn read(files: &NodeTlsSettings) -> Result<Credentials, String> {
-    Credentials::read(files, ip()).map_err(|error| error.to_string())
+    Credentials::read(files, ip(), Arc::default()).map_err(|error| error.to_string())
 }
 
 fn ip() -> IpAddr {

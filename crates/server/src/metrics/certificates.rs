@@ -1,0 +1,18 @@
+//! The metric that tells when certificates end: those of the store and of the door are on one page.
+
+use super::exposition::{Exposition, Kind};
+use crate::net::tls::validity::Expiry;
+
+/// Adds the end of the validity of each certificate that there is.
+pub fn show_certificates(
+    page: &mut Exposition,
+    certificates: impl IntoIterator<Item = (&'static str, Option<Expiry>)>,
+) {
+    let help = "End of the validity of the certificate that is shown to clients of RESP, over HTTP, or to other nodes.";
+    page.metric("scurry_certificate_expiry_timestamp_seconds", Kind::Gauge, help);
+    for (name, expiry) in certificates {
+        if let Some(expiry) = expiry {
+            page.sample(&[("certificate", name)], expiry.seconds());
+        }
+    }
+}
