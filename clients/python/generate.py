@@ -24,12 +24,12 @@ PACKAGE = HERE / "scurry_client"
 
 # Types of arguments by the names in the grammars; every other name is text.
 ARGUMENTS = {
-    **dict.fromkeys(["amount", "n", "ms", "minutes", "request", "v", "s"], "int"),
+    **dict.fromkeys(["amount", "n", "ms", "duration", "minutes", "request", "v", "s"], "int"),
     **dict.fromkeys(["id", "value", "blob", "image"], "str | bytes"),
     **dict.fromkeys(["key", "cursor"], "str | int"),
 }
 # Suffixes of options that say what a number counts.
-SUFFIXES = {"ms": "_ms", "minutes": "_minutes", "s": "_s"}
+SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 
 # Fields of replies that are not text, by name.
 INTEGERS = set(
@@ -536,7 +536,9 @@ def emit(arguments: list[Argument], prefix: str, indent: int) -> list[str]:
     space = " " * indent
     for argument in arguments:
         name = prefix + argument.name
-        words = f'"{argument.keyword}", {name}' if argument.keyword else name
+        # A short duration is refused without its unit.
+        value = f'f"{{{name}}}ms"' if argument.word == "duration" else name
+        words = f'"{argument.keyword}", {value}' if argument.keyword else value
         if argument.type == "bool":
             lines += [f"{space}if {name}:", f'{space}    words.append("{argument.keyword}")']
         elif argument.required:

@@ -1236,9 +1236,9 @@ def reserve(
     words += [session]
     words += [request]
     if validity_ms is not None:
-        words += ["VALIDITY", validity_ms]
+        words += ["VALIDITY", f"{validity_ms}ms"]
     if tcc_ms is not None:
-        words += ["TCC", tcc_ms]
+        words += ["TCC", f"{tcc_ms}ms"]
     if overrun is not None:
         words += ["OVERRUN", overrun]
     if closeondenial:
@@ -1276,9 +1276,9 @@ def update(
     if ifversion is not None:
         words += ["IFVERSION", ifversion]
     if validity_ms is not None:
-        words += ["VALIDITY", validity_ms]
+        words += ["VALIDITY", f"{validity_ms}ms"]
     if tcc_ms is not None:
-        words += ["TCC", tcc_ms]
+        words += ["TCC", f"{tcc_ms}ms"]
     if closeondenial:
         words.append("CLOSEONDENIAL")
     if data is not None:

@@ -46,7 +46,11 @@ def typed(words: list[Any]) -> Command[Any]:
 
 
 def canonical(words: Any) -> list[bytes]:
-    return sorted(bytes(octets(str(word) if isinstance(word, int) else word)).upper() for word in words)  # type: ignore[call-overload]
+    said = [bytes(octets(str(word) if isinstance(word, int) else word)).upper() for word in words]  # type: ignore[call-overload]
+    for at, word in enumerate(said[:-1]):
+        if word in (b"VALIDITY", b"TCC") and (found := DURATION.fullmatch(said[at + 1].decode("latin-1"))):
+            said[at + 1] = b"%d" % milliseconds(found)
+    return sorted(said)
 
 
 def links(words: list[Any]) -> list[Command[Any]]:
@@ -60,6 +64,21 @@ def links(words: list[Any]) -> list[Command[Any]]:
     return found
 
 
+DURATION = re.compile(r"(0|-?[1-9]\d*)(ms|s|m|h)?", re.IGNORECASE | re.ASCII)
+
+
+def milliseconds(found: re.Match[str]) -> int:
+    return int(found[1]) * {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}[(found[2] or "ms").lower()]
+
+
+def duration(word: Any) -> int:
+    found = DURATION.fullmatch(word) if isinstance(word, str) else None
+    # A short one without its unit is refused; a typed call always says the unit.
+    if found is None or (found[2] is None and 1 <= milliseconds(found) < 1_000):
+        raise Untyped
+    return milliseconds(found)
+
+
 def integer(word: Any) -> int:
     if not isinstance(word, str) or not re.fullmatch(r"0|-?[1-9]\d*", word):
         raise Untyped
@@ -68,6 +87,8 @@ def integer(word: Any) -> int:
 
 def value_of(argument: generate.Argument, word: Any) -> Any:
     kinds = argument.type
+    if argument.word == "duration":
+        return duration(word)
     if kinds == "int":
         return integer(word)
     if kinds.startswith("int | Literal"):

@@ -203,6 +203,7 @@ pub trait Home {
                 max: slate.account_len_max(),
                 wait_ms: first.map(|first| first.0.saturating_sub(now.0).max(0)),
             }),
+            expired_ms: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{
-    Answers, Counted, Cycle, Id, ItemKey, Limit, Name, Period, Time, Tombstones, Transactions,
+    Answers, Counted, Cycle, Id, ItemKey, Limit, Name, Period, Time, TombstoneKind, Tombstones,
+    Transactions,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -489,6 +490,12 @@ impl Account {
     /// The open session with this id.
     pub fn session(&self, id: &[u8]) -> Option<&Session> {
         self.sessions.iter().find(|session| session.id.as_bytes() == id)
+    }
+
+    /// True for a session that is remembered as one that was open.
+    pub fn has_ended(&self, session: &[u8]) -> bool {
+        let tombstone = self.tombstones.find(session);
+        tombstone.is_some_and(|tombstone| tombstone.kind != TombstoneKind::Unknown)
     }
 
     /// The limit with this name.

@@ -24,6 +24,9 @@ pub struct Rejection {
     pub why: &'static str,
     /// The bound that is reached, with BUSY, or passed, with INVALID.
     pub bound: Option<Bound>,
+    /// How long ago the session expired that the command names, ms; none of any other refusal, and where the ledger
+    /// cannot tell.
+    pub expired_ms: Option<i64>,
 }
 
 /// A bound of [`crate::Limits`] that is reached or passed.
@@ -47,6 +50,9 @@ impl fmt::Display for Rejection {
                 write!(f, ", the first goes in {wait_ms} ms")?;
             }
             f.write_str(": ")?;
+        }
+        if let Some(ms) = self.expired_ms {
+            write!(f, "the session expired {}.{} s ago: ", ms / 1_000, ms % 1_000 / 100)?;
         }
         f.write_str(self.why)
     }

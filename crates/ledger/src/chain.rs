@@ -98,7 +98,7 @@ pub fn decide_chain(
 /// Refuses a chain for what it says by itself.
 pub fn check_chain(links: &[Link<'_>]) -> Result<(), ChainRejection> {
     let invalid = |link, why| {
-        let rejection = Rejection { code: Code::Invalid, why, bound: None };
+        let rejection = Rejection { code: Code::Invalid, why, bound: None, expired_ms: None };
         Err(ChainRejection { link, rejection })
     };
     if links.is_empty() || links.len() > CHAIN_MAX {
@@ -160,6 +160,7 @@ const PART_IS_KNOWN: Rejection = Rejection {
           nothing was done now: look at the accounts (SCUR.GET, SCUR.STATEMENT) for what was done \
           before you send any of it with new ids",
     bound: None,
+    expired_ms: None,
 };
 
 /// True for an answer that denies its chain.

@@ -123,7 +123,7 @@ type Step<T> = Result<T, Rejection>;
 /// A refusal.
 fn reject<T>(code: Code, why: &'static str) -> Step<T> {
     debug_assert!(matches!(code.kind(), crate::CodeKind::Reject));
-    Err(Rejection { code, why, bound: None })
+    Err(Rejection { code, why, bound: None, expired_ms: None })
 }
 
 /// Result of a command before the Change is closed.

@@ -61,6 +61,13 @@ pub enum Fault<'a> {
         /// The most that it can be.
         most: u16,
     },
+    /// A short duration without its unit.
+    Unitless {
+        /// The field.
+        field: &'static str,
+        /// The number.
+        ms: i64,
+    },
     /// An amount that must be positive and is not.
     NotPositive(&'static str),
 }
@@ -102,6 +109,10 @@ impl Fault<'_> {
             Fault::OutOfRange { field, least, most } => {
                 write!(f, "{field} must be {least} to {most}")
             }
+            Fault::Unitless { field, ms } => write!(
+                f,
+                "{field} {ms} is {ms} milliseconds: write {ms}s for seconds, or {ms}ms where that is meant"
+            ),
             Fault::NotPositive(field) => write!(f, "{field} must be at least 1"),
         }
     }
@@ -119,7 +130,8 @@ fn measure(field: &str) -> &'static str {
         "amount" | "requested" | "min" | "used" | "floor" => {
             ": it counts minor units, without a fraction"
         }
-        "validity" | "tcc" | "from" | "to" => ": it is in milliseconds",
+        "validity" | "tcc" => ": it is a time with its unit (ms, s, m, h), as 60s",
+        "from" | "to" => ": it is in milliseconds",
         "count of words" => ": it stands behind the account, before the words of the command",
         "request" => ": it is the request's number, behind the session",
         _ => "",

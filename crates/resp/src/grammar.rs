@@ -398,9 +398,9 @@ fn session_request<'s, 'a: 's>(
         } else if kind == Kind::Terminate {
             return Err(of_session(kind, word, !items.is_empty()));
         } else if is(word, b"validity") {
-            once(&mut validity_ms, "validity", options.integer("validity")?)?;
+            once(&mut validity_ms, "validity", options.duration("validity")?)?;
         } else if is(word, b"tcc") {
-            once(&mut tcc_ms, "tcc", options.integer("tcc")?)?;
+            once(&mut tcc_ms, "tcc", options.duration("tcc")?)?;
         } else if is(word, b"closeondenial") {
             once(&mut close_on_denial, "closeondenial", ())?;
         } else if is(word, b"data") {

@@ -42,6 +42,21 @@ pub(crate) fn once<T>(
     Ok(())
 }
 
+/// The least number that is taken for milliseconds without its unit: below it seconds were meant, nearly always.
+const UNITLESS_MS_MIN: i64 = 1_000;
+
+/// Units of durations, and their milliseconds.
+const UNITS: [(&str, i64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Milliseconds of a number with its unit.
+#[cold]
+fn with_unit(word: &[u8]) -> Option<i64> {
+    let len = word.iter().take_while(|byte| !byte.is_ascii_alphabetic()).count();
+    let (number, unit) = word.split_at(len);
+    let (_, ms) = UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name.as_bytes()))?;
+    parse_integer(number)?.checked_mul(*ms)
+}
+
 impl<'a> Options<'a> {
     /// Begins behind the command's name.
     pub(crate) fn new(args: Args<'a>) -> Options<'a> {
@@ -109,6 +124,17 @@ impl<'a> Options<'a> {
     /// A decimal integer.
     pub(crate) fn integer(&mut self, field: &'static str) -> Result<i64, Fault<'a>> {
         parse_integer(self.bytes(field)?).ok_or(Fault::NotAnInteger(field))
+    }
+
+    /// A duration in milliseconds: a number with its unit, `60s`, or one that is not short without.
+    pub(crate) fn duration(&mut self, field: &'static str) -> Result<i64, Fault<'a>> {
+        let word = self.bytes(field)?;
+        match parse_integer(word) {
+            // What is not positive is refused by its own rule.
+            Some(ms) if !(1..UNITLESS_MS_MIN).contains(&ms) => Ok(ms),
+            Some(ms) => Err(Fault::Unitless { field, ms }),
+            None => with_unit(word).ok_or(Fault::NotAnInteger(field)),
+        }
     }
 
     /// A decimal integer of a narrower type.

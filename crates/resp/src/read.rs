@@ -5,7 +5,9 @@ use crate::{Read, Reply};
 use scurry_ledger::{Account, Code, Time, check, validate};
 
 const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
-const UNKNOWN_SESSION: &str = "no open session has this id: open it with SCUR.RESERVE";
+const UNKNOWN_SESSION: &str = "no open session has this id: SCUR.RESERVE opens one";
+const ENDED_SESSION: &str =
+    "the session has ended: report what it used with LATEUSE, and open another one under a new id";
 
 impl<'a> Read<'a> {
     /// The account that it reads.
@@ -40,6 +42,9 @@ impl<'a> Read<'a> {
             Read::Audit(_) => audit_map(reply, account, validate(account, now).is_ok()),
             Read::Session { session, .. } => match account.session(session) {
                 Some(session) => session_map(reply, account, session, now),
+                None if account.has_ended(session) => {
+                    reject(reply, Code::UnknownSession, ENDED_SESSION);
+                }
                 None => reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
             },
             Read::Check { unit, amount, .. } => {

@@ -56,7 +56,9 @@ together. `request` (the request number) is an integer from 0 to 4294967295.
 
 **Numbers.** Amounts are 64-bit signed integers in the minor units that you have chosen (cents,
 octets, seconds, tokens), in decimal: no plus sign, no leading zero, no fraction. `ms` is a time in
-UTC milliseconds since 1970, or a duration in milliseconds. A total that leaves 64 bits is a big
+UTC milliseconds since 1970, or a duration in milliseconds. `duration` is a number with its unit:
+`500ms`, `60s`, `20m`, `1h`. Without a unit it is milliseconds, and at least 1000: `TCC 60` would be
+over at once, and is refused. A total that leaves 64 bits is a big
 number in RESP3 and a bulk string of its digits in RESP2.
 
 **Replies.** The words of this page are simple strings: `code`, which is the name of the result code

@@ -209,7 +209,7 @@ fn sessions() {
     let plain =
         SessionRequest { session: b"s", request: 0, items: &[], ..SessionRequest::default() };
     writes(
-        "SCUR.RESERVE a s 4294967295 ITEM 1 c MIN 2 REQUESTED 9 tcc 30 ITEM 4294967295 c requested 1 DATA ITEM overrun CLAMP closeondenial VALIDITY 20",
+        "SCUR.RESERVE a s 4294967295 ITEM 1 c MIN 2 REQUESTED 9 tcc 30ms ITEM 4294967295 c requested 1 DATA ITEM overrun CLAMP closeondenial VALIDITY 20ms",
         &Command::Reserve(SessionRequest {
             request: u32::MAX,
             validity_ms: Some(20),
@@ -242,6 +242,34 @@ fn sessions() {
 }
 
 #[test]
+fn durations() {
+    let tcc = |word: &str, expected: i64| {
+        let request = SessionRequest { session: b"s", request: 0, ..SessionRequest::default() };
+        let request = SessionRequest { tcc_ms: Some(expected), ..request };
+        writes(&format!("SCUR.RESERVE a s 0 TCC {word}"), &Command::Reserve(request));
+        let request = SessionRequest { validity_ms: Some(expected), tcc_ms: None, ..request };
+        writes(&format!("SCUR.RESERVE a s 0 VALIDITY {word}"), &Command::Reserve(request));
+    };
+    for (word, ms) in [
+        ("1ms", 1),
+        ("999MS", 999),
+        ("1000", 1_000),
+        ("9223372036854775807", i64::MAX),
+        ("60s", 60_000),
+        ("1S", 1_000),
+        ("20m", 1_200_000),
+        ("2h", 7_200_000),
+        // What that means is for `decide` to refuse.
+        ("0", 0),
+        ("-5", -5),
+        ("0s", 0),
+        ("-5s", -5_000),
+    ] {
+        tcc(word, ms);
+    }
+}
+
+#[test]
 fn reads() {
     let reads = |line: &str, expected: Read<'static>| {
         parse(line, |parsed| assert_eq!(parsed, Ok(Request::Read(expected)), "{line}"));
@@ -251,6 +279,9 @@ fn reads() {
     reads("SCUR.SESSION a s", Read::Session { account: b"a", session: b"s" });
     reads("SCUR.CHECK a c 1", Read::Check { account: b"a", unit: name("c"), amount: 1 });
 }
+
+const DURATION: &str =
+    "tcc is not an integer or out of range: it is a time with its unit (ms, s, m, h), as 60s";
 
 #[test]
 fn faults_name_what_is_wrong() {
@@ -285,6 +316,21 @@ fn faults_name_what_is_wrong() {
             "unexpected argument 'PRIORITY': STATUS, IDENTITY or BUCKET comes first",
         ),
         ("SCUR.CREATE a STATUS closed", "status must be active or suspended"),
+        (
+            "SCUR.RESERVE a s 0 TCC 60",
+            "tcc 60 is 60 milliseconds: write 60s for seconds, or 60ms where that is meant",
+        ),
+        (
+            "SCUR.UPDATE a s 0 VALIDITY 999",
+            "validity 999 is 999 milliseconds: write 999s for seconds, or 999ms where that is meant",
+        ),
+        ("SCUR.RESERVE a s 0 TCC 10d", DURATION),
+        ("SCUR.RESERVE a s 0 TCC ms", DURATION),
+        ("SCUR.RESERVE a s 0 TCC 1.5s", DURATION),
+        ("SCUR.RESERVE a s 0 TCC 05s", DURATION),
+        ("SCUR.RESERVE a s 0 TCC +5s", DURATION),
+        ("SCUR.RESERVE a s 0 TCC 5s5", DURATION),
+        ("SCUR.RESERVE a s 0 TCC 9223372036854775807s", DURATION),
         (
             "SCUR.CREATE a BUCKET b c 1 TO none",
             "to is not an integer or out of range: it is in milliseconds",

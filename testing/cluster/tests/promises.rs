@@ -119,7 +119,7 @@ fn a_duplicate_is_on_all_copies_only_when_its_original_is() {
 fn what_ends_by_itself_has_ended_on_the_replica_that_takes_over() {
     let mut own = own();
     own.keep("SCUR.CREATE alice BUCKET main cent 100");
-    own.keep("SCUR.RESERVE alice short 0 TCC 300 ITEM 1 cent REQUESTED 10");
+    own.keep("SCUR.RESERVE alice short 0 TCC 300ms ITEM 1 cent REQUESTED 10");
     own.keep("SCUR.RESERVE alice late 0 TCC 10000 ITEM 1 cent REQUESTED 20");
     own.keep("SCUR.RESERVE alice long 0 TCC 800000 ITEM 1 cent REQUESTED 30");
     let (primary, replica) = own.pair_of("alice");

@@ -95,6 +95,12 @@ impl Pair {
             Decision::Commit(_, answer) => ModelResult::Commit(answer.clone()),
         };
         same("outcome", &outcome, &modelled)?;
+        if let (Decision::Reject(rejection), Some(request)) = (&decision, op.request())
+            && matches!(rejection.code, Code::UnknownSession | Code::SessionExists)
+        {
+            let modelled = self.model.expired_ms(at, &request.session);
+            same("how long ago the session expired", &rejection.expired_ms, &modelled)?;
+        }
         if let Decision::Commit(change, answer) = &decision {
             self.commit(op, change, answer, at)?;
         }

@@ -28,7 +28,9 @@ def _at(account: Account, time: int, bounds: Bounds) -> None:
     for session in sorted(account.sessions.values(), key=lambda session: session.id.encode()):
         if session.deadline <= time:
             close(account, session, time)
-            account.tombstones[session.id] = Tombstone(session.deadline + bounds.tombstone_ms, highest=session.highest)
+            forget = session.deadline + bounds.tombstone_ms
+            ended = Tombstone(forget, highest=session.highest, expired=session.deadline)
+            account.tombstones[session.id] = ended
     for bucket in sorted(account.buckets.values(), key=lambda bucket: bucket.id.encode()):
         if bucket.is_expired(time) and bucket.available > 0:
             bucket.expired += bucket.available

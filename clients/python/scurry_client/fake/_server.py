@@ -11,7 +11,7 @@ from . import _accounts as accounts
 from . import _due as due
 from ._balances import Command
 from ._limits import COMMANDS
-from ._sessions import Request, Sessions
+from ._sessions import Request, Sessions, unknown_session
 from ._values import Account, Bounds, Reject, Reply
 from ._words import Malformed, Options, Words, invalid, unexpected
 
@@ -193,7 +193,7 @@ class Fake:
         wanted = words.session()
         account, now = self.open(id)
         if wanted not in account.sessions:
-            raise Reject("UNKNOWN_SESSION", "no open session has this id")
+            raise unknown_session(account.tombstones.get(wanted), now)
         return accounts.show(account, now) | {"session": accounts.show_session(account.sessions[wanted])}
 
     def audit(self, id: str, words: Words) -> Any:

@@ -47,7 +47,7 @@ class Request:
         no_item_twice(self.items)
         for keyword in ("VALIDITY", "TCC"):
             if keyword in options and options.get(keyword) < 1:
-                raise invalid(f"{keyword} must be at least 1")
+                raise invalid(f"{keyword} must be at least 1 ms")
 
     def check_item(self, item: ItemWords) -> None:
         given = item.options
@@ -94,7 +94,7 @@ class Sessions:
         if tombstone := account.tombstones.get(request.session):
             if stored := self.remembered(tombstone, request.number):
                 return self.same(stored, request), True
-            raise Reject("SESSION_EXISTS", "the id was used, and is still remembered: take another one")
+            raise Reject("SESSION_EXISTS", id_is_used_up(tombstone, self.now))
         request.check_bounds(bounds)
         self.check_ids()
         session = self.new_session(request)
@@ -241,7 +241,7 @@ class Sessions:
             return reply, False
         tombstone = self.account.tombstones.get(id)
         if tombstone is None or not tombstone.was_released:
-            raise unknown_session()
+            raise unknown_session(tombstone, self.now)
         return reply, True
 
     # ---- Duplicates ------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class Sessions:
     def late_use(self, request: Request) -> Reply:
         """Use of a session that is not open: section 9."""
         if "LATEUSE" not in request.options or not any(item.used for item in request.items):
-            raise unknown_session()
+            raise unknown_session(self.account.tombstones.get(request.session), self.now)
         account, number, most = self.account, request.number, self.bounds.answers_max
         tombstone = account.tombstones.get(request.session)
         if tombstone is None:
@@ -451,5 +451,22 @@ def busy(bound: str, value: int, times: list[int], now: int) -> Reject:
     return Reject("BUSY", f"{bound} {value}{first}: try again later with the same id")
 
 
-def unknown_session() -> Reject:
-    return Reject("UNKNOWN_SESSION", "no open session has this id")
+def unknown_session(tombstone: Tombstone | None, now: int) -> Reject:
+    if tombstone is None or (tombstone.closing is None and tombstone.expired is None and not tombstone.was_released):
+        return Reject("UNKNOWN_SESSION", "no open session has this id: SCUR.RESERVE opens one")
+    cure = "report what it used with LATEUSE, and open another one under a new id"
+    return Reject("UNKNOWN_SESSION", f"{expired(tombstone, now) or 'the session has ended: '}{cure}")
+
+
+def id_is_used_up(tombstone: Tombstone, now: int) -> str:
+    if since := expired(tombstone, now):
+        return f"{since}its id is used up: open another one under a new id, and report what this one used with LATEUSE"
+    return "the session id was used and is remembered: use a new one"
+
+
+def expired(tombstone: Tombstone, now: int) -> str:
+    """When it expired; nothing of one that ended otherwise, or that has reported late use."""
+    if tombstone.expired is None or tombstone.late:
+        return ""
+    ago = now - tombstone.expired
+    return f"the session expired {ago // 1000}.{ago % 1000 // 100} s ago: "

@@ -205,6 +205,8 @@ class Tombstone:
     highest: int = -1
     """No number up to it is late use; -1 of a session that nobody knew."""
     was_released: bool = False
+    expired: int | None = None
+    """When its Tcc ran out, where it did."""
     late: dict[int, Stored] = field(default_factory=dict)
 
 

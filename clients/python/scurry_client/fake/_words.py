@@ -8,6 +8,7 @@ from typing import Any
 from ._values import I64_MAX, Reject
 
 PERIODS = ("none", "hour", "day", "week", "month")
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 FRACTIONS = "amounts are whole numbers of minor units, without a fraction"
 
 
@@ -64,11 +65,22 @@ class Words:
             return int(text)
         return text
 
+    def duration(self, field: str) -> int:
+        """Milliseconds: a number with its unit, or one that is not short without."""
+        text = self.take(field).decode("latin-1")
+        found = re.fullmatch(r"(0|-?[1-9]\d*)(ms|s|m|h)?", text, re.IGNORECASE | re.ASCII)
+        ms = int(found[1]) * UNITS[(found[2] or "ms").lower()] if found else I64_MAX + 1
+        if found is None or not -I64_MAX - 1 <= ms <= I64_MAX:
+            unit = "it is a time with its unit (ms, s, m, h), as 60s"
+            raise malformed(f"{field} is not an integer or out of range: {unit}")
+        if found[2] is None and 1 <= ms < 1000:
+            raise malformed(f"{field} {ms} is {ms} milliseconds: write {ms}s for seconds, or {ms}ms where that is meant")
+        return ms
+
     def integer(self, field: str, least: int = -I64_MAX - 1, most: int = I64_MAX) -> int:
         text = self.take(field).decode("latin-1")
         if not re.fullmatch(r"0|-?[1-9]\d*", text) or not -I64_MAX - 1 <= int(text) <= I64_MAX:
-            unit = "in milliseconds" if field in ("tcc", "validity") else FRACTIONS
-            raise malformed(f"{field} is not an integer or out of range: {unit}")
+            raise malformed(f"{field} is not an integer or out of range: {FRACTIONS}")
         if not least <= int(text) <= most:
             raise invalid(f"{field} must be {least} to {most}")
         return int(text)
@@ -138,6 +150,8 @@ def session_option(words: Words, keyword: str) -> Any:
         return words.choice("overrun", ("overdraw", "clamp"))
     if keyword == "DATA":
         return words.take("data")
+    if keyword in ("VALIDITY", "TCC"):
+        return words.duration(keyword.lower())
     return words.integer(keyword.lower(), 0 if keyword == "IFVERSION" else -(2**63))
 
 

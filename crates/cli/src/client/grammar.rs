@@ -269,12 +269,12 @@ mod tests {
     fn the_rest_of_the_syntax_shrinks_as_it_is_typed() {
         assert_eq!(hint("GET"), "key");
         assert_eq!(hint("GET a"), "");
-        assert!(hint("SCUR.RESERVE").starts_with("account session request [VALIDITY ms] [TCC ms]"));
-        assert!(hint("SCUR.RESERVE a s").starts_with("request [VALIDITY ms]"));
+        assert!(hint("SCUR.RESERVE").starts_with("account session request [VALIDITY duration]"));
+        assert!(hint("SCUR.RESERVE a s").starts_with("request [VALIDITY duration]"));
         let typed = hint("SCUR.RESERVE a s 0 tcc 5 ITEM 1");
         assert_eq!(
             typed,
-            "unit REQUESTED n [VALIDITY ms] [OVERRUN overdraw|clamp] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] \
+            "unit REQUESTED n [VALIDITY duration] [OVERRUN overdraw|clamp] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] \
              [MIN n] [ITEM key unit REQUESTED n [MIN n]]..."
         );
         assert!(hint("SET k v").starts_with("[NX|XX|IFEQ value] [GET] [EX s|PX ms|"));

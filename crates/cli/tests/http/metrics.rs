@@ -50,7 +50,7 @@ fn what_is_done_is_what_is_counted() {
     }
     let reserve = "SCUR.RESERVE a call 0 ITEM 1 cent REQUESTED 200";
     run(&[reserve, reserve, reserve], true);
-    run(&["SCUR.RESERVE b brief 0 VALIDITY 50 TCC 50 ITEM 1 cent REQUESTED 300"], true);
+    run(&["SCUR.RESERVE b brief 0 VALIDITY 50ms TCC 50ms ITEM 1 cent REQUESTED 300"], true);
     run(&["SCUR.DEBIT c t cent 5000", "SCUR.DEBIT c u cent 5000"], true);
     run(&["SCUR.STATUS d suspended", "SCUR.DEBIT d t cent 1"], true);
     run(&["SCUR.DEBIT c v octet 1", "SCUR.LIMIT e l day UNIT cent AMOUNT 10"], true);

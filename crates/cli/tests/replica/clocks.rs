@@ -53,7 +53,7 @@ fn nothing_came_early(nodes: &Nodes, begun_s: i64) {
 /// A hold ends when its time is over, also now.
 fn a_hold_ends(nodes: &Nodes, session: &str) {
     nodes.until("a hold is made", || {
-        let said = nodes.try_execute(&reserve(session, "100"))?;
+        let said = nodes.try_execute(&reserve(session, "100ms"))?;
         // It was made, and the answer was lost.
         (!said.starts_with('-') || said.starts_with("-SESSION_EXISTS")).then_some(())
     });

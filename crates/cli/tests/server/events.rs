@@ -147,7 +147,7 @@ pub(crate) fn requests(account: &str, round: usize) -> String {
         format!("SCUR.COUNTER {a} c{r} calls 1"),
         format!("SCUR.TERMINATE {a} s{r} 2 ITEM 1 cent USED 15"),
         format!("SET plain-{a} {r}"),
-        format!("SCUR.RESERVE {a} x{r} 0 TCC 1 ITEM 1 cent REQUESTED 5"),
+        format!("SCUR.RESERVE {a} x{r} 0 TCC 1ms ITEM 1 cent REQUESTED 5"),
     ]
     .map(|line| line + "\r\n")
     .concat()

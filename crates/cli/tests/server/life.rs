@@ -193,7 +193,7 @@ fn holds_of_silent_sessions_come_back_by_themselves() {
     for account in 0..50 {
         client.ask(&format!("SCUR.CREATE a{account} BUCKET m cent 100"), "*2\r\n+OK\r\n:1\r\n");
         client.send(format!(
-            "SCUR.RESERVE a{account} s 0 TCC 100 VALIDITY 50 ITEM 1 cent REQUESTED 60\r\n"
+            "SCUR.RESERVE a{account} s 0 TCC 100ms VALIDITY 50ms ITEM 1 cent REQUESTED 60\r\n"
         ));
         let reply: Vec<String> = (0..10).map(|_| client.line()).collect();
         assert_eq!(reply.join(" "), "*4 +OK :0 :1 *1 *5 :1 +OK :60 :0");

@@ -34,6 +34,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "",
     ];
     let small = ["1", "2", "5", "20"];
+    let duration = ["1ms", "5ms", "20s", "1m", "1500", "60"];
     let shape = random.of(&[
         "SCUR.CREATE A BUCKET B U N",
         "SCUR.CREATE A BUCKET m cent 100 BUCKET n octet 50 FLOOR -20",
@@ -57,7 +58,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "SCUR.CHECK A U N",
         "SCUR.RESERVE A I S ITEM S U REQUESTED S",
         "SCUR.RESERVE A I N ITEM N U REQUESTED N MIN N",
-        "SCUR.RESERVE A I S TCC S OVERRUN clamp ITEM 1 U REQUESTED S ITEM 2 U REQUESTED S",
+        "SCUR.RESERVE A I S TCC D OVERRUN clamp ITEM 1 U REQUESTED S ITEM 2 U REQUESTED S",
         "SCUR.UPDATE A I S ITEM S U USED S REQUESTED S",
         "SCUR.UPDATE A I N ITEM N U USED N",
         "SCUR.UPDATE A I S CLOSEONDENIAL ITEM 1 U USED S REQUESTED N",
@@ -83,6 +84,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
             "B" => random.of(&bucket),
             "N" => random.of(&number),
             "S" => random.of(&small),
+            "D" => random.of(&duration),
             fixed => fixed,
         };
         words.push(word.to_owned());

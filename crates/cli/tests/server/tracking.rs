@@ -91,7 +91,7 @@ fn timers_tell_what_they_end() {
             assert!(seen, "{key} was never read in time");
         }
         assert_eq!(ask(&mut writer, "SCUR.CREATE a BUCKET m cent 100"), "*(+OK :1)");
-        let reserve = "SCUR.RESERVE a s 0 TCC 300 VALIDITY 150 ITEM 1 cent REQUESTED 60";
+        let reserve = "SCUR.RESERVE a s 0 TCC 300ms VALIDITY 150ms ITEM 1 cent REQUESTED 60";
         assert!(ask(&mut writer, reserve).starts_with("*(+OK :0 :1 "));
         assert!(ask(&mut reader, "SCUR.GET a").contains("$m $cent :40 :60"), "the hold");
         assert_eq!(value(&mut reader), push("a"));

@@ -187,7 +187,9 @@ fn what_runs_out_while_it_is_watched_has_changed() {
     let session = (5..15).map(|power| (power, 1 << power)).find_map(|(session, ms)| {
         client.ask(&format!("SET p x PX {ms}"), "+OK\r\n");
         client.ask(
-            &format!("SCUR.RESERVE a s{session} 0 TCC {ms} VALIDITY {ms} ITEM 1 cent REQUESTED 5"),
+            &format!(
+                "SCUR.RESERVE a s{session} 0 TCC {ms}ms VALIDITY {ms}ms ITEM 1 cent REQUESTED 5"
+            ),
             "*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:5\r\n:0\r\n:0\r\n",
         );
         for (client, key) in others.iter_mut().zip(["p", "a"]) {
@@ -339,7 +341,8 @@ fn a_queued_command_needs_its_role() {
         &mut client,
         &[("MULTI", "-NOAUTH Authentication required.\r\n"), ("AUTH password", "+OK\r\n")],
     );
-    let refusal = "-NOPERM User default has no permissions to run the 'set' command\r\n";
+    let refusal = "-NOPERM User default has no permissions to run the 'set' command: it needs the role charge, and \
+                   default has read\r\n";
     talk(&mut client, &[("MULTI", "+OK\r\n"), ("GET k", "+QUEUED\r\n"), ("SET k 1", refusal)]);
     talk(&mut client, &[("EXEC", SPOILT), ("MULTI", "+OK\r\n"), ("GET k", "+QUEUED\r\n")]);
     client.ask("EXEC", "*1\r\n$-1\r\n");
@@ -350,7 +353,11 @@ fn a_queued_command_needs_its_role() {
 fn to_watch_a_key_needs_the_role_to_read_it() {
     for (roles, reply) in [
         ("\"read\"", "+OK\r\n"),
-        ("\"charge\"", "-NOPERM User default has no permissions to run the 'watch' command\r\n"),
+        (
+            "\"charge\"",
+            "-NOPERM User default has no permissions to run the 'watch' command: it needs the role read, and default \
+             has charge\r\n",
+        ),
     ] {
         let path = settings("watching", "", &[("default", CHEAP, roles)]);
         let server = Server::start(&["--config", path.to_str().expect("text")]);

@@ -60,6 +60,7 @@ impl Shard {
                 code: Code::IdentityExists,
                 why: "another account has this identity: find it with SCUR.FIND",
                 bound: None,
+                expired_ms: None,
             });
         }
         let outcome = self.slot(key, place).in_bounds(is_bounded).run(now, command);

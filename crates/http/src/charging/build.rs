@@ -355,8 +355,8 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     }
     let mut command = session("SCUR.RESERVE", input)?
         .integer(body.request)
-        .number("VALIDITY", body.validity_ms)
-        .number("TCC", body.tcc_ms)
+        .duration("VALIDITY", body.validity_ms)
+        .duration("TCC", body.tcc_ms)
         .option("OVERRUN", body.overrun.map(Overrun::word))
         .flag("CLOSEONDENIAL", body.close_on_denial)
         .flag("KEEPOPEN", body.keep_open)
@@ -394,8 +394,8 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     let mut command = session("SCUR.UPDATE", input)?
         .integer(body.request)
         .number("IFVERSION", body.if_version)
-        .number("VALIDITY", body.validity_ms)
-        .number("TCC", body.tcc_ms)
+        .duration("VALIDITY", body.validity_ms)
+        .duration("TCC", body.tcc_ms)
         .flag("CLOSEONDENIAL", body.close_on_denial)
         .option("DATA", body.data.map(|data| data.0))
         .flag("LATEUSE", body.late_use)

@@ -36,6 +36,14 @@ impl Command {
         }
     }
 
+    /// An option that has a duration, ms.
+    pub(crate) fn duration(self, name: &str, value: Option<impl Into<i64>>) -> Command {
+        match value {
+            Some(ms) => self.word(name).word(format!("{}ms", ms.into())),
+            None => self,
+        }
+    }
+
     /// An option that has no value.
     pub(crate) fn flag(self, name: &str, set: bool) -> Command {
         if set { self.word(name) } else { self }

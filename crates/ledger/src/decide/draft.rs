@@ -25,7 +25,7 @@ pub(super) struct Mark {
 }
 
 pub(super) const OVERFLOW: Rejection =
-    Rejection { code: Code::Overflow, why: OVERFLOWS, bound: None };
+    Rejection { code: Code::Overflow, why: OVERFLOWS, bound: None, expired_ms: None };
 const OVERFLOWS: &str = "a sum would leave the range of 64 bits: use a smaller amount";
 
 impl<'a> Draft<'a> {
@@ -200,7 +200,7 @@ impl<'a> Draft<'a> {
     ) -> Result<T, Rejection> {
         let wait_ms = first.map(|first| first.0.saturating_sub(self.now.0));
         let bound = Some(Bound { name, max, wait_ms });
-        Err(Rejection { code: Code::Busy, why, bound })
+        Err(Rejection { code: Code::Busy, why, bound, expired_ms: None })
     }
 
     pub(super) fn commit(self, answer: Answer) -> Decision {

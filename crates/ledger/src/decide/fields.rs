@@ -24,7 +24,7 @@ pub(super) fn within(
         return Ok(());
     }
     let bound = Some(Bound { name, max, wait_ms: None });
-    Err(Rejection { code: Code::Invalid, why, bound })
+    Err(Rejection { code: Code::Invalid, why, bound, expired_ms: None })
 }
 
 /// Checks every field of a command.

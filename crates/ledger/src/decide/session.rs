@@ -8,12 +8,17 @@ use super::units::{Ask, Source, grant, release_item, settle};
 use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::Body;
 use crate::{
-    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
-    SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
+    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Rejection, Session,
+    SessionAt, SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
-const UNKNOWN: &str = "no open session has this id: it ended, or SCUR.RESERVE opens it";
+const UNKNOWN: &str = "no open session has this id: SCUR.RESERVE opens one";
+const ENDED: &str =
+    "the session has ended: report what it used with LATEUSE, and open another one under a new id";
+const EXPIRED: &str = "report what it used with LATEUSE, and open another one under a new id";
+const USED_UP: &str = "the session id was used and is remembered: use a new one";
+const EXPIRED_ID: &str = "its id is used up: open another one under a new id, and report what this one used with LATEUSE";
 const OUT_OF_WINDOW: &str = "the request number is below the window of stored answers: it was answered, \
      or is too old to tell; what was never settled can be reported under a new number";
 const MISMATCH: &str = "the request number was used with another body: use a new number";
@@ -32,10 +37,7 @@ pub(super) fn reserve(
     if let Some(tombstone) = draft.account().tombstones.find(request.session) {
         return match tombstone.answer_to(request.request) {
             Some(answer) => replay(answer, body).map(Outcome::Replay),
-            None => reject(
-                Code::SessionExists,
-                "the session id was used and is remembered: use a new one",
-            ),
+            None => ended(draft, &tombstone, Code::SessionExists, (EXPIRED_ID, USED_UP)),
         };
     }
     check_room(draft, 1)?;
@@ -208,7 +210,7 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
     let Some(place) = find(draft, session) else {
         return match draft.account().tombstones.find(session) {
             Some(Tombstone { kind: TombstoneKind::Released, .. }) => Ok(Outcome::Replay(answer)),
-            _ => reject(Code::UnknownSession, UNKNOWN),
+            _ => unknown(draft, session),
         };
     };
     let at = draft.name(place);
@@ -237,7 +239,7 @@ fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body<'_>
         return match replay_closed(draft, request, body)? {
             Some(answer) => Ok(Found::Replay(answer)),
             None if late::is_reported(request) => Ok(Found::Gone),
-            None => reject(Code::UnknownSession, UNKNOWN),
+            None => unknown(draft, request.session),
         };
     };
     let session = &draft.account().sessions[place];
@@ -254,6 +256,39 @@ fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body<'_>
         );
     }
     Ok(Found::Open { at: draft.name(place), below })
+}
+
+/// Refuses a command to a session that is not open.
+#[cold]
+fn unknown<T>(draft: &Draft<'_>, session: &[u8]) -> Step<T> {
+    match draft.account().tombstones.find(session) {
+        None | Some(Tombstone { kind: TombstoneKind::Unknown, .. }) => {
+            reject(Code::UnknownSession, UNKNOWN)
+        }
+        Some(tombstone) => ended(draft, &tombstone, Code::UnknownSession, (EXPIRED, ENDED)),
+    }
+}
+
+/// Refuses a command to a session that has ended: in the first words where it is known when it expired.
+#[cold]
+fn ended<T>(
+    draft: &Draft<'_>,
+    tombstone: &Tombstone,
+    code: Code,
+    (expired, otherwise): (&'static str, &'static str),
+) -> Step<T> {
+    let expired_ms = expired_ms(draft, tombstone);
+    let why = if expired_ms.is_some() { expired } else { otherwise };
+    Err(Rejection { code, why, bound: None, expired_ms })
+}
+
+/// How long ago the session expired. Late use has it remembered for longer, and with another `tombstone_ms` than
+/// today's it may be out of the range that this one allows: it is not told then.
+fn expired_ms(draft: &Draft<'_>, tombstone: &Tombstone) -> Option<i64> {
+    let is_told = tombstone.kind == TombstoneKind::Expired && tombstone.late.is_empty();
+    let kept_ms = draft.limits.tombstone_ms;
+    let left_ms = tombstone.forget_at.0.checked_sub(draft.now.0)?;
+    kept_ms.checked_sub(left_ms).filter(|ago_ms| is_told && (0..=kept_ms).contains(ago_ms))
 }
 
 fn look_up(draft: &Draft<'_>, session: &Session, request: &SessionRequest<'_>) -> WindowEntry {

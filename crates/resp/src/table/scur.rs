@@ -251,7 +251,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Opens a session and grants its items; without items they are asked for later.",
         term: "FirstReservation, CCR-INITIAL, Nchf Create",
-        grammar: "account session request [VALIDITY ms] [TCC ms] [OVERRUN overdraw|clamp] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] [ITEM key unit REQUESTED n [MIN n]]...",
+        grammar: "account session request [VALIDITY duration] [TCC duration] [OVERRUN overdraw|clamp] [CLOSEONDENIAL|KEEPOPEN] [DATA blob] [ITEM key unit REQUESTED n [MIN n]]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,
@@ -279,7 +279,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Settles what was used, replaces holds with new grants and restarts Tcc.",
         term: "Update, CCR-UPDATE",
-        grammar: "account session request [IFVERSION n] [VALIDITY ms] [TCC ms] [CLOSEONDENIAL] [DATA blob] [LATEUSE [OVERRUN overdraw|clamp]] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
+        grammar: "account session request [IFVERSION n] [VALIDITY duration] [TCC duration] [CLOSEONDENIAL] [DATA blob] [LATEUSE [OVERRUN overdraw|clamp]] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,

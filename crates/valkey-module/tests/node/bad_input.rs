@@ -137,7 +137,7 @@ fn without_memory_writes_are_refused_and_sessions_still_end() {
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
         client.ask("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 40");
         client.expect("SCUR.CREATE due BUCKET main octet 10", "[OK, 1]");
-        client.ask("SCUR.RESERVE due s 0 TCC 500 ITEM 1 octet REQUESTED 10");
+        client.ask("SCUR.RESERVE due s 0 TCC 500ms ITEM 1 octet REQUESTED 10");
         client.ask("SCUR.RESERVE alice r 0 ITEM 1 cent REQUESTED 10");
         client.expect("SCUR.DEBIT alice known cent 5", "[OK, 0, 4, 5]");
         client.expect("CONFIG SET maxmemory 1", "OK");

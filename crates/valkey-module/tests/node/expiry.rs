@@ -6,7 +6,7 @@ use crate::support::{Client, Node};
 /// Opens a session whose Tcc runs out soon.
 fn open(client: &mut Client, account: &str, tcc_ms: u32) {
     client.expect(&format!("SCUR.CREATE {account} BUCKET main cent 100"), "[OK, 1]");
-    let line = format!("SCUR.RESERVE {account} s 0 TCC {tcc_ms} ITEM 1 cent REQUESTED 40");
+    let line = format!("SCUR.RESERVE {account} s 0 TCC {tcc_ms}ms ITEM 1 cent REQUESTED 40");
     client.expect(&line, "[OK, 0, 1, [[1, OK, 40, 0, 0]]]");
 }
 

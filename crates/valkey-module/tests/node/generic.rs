@@ -11,7 +11,7 @@ const HELD: &str = "[accounts, 1, sessions, 1, units, [[cent, 60, 40, 100, 0, 0,
 /// An account of 100 with a session that holds 40 of it and whose Tcc runs out.
 fn open(client: &mut Client, account: &str, tcc_ms: u32) {
     client.expect(&format!("SCUR.CREATE {account} BUCKET main cent 100"), "[OK, 1]");
-    let line = format!("SCUR.RESERVE {account} s 0 TCC {tcc_ms} ITEM 1 cent REQUESTED 40");
+    let line = format!("SCUR.RESERVE {account} s 0 TCC {tcc_ms}ms ITEM 1 cent REQUESTED 40");
     client.expect(&line, "[OK, 0, 1, [[1, OK, 40, 0, 0]]]");
 }
 

@@ -75,7 +75,7 @@ fn a_replica_lets_nothing_expire_until_it_is_the_primary() {
         let [(primary, mut client), (_replica, mut copy)] = pair(product, &[]);
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
         client.expect("SCUR.CREATE bob BUCKET main cent 100", "[OK, 1]");
-        client.ask("SCUR.RESERVE bob s 0 TCC 50 ITEM 1 cent REQUESTED 40");
+        client.ask("SCUR.RESERVE bob s 0 TCC 50ms ITEM 1 cent REQUESTED 40");
         // Bob's session ends by the primary, and the replica hears of it.
         client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 0"));
         let digest = client.digest("bob");

@@ -223,7 +223,7 @@ fn what_comes_due_while_it_moves_comes_due_once() {
         for number in 0..ACCOUNTS {
             cluster.ask(&format!("SCUR.CREATE a{number} BUCKET main cent 100"));
             let tcc_ms = 100 + number * 4;
-            let line = format!("SCUR.RESERVE a{number} s{round} 0 TCC {tcc_ms}");
+            let line = format!("SCUR.RESERVE a{number} s{round} 0 TCC {tcc_ms}ms");
             let said = cluster.ask(&format!("{line} ITEM 1 cent REQUESTED 40"));
             assert_eq!(said, "[OK, 0, 1, [[1, OK, 40, 0, 0]]]");
         }

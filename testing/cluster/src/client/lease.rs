@@ -52,7 +52,7 @@ impl Lease {
         let tcc_ms =
             if is_long { LONG_MS } else { random.between(50, LEASE_MAX.as_millis().try_into()?) };
         let line =
-            format!("SCUR.RESERVE {id} {session} 0 TCC {tcc_ms} ITEM 1 sec REQUESTED {HELD}");
+            format!("SCUR.RESERVE {id} {session} 0 TCC {tcc_ms}ms ITEM 1 sec REQUESTED {HELD}");
         let over_ms = wall_ms() + tcc_ms;
         let answered = route.ask(id, &words(&line), signals)?;
         for (at, reply) in answered.earlier.iter().chain([&answered.reply]).enumerate() {

@@ -74,7 +74,7 @@ impl Subject for Lease {
         let (tcc_ms, sent_ms) = (random.between(50, 2_500), wall_ms());
         let session = format!("s{}", self.serial);
         let request = words(&format!(
-            "SCUR.RESERVE {id} {session} 0 TCC {tcc_ms} ITEM 1 sec REQUESTED {HELD}"
+            "SCUR.RESERVE {id} {session} 0 TCC {tcc_ms}ms ITEM 1 sec REQUESTED {HELD}"
         ));
         self.sessions.push(Session { id: session, tcc_ms, sent_ms, replied_ms: None });
         request

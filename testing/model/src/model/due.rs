@@ -18,7 +18,8 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
             money::release_all(state, &id, moment)?;
             let highest = state.sessions.remove(&id).and_then(|session| session.highest());
             let forget = moment.saturating_add(context.limits.tombstone_ms);
-            state.closed.push(Closed { id, forget, end: End::Expired, highest, late: vec![] });
+            let end = End::Expired(moment);
+            state.closed.push(Closed { id, forget, end, highest, late: vec![] });
         }
         let all: Vec<u32> = state.buckets.iter().map(|bucket| bucket.serial).collect();
         for serial in all {

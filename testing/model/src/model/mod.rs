@@ -20,7 +20,7 @@ pub use chain::{ModelChainResult, execute_chain};
 pub use snapshot::{BucketShot, ItemShot, LimitShot, SessionShot, Snapshot};
 
 use scurry_ledger::{Answer, Cause, Checked, Code, Command, Limits, Name, Status, Time};
-use state::State;
+use state::{End, State};
 
 /// Answer of the model to a command; compare it with a `Decision`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,18 @@ impl Model {
                 ModelResult::Commit(answer)
             }
         }
+    }
+
+    /// Returns how long before `clock` the session expired, where it is remembered as one that did and no late use
+    /// of it was reported.
+    pub fn expired_ms(&self, clock: Time, session: &str) -> Option<i64> {
+        let (now, mut state) = (self.now(clock), self.state.clone()?);
+        due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
+        let mut closed = state.tombstones(now).filter(|closed| closed.id == session);
+        closed.find_map(|closed| match closed.end {
+            End::Expired(moment) if closed.late.is_empty() => Some(now - moment),
+            _ => None,
+        })
     }
 
     /// Does what a timer does when the clock shows `clock`; false when nothing was due.

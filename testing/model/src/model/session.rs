@@ -40,7 +40,7 @@ fn buried(
     };
     let closing = match &closed.end {
         End::Request(number, same, answer) => Some((number, same, answer)),
-        End::Expired | End::Released(_) | End::Unknown => None,
+        End::Expired(_) | End::Released(_) | End::Unknown => None,
     };
     let late = closed.late.iter().map(|(number, same, answer)| (number, same, answer));
     let stored = closing.into_iter().chain(late).find(|stored| *stored.0 == request);

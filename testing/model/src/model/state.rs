@@ -130,8 +130,8 @@ pub(crate) struct Closed {
 /// How a session ended.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
-    /// Tcc ran out.
-    Expired,
+    /// Tcc ran out, at this time.
+    Expired(i64),
     /// By RELEASE.
     Released(Answer),
     /// By a numbered request with this body.

@@ -1,6 +1,6 @@
 //! Section 9: use of sessions that are not open.
 
-use scurry_ledger::{Code, Limits, Overrun, Status};
+use scurry_ledger::{Code, Decision, Limits, Overrun, Status, Time, decide};
 use scurry_model::{Came, Desk, Op, Request};
 
 fn s(number: u32) -> Request {
@@ -18,6 +18,47 @@ fn expired() -> Desk {
     desk.done(&s(1).both(1, "u", 5, 10).update());
     desk.now += 20;
     desk
+}
+
+/// Words of a refusal.
+fn said(desk: &Desk, op: &Op) -> String {
+    let account = desk.pair.account.as_ref();
+    match op.with(|command| decide(account, command, Time(desk.now), &desk.pair.limits)) {
+        Decision::Reject(rejection) => rejection.to_string(),
+        other => panic!("{op:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
+    let mut desk =
+        Desk::with(Limits { tombstone_ms: 100_000, ..Limits::default() }, &[("a", "u", 100)]);
+    desk.done(&Request { tcc_ms: Some(20), ..s(0).ask(1, "u", 10) }.reserve());
+    let update = s(1).used(1, "u", 7).update();
+    let cure = "report what it used with LATEUSE, and open another one under a new id";
+    desk.now += 270;
+    assert_eq!(said(&desk, &update), format!("the session expired 0.2 s ago: {cure}"));
+    assert_eq!(said(&desk, &s(1).used(1, "u", 7).terminate()), said(&desk, &update));
+    let exists = "the session expired 0.2 s ago: its id is used up: open another one under a new id, and report what \
+                  this one used with LATEUSE";
+    assert_eq!(said(&desk, &s(1).ask(1, "u", 5).reserve()), exists);
+    desk.now += 12_000;
+    assert_eq!(said(&desk, &update), format!("the session expired 12.2 s ago: {cure}"));
+    // Late use has it remembered for longer: since when it is over is not known then.
+    desk.done(&s(1).used(1, "u", 7).late().update());
+    assert_eq!(
+        said(&desk, &s(2).used(1, "u", 1).update()),
+        format!("the session has ended: {cure}")
+    );
+    let unknown = "no open session has this id: SCUR.RESERVE opens one";
+    assert_eq!(said(&desk, &Request::new("t", 1).used(1, "u", 1).update()), unknown);
+    // With another bound than it ended under it cannot be told.
+    desk.done(&Request { tcc_ms: Some(20), ..Request::new("v", 0).ask(1, "u", 1) }.reserve());
+    desk.now += 20;
+    assert!(desk.tick());
+    desk.pair.limits.tombstone_ms = 10;
+    let after = Request::new("v", 1).used(1, "u", 1).update();
+    assert_eq!(said(&desk, &after), format!("the session has ended: {cure}"));
 }
 
 #[test]

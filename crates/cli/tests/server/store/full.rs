@@ -63,7 +63,7 @@ fn a_log_without_room_for_more_refuses_writes_and_goes_on_with_the_rest() {
         let server = start(&directory, mode);
         let mut client = server.connect();
         client.ask("SCUR.CREATE a BUCKET b cent 100", "*2\r\n+OK\r\n:1\r\n");
-        client.send("SCUR.RESERVE a s 0 TCC 60000 VALIDITY 50 ITEM 1 cent REQUESTED 60\r\n");
+        client.send("SCUR.RESERVE a s 0 TCC 60000 VALIDITY 50ms ITEM 1 cent REQUESTED 60\r\n");
         assert_eq!((0..11).map(|_| client.line()).last().as_deref(), Some(":0"));
         limit(&server, NO_MORE_SEGMENTS);
         let taken = fill(&mut client);
@@ -105,7 +105,7 @@ fn what_is_due_waits_for_room() {
         client.send(array(&[b"SET", b"k", &value]));
         client.expect("+OK\r\n");
     }
-    client.send("SCUR.RESERVE a s 0 TCC 3000 VALIDITY 50 ITEM 1 cent REQUESTED 60\r\n");
+    client.send("SCUR.RESERVE a s 0 TCC 3000 VALIDITY 50ms ITEM 1 cent REQUESTED 60\r\n");
     assert_eq!((0..11).map(|_| client.line()).last().as_deref(), Some(":0"));
     fill(&mut client);
     let held = [":40", ":60"].map(str::to_owned);
