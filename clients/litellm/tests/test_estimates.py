@@ -200,6 +200,15 @@ def test_no_number_of_tokens_is_too_much_to_be_refused() -> None:
 
 
 def test_nothing_is_fetched_to_count_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetched(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a picture was asked for")
+
+    monkeypatch.setattr(litellm.module_level_client, "get", fetched)
+    held(**parts("image"))
+
+
+@pytest.mark.parametrize("model", ["meta-llama/Llama-3-8b-instruct", "replicate/llama-2-70b"])
+def test_no_tokenizer_is_fetched_while_a_call_waits(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     asked: list[str] = []
     monkeypatch.setattr(litellm, "disable_hf_tokenizer_download", None)
     monkeypatch.setattr(litellm.utils, "_return_huggingface_tokenizer", asked.append)
