@@ -146,8 +146,17 @@ impl Durable {
         if let Some(end) = group {
             return Durable::start_grouped(start, end, bell, clock);
         }
-        let CoreStart { mut shard, log, next, durability, directories, reaches, retention, .. } =
-            start;
+        let CoreStart {
+            mut shard,
+            log,
+            next,
+            logged_bytes,
+            durability,
+            directories,
+            reaches,
+            retention,
+            ..
+        } = start;
         shard.keep_journal(log, next);
         let [for_log, for_keeper, for_events] = directories;
         let [log_reach, keeper_reach] = reaches;
@@ -166,7 +175,7 @@ impl Durable {
         };
         let hand = Hand::new(for_keeper, keeper_reach, Some(retention.log_bytes), clock);
         let keeper = Keeper::start(log.core, hand, bell.clone())?;
-        let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
+        let snapshots = Snapshots::new(log, retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let durable = Durable::with(commits, way, Some(keeper), snapshots);
         Ok((shard, Durable { events: Some(events), shortage, clock: Some(clock), ..durable }))
@@ -179,14 +188,16 @@ impl Durable {
         bell: &Arc<Bell>,
         clock: Clock,
     ) -> io::Result<(Shard, Durable)> {
-        let CoreStart { mut shard, log, next, durability, directories, reaches, .. } = start;
+        let CoreStart {
+            mut shard, log, next, logged_bytes, durability, directories, reaches, ..
+        } = start;
         shard.keep_journal_in(log, LogFormat::Replicated, next);
         let [_, for_keeper, for_events] = directories;
         let [_, keeper_reach] = reaches;
         // The group decides how much of the log is kept.
         let hand = Hand::new(for_keeper, keeper_reach, None, clock);
         let keeper = Keeper::start(log.core, hand, bell.clone())?;
-        let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes);
+        let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let commits = Commits::new(durability, next - 1);
         let way = Way::Group(Box::new(Grouped::new(end, log)));

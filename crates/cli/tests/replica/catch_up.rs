@@ -153,6 +153,31 @@ fn a_node_that_was_away_for_longer_than_the_log_comes_back_and_leads() {
 }
 
 #[test]
+fn a_node_that_is_killed_before_its_log_has_grown_enough_writes_a_snapshot_all_the_same() {
+    let options = ["--snapshot-log", "1mb"].map(str::to_owned).to_vec();
+    let mut nodes = Nodes::start_with(1, 1, options);
+    let set = |nodes: &Nodes, life: u32, len: usize| {
+        nodes.execute(&["SET", &format!("key-{life}"), &"x".repeat(len)]);
+    };
+    let has_snapshot = |nodes: &Nodes| {
+        let files = std::fs::read_dir(nodes.dir(0).join("g1/0")).expect("it is listed");
+        let mut names = files.map(|file| file.expect("a file").file_name());
+        names.any(|name| {
+            let name = name.to_string_lossy();
+            name.starts_with("snapshot-") && !name.ends_with(".new")
+        })
+    };
+    for life in 0..3 {
+        set(&nodes, life, 300_000);
+        nodes.start_again(0);
+        nodes.leader();
+    }
+    assert!(!has_snapshot(&nodes));
+    set(&nodes, 3, 200_000);
+    nodes.until("a snapshot is written", || has_snapshot(&nodes).then_some(()));
+}
+
+#[test]
 fn a_store_of_one_machine_begins_a_group_with_all_it_has() {
     let above = tempfile::tempdir().expect("a directory");
     let store = above.path().join("store");

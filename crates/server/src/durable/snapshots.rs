@@ -29,7 +29,9 @@ pub(super) struct Snapshots {
     log: Option<LogId>,
     /// One is begun when the log has grown by so much.
     log_bytes_max: u64,
-    /// Bytes of the log when the last one was begun.
+    /// Bytes that the log had at the start of this process, behind the snapshot that was used.
+    logged_before: u64,
+    /// Bytes of the log, with these, when the last one was begun.
     log_bytes: u64,
     asked: bool,
     /// The last one failed: another is begun then.
@@ -59,6 +61,7 @@ impl Snapshots {
         Snapshots {
             log: None,
             log_bytes_max: u64::MAX,
+            logged_before: 0,
             log_bytes: 0,
             asked: false,
             again_at: None,
@@ -74,8 +77,15 @@ impl Snapshots {
         }
     }
 
-    pub(super) fn new(log: LogId, log_bytes_max: u64) -> Snapshots {
-        Snapshots { log: Some(log), log_bytes_max, ..Snapshots::none() }
+    /// The log has `logged_before` bytes that no snapshot has: they count, or a server that is killed before it has
+    /// written so much by itself would never write a snapshot.
+    pub(super) fn new(log: LogId, log_bytes_max: u64, logged_before: u64) -> Snapshots {
+        Snapshots { log: Some(log), log_bytes_max, logged_before, ..Snapshots::none() }
+    }
+
+    /// Bytes of the log so far.
+    fn logged(&self, commits: &Commits) -> u64 {
+        self.logged_before + commits.given().0
     }
 
     /// Asks for one.
@@ -112,9 +122,9 @@ impl Snapshots {
         is_short: bool,
     ) {
         self.now = now;
+        let bytes = self.logged(commits);
         match &mut self.stage {
             None => {
-                let (bytes, _) = commits.given();
                 let Some(log) = self.log else { return };
                 let is_again = self.again_at.is_some_and(|at| now >= at);
                 if !self.asked && !is_again && bytes - self.log_bytes < self.log_bytes_max {
@@ -131,7 +141,7 @@ impl Snapshots {
             }
             Some(Stage::Walking(snapshot)) if self.under_way < PIECES_MAX => {
                 let begun = snapshot.begun();
-                let grown = commits.given().0.saturating_sub(self.log_bytes);
+                let grown = bytes.saturating_sub(self.log_bytes);
                 let hurries = hurries(grown, self.log_bytes_max, is_short);
                 let spare = self.spare.pop().unwrap_or_default();
                 match snapshot.piece(shard, spare, now) {

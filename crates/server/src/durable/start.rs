@@ -60,6 +60,8 @@ pub(crate) struct CoreStart {
     pub(crate) log: LogId,
     /// The sequence of the next record.
     pub(crate) next: u64,
+    /// Bytes that the log has behind the snapshot that was used.
+    pub(crate) logged_bytes: u64,
     pub(crate) durability: Durability,
     /// Generation of the log, which positions of events begin with.
     pub(crate) generation: u32,
@@ -154,12 +156,14 @@ pub(crate) fn open(
     };
     opened.report.notes.extend(mended);
     let mut nexts = vec![1; shards.len()];
+    let mut logged = vec![0; shards.len()];
     let mut version_last = 0;
     for (core, found) in recovered.0.iter().enumerate() {
         opened.time = opened.time.max(found.at);
         version_last = version_last.max(found.version_last);
         if same {
             nexts[core] = found.next;
+            logged[core] = found.read.log_bytes;
         }
     }
     for shard in &mut shards {
@@ -183,7 +187,8 @@ pub(crate) fn open(
         // A full disk is no reason not to start.
         Err(error) => Some(format!("not noted: {error}")),
     });
-    for (core, (shard, next)) in (0..).zip(shards.into_iter().zip(nexts)) {
+    let each = shards.into_iter().zip(nexts.into_iter().zip(logged));
+    for (core, (shard, (next, logged_bytes))) in (0..).zip(each) {
         let generation = opened.manifest.generation;
         let directory = || opened.store.core(generation, core).map_err(StartError::store);
         let reach = || opened.store.reach(&opened.manifest, core).ok().flatten();
@@ -191,6 +196,7 @@ pub(crate) fn open(
             shard,
             log: opened.manifest.log(core),
             next,
+            logged_bytes,
             durability: plan.durability,
             generation: opened.manifest.generation_of_events(),
             directories: [directory()?, directory()?, directory()?],

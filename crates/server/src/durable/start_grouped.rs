@@ -113,7 +113,7 @@ fn open_node(
             ),
         };
         let mut shard = Shard::new(plan.config.clone());
-        let mut before = Progress::default();
+        let (mut before, mut logged_bytes) = (Progress::default(), 0);
         let until = Until::Committed(found.committed().1);
         // What lacks a part of the log behind its snapshot is recovered when that has come.
         if found.shows().is_none() {
@@ -125,12 +125,13 @@ fn open_node(
             let recovered = recovered.map_err(failed)?;
             time = time.max(recovered.at);
             version_last = version_last.max(recovered.version_last);
+            logged_bytes = recovered.read.log_bytes;
         }
         time = time.max(found.found.at);
-        shards.push(shard);
+        shards.push((shard, logged_bytes));
         files.push(found);
     }
-    for (core, (mut shard, files)) in (0..).zip(shards.into_iter().zip(&files)) {
+    for (core, ((mut shard, logged_bytes), files)) in (0..).zip(shards.into_iter().zip(&files)) {
         shard.note_version(Version::new(version_last).unwrap_or(Version::LAST));
         let directory = || store.core(manifest.generation, core).map_err(StartError::store);
         let reach = || store.reach(&manifest, core).ok().flatten();
@@ -138,6 +139,7 @@ fn open_node(
             shard,
             log: manifest.log(core),
             next: files.committed().1 + 1,
+            logged_bytes,
             durability: plan.durability,
             generation: manifest.generation_of_events(),
             directories: [directory()?, directory()?, directory()?],

@@ -116,6 +116,33 @@ fn what_was_set_after_a_snapshot_is_there_as_well() {
     talk(&server, &[("EXISTS round-0 round-1 round-2 round-3", ":4\r\n")]);
 }
 
+#[test]
+fn a_server_that_is_killed_before_its_log_has_grown_enough_writes_a_snapshot_all_the_same() {
+    for threads in ["1", "2"] {
+        let directory = Directory::make();
+        let start = || {
+            let words = ["--dir", directory.path(), "--threads", threads, "--snapshot-log", "1mb"];
+            Server::start(&words)
+        };
+        let set = |server: &Server, life: u32, len: usize| {
+            let (key, value) = (format!("{{one}}-{life}"), "x".repeat(len));
+            let words = ["SET", &key, &value].map(|word| format!("${}\r\n{word}\r\n", word.len()));
+            let mut client = server.connect();
+            client.send(format!("*3\r\n{}", words.concat()));
+            client.expect("+OK\r\n");
+        };
+        for life in 0..3 {
+            let server = start();
+            set(&server, life, 300_000);
+            kill(server);
+        }
+        let server = start();
+        talk(&server, &[("DBSIZE", ":3\r\n")]);
+        set(&server, 3, 200_000);
+        wait_for_snapshots(&server, 1);
+    }
+}
+
 pub(crate) fn wait_for_snapshots(server: &Server, count: usize) {
     let wanted = format!("snapshots_written:{count}");
     let mut client = server.connect();
