@@ -77,6 +77,9 @@ pub struct Plan<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
+/// Words by which a group begins in the directory of its first node.
+const BEGIN: [&str; 4] = ["replica", "init", "--dir", "data"];
+
 impl Fleet {
     /// Starts them, and waits until every replica has what its primary has.
     ///
@@ -114,7 +117,8 @@ impl Fleet {
             if index + 1 == primaries + replicas {
                 command = command.behind(&plan.last_behind);
             }
-            let server = ServerProcess::start(&command, plan.interrupted)?;
+            let before = if plan.group.is_some() && index == 0 { &BEGIN[..] } else { &[] };
+            let server = ServerProcess::start_after(before, &command, plan.interrupted)?;
             let is_joined = plan.group.is_some() && index > 0;
             if is_primary { &mut fleet.primaries } else { &mut fleet.replicas }.push(server);
             if is_joined {

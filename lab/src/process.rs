@@ -98,7 +98,26 @@ impl ServerProcess {
     /// # Errors
     /// When it does not: the message has the tail of its output.
     pub fn start(command: &ServerCommand, interrupted: &AtomicBool) -> Result<ServerProcess> {
+        ServerProcess::start_after(&[], command, interrupted)
+    }
+
+    /// The same, after its program was run in that directory with these words, if there are any.
+    ///
+    /// # Errors
+    /// As [`ServerProcess::start`], and when that run fails.
+    pub fn start_after(
+        before: &[&str],
+        command: &ServerCommand,
+        interrupted: &AtomicBool,
+    ) -> Result<ServerProcess> {
         let directory = temporary(&command.place)?;
+        if !before.is_empty() {
+            let mut first = Command::new(&command.program);
+            first.args(before).current_dir(directory.path()).stdin(Stdio::null());
+            let output = first.output().context("running what comes before the server")?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "{} failed: {}", before.join(" "), said.trim());
+        }
         let (child, handle) = spawn(command, &command.cores, directory.path())?;
         let command = Box::new(command.clone());
         let mut server = ServerProcess { child, handle, command, directory };

@@ -84,7 +84,7 @@ cp -r "$chart" "$work/noted"
 helm template store "$work/noted" --namespace billing --values "$here/chart/group.yaml" \
   --show-only templates/noted.yaml >"$work/notes"
 for line in "rollout status statefulset/store-scurry" "exec store-scurry-0 -- /usr/bin/scurry cli SCUR.REPLICA STATUS" \
-  "helm -n billing upgrade store CHART --reuse-values --set group.begin=false"; do
+  "exec store-scurry-0 -- /usr/bin/scurry replica init --dir /var/lib/scurry/store"; do
   grep -q "  .*$line\$" "$work/notes" || fail "the notes are: $(cat "$work/notes")"
 done
 say "the chart is clean, for Kubernetes ${kubernetes[*]}"

@@ -11,9 +11,11 @@ use crate::store::count_text;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use group::Group;
+use scurry_disk::order_begin;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
+  sudo -u scurry scurry replica init --dir /var/lib/scurry     once, on one of the machines of a new group
   scurry replica up --dir group --port 7000
   scurry replica status --dir group
   scurry cli -p 7000 SCUR.CREATE alice BUCKET main USD 1000
@@ -31,6 +33,12 @@ pub(crate) struct Replica {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Say, once for a new group, that it begins in this directory: of a node that is to be started there with
+    /// --replicate, that waits there to join a group, or of a store of one machine that is to become the first of three.
+    ///
+    /// A server begins a group nowhere else. So a node that has lost its directory begins no second group, however it
+    /// is started: never put this into what is repeated at each start. A directory that is a node already is refused.
+    Init(Init),
     /// Start the nodes on this machine, and wait until all have a vote. They go on when this ends.
     ///
     /// One machine that fails takes all of them with it: a group that is to survive has each node on a
@@ -45,6 +53,13 @@ enum Action {
     /// It reads as much as a start of each node does, and changes nothing. What is compared is what a start of each
     /// node would make of its files, one in memory at a time.
     Verify(verify::Verify),
+}
+
+#[derive(Args, Debug)]
+struct Init {
+    /// The --dir of that server; it may run
+    #[arg(long, value_name = "PATH")]
+    dir: PathBuf,
 }
 
 #[derive(Args, Debug)]
@@ -76,12 +91,22 @@ struct Directory {
 impl Replica {
     pub(crate) fn run(self) -> Result<()> {
         match self.action {
+            Action::Init(Init { dir }) => init(&dir),
             Action::Up(up) => up::run(&up),
             Action::Down(place) => down(&place.dir),
             Action::Status(place) => status::run(&place.dir),
             Action::Verify(verify) => verify.run(),
         }
     }
+}
+
+fn init(dir: &Path) -> Result<()> {
+    order_begin(dir)?;
+    println!(
+        "{} begins a group when a server starts there with --replicate, or goes on that waits there",
+        dir.display()
+    );
+    Ok(())
 }
 
 fn down(dir: &Path) -> Result<()> {

@@ -4,11 +4,13 @@
 
 mod ballot;
 mod directory;
+mod durably;
 mod fault;
 mod file;
 mod group_file;
 mod lock;
 mod manifest;
+mod mark;
 mod reach;
 mod sealed;
 mod store;
@@ -22,5 +24,5 @@ pub use file::DiskFile;
 pub use group_file::GroupFile;
 pub use manifest::{FORMAT, Manifest};
 pub use reach::read_least;
-pub use store::{Store, read_group, read_manifest};
+pub use store::{Store, order_begin, read_group, read_manifest};
 pub use store_error::StoreError;

@@ -1,24 +1,25 @@
 //! The directory that holds a store: `LOCK`, `MANIFEST`, the files of each core in
 //! `g<generation>/<core>`, and `reach-g<generation>`, which says how far each had come. A node of a group has
-//! `GROUP` beside them, and `ballot-g<generation>` with the votes that it has given.
+//! `GROUP` beside them, and `ballot-g<generation>` with the votes that it has given. What `BEGIN` and `RETIRED` say is
+//! in `mark.rs`.
 
 use crate::ballot;
 use crate::directory::{Directory, FILE_MODE};
+use crate::durably::{create, make_directory, replace, sync, sync_above};
 use crate::fault::cannot;
 use crate::file::DiskFile;
 use crate::group_file::{GROUP_LEN_MAX, GroupFile};
 use crate::lock::Lock;
 use crate::manifest::{LEN_MAX, Manifest};
+use crate::mark;
 use crate::reach::{self, read_least};
 use crate::sealed::Unreadable;
 use crate::store_error::StoreError;
 use scurry_engine::{Least, LogBallot, LogReach, Note, Noted, Vote};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-const DIRECTORY_MODE: u32 = 0o700;
 const MANIFEST: &str = "MANIFEST";
 const MANIFEST_NEW: &str = "MANIFEST.new";
 const REACH_NEW: &str = "reach.new";
@@ -43,8 +44,8 @@ impl Store {
         let store = Store { path: path.to_owned(), _lock: Lock::take(path)? };
         store.try_to_write()?;
         // Once there is a manifest the directory is known to last.
-        if let (false, Some(above)) = (path.join(MANIFEST).exists(), path.parent()) {
-            sync(if above.as_os_str().is_empty() { Path::new(".") } else { above })?;
+        if !path.join(MANIFEST).exists() {
+            sync_above(path)?;
         }
         Ok(store)
     }
@@ -59,7 +60,7 @@ impl Store {
     /// there is this one.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.path.join(MANIFEST_NEW), self.path.join(MANIFEST));
-        Ok(self.replace(&new, &path, manifest.to_text().as_bytes())?)
+        Ok(replace(&self.path, (&new, FILE_MODE), &path, manifest.to_text().as_bytes())?)
     }
 
     /// The least that the files of each core hold: [`read_least`].
@@ -81,7 +82,7 @@ impl Store {
     pub fn write_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<(), StoreError> {
         let (new, path) =
             (self.path.join(REACH_NEW), reach::path_of(&self.path, manifest.generation));
-        Ok(self.replace(&new, &path, &reach::bytes_of(manifest, sequences))?)
+        Ok(replace(&self.path, (&new, FILE_MODE), &path, &reach::bytes_of(manifest, sequences))?)
     }
 
     /// The place of a core's log in what says how far the logs have come; none where there is
@@ -142,7 +143,7 @@ impl Store {
     /// and the ballot.
     pub fn write_group(&self, group: &GroupFile) -> Result<(), StoreError> {
         let (new, path) = (self.path.join(GROUP_NEW), self.path.join(GROUP));
-        Ok(self.replace(&new, &path, group.to_text().as_bytes())?)
+        Ok(replace(&self.path, (&new, FILE_MODE), &path, group.to_text().as_bytes())?)
     }
 
     /// Refuses a node of a group, for a server that was told of none.
@@ -157,7 +158,7 @@ impl Store {
     pub fn write_ballots(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) =
             (self.path.join(BALLOT_NEW), ballot::path_of(&self.path, manifest.generation));
-        Ok(self.replace(&new, &path, &ballot::bytes_of(manifest))?)
+        Ok(replace(&self.path, (&new, FILE_MODE), &path, &ballot::bytes_of(manifest))?)
     }
 
     /// The vote that this node has given in the group of a core's log, and the place for those to come.
@@ -169,13 +170,25 @@ impl Store {
         ballot::open(&self.path, manifest, core)
     }
 
-    /// After a crash a file has its old bytes or these.
-    fn replace(&self, new: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let mut file = create(new).map_err(cannot("create", new))?;
-        file.write_all(bytes).map_err(cannot("write", new))?;
-        file.sync_all().map_err(cannot("sync", new))?;
-        fs::rename(new, path).map_err(cannot("rename", new))?;
-        sync(&self.path)
+    /// True where a person has told this directory to begin a group, and it has not yet: [`crate::order_begin`].
+    pub fn is_to_begin(&self) -> Result<bool, StoreError> {
+        Ok(mark::is_to_begin(&self.path)?)
+    }
+
+    /// Takes the order to begin a group back, durably. It is called when the group's file is there.
+    pub fn end_begin(&self) -> Result<(), StoreError> {
+        Ok(mark::end_begin(&self.path)?)
+    }
+
+    /// Refuses a node that takes no part in its group any more: [`Store::retire`].
+    pub fn refuse_retired(&self) -> Result<(), StoreError> {
+        mark::refuse_retired(&self.path)
+    }
+
+    /// Notes durably that the node of this directory takes no part in its group any more, and why: no later start
+    /// serves it.
+    pub fn retire(&self, why: &str) -> Result<(), StoreError> {
+        Ok(mark::retire(&self.path, why)?)
     }
 
     /// The files of one core in a generation. Makes the directories, durably.
@@ -212,7 +225,7 @@ impl Store {
     /// A lock that was there already can be opened where nothing new can be made.
     fn try_to_write(&self) -> Result<(), StoreError> {
         let path = self.path.join(MANIFEST_NEW);
-        create(&path)
+        create(&path, FILE_MODE)
             .map_err(cannot("create", &path))
             .and_then(|_| fs::remove_file(&path).map_err(cannot("remove", &path)))
             .map_err(|source| StoreError::not_writable(&self.path, source))
@@ -234,6 +247,20 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
         Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
         Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
     }
+}
+
+/// Orders a directory to begin a group when a server is started there with `--replicate`, or when one that waits there
+/// to be admitted to a group looks. Makes the directory where there is none. Nothing is locked: a server may have it.
+/// Errors: it is a node of a group, or cannot be written.
+pub fn order_begin(directory: &Path) -> Result<(), StoreError> {
+    let not_writable = |source| StoreError::not_writable(directory, source);
+    make_directory(directory).map_err(not_writable)?;
+    mark::refuse_retired(directory)?;
+    if read_group(directory)?.is_some() {
+        return Err(StoreError::Begun { directory: directory.to_owned() });
+    }
+    mark::order_begin(directory).map_err(not_writable)?;
+    Ok(sync_above(directory)?)
 }
 
 /// The identity of a node that somebody else may serve: nothing is locked and nothing written. Otherwise as
@@ -308,10 +335,6 @@ fn generations(path: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)
-}
-
 /// Writes the damaged copy of a note anew, if there is one; words about it.
 fn mend<N: Note>(mut noted: Noted<DiskFile, N>, core: u16, path: &Path) -> Option<String> {
     if !noted.is_damaged() {
@@ -327,17 +350,4 @@ fn mend<N: Note>(mut noted: Noted<DiskFile, N>, core: u16, path: &Path) -> Optio
             format!("{found}: the other one was used, and it was not written anew: {error}")
         }
     })
-}
-
-/// Makes a directory, unless it is there.
-fn make_directory(path: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        made => made.map_err(cannot("create", path)),
-    }
-}
-
-/// Makes what was created and renamed in a directory durable.
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory).and_then(|handle| handle.sync_all()).map_err(cannot("sync", directory))
 }

@@ -130,6 +130,23 @@ pub enum StoreError {
         /// The directory of the store.
         directory: PathBuf,
     },
+    /// A node of a group is told to begin one.
+    #[error(
+        "{} is a node of a group already: start it with --replicate, as before. Nothing was changed",
+        directory.display()
+    )]
+    Begun {
+        /// The directory of the store.
+        directory: PathBuf,
+    },
+    /// A node has noticed that it must take no part in its group any more.
+    #[error("{} says that this node takes no part in its group any more: {why}", path.display())]
+    Retired {
+        /// The file that says so.
+        path: PathBuf,
+        /// What the node has noticed, and what to do.
+        why: String,
+    },
     /// The identity of a node was removed.
     #[error(
         "{} has {left} but no GROUP, which says which node of its group this is: put GROUP back from a copy of \
@@ -190,7 +207,8 @@ impl StoreError {
             | StoreError::DamagedManifest { .. }
             | StoreError::MissingDirectory { .. }
             | StoreError::NoReach { .. }
-            | StoreError::OldBallot { .. } => true,
+            | StoreError::OldBallot { .. }
+            | StoreError::Retired { .. } => true,
             _ => false,
         }
     }

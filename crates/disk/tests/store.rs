@@ -2,7 +2,7 @@
 
 use nix::unistd::geteuid;
 use scurry_codec::GroupMember;
-use scurry_disk::{GroupFile, Manifest, Store, StoreError};
+use scurry_disk::{GroupFile, Manifest, Store, StoreError, order_begin};
 use scurry_engine::{Disk, File, Least, Vote};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -391,6 +391,33 @@ fn a_vote_is_there_after_a_start_and_a_node_without_its_ballot_must_join_anew() 
     store.core(1, 0).expect("made");
     store.remove_generation(1).expect("removed");
     assert!(!path.join("ballot-g1").exists());
+}
+
+#[test]
+fn a_directory_is_told_to_begin_a_group_once_and_may_be_retired_for_good() {
+    let (_place, path) = place();
+    order_begin(&path).expect("it is made");
+    let store = Store::open(&path).expect("opened");
+    // Said again, while a server has it.
+    order_begin(&path).expect("it may be said again");
+    assert!(store.is_to_begin().expect("read"));
+    assert_eq!(store.manifest().expect("it is empty all the same"), None);
+    store.end_begin().expect("removed");
+    store.end_begin().expect("it is gone already");
+    assert!(!store.is_to_begin().expect("read"));
+    store.write_group(&group(5)).expect("written");
+    let error = order_begin(&path).expect_err("it is a node").to_string();
+    assert!(error.contains("is a node of a group already"), "{error}");
+    assert!(!store.is_to_begin().expect("read"));
+    store.refuse_retired().expect("it takes part");
+    store.retire("it has lost entry 7").expect("written");
+    drop(store);
+    let store = Store::open(&path).expect("opened again");
+    for error in [store.refuse_retired(), order_begin(&path)].map(Result::unwrap_err) {
+        let words = error.to_string();
+        assert!(words.contains("RETIRED") && words.ends_with("it has lost entry 7"), "{words}");
+        assert!(error.is_damage(), "others are to be asked for what it had");
+    }
 }
 
 #[test]

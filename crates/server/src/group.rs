@@ -47,6 +47,7 @@ pub(crate) struct Start {
     /// The members that were written down last.
     pub(crate) members: GroupMembers,
     pub(crate) write: membership::Write,
+    pub(crate) retire: host::Retire,
     pub(crate) shards: Vec<ShardFiles>,
     pub(crate) rebuild: Rebuild,
     pub(crate) files: Files,
@@ -127,6 +128,7 @@ pub(crate) fn start(
         manifest,
         members,
         write,
+        retire,
         shards,
         rebuild,
         files,
@@ -188,6 +190,7 @@ pub(crate) fn start(
             inbox: inbox.clone(),
         },
         membership,
+        retire,
         member: member.clone(),
         clock,
         is_clock_told: false,

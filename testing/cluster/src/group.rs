@@ -79,6 +79,9 @@ impl Group {
             let others = group.nodes.iter().map(Member::peer).collect();
             let mut node =
                 Member::new((host, port), home, namespace, binary, (disk, clock.clone()))?;
+            if index == 0 {
+                node.begin_group()?;
+            }
             node.start(others, None)?;
             group.nodes.push(node);
             group.until("the node has a leader", |group| {

@@ -151,7 +151,11 @@ class Pod:
             found[variable["name"]] = value
         return found
 
-    def begin(self, container):
+    def exec(self, *words):
+        """As kubectl does it, in the container that runs."""
+        assert self.begin(self.container, words).wait(PATIENCE) == 0, f"{words}: {self.said()}"
+
+    def begin(self, container, words=()):
         places = {mount["mountPath"]: self.volume(mount["name"]) for mount in container["volumeMounts"]}
         place = re.compile("(?<![\\w.-])(" + "|".join(map(re.escape, places)) + ")(?=/|$)", re.M)
 
@@ -166,7 +170,7 @@ class Pod:
                         text = source.read()
                     with open(os.path.join(path, file), "w") as out:
                         out.write(here(text))
-        words = [*container["command"], *container.get("args", [])]
+        words = words or [*container["command"], *container.get("args", [])]
         words = [*self.cluster.programs[words[0]], *map(here, words[1:])]
         return subprocess.Popen(
             ["ip", "netns", "exec", self.network, *words],

@@ -153,6 +153,11 @@ def ended(cluster):
         cluster.end()
 
 
+def begin_group(pod):
+    """What a person does once, as the notes of the chart say."""
+    pod.exec("/usr/bin/scurry", "replica", "init", "--dir", "/var/lib/scurry/store")
+
+
 def together(cluster, numbers):
     starts = [threading.Thread(target=cluster.start, args=[number], daemon=True) for number in numbers]
     [start.start() for start in starts]
@@ -165,6 +170,7 @@ def grow(single, group):
         pod = single.start(0)
         until("it is ready", pod.is_ready)
         Client(pod.address).ask("SCUR.CREATE", "alice", "BUCKET", "main", "cent", "12345")
+        begin_group(pod)
         pod.stop()
     with ended(group):
         together(group, range(3))
@@ -179,8 +185,12 @@ def play(cluster, addresses):
 
 
 def play_under_load(cluster, addresses):
-    say("three pods on empty volumes")
+    say("three pods on empty volumes: they wait until somebody says, once, that a group begins")
     together(cluster, range(3))
+    for pod in cluster.pods.values():
+        until("it waits", lambda pod=pod: "not admitted yet" in pod.said())
+        assert pod.is_alive() and not pod.is_ready(), pod.said()
+    begin_group(cluster.pods[0])
     until("the group is whole", lambda: is_whole(cluster))
     assert sorted(members(cluster)) == addresses, "a node is reached at the address of its Service"
     identities = {ip: member["id"] for ip, member in members(cluster).items()}
@@ -229,8 +239,7 @@ def play_under_load(cluster, addresses):
     cluster.start(0)
     until("the group is whole", lambda: is_whole(cluster))
     assert members(cluster)[addresses[0]]["id"] != identities[addresses[0]]
-    say("and is started again with these values, and with begin=false")
-    settings["begin"] = "false"
+    say("and is started again with these values")
     for number in (0, 1):
         cluster.pods[number].stop()
         cluster.start(number)

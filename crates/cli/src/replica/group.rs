@@ -17,9 +17,9 @@ const STORE: &str = "data";
 pub(super) struct Group {
     /// Of each node.
     pub(super) threads: u16,
-    /// All nodes have had a vote: a directory that is empty now joins, and begins no other group.
+    /// All nodes have had a vote: a directory that is empty now joins.
     pub(super) is_made: bool,
-    /// The one that has begun the group first.
+    /// The one that begins the group first.
     pub(super) nodes: Vec<Node>,
 }
 
@@ -94,6 +94,13 @@ impl Group {
         for node in &self.nodes {
             let _ = fs::remove_dir_all(node.directory(dir));
         }
+    }
+
+    /// Has the first node begin the group when it is started: said once.
+    pub(super) fn order_begin(&self, dir: &Path) -> Result<()> {
+        let home = self.nodes[0].directory(dir);
+        fs::create_dir_all(&home).with_context(|| format!("{} cannot be made", home.display()))?;
+        Ok(scurry_disk::order_begin(&self.nodes[0].store(dir))?)
     }
 
     /// Starts a node's process, and writes down which it is.

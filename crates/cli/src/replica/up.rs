@@ -77,7 +77,10 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
         dir.display()
     );
     let first = free_ports(up.port, up.nodes * Group::ports_of_node(up.threads))?;
-    Ok(Group::new(up.nodes, up.threads, first))
+    let group = Group::new(up.nodes, up.threads, first);
+    group.write(dir)?;
+    group.order_begin(dir)?;
+    Ok(group)
 }
 
 fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {

@@ -131,8 +131,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) replicate: Option<Address>,
 
-    /// Nodes of the group that a node with an empty directory joins, by their --replicate addresses;
-    /// one that has joined knows the others [default: none, an empty directory begins a group]
+    /// Nodes of the group that a node with an empty directory joins, by their --replicate addresses; it asks until it is
+    /// admitted. One that has joined knows the others. A group is begun by `scurry replica init`, once [default: none]
     #[arg(long, value_name = "ADDR:PORT,...", value_delimiter = ',')]
     pub(crate) join: Option<Vec<Address>>,
 

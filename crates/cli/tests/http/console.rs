@@ -271,11 +271,12 @@ fn a_change_is_asked_for_once_and_done_once_whatever_becomes_of_its_answer() {
 fn a_node_of_a_group_shows_the_others_who_leads_and_whether_one_may_be_lost() {
     let peers: Vec<String> = (0..3).map(|_| format!("127.0.0.1:{}", free_port())).collect();
     let start = |number: usize| {
-        let join = ["--join", peers[0].as_str()];
-        let more = if number == 0 { &[][..] } else { &join };
         // Ticks that are long enough that no pause of the machine makes another node lead.
         let own = ["--threads", "2", "--tick-ms", "200", "--replicate", &peers[number]];
-        Store::start(&[&own, more].concat())
+        match number {
+            0 => Store::start_group(&own),
+            _ => Store::start(&[&own[..], &["--join", &peers[0]]].concat()),
+        }
     };
     let mut nodes = vec![start(0)];
     let address = |node: &Store| format!("127.0.0.1:{}", node.port);

@@ -277,7 +277,7 @@ fn are_there<'q>(queries: impl Iterator<Item = &'q str>, least: usize) {
     }
     assert!(asked.len() > least, "{asked:?}");
     // A node of a group has all that a store of one machine has.
-    let store = Store::start(&["--replicate", &format!("127.0.0.1:{}", free_port())]);
+    let store = Store::start_group(&["--replicate", &format!("127.0.0.1:{}", free_port())]);
     let page = store.metrics();
     lint(&page.0);
     for name in asked {

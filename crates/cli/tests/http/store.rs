@@ -45,6 +45,17 @@ impl Store {
         Store::run(command, directory)
     }
 
+    /// The same, of a node that begins a group.
+    pub(crate) fn start_group(arguments: &[&str]) -> Store {
+        let directory = TempDir::new().expect("a directory");
+        let mut init = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        init.args(["replica", "init", "--dir"]).arg(directory.path().join("store"));
+        let said = init.stdout(Stdio::null()).status().expect("the binary starts");
+        assert!(said.success(), "{said}");
+        let command = command(&directory, arguments);
+        Store::run(command, directory)
+    }
+
     pub(crate) fn run(mut command: Command, directory: TempDir) -> Store {
         let mut child =
             command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");

@@ -191,8 +191,11 @@ fn a_store_of_one_machine_begins_a_group_with_all_it_has() {
     drop(single);
     let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
     let dir = store.to_str().expect("text");
-    let said = nodes::refused(&["--dir", dir, "--replicate", &peer, "--join", "127.0.0.1:1"]);
-    assert!(said.contains("without --join"), "{said}");
+    // Nobody has said so, and --join is no word for it.
+    for join in [&[][..], &["--join", "127.0.0.1:1"]] {
+        let said = nodes::refused(&[&["--dir", dir, "--replicate", &peer][..], join].concat());
+        assert!(said.contains(&format!("scurry replica init --dir {dir}")), "{said}");
+    }
     let mut nodes = Nodes::start_from(&store, 1, 2).and(2);
     assert_eq!(nodes.execute(&["GET", "key"]), "$value");
     let first = nodes.leader();

@@ -113,7 +113,8 @@ impl Nodes {
         std::fs::rename(new, self.path(&format!("node-{node}.clock"))).expect("it is set");
     }
 
-    fn of(threads: u16) -> Nodes {
+    /// None yet.
+    pub(crate) fn of(threads: u16) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
         let (next, nodes) = (AtomicUsize::new(0), Vec::new());
         Nodes {
@@ -135,6 +136,9 @@ impl Nodes {
         for node in nodes.nodes.len()..nodes.nodes.len() + count {
             let ports = free_ports(threads + 3);
             nodes.nodes.push(Node { child: None, main: ports, peer: ports + threads + 1 });
+            if node == 0 {
+                begin_in(&nodes.path("node-0"));
+            }
             nodes.spawn(node);
             nodes.until("the node has a leader", || {
                 nodes
@@ -425,6 +429,13 @@ impl Drop for Nodes {
             }
         }
     }
+}
+
+/// Says, as a person does once, that a group begins in this directory.
+pub(crate) fn begin_in(directory: &Path) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["replica", "init", "--dir"]).arg(directory).stdout(Stdio::null());
+    assert!(command.status().expect("the binary starts").success(), "{}", directory.display());
 }
 
 fn pid(child: &Child) -> Pid {

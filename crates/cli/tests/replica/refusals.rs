@@ -2,7 +2,9 @@
 
 use crate::nodes::{self, Nodes};
 use crate::said::scurry;
+use nix::sys::signal::Signal;
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
@@ -19,21 +21,100 @@ fn a_directory_of_something_else_is_left_alone() {
     assert_eq!(std::fs::read(dir.path().join("letters")).expect("it is there"), b"dear");
 }
 
-#[test]
-fn an_empty_directory_at_the_address_of_a_lost_one_begins_no_other_group() {
+/// Words of a node that is started at the address of node 0, and names no other node.
+fn refused_alone(nodes: &Nodes, dir: &Path) -> String {
+    let (dir, address) = (dir.to_str().expect("text"), nodes.peer_address(0));
+    nodes::refused(&["--dir", dir, "--replicate", &address, "--durability", "fsync"])
+}
+
+/// A group whose first node, which began it, has lost its directory and is not started yet: that directory, and the
+/// node's id.
+fn without_founder() -> (Nodes, PathBuf, String) {
     let mut nodes = Nodes::start(3, 1);
     assert_eq!(nodes.execute(&["SET", "key", "value"]), "+OK");
+    nodes.wait_for_all();
     let id = nodes.id(0);
     let lost = nodes.stop(0);
     std::fs::remove_dir_all(&lost).expect("it is removed");
-    // As it was started at first, when it began the group.
-    let (dir, address) = (lost.to_str().expect("text"), nodes.peer_address(0));
-    let said = nodes::refused(&["--dir", dir, "--replicate", &address, "--durability", "fsync"]);
-    assert!(said.contains(&format!("looks for node {id} here")), "{said}");
-    assert!(said.contains(&format!("--replaces {id}")), "{said}");
+    (nodes, lost, id)
+}
+
+/// The other two stand still, and so do not look for the first one, or go on.
+fn signal_others(nodes: &Nodes, signal: Signal) {
+    for other in [1, 2] {
+        nodes.signal(other, signal);
+    }
+}
+
+fn is_whole_again(mut nodes: Nodes) {
     nodes.start_anew(0);
     nodes.wait_for_all();
     assert_eq!(nodes.execute(&["GET", "key"]), "$value");
+}
+
+#[test]
+fn a_founder_that_has_lost_its_directory_begins_no_second_group_while_it_hears_nobody() {
+    let (mut nodes, lost, id) = without_founder();
+    signal_others(&nodes, Signal::SIGSTOP);
+    let said = refused_alone(&nodes, &lost);
+    assert!(said.contains(&format!("scurry replica init --dir {}", lost.display())), "{said}");
+    // As it is started each time, with the others named.
+    nodes.start_again(0);
+    nodes.until("it asks to be admitted", || {
+        nodes.log(0).contains("not admitted yet").then_some(())
+    });
+    assert_eq!(nodes.status(0), None, "it serves nobody");
+    signal_others(&nodes, Signal::SIGCONT);
+    nodes.until("it is told what to do", || {
+        nodes.log(0).contains(&format!("--replaces {id}")).then_some(())
+    });
+    assert!(!lost.join("MANIFEST").exists(), "it has begun nothing");
+    is_whole_again(nodes);
+}
+
+#[test]
+fn an_empty_directory_at_the_address_of_a_lost_one_begins_no_other_group() {
+    let (nodes, lost, id) = without_founder();
+    // Somebody takes the lost node for a new group.
+    nodes::begin_in(&lost);
+    let said = refused_alone(&nodes, &lost);
+    assert!(said.contains(&format!("looks for node {id} here")), "{said}");
+    assert!(said.contains(&format!("--replaces {id}")), "{said}");
+    is_whole_again(nodes);
+}
+
+#[test]
+fn a_group_of_one_ends_for_good_when_it_hears_a_member_of_another_group() {
+    let (mut nodes, lost, id) = without_founder();
+    signal_others(&nodes, Signal::SIGSTOP);
+    nodes::begin_in(&lost);
+    nodes.start_again(0);
+    nodes.until("the second group serves", || nodes.leader_of(&[0]));
+    signal_others(&nodes, Signal::SIGCONT);
+    nodes.until("it ends", || nodes.log(0).contains("this node stops for good").then_some(()));
+    let said = refused_alone(&nodes, &lost);
+    assert!(said.contains("RETIRED") && said.contains(&format!("--replaces {id}")), "{said}");
+    scurry(&["replica", "init", "--dir", lost.to_str().expect("text")]).refused(&["RETIRED"]);
+    is_whole_again(nodes);
+}
+
+#[test]
+fn a_node_that_waits_to_be_admitted_begins_the_group_when_it_is_told() {
+    let mut nodes = Nodes::of(1);
+    let nobody = format!("127.0.0.1:{}", nodes::free_ports(1));
+    nodes.set_options(vec!["--join".to_owned(), nobody]);
+    nodes.begin_one_more();
+    nodes.until("it waits", || nodes.log(0).contains("not admitted yet").then_some(()));
+    let dir = nodes.dir(0);
+    assert!(nodes.log(0).contains(&format!("scurry replica init --dir {}", dir.display())));
+    nodes::begin_in(&dir);
+    nodes.leader();
+    assert!(!dir.join("BEGIN").exists(), "a group is begun once");
+    scurry(&["replica", "init", "--dir", dir.to_str().expect("text")])
+        .refused(&["is a node of a group already"]);
+    nodes.set_options(Vec::new());
+    let nodes = nodes.and(2);
+    assert_eq!(nodes.execute(&["SET", "key", "value"]), "+OK");
 }
 
 /// A process that ends with its test.

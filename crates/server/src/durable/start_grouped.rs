@@ -2,7 +2,9 @@
 
 use super::divide::divide;
 use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin, open};
-use crate::group::peers::{self, Identity, JoinRequest, Sockets, ask_to_join, is_looked_for};
+use crate::group::peers::{
+    self, Accepted, Identity, JoinRequest, Sockets, ask_to_join, is_looked_for,
+};
 use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
@@ -18,14 +20,13 @@ use scurry_replica::NodeId;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-/// How long a node that joins asks to be admitted.
-const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
-
-/// How long an empty directory waits for nodes that know better before it begins a group. They dial a member that
-/// does not answer twice a second, and one that refuses them nearly as often; a second more is for a busy machine.
-const LOOK_TIME: Duration = Duration::from_millis(2_000);
+/// How long a node that was told to begin a group waits for nodes of one that look for it, ms: its directory is lost
+/// then. They dial a member that does not answer twice a second, and one that refuses them nearly as often; a second
+/// more is for a busy machine.
+const LOOK_MS: i64 = 2_000;
 
 /// Settings and addresses of a node of a group at its start.
 pub(crate) struct GroupPlan<'p> {
@@ -64,17 +65,19 @@ fn open_node(
     tell: &(dyn Fn(&super::RecoveryProgress) + Sync),
 ) -> Result<(Opened, Start), StartError> {
     let store = Store::open(plan.path)?;
+    store.refuse_retired()?;
     let (store, manifest, file) = match (store.manifest()?, store.group()?) {
         (Some(manifest), Some(file)) => (Arc::new(store), manifest, file),
         (Some(manifest), None) if is_single(&store, &manifest)? => {
-            drop(store);
-            convert(plan, &group, tell)?
+            convert(store, plan, &group, tell)?
         }
         _ => {
             let (manifest, file) = enter(&store, plan, &group)?;
             (Arc::new(store), manifest, file)
         }
     };
+    // Also where a start ended before it came to this.
+    store.end_begin()?;
     if manifest.threads != plan.threads {
         return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
     }
@@ -164,7 +167,7 @@ fn open_node(
         recover_to(&mut directory, (log, seed), config.clone(), sequence)
             .map_err(|error| error.to_string())
     };
-    let (writes, files_of) = (store.clone(), store.clone());
+    let (writes, files_of, retires) = (store.clone(), store.clone(), store.clone());
     let (own, founder) = (file.node, file.founder);
     let write = move |members: &GroupMembers| {
         let members = members.members.clone();
@@ -179,6 +182,7 @@ fn open_node(
         manifest,
         members: GroupMembers { members: file.members },
         write: Box::new(write),
+        retire: Box::new(move |why: &str| retires.retire(why).map_err(|error| error.to_string())),
         shards: files,
         rebuild: Arc::new(rebuild),
         files: Arc::new(move |core| files_of.core(manifest.generation, core)),
@@ -214,20 +218,19 @@ fn is_single(store: &Store, manifest: &Manifest) -> Result<bool, StartError> {
 /// Begins a group with a store on one machine. Until the manifest names the new generation it is what it was; from
 /// then until the group's file is there it is a store on one machine still, and is converted anew.
 fn convert(
+    single: Store,
     plan: &Plan<'_>,
     group: &GroupPlan<'_>,
     tell: &(dyn Fn(&super::RecoveryProgress) + Sync),
 ) -> Result<(Arc<Store>, Manifest, GroupFile), StartError> {
-    if !group.settings.join.is_empty() {
-        return Err(StartError::Group(
-            "the directory holds a store of one machine, and --join would have it hold another: start it \
-             without --join to begin a group with it, or give an empty directory"
-                .to_owned(),
-        ));
+    if !single.is_to_begin()? {
+        return Err(StartError::NotToldWithStore { directory: plan.path.to_owned() });
     }
+    may_begin(plan, group)?;
+    drop(single);
     let Opened { store, manifest, cores, time, .. } = open(plan, tell)?;
     let mut shards: Vec<Shard> = cores.into_iter().map(|core| core.shard).collect();
-    let own = draw(group)?;
+    let own = draw(group, true)?;
     let manifest = divide(&store, &manifest, &mut shards, time, Some(own.id))?;
     store.write_ballots(&manifest)?;
     let file = GroupFile { node: own.id, founder: own.id, members: vec![own] };
@@ -236,60 +239,121 @@ fn convert(
     Ok((store, manifest, file))
 }
 
+/// Refuses to begin a group where one is that looks for a node here, and where a lost node is to be replaced.
+fn may_begin(plan: &Plan<'_>, group: &GroupPlan<'_>) -> Result<(), StartError> {
+    let told = plan.path.display();
+    if group.settings.replaces.is_some() {
+        return Err(StartError::Group(format!(
+            "{told} was told to begin a group (scurry replica init), and --replaces would have it take the place of a \
+             node of one: remove the file BEGIN there to join, or leave --replaces away to begin"
+        )));
+    }
+    let now_ms = || group.sockets.clock().read().uptime_ms;
+    let until_ms = now_ms() + LOOK_MS;
+    let looked_for = is_looked_for(&group.listener, &group.sockets, &|| now_ms() < until_ms);
+    match looked_for.map_err(StartError::system("the port for nodes"))? {
+        None => Ok(()),
+        Some(why) => Err(StartError::Group(format!("{told} was told to begin a group, and {why}"))),
+    }
+}
+
 /// The node that is started, with an id of its own.
-fn draw(group: &GroupPlan<'_>) -> Result<GroupMember, StartError> {
+fn draw(group: &GroupPlan<'_>, votes: bool) -> Result<GroupMember, StartError> {
     let random = getrandom::u64().map_err(std::io::Error::other);
     let id = (random.map_err(StartError::system("a random number"))? >> 2).max(1);
     let Addresses { peer, ip, main, cores } = group.addresses.clone();
-    Ok(GroupMember { id, votes: group.settings.join.is_empty(), peer, ip, main, cores })
+    Ok(GroupMember { id, votes, peer, ip, main, cores })
 }
 
-/// Begins a group with this node, or has it admitted to one.
+/// Begins a group with this node where a person has said so, or has it admitted to one.
 fn enter(
     store: &Store,
     plan: &Plan<'_>,
     group: &GroupPlan<'_>,
 ) -> Result<(Manifest, GroupFile), StartError> {
-    let own = draw(group)?;
-    let (id, node) = (own.id, node_id(own.id)?);
-    let (manifest, founder, members) = if group.settings.join.is_empty() {
-        let looked_for = is_looked_for(&group.listener, &group.sockets, LOOK_TIME);
-        let looked_for = looked_for.map_err(StartError::system("the port for nodes"))?;
-        if let Some(why) = looked_for {
-            return Err(StartError::Group(why));
+    let joined = if store.is_to_begin()? { None } else { join(store, plan, group)? };
+    let (manifest, file) = match joined {
+        Some(joined) => joined,
+        None => {
+            may_begin(plan, group)?;
+            let own = draw(group, true)?;
+            tracing::info!("this node begins a group: others join it");
+            let file = GroupFile { node: own.id, founder: own.id, members: vec![own] };
+            (begin(store, plan.threads)?, file)
         }
-        (begin(store, plan.threads)?, id, vec![own])
-    } else {
-        let request = JoinRequest {
-            node,
-            replaces: group.settings.replaces,
-            addresses: group.addresses.clone(),
-        };
-        let accepted = ask_to_join(&group.settings.join, &request, JOIN_TIME_MAX, &group.sockets);
-        let accepted = accepted.map_err(StartError::Group)?;
-        if accepted.threads != plan.threads {
-            let (here, group) = (plan.threads, accepted.threads);
-            return Err(StartError::GroupThreads { here, group });
-        }
-        let manifest = Manifest {
-            generation: accepted.generation,
-            restored: accepted.restored,
-            ..Manifest::new(accepted.store, accepted.hash_seed, accepted.threads)
-        };
-        store.write_reach(&manifest, &vec![0; usize::from(plan.threads)])?;
-        store.write_manifest(&manifest)?;
-        // Of a later generation they are missed where they are not there.
-        for core in 0..manifest.threads {
-            store.core(manifest.generation, core).map_err(StartError::store)?;
-        }
-        let mut members: Vec<GroupMember> = accepted.members.iter().map(member_of).collect();
-        if members.iter().all(|member| member.id != id) {
-            members.push(own);
-        }
-        (manifest, accepted.founder.get(), members)
     };
     store.write_ballots(&manifest)?;
-    let file = GroupFile { node: id, founder, members };
     store.write_group(&file)?;
     Ok((manifest, file))
+}
+
+/// Has this node admitted to a group. None when it is told to begin one meanwhile.
+fn join(
+    store: &Store,
+    plan: &Plan<'_>,
+    group: &GroupPlan<'_>,
+) -> Result<Option<(Manifest, GroupFile)>, StartError> {
+    if group.settings.join.is_empty() {
+        return Err(StartError::NotTold { directory: plan.path.to_owned() });
+    }
+    let own = draw(group, false)?;
+    let request = JoinRequest {
+        node: node_id(own.id)?,
+        replaces: group.settings.replaces,
+        addresses: group.addresses.clone(),
+    };
+    tracing::info!(
+        "the directory is empty: if there is no group yet, begin one here, once, with `scurry replica init --dir {}`",
+        plan.path.display()
+    );
+    let Some(accepted) = ask_meanwhile_answering(store, &request, group)? else { return Ok(None) };
+    if accepted.threads != plan.threads {
+        let (here, group) = (plan.threads, accepted.threads);
+        return Err(StartError::GroupThreads { here, group });
+    }
+    let manifest = Manifest {
+        generation: accepted.generation,
+        restored: accepted.restored,
+        ..Manifest::new(accepted.store, accepted.hash_seed, accepted.threads)
+    };
+    store.write_reach(&manifest, &vec![0; usize::from(plan.threads)])?;
+    store.write_manifest(&manifest)?;
+    // Of a later generation they are missed where they are not there.
+    for core in 0..manifest.threads {
+        store.core(manifest.generation, core).map_err(StartError::store)?;
+    }
+    let mut members: Vec<GroupMember> = accepted.members.iter().map(member_of).collect();
+    let node = own.id;
+    if members.iter().all(|member| member.id != node) {
+        members.push(own);
+    }
+    Ok(Some((manifest, GroupFile { node, founder: accepted.founder.get(), members })))
+}
+
+/// Asks to be admitted. Nodes that ask this one meanwhile have their answer at once: they may be waiting too.
+fn ask_meanwhile_answering(
+    store: &Store,
+    request: &JoinRequest,
+    group: &GroupPlan<'_>,
+) -> Result<Option<Accepted>, StartError> {
+    let GroupPlan { settings, listener, sockets, .. } = group;
+    let is_over = AtomicBool::new(false);
+    let goes_on = || !is_over.load(Ordering::Relaxed);
+    // A directory that cannot be looked at says so when the group begins.
+    let is_to_begin = || store.is_to_begin().unwrap_or(true);
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            // Who looks for a node here is a member of the group that is asked, and its answer says so.
+            while goes_on() {
+                if let Err(error) = is_looked_for(listener, sockets, &goes_on) {
+                    tracing::debug!("the port for nodes: {error}");
+                    return;
+                }
+            }
+        });
+        let outcome = ask_to_join(&settings.join, request, &is_to_begin, sockets);
+        is_over.store(true, Ordering::Relaxed);
+        outcome
+    });
+    outcome.map_err(StartError::Group)
 }

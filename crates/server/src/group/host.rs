@@ -48,6 +48,9 @@ pub(crate) enum Input {
 /// Recovers a shard up to a sequence.
 pub(crate) type Rebuild = Arc<dyn Fn(u16, u64) -> Result<Remade, String> + Send + Sync>;
 
+/// Notes durably that the node takes no part any more, and why.
+pub(crate) type Retire = Box<dyn Fn(&str) -> Result<(), String> + Send>;
+
 /// The files of a shard, once more.
 pub(crate) type Files = Arc<dyn Fn(u16) -> io::Result<Directory> + Send + Sync>;
 
@@ -184,6 +187,7 @@ pub(super) struct Host {
     pub(super) groups: Vec<ShardGroup>,
     pub(super) ways: Ways,
     pub(super) membership: Membership,
+    pub(super) retire: Retire,
     pub(super) member: Arc<super::Member>,
     pub(super) clock: Clock,
     /// The log has said that this node's wall clock is far from the others'.
@@ -313,8 +317,31 @@ impl Host {
                 self.look_around();
             }
             Inbound::Hello { from, addresses } => self.membership.greeted(from, &addresses),
+            Inbound::Mistaken { by, at, target } if self.membership.is_alone() => {
+                self.end_for_good(&format!(
+                    "node {by}, at {at}, is of another group that has node {target} at the address of this one, and \
+                     this group has one member: two groups would serve here, and neither know what the other has \
+                     answered. If the other group is the right one, start this node with an empty directory, --join \
+                     {at} and --replaces {target}, and keep this directory for what it alone may have. If this group \
+                     is the right one, remove node {target} from the other one (SCUR.REPLICA REMOVE), and then the \
+                     file RETIRED here"
+                ));
+            }
+            Inbound::Mistaken { .. } => {}
             Inbound::Strange { text } => tracing::warn!("{text}"),
         }
+    }
+
+    /// Ends this node, and keeps its directory from being served again.
+    fn end_for_good(&self, why: &str) -> ! {
+        match (self.retire)(why) {
+            Ok(()) => tracing::error!("this node stops for good: {why}"),
+            Err(error) => tracing::error!(
+                "this node stops, and must not be started again with its directory, which could not be marked so \
+                 ({error}): {why}"
+            ),
+        }
+        std::process::exit(3);
     }
 
     /// Another node says something about a snapshot.

@@ -84,6 +84,11 @@ impl Membership {
         self.known.iter().map(|(id, (addresses, votes))| (*id, addresses, *votes))
     }
 
+    /// True where no other node has a vote.
+    pub(super) fn is_alone(&self) -> bool {
+        self.known.iter().all(|(id, (_, votes))| *id == self.node || !votes)
+    }
+
     pub(super) fn is_connected(&self, node: NodeId) -> bool {
         self.connected.contains(&node)
     }

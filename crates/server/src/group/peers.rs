@@ -59,6 +59,8 @@ pub(crate) enum Inbound {
     Lost(NodeId),
     /// A node asks to be admitted.
     Join { request: JoinRequest, answer: JoinReply },
+    /// A member of another group takes this node for one of its own.
+    Mistaken { by: NodeId, at: SocketAddr, target: NodeId },
     /// Somebody was refused, or broke off; told once a second at most.
     Strange { text: String },
 }

@@ -72,7 +72,8 @@ pub enum StartError {
     },
     /// A node of a group lacks what it had stored.
     #[error(
-        "the files of this node of a group are damaged, or some are missing. Move {} away and start this node with \
+        "the files of this node of a group are damaged, or some are missing, or it has noticed that it has lost what \
+         it had stored. Move {} away and start this node with \
          an empty directory, --join {join} and --replaces {node:016x}: the other nodes have what it had acknowledged \
          (docs/runbooks.md, a disk dies). What was found: {source}. (A backup is for a group of which no majority \
          is left.)",
@@ -87,6 +88,28 @@ pub enum StartError {
         node: u64,
         /// The fault that was found.
         source: Box<StartError>,
+    },
+    /// Nobody has said that a group begins here.
+    #[error(
+        "{} is empty, and no node of a group was named: a node joins a group that is there with --join, and a group is \
+         begun once, by a person, with `scurry replica init --dir {}`. (If this node was one of a group, its directory \
+         is lost: --join and --replaces let a new one take its place. docs/replication.md)",
+        directory.display(), directory.display()
+    )]
+    NotTold {
+        /// The directory of the store.
+        directory: PathBuf,
+    },
+    /// Nobody has said that a group begins with a store of one machine.
+    #[error(
+        "{} holds a store of one machine, and is no node of a group: a group begins with all it has after `scurry \
+         replica init --dir {}`, once. To join another group give an empty directory; to go on as one machine leave \
+         --replicate away. Nothing was changed",
+        directory.display(), directory.display()
+    )]
+    NotToldWithStore {
+        /// The directory of the store.
+        directory: PathBuf,
     },
     /// The node cannot be one of its group.
     #[error("this node cannot be one of its group: {0}")]

@@ -25,23 +25,12 @@ for node in 0 1 2; do
   others="$others${others:+, }\"$found:7389\""
 done
 
-begins=no replaces=no
-if [ "$number" = "$REPLACE_NODE" ]; then
-  replaces=yes
-elif [ "$number" = 0 ] && [ "$BEGIN" = true ]; then
-  begins=yes
-fi
-# A node that begins a group does not where others look for it at its address. On an empty volume give the cluster
-# time to lead them here: it may be the volume that is lost, and not the group that is new.
-if [ "$begins" = yes ] && [ ! -e /var/lib/scurry/store/MANIFEST ]; then
-  echo "an empty volume: beginning a group in $BEGIN_SECONDS s, unless others look for this node"
-  sleep "$BEGIN_SECONDS"
-fi
 {
   echo "announce_ip = \"$own\""
-  # A node that has joined knows the others, and takes no notice of this.
-  [ "$begins" = yes ] || echo "join = [$others]"
-  [ "$replaces" = no ] || echo "replaces = \"$REPLACE_ID\""
+  # A node that has joined knows the others, and takes no notice of this. All three have it: which of them begins the
+  # group is said by a person, once, and not here.
+  echo "join = [$others]"
+  [ "$number" != "$REPLACE_NODE" ] || echo "replaces = \"$REPLACE_ID\""
   cat /etc/scurry/scurry.toml
 } >/run/scurry/new.toml
 mv /run/scurry/new.toml /run/scurry/scurry.toml

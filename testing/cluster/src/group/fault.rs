@@ -62,6 +62,10 @@ pub enum Fault {
     SlowFollower,
     /// A node loses its directory, and an empty one takes its place.
     Replace,
+    /// The node that began the group loses its directory while it is cut off, and is started as at first.
+    WipeFounder,
+    /// A follower gets an older state of its directory back.
+    OldImage,
     /// A byte of a stopped follower's log is another when it starts.
     Damage,
     /// The wall clock of the leader is set forward, by an hour or a year.
@@ -111,6 +115,8 @@ impl Fault {
             Fault::FrozenLeader => "frozen-leader",
             Fault::SlowFollower => "slow-follower",
             Fault::Replace => "replace",
+            Fault::WipeFounder => "wipe-founder",
+            Fault::OldImage => "old-image",
             Fault::Damage => "damage",
             Fault::ClockForwardLeader => "clock-forward-leader",
             Fault::ClockBackLeader => "clock-back-leader",
@@ -138,9 +144,18 @@ impl Fault {
     pub(crate) fn needs_networks(self) -> bool {
         use Fault::{
             CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnawareLeader, UnplugLeader,
+            WipeFounder,
         };
-        let cuts =
-            [CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnawareLeader, UnplugLeader];
+        let cuts = [
+            CutFollower,
+            CutLeader,
+            DeafLeader,
+            MuteLeader,
+            Reset,
+            UnawareLeader,
+            UnplugLeader,
+            WipeFounder,
+        ];
         // Mounts are made where networks are.
         cuts.contains(&self) || self.disk() != Disk::Plain
     }
@@ -179,6 +194,8 @@ impl Fault {
             Fault::FrozenLeader => disks::frozen_leader(scene),
             Fault::SlowFollower => disks::slow_follower(scene),
             Fault::Replace => files::replace(scene),
+            Fault::WipeFounder => files::wipe_founder(scene),
+            Fault::OldImage => files::old_image(scene),
             Fault::Damage => files::damage(scene),
             Fault::ClockForwardLeader => clocks::leader(scene, 1),
             Fault::ClockBackLeader => clocks::leader(scene, -1),

@@ -4,7 +4,7 @@ use super::disk::{Disk, Mounted};
 use super::status::Status;
 use super::{PORTS, THREADS};
 use crate::namespaces::Namespace;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scurry_crash::wire::{Wire, text, words};
@@ -99,6 +99,14 @@ impl Member {
         files
             .filter_map(|file| file.file_name().into_string().ok())
             .any(|name| name.starts_with("spare-0"))
+    }
+
+    /// Says, as a person does once, that a group begins in its directory.
+    pub(crate) fn begin_group(&self) -> Result<()> {
+        let mut command = Command::new(self.binary.path());
+        command.args(["replica", "init", "--dir"]).arg(self.store()).stdout(Stdio::null());
+        ensure!(command.status()?.success(), "{} begins no group", self.name());
+        Ok(())
     }
 
     /// Starts it on what its directory has; an empty one joins these nodes.

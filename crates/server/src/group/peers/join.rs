@@ -15,12 +15,13 @@ use std::time::Duration;
 const ANSWER_MS: i64 = 10_000;
 /// Pause before all are asked once more.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often it is said why nobody has admitted the node, ms.
-const TELL_EVERY_MS: i64 = 2_000;
+/// It is said why nobody has admitted the node at once, after so long, ms, and then less and less often.
+const TELL_AFTER_MS: i64 = 2_000;
+const TELL_EVERY_MS_MAX: i64 = 60_000;
 /// Members that are asked one behind another because each names the next.
 const ELSEWHERE_MAX: usize = 8;
 
-/// How long a greeting is waited for before a group begins, ms.
+/// How long a greeting is waited for by a node that is in no group yet, ms.
 const LOOK_MS: i64 = 500;
 /// Between two looks.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
@@ -64,29 +65,28 @@ impl std::fmt::Debug for JoinReply {
     }
 }
 
-/// Listens whether nodes of a group look for one at this address, which has lost its directory then. Returns their
-/// words, or none after this time. Whoever asks to be admitted is told to ask again.
+/// Answers those who come to the port of a node that is in no group yet, for as long as it `goes_on`. Returns the words
+/// of the first that looks for a node of a group here, which has lost its directory then; none when it is over. Whoever
+/// asks to be admitted is told to ask again.
 pub(crate) fn is_looked_for(
     listener: &TcpListener,
     sockets: &Sockets,
-    within: Duration,
+    goes_on: &dyn Fn() -> bool,
 ) -> io::Result<Option<String>> {
-    let now_ms = || sockets.clock.read().uptime_ms;
-    let until_ms = now_ms() + i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
     listener.set_nonblocking(true)?;
     let mut found = None;
-    while found.is_none() && now_ms() < until_ms {
+    while found.is_none() && goes_on() {
         match listener.accept() {
+            // Whoever breaks off looks for nobody.
             Ok((stream, _)) => {
-                stream.set_nonblocking(false)?;
-                // Whoever breaks off looks for nobody.
-                found =
-                    sockets.accepted(stream, LOOK_MS).ok().and_then(|mut socket| look(&mut socket));
+                found = stream
+                    .set_nonblocking(false)
+                    .and_then(|()| sockets.accepted(stream, LOOK_MS))
+                    .ok()
+                    .and_then(|mut socket| look(&mut socket));
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                std::thread::sleep(LOOK_PAUSE); // tidy: allow (a listener has no time-out)
-            }
-            Err(error) => return Err(error),
+            // Nobody is there, or it cannot be had now.
+            Err(_) => std::thread::sleep(LOOK_PAUSE), // tidy: allow (a listener has no time-out)
         }
     }
     listener.set_nonblocking(false)?;
@@ -98,16 +98,16 @@ fn look(socket: &mut Socket) -> Option<String> {
         Greeting::Hello(hello) | Greeting::Passage(hello) => {
             let Hello { node, target, addresses, .. } = hello;
             let peer = addresses.peer;
-            let refusal = Answer::Refusal("this node has lost its directory".to_owned());
+            let refusal = "this node has no directory of a node, or has lost it".to_owned();
             let found = format!(
-                "the directory is empty, and node {node} of a group, at {peer}, looks for node {target} here: \
-                 its directory is lost, or another one was given. To let a new node take its place, start this \
-                 one with --join {peer} --replaces {target}"
+                "node {node} of a group, at {peer}, looks for node {target} here: its directory is lost, or another \
+                 one was given. To let a new node take its place, start this one with an empty directory, --join \
+                 {peer} and --replaces {target}"
             );
-            (refusal, Some(found))
+            (Answer::Refusal(refusal), Some(found))
         }
         Greeting::Join(_) => {
-            let later = "this node is about to begin a group".to_owned();
+            let later = "this node is in no group yet".to_owned();
             (Answer::Join(JoinAnswer::Later(later)), None)
         }
     };
@@ -118,75 +118,72 @@ fn look(socket: &mut Socket) -> Option<String> {
     found
 }
 
-/// Asks to be admitted, at any of these addresses, until there is an answer or the time is over.
+/// Asks to be admitted, at any of these addresses, until there is an answer. None when this node begins a group itself:
+/// `is_to_begin` is asked again and again.
 pub(crate) fn ask_to_join(
     addresses: &[SocketAddr],
     request: &JoinRequest,
-    within: Duration,
+    is_to_begin: &dyn Fn() -> bool,
     sockets: &Sockets,
-) -> Result<Accepted, String> {
-    let within_ms = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
-    let until_ms = sockets.clock.read().uptime_ms.saturating_add(within_ms);
-    let left_ms = || until_ms - sockets.clock.read().uptime_ms;
+) -> Result<Option<Accepted>, String> {
+    let now_ms = || sockets.clock.read().uptime_ms;
     // The reason of each address, since the next one may keep this node waiting for another.
     let mut whys = BTreeMap::new();
     let asked = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!("this node asks to be admitted to the group of {asked}");
-    let mut tell_ms = left_ms();
+    let mut pause_ms = TELL_AFTER_MS;
+    let mut tell_ms = now_ms();
     loop {
         for address in addresses {
-            let mut address = *address;
-            for _ in 0..ELSEWHERE_MAX {
-                let left_ms = left_ms();
-                if left_ms <= 0 {
-                    let seconds = within.as_secs();
-                    return Err(format!(
-                        "no group has admitted this node within {seconds} s: {}",
-                        all(&whys)
-                    ));
-                }
-                match ask(address, request, left_ms, sockets) {
-                    Ok(JoinAnswer::Accepted(accepted)) => return Ok(*accepted),
-                    Ok(JoinAnswer::Refused(words)) => {
-                        return Err(format!(
-                            "the group at {address} does not admit this node: {words}"
-                        ));
-                    }
-                    Ok(JoinAnswer::Elsewhere(leader)) => {
-                        whys.insert(address, format!("{address} says that {leader} leads"));
-                        address = leader;
-                    }
-                    Ok(JoinAnswer::Later(words)) => {
-                        whys.insert(address, format!("{address} says: {words}"));
-                        break;
-                    }
-                    Err(Unreadable::Io(error)) => {
-                        whys.insert(address, format!("{address} does not answer: {error}"));
-                        break;
-                    }
-                    Err(Unreadable::Words(words)) => {
-                        return Err(format!("{address}: {words}"));
-                    }
-                }
+            if is_to_begin() {
+                return Ok(None);
             }
-            let left_ms = left_ms();
-            if left_ms <= tell_ms {
-                let seconds = left_ms.max(0) / 1_000;
-                tracing::info!("not admitted yet, and asks for {seconds} s more: {}", all(&whys));
-                tell_ms = left_ms - TELL_EVERY_MS;
+            if let Some(accepted) = ask_one(*address, request, &mut whys, sockets)? {
+                return Ok(Some(accepted));
+            }
+            if now_ms() >= tell_ms {
+                tracing::info!("not admitted yet, and asks again: {}", all(&whys));
+                tell_ms = now_ms() + pause_ms;
+                pause_ms = (2 * pause_ms).min(TELL_EVERY_MS_MAX);
             }
         }
-        let pause = u64::try_from(left_ms()).unwrap_or(0);
-        // tidy: allow (nobody says when a node leads)
-        std::thread::sleep(PAUSE.min(Duration::from_millis(pause))); // tidy: allow (nobody says when a node leads)
+        std::thread::sleep(PAUSE); // tidy: allow (nobody says when a node leads)
     }
+}
+
+/// Asks at an address, and whoever is named there.
+fn ask_one(
+    mut address: SocketAddr,
+    request: &JoinRequest,
+    whys: &mut BTreeMap<SocketAddr, String>,
+    sockets: &Sockets,
+) -> Result<Option<Accepted>, String> {
+    for _ in 0..ELSEWHERE_MAX {
+        match ask(address, request, sockets) {
+            Ok(JoinAnswer::Accepted(accepted)) => return Ok(Some(*accepted)),
+            Ok(JoinAnswer::Refused(words)) => {
+                return Err(format!("the group at {address} does not admit this node: {words}"));
+            }
+            Ok(JoinAnswer::Elsewhere(leader)) => {
+                whys.insert(address, format!("{address} says that {leader} leads"));
+                address = leader;
+            }
+            Ok(JoinAnswer::Later(words)) => {
+                whys.insert(address, format!("{address} says: {words}"));
+                break;
+            }
+            Err(Unreadable::Io(error)) => {
+                whys.insert(address, format!("{address} does not answer: {error}"));
+                break;
+            }
+            Err(Unreadable::Words(words)) => return Err(format!("{address}: {words}")),
+        }
+    }
+    Ok(None)
 }
 
 /// The words about all addresses.
 fn all(whys: &BTreeMap<SocketAddr, String>) -> String {
-    if whys.is_empty() {
-        return "no address of a member was given".to_owned();
-    }
     whys.values().map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
@@ -194,11 +191,10 @@ fn all(whys: &BTreeMap<SocketAddr, String>) -> String {
 fn ask(
     address: SocketAddr,
     request: &JoinRequest,
-    left_ms: i64,
     sockets: &Sockets,
 ) -> Result<JoinAnswer, Unreadable> {
-    let stream = Dialling::new(address)?.connect(address, left_ms.min(sockets.greeting_ms))?;
-    let mut socket = sockets.dialled(stream, left_ms.min(ANSWER_MS))?;
+    let stream = Dialling::new(address)?.connect(address, sockets.greeting_ms)?;
+    let mut socket = sockets.dialled(stream, ANSWER_MS)?;
     match greet(&mut socket, &Greeting::Join(request.clone()))?.0 {
         Answer::Join(answer) => Ok(answer),
         Answer::Refusal(words) => Err(Unreadable::Words(words)),

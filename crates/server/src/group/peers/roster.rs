@@ -217,7 +217,11 @@ impl Roster {
                  to another than it should, or a directory was copied"
             ));
         }
-        check_store(hello.store, store)?;
+        if let Err(words) = check_store(hello.store, store) {
+            let (by, at, target) = (hello.node, hello.addresses.peer, hello.target);
+            self.hand(Inbound::Mistaken { by, at, target });
+            return Err(words);
+        }
         if hello.target != node {
             return Err(format!(
                 "this is node {node} and not node {}, which node {} has dialled: the address of that \

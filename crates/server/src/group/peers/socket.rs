@@ -50,6 +50,11 @@ impl Sockets {
         Sockets { clock: Clock::start(Time(0)), greeting_ms: GREETING_MS, credentials }
     }
 
+    /// The clock by which connections end.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// A socket whose use may take so long until it is settled.
     pub(super) fn dialled(&self, stream: TcpStream, ms: i64) -> io::Result<Socket> {
         let ip = stream.peer_addr()?.ip();

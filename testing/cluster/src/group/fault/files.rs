@@ -1,8 +1,15 @@
 //! Directories that are lost, and files that are damaged.
 
-use super::Scene;
+use super::{Scene, cut};
 use anyhow::{Context, Result, ensure};
 use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Looks for the first node while it is cut off, each a while behind the last one.
+const FOUNDER_LOOKS: u32 = 12;
+/// Looks for what becomes of a node whose disk was put back.
+const IMAGE_LOOKS_MAX: u32 = 600;
 
 pub(super) fn replace(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, _) = scene.parts()?;
@@ -21,6 +28,85 @@ fn anew(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.pass_ms(0, 500)?;
     scene.group.nodes[node].empty()?;
     scene.group.start_anew(node, &lost)
+}
+
+/// Whoever began the group loses everything where it hears nobody. However it is started, it may neither acknowledge
+/// anything nor answer.
+pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
+    let (founder, others) = (0, [1, 2]);
+    let lost = scene.group.nodes[founder].status()?.id;
+    scene.group.nodes[founder].kill()?;
+    cut::part(scene, founder, &others)?;
+    scene.group.nodes[founder].empty()?;
+    scene.group.nodes[founder].may_end = true;
+    scene.group.nodes[founder].start(Vec::new(), None)?;
+    let status = scene.group.nodes[founder].wait()?;
+    ensure!(!status.success(), "the first node, which names nobody, ended with {status}");
+    scene.group.start_again(founder)?;
+    for _ in 0..FOUNDER_LOOKS {
+        scene.pass_ms(300, 600)?;
+        let said = scene.group.nodes[founder].status();
+        ensure!(said.is_err(), "the first node answers alone: {said:?}");
+    }
+    cut::join(scene, founder, &others)?;
+    scene.group.nodes[founder].wait()?;
+    let words = scene.group.nodes[founder].last_words();
+    ensure!(words.contains(&format!("--replaces {lost}")), "it is not told what to do: {words}");
+    scene.group.nodes[founder].may_end = false;
+    scene.group.start_anew(founder, &lost)
+}
+
+/// A machine is restored from an image of some time ago.
+pub(super) fn old_image(scene: &mut Scene<'_>) -> Result<()> {
+    let (_, one, _) = scene.parts()?;
+    let image = scene.group.nodes[one].home.join("image");
+    let store = scene.group.nodes[one].store();
+    scene.group.nodes[one].stop()?;
+    copy(&store, &image)?;
+    scene.group.start_again(one)?;
+    scene.group.until_whole()?;
+    scene.pass_ms(200, 2_000)?;
+    scene.group.nodes[one].may_end = true;
+    scene.group.nodes[one].kill()?;
+    scene.group.nodes[one].empty()?;
+    fs::rename(&image, &store)?;
+    scene.group.start_again(one)?;
+    for _ in 0..IMAGE_LOOKS_MAX {
+        scene.pass_ms(50, 150)?;
+        if scene.group.nodes[one].ended()?.is_some() {
+            let words = scene.group.nodes[one].last_words();
+            ensure!(words.contains("this node stops for good"), "{words}");
+            scene.remark("a node whose disk was put back ended for good");
+            scene.group.start_again(one)?;
+            let status = scene.group.nodes[one].wait()?;
+            let words = scene.group.nodes[one].last_words();
+            ensure!(!status.success() && words.contains("RETIRED"), "{status}: {words}");
+            scene.group.nodes[one].may_end = false;
+            return anew(scene, one);
+        }
+        if has_all(scene, one) {
+            // Another node leads since, and cannot know what this one had.
+            scene.remark("a node whose disk was put back got everything again");
+            break;
+        }
+    }
+    scene.group.nodes[one].may_end = false;
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let status = Command::new("cp").arg("-a").args([from, to]).status().context("cp")?;
+    ensure!(status.success(), "{} was not copied", from.display());
+    Ok(())
+}
+
+/// True when a node has what the leader knows to be committed.
+fn has_all(scene: &Scene<'_>, node: usize) -> bool {
+    let Some(leader) = scene.group.leader_of(&[0, 1, 2]) else { return false };
+    let [Ok(led), Ok(own)] = [leader, node].map(|at| scene.group.nodes[at].status()) else {
+        return false;
+    };
+    led.shards.iter().zip(&own.shards).all(|(led, own)| own.applied >= led.committed)
 }
 
 /// The member that none of these nodes is.

@@ -96,7 +96,7 @@ pub(super) fn node_with(number: u64, files: &NodeTlsSettings) -> Node {
 fn join_refused(door: &Node, dialler: &Sockets) -> (String, String) {
     let peer = (HERE.parse::<IpAddr>().unwrap(), 1).into();
     let request = JoinRequest { node: node(2), replaces: None, addresses: addresses(peer) };
-    let told = ask_to_join(&[door.address], &request, WITHIN, dialler).unwrap_err();
+    let told = ask_to_join(&[door.address], &request, &|| false, dialler).unwrap_err();
     let heard = door.heard.recv_timeout(WITHIN).expect("it is told");
     let Inbound::Strange { text } = heard else { panic!("{heard:?}") };
     (told, text)
@@ -128,7 +128,7 @@ fn a_node_is_admitted_over_tls() {
     let peer = (HERE.parse::<IpAddr>().unwrap(), 1).into();
     let request = JoinRequest { node: node(2), replaces: None, addresses: addresses(peer) };
     let asked = request.clone();
-    let asks = std::thread::spawn(move || ask_to_join(&[address], &asked, WITHIN, &dialler));
+    let asks = std::thread::spawn(move || ask_to_join(&[address], &asked, &|| false, &dialler));
     let (came, answer) = door.wait(|inbound| match inbound {
         Inbound::Join { request, answer } => Some((request, answer)),
         _ => None,
@@ -145,7 +145,7 @@ fn a_node_is_admitted_over_tls() {
         members,
     };
     answer.send(JoinAnswer::Accepted(Box::new(accepted.clone())));
-    assert_eq!(asks.join().unwrap(), Ok(accepted));
+    assert_eq!(asks.join().unwrap(), Ok(Some(accepted)));
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! Files of a data directory that say something by being there. `BEGIN`: a person wants the directory to begin a group.
+//! `RETIRED`: its node takes no part in its group any more, and why. docs/formats/group.md.
+
+use crate::directory::FILE_MODE;
+use crate::durably::{replace, sync};
+use crate::fault::cannot;
+use crate::store_error::StoreError;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+const BEGIN: &str = "BEGIN";
+const BEGIN_NEW: &str = "BEGIN.new";
+const RETIRED: &str = "RETIRED";
+const RETIRED_NEW: &str = "RETIRED.new";
+
+/// The word may be said by another user than the one that serves: the directory keeps others out.
+const BEGIN_MODE: u32 = 0o644;
+const BEGIN_TEXT: &str = "scurry replica init: the next server with --replicate begins a group here, and removes this.\n";
+/// So much is shown of why a node was retired.
+const WHY_LEN_MAX: u64 = 4 << 10;
+
+/// Orders a directory to begin a group.
+pub(crate) fn order_begin(directory: &Path) -> io::Result<()> {
+    let (new, path) = (directory.join(BEGIN_NEW), directory.join(BEGIN));
+    replace(directory, (&new, BEGIN_MODE), &path, BEGIN_TEXT.as_bytes())
+}
+
+/// True where [`order_begin`] was called and no group has begun since.
+pub(crate) fn is_to_begin(directory: &Path) -> io::Result<bool> {
+    let path = directory.join(BEGIN);
+    path.try_exists().map_err(cannot("look for", &path))
+}
+
+/// Takes the order to begin back: it was carried out. The order is gone when this returns.
+pub(crate) fn end_begin(directory: &Path) -> io::Result<()> {
+    let path = directory.join(BEGIN);
+    match fs::remove_file(&path) {
+        Ok(()) => sync(directory),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(cannot("remove", &path)(error)),
+    }
+}
+
+/// Keeps a directory from ever being served again as a node of its group.
+pub(crate) fn retire(directory: &Path, why: &str) -> io::Result<()> {
+    let (new, path) = (directory.join(RETIRED_NEW), directory.join(RETIRED));
+    replace(directory, (&new, FILE_MODE), &path, format!("{why}\n").as_bytes())
+}
+
+/// Refuses a directory whose node takes no part any more.
+pub(crate) fn refuse_retired(directory: &Path) -> Result<(), StoreError> {
+    let path = directory.join(RETIRED);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(cannot("open", &path)(error).into()),
+    };
+    let mut why = Vec::new();
+    file.take(WHY_LEN_MAX).read_to_end(&mut why).map_err(cannot("read", &path))?;
+    let why = String::from_utf8_lossy(&why).trim().to_owned();
+    Err(StoreError::Retired { path, why })
+}
