@@ -5,6 +5,7 @@
 
 mod begin;
 mod bodies;
+mod broken;
 mod channel;
 mod device;
 mod grouped;
@@ -14,6 +15,7 @@ mod shard_group;
 mod shard_view;
 
 pub use begin::{Begun, ShardFiles, begin, recover_to};
+pub use broken::Broken;
 pub use channel::{Body, CoreEnd, Epoch, FromCore, Progress, Remade, Ring, ToCore};
 pub use device::{LogDevice, Order, Stored, Task, Worked};
 pub use grouped::Grouped;

@@ -1,6 +1,7 @@
 //! One shard's group on this node: its replica, the end of its log, and what its core is doing.
 
 use crate::bodies::{Bodies, End, frames_of};
+use crate::broken::Broken;
 use crate::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore};
 use crate::device::{Order, Stored, Task};
 use crate::offer::{Offer, Word};
@@ -116,7 +117,7 @@ pub struct ShardGroup {
     /// Another shard of this node has no memory to serve from: see [`ShardGroup::lacks_memory`].
     yields: bool,
     /// The reason for which this node must stop.
-    pub broken: Option<String>,
+    pub broken: Option<Broken>,
     is_full: bool,
     /// Ticks since the device was given something or has finished something; none while it has nothing to do.
     device_ticks: Option<u32>,
@@ -460,7 +461,7 @@ impl ShardGroup {
                 self.snapshot = Some(shown);
                 self.needless = self.needless.max(needless);
             }
-            FromCore::Broken(why) => self.broken = Some(why),
+            FromCore::Broken(why) => self.stop(why),
         }
         self.append();
     }
@@ -479,7 +480,7 @@ impl ShardGroup {
                 },
                 Waiting::Frame { turn, is_last, frame } => {
                     let Some(descriptor) = self.bodies.describe(&frame) else {
-                        self.broken = Some("a core has made a frame that is none".to_owned());
+                        self.stop("a core has made a frame that is none");
                         return;
                     };
                     match self.replica.append(descriptor) {
@@ -524,9 +525,8 @@ impl ShardGroup {
             }
             Err(error) => {
                 if let ReceiveError::Ahead { .. } = error {
-                    // A device has lost what it had stored. With a log that is shorter than others know it to be, this
-                    // node could help to elect one that lacks what is committed.
-                    self.broken.get_or_insert_with(|| error.to_string());
+                    // A device has lost what it had stored, or an older state of it was put back.
+                    self.broken = Some(Broken::Retires(error.to_string()));
                 }
                 Err(error.to_string())
             }
@@ -547,6 +547,11 @@ impl ShardGroup {
             self.incoming.insert((entry.index.0, entry.term.0), body);
         }
         Ok(())
+    }
+
+    /// Has this node end, unless there is a reason already.
+    fn stop(&mut self, why: impl Into<String>) {
+        self.broken.get_or_insert_with(|| Broken::Stops(why.into()));
     }
 
     /// The store thread says something.
@@ -577,7 +582,7 @@ impl ShardGroup {
                 }
             }
             Stored::Failed(error) => {
-                self.broken = Some(format!("the log cannot be trusted any more: {error}"));
+                self.stop(format!("the log cannot be trusted any more: {error}"));
             }
         }
     }
@@ -643,7 +648,7 @@ impl ShardGroup {
             .map(|vote| Vote { term: vote.term.0, node: vote.candidate.map_or(0, NodeId::get) });
         if let Some(from) = truncate_from {
             if from.0 <= self.committed {
-                self.broken = Some(format!("entry {} is committed and was to be cut off", from.0));
+                self.stop(format!("entry {} is committed and was to be cut off", from.0));
                 return;
             }
             self.bodies.truncate(from.0);
@@ -658,7 +663,7 @@ impl ShardGroup {
             match self.keep(entry, committed) {
                 Ok(body) => frames.push(body),
                 Err(why) => {
-                    self.broken = Some(why);
+                    self.stop(why);
                     return;
                 }
             }
@@ -677,7 +682,7 @@ impl ShardGroup {
         self.quiet_ticks = 0;
         self.device_ticks.get_or_insert(0);
         if self.store.send(Task::Store(order)).is_err() {
-            self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+            self.stop("the thread of the log has ended");
         }
     }
 
@@ -886,7 +891,7 @@ impl ShardGroup {
                     None => outlet.read(self.shard, self.sequence_of(given + 1)),
                 };
                 let Some(body) = body else {
-                    self.broken = Some(format!("entry {} cannot be read", given + 1));
+                    self.stop(format!("entry {} cannot be read", given + 1));
                     return given;
                 };
                 len += body.len();
@@ -905,7 +910,7 @@ impl ShardGroup {
                 self.core.order(ToCore::Replace(remade));
                 self.part = Part::Follows { given: index };
             }
-            Err(why) => self.broken = Some(why),
+            Err(why) => self.stop(why),
         }
     }
 
@@ -947,7 +952,7 @@ impl ShardGroup {
             let next = sequence + 1;
             let sure = self.committed_sequence;
             if self.store.send(Task::Mark { frame, next, sure }).is_err() {
-                self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+                self.stop("the thread of the log has ended");
             }
         }
     }
@@ -1018,7 +1023,7 @@ impl ShardGroup {
         tracing::info!(shard = self.shard, entry = base.index, "the log was made shorter");
         self.base = base.clone();
         if self.store.send(Task::Forget(base)).is_err() {
-            self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+            self.stop("the thread of the log has ended");
         }
     }
 
@@ -1052,7 +1057,7 @@ impl ShardGroup {
                 let task = Task::Begin(came.offer.base.clone());
                 self.next = Some((replica, came));
                 if self.store.send(task).is_err() {
-                    self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+                    self.stop("the thread of the log has ended");
                 }
             }
             Err(ReplaceError::Busy) => self.came = Some(came),

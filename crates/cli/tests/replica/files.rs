@@ -107,6 +107,50 @@ fn a_node_with_a_damaged_directory_is_told_to_join_anew() {
     nodes.wait_for_all();
 }
 
+/// Copies a directory with all in it.
+fn copy(from: &Path, to: &Path) {
+    let mut command = Command::new("cp");
+    let status = command.arg("-a").arg(from).arg(to).status().expect("cp is there");
+    assert!(status.success(), "{}", from.display());
+}
+
+#[test]
+fn a_node_whose_disk_was_put_back_takes_no_part_any_more_also_when_it_is_started_again() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SET", "key", "value"]);
+    nodes.wait_for_all();
+    let node = (nodes.leader() + 1) % 3;
+    let id = nodes.id(node);
+    let path = nodes.stop(node);
+    let image = path.with_extension("image");
+    copy(&path, &image);
+    nodes.start_again(node);
+    nodes.wait_for_all();
+    // Where another node came to lead, nobody knows how much this one had, and it gets it once more.
+    let is_noticed = (0..20).any(|round| {
+        nodes.execute(&["SET", "key", &format!("newer-{round}")]);
+        nodes.wait_for_all();
+        nodes.stop(node);
+        std::fs::remove_dir_all(&path).expect("it is removed");
+        copy(&image, &path);
+        nodes.start_again(node);
+        nodes.until("it is noticed, or it has all again", || {
+            if nodes.log(node).contains("this node stops for good") {
+                return Some(true);
+            }
+            let committed = nodes.number(nodes.leader(), "committed")?;
+            (nodes.number(node, "applied")? >= committed).then_some(false)
+        })
+    });
+    assert!(is_noticed, "{}", nodes.log(node));
+    let said = refused(&nodes, node);
+    for words in ["RETIRED", "what was stored here is lost", &format!("--replaces {id}")] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    nodes.start_anew(node);
+    nodes.wait_for_all();
+}
+
 #[test]
 fn a_damaged_copy_of_a_note_is_told_and_the_node_goes_on() {
     let mut nodes = Nodes::start(3, 1);

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
 use scurry_group::{
-    Body, Came, FromCore, Offer, Outlet, Plan, Remade, ShardGroup, Stored, Word, base_from,
+    Body, Broken, Came, FromCore, Offer, Outlet, Plan, Remade, ShardGroup, Stored, Word, base_from,
 };
 use scurry_replica::{Message, NodeId};
 use std::collections::BTreeMap;
@@ -245,13 +245,24 @@ impl Host {
                 }
                 self.look_around();
             }
-            for group in &mut self.groups {
+            self.act();
+        }
+    }
+
+    /// Has each shard do what has come of all inputs. What a shard that is broken would say counts for nothing, and a
+    /// vote of it might count.
+    fn act(&mut self) {
+        for group in &mut self.groups {
+            if group.broken.is_none() {
                 group.act(&mut self.ways);
-                if let Some(why) = &group.broken {
-                    // Nothing that this node says counts any more; a start finds out what is on the device.
+            }
+            match group.broken.take() {
+                None => {}
+                Some(Broken::Stops(why)) => {
                     tracing::error!(shard = group.shard, "this node stops: {why}");
                     std::process::exit(3);
                 }
+                Some(Broken::Retires(why)) => self.end_for_good(&why),
             }
         }
     }
