@@ -35,7 +35,7 @@ SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 INTEGERS = set(
     """version amount available held floor priority valid_from valid_to offset refills_at value resets_at used left
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
-    refunded consumed expired voided overdrawn denied expires kept_from""".split()
+    refunded consumed expired voided overdrawn denied expires kept_from looked reached""".split()
 )
 FLAGS = ["replayed", "final", "ok", "applied", "more", "complete"]
 # Of these names the type depends on the command or the row.

@@ -769,6 +769,8 @@ class Statement:
     next: str | None
     complete: bool
     kept_from: int | None
+    looked: int
+    reached: int | None
     entries: tuple[Event, ...]
 
     @staticmethod
@@ -779,6 +781,8 @@ class Statement:
             nullable(text)(found["next"]),
             flag(found["complete"]),
             nullable(integer)(found["kept_from"]),
+            integer(found["looked"]),
+            nullable(integer)(found["reached"]),
             rows(Event.read)(found["entries"]),
         )
 
@@ -1522,6 +1526,7 @@ def statement(
     unit: str | None = None,
     count: int | None = None,
     cursor: str | None = None,
+    rev: bool = False,
 ) -> Command[Statement]:
     """Shows what has happened to an account in a period, from the log, in steps.
 
@@ -1539,6 +1544,8 @@ def statement(
         words += ["COUNT", count]
     if cursor is not None:
         words += ["CURSOR", cursor]
+    if rev:
+        words.append("REV")
     return Command(tuple(words), Statement.read, True, only_reads=True)
 
 

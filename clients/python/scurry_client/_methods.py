@@ -368,11 +368,12 @@ class SyncCommands:
         unit: str | None = None,
         count: int | None = None,
         cursor: str | None = None,
+        rev: bool = False,
     ) -> Statement:
         """Shows what has happened to an account in a period, from the log, in steps."""
         return self.run(
             commands.statement(
-                account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=count, cursor=cursor
+                account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=count, cursor=cursor, rev=rev
             )
         )
 
@@ -712,11 +713,12 @@ class AsyncCommands:
         unit: str | None = None,
         count: int | None = None,
         cursor: str | None = None,
+        rev: bool = False,
     ) -> Statement:
         """Shows what has happened to an account in a period, from the log, in steps."""
         return await self.run(
             commands.statement(
-                account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=count, cursor=cursor
+                account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=count, cursor=cursor, rev=rev
             )
         )
 

@@ -14,7 +14,9 @@ mod reader;
 pub use derive::{Told, events_of};
 pub use event::{Ending, Event, Movement};
 pub use origin::{Origin, OriginItem};
-pub use reader::{EventAt, EventReader, Found, Read, ReadEventsError, Span, Stop, Wanted};
+pub use reader::{
+    EventAt, EventReader, Found, Read, ReadBack, ReadEventsError, Span, Stop, Wanted,
+};
 
 /// A threshold of each bucket of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,17 +39,17 @@ pub use entity::{
 };
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use events::{
-    Ending, Event, EventAt, EventReader, Found, Low, Movement, Origin, OriginItem, Read,
+    Ending, Event, EventAt, EventReader, Found, Low, Movement, Origin, OriginItem, Read, ReadBack,
     ReadEventsError, Span, Stop, Told, Wanted, events_of,
 };
 pub use home::Home;
 pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
-    BASE_NAME, Batch, Commits, Cut, Durability, Failed, FollowError, History, LogBallot, LogError,
-    LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, Noted, Room, SEGMENT_LEN_MAX,
-    Vote, clear_incoming, forget, give_up_spares, incoming_name, is_spare, is_want_of_room,
-    read_base, segment_name, segment_of, sync_behind, write_base,
+    BASE_NAME, Batch, Commits, Cut, Durability, Failed, FollowError, FramePosition, History,
+    LogBallot, LogError, LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, Noted, Room,
+    SEGMENT_LEN_MAX, Vote, clear_incoming, forget, give_up_spares, incoming_name, is_spare,
+    is_want_of_room, read_base, segment_name, segment_of, sync_behind, write_base,
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};

@@ -21,7 +21,7 @@ pub(crate) use base::give_way;
 pub use base::{BASE_NAME, clear_incoming, incoming_name, read_base, write_base};
 pub use commits::{Batch, Commits, Durability, Failed, is_want_of_room};
 pub use error::LogError;
-pub use follower::{FollowError, LogFollower};
+pub use follower::{FollowError, FramePosition, LogFollower};
 pub use note::{LogBallot, LogReach, Note, NoteError, Noted, Vote};
 pub use reader::{Cut, History, LogReader};
 pub use spare::{give_up_spares, is_spare};

@@ -2,9 +2,9 @@
 //! segments and loses its front sees every one of them once and in order, or is told.
 
 use scurry_engine::{
-    Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, LogId,
-    LogWriter, Low, Movement, Origin, OriginItem, Outcome, Read, Shard, Span, Stop, Told, Wanted,
-    events_of, forget, segment_of,
+    Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, Found,
+    LogId, LogWriter, Low, Movement, Origin, OriginItem, Outcome, Read, Shard, Span, Stop, Told,
+    Wanted, events_of, forget, segment_of,
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Counted, Create, Cycle,
@@ -592,6 +592,16 @@ impl Store {
 const EVERYTHING: Wanted<'static> =
     Wanted { lows: &[], account: None, period: Span { from: None, to: None }, unit: None };
 
+/// An event as a line.
+fn line(found: &Found<'_>) -> String {
+    let crossing = found.crossing.map_or(String::new(), |number| format!(".{number}"));
+    let account = String::from_utf8_lossy(found.account);
+    let available =
+        found.balance.map_or(String::new(), |balance| format!(" {}", balance.available));
+    let EventAt { sequence, index } = found.at;
+    format!("{sequence}-{index}{crossing} {account} {}{available}", found.event.word())
+}
+
 /// Events as lines, so many at most.
 fn read(
     reader: &mut EventReader<MemoryDisk>,
@@ -603,13 +613,7 @@ fn read(
     let mut lines = Vec::new();
     let mut left = count;
     let outcome = reader.read(from, durable, wanted, &mut |found| {
-        let crossing = found.crossing.map_or(String::new(), |number| format!(".{number}"));
-        let account = String::from_utf8_lossy(found.account);
-        let available =
-            found.balance.map_or(String::new(), |balance| format!(" {}", balance.available));
-        let EventAt { sequence, index } = found.at;
-        let word = found.event.word();
-        lines.push(format!("{sequence}-{index}{crossing} {account} {word}{available}"));
+        lines.push(line(found));
         left -= usize::from(found.crossing.is_none());
         if left == 0 { Stop::Enough } else { Stop::GoOn }
     });
@@ -651,6 +655,76 @@ fn readers_see_what_is_durable_in_order_and_once_however_little_they_take() {
     let durable = store.sync();
     let (_, last) = read(&mut reader, end.next, durable, EVERYTHING, 9);
     assert_eq!(last[0], "41-0 not-durable created");
+}
+
+/// Events before a position as lines, in steps of so many, and the commits that were looked through for them.
+fn read_back(
+    store: &Store,
+    before: EventAt,
+    wanted: Wanted<'_>,
+    most: usize,
+) -> (Vec<String>, u64, Option<Time>) {
+    let (mut lines, mut looked, mut reached) = (Vec::new(), 0, None);
+    let (mut reader, mut at) = (store.reader(), Some(before));
+    while let Some(before) = at {
+        let back = reader.read_back(before, wanted, most, &mut line).expect("it can be read");
+        assert!(back.told.len() <= most, "{back:?}");
+        assert!(back.next.is_none_or(|next| next < before), "{back:?} before {before:?}");
+        lines.extend(back.told);
+        looked += back.looked;
+        (at, reached) = (back.next, back.reached.or(reached));
+    }
+    (lines, looked, reached)
+}
+
+#[test]
+fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() {
+    // Many small segments; one in which there are many places to begin.
+    for (segment_len, adjustments) in [(600, 60), (16 << 20, 20_000)] {
+        let mut store = Store::new(segment_len);
+        for account in ["a", "b"] {
+            store.create(account, 1_000);
+        }
+        for number in 0..adjustments {
+            // Several commits in a frame, and of "b" few.
+            let account = if number % 10 == 0 { "b" } else { "a" };
+            store.adjust(account, &format!("{number:0>60}"), 1);
+            store.now = store.now.plus_ms(1);
+            if number % 3 == 0 {
+                store.sync();
+            }
+        }
+        let durable = store.sync();
+        let (_, all) =
+            read(&mut store.reader(), EventAt::record(1), durable, EVERYTHING, usize::MAX);
+        let end = EventAt::record(durable + 1);
+        for most in [1, 7, usize::MAX] {
+            // Of many one at a time is read from the middle, where the way back is long enough.
+            let steps = if most == 1 { EventAt { sequence: 40, index: 1 } } else { end };
+            let expected: Vec<&String> = all
+                .iter()
+                .rev()
+                .skip_while(|line| most == 1 && !line.starts_with("40-0 "))
+                .collect();
+            let (lines, looked, reached) = read_back(&store, steps, EVERYTHING, most);
+            assert_eq!(lines.iter().collect::<Vec<_>>(), expected, "{most} of {segment_len}");
+            let begun = store.reader().kept_from(durable).expect("it can be read");
+            assert_eq!((looked, reached), (steps.sequence - 1, begun), "all was looked through");
+        }
+        // Of one account, of a period, and both.
+        let own = Wanted { account: Some(b"b"), ..EVERYTHING };
+        let from = NOW.plus_ms(adjustments * 8 / 10);
+        let period = Span { from: Some(from), to: None };
+        for wanted in [own, Wanted { period, ..EVERYTHING }, Wanted { period, ..own }] {
+            let (_, mut forwards) =
+                read(&mut store.reader(), EventAt::record(1), durable, wanted, usize::MAX);
+            forwards.reverse();
+            assert_eq!(read_back(&store, end, wanted, 5).0, forwards);
+            assert_eq!(read_back(&store, end, wanted, usize::MAX).0, forwards);
+        }
+        let (lines, looked, _) = read_back(&store, end, Wanted { period, ..own }, usize::MAX);
+        assert!(!lines.is_empty() && looked < durable, "what is before the period is left alone");
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub struct StatementRequest<'a> {
     pub count: u16,
     /// Entries of this unit, or of none.
     pub unit: Option<Name>,
+    /// The newest first; the cursor is behind what is wanted then.
+    pub is_reversed: bool,
 }
 
 /// Understands the arguments of `SCUR.STATEMENT`, whose arity has been checked.
@@ -32,6 +34,7 @@ pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>
     let mut options = Options::new(args);
     let account = options.account()?;
     let (mut from, mut to, mut cursor, mut count, mut unit) = (None, None, None, None, None);
+    let mut reversed = None;
     while let Some(keyword) = options.next() {
         if keyword.eq_ignore_ascii_case(b"FROM") {
             once(&mut from, "from", Time(options.integer("from")?))?;
@@ -44,6 +47,8 @@ pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>
             once(&mut count, "count", options.between("count", 1, COUNT_MAX)?)?;
         } else if keyword.eq_ignore_ascii_case(b"UNIT") {
             once(&mut unit, "unit", options.name("unit")?)?;
+        } else if keyword.eq_ignore_ascii_case(b"REV") {
+            once(&mut reversed, "rev", ())?;
         } else {
             return Err(Fault::Unexpected(keyword));
         }
@@ -52,5 +57,6 @@ pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>
         return Err(Fault::NotOneOf { field: "to", words: "after from" });
     }
     let count = count.unwrap_or(COUNT);
-    Ok(StatementRequest { account, from, to, cursor, count, unit })
+    let is_reversed = reversed.is_some();
+    Ok(StatementRequest { account, from, to, cursor, count, unit, is_reversed })
 }

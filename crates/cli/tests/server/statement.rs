@@ -12,6 +12,8 @@ struct Statement {
     next: String,
     complete: String,
     kept_from: String,
+    looked: String,
+    reached: String,
     entries: Vec<Event>,
 }
 
@@ -21,7 +23,7 @@ fn statement(client: &mut Client, arguments: &str) -> Statement {
 }
 
 fn read(client: &mut Client, arguments: &str) -> Statement {
-    assert_eq!(list(client), 10);
+    assert_eq!(list(client), 14);
     let mut entry = |name: &str| {
         assert_eq!(text(client), name);
         text(client)
@@ -29,8 +31,10 @@ fn read(client: &mut Client, arguments: &str) -> Statement {
     let account = entry("account");
     assert_eq!(Some(account.as_str()), arguments.split(' ').next());
     let (next, complete, kept_from) = (entry("next"), entry("complete"), entry("kept_from"));
+    let (looked, reached) = (entry("looked"), entry("reached"));
+    assert!(looked == "0" || reached != "nil", "{looked} {reached}");
     assert_eq!(text(client), "entries");
-    Statement { next, complete, kept_from, entries: events::events(client) }
+    Statement { next, complete, kept_from, looked, reached, entries: events::events(client) }
 }
 
 /// All of it, in how many replies, and whether each of them was complete.
@@ -108,6 +112,20 @@ fn a_statement_adds_up_to_the_balances_on_every_thread_and_after_a_crash() {
             assert_eq!(all(&mut client, "0", &options).0, entries);
             let (pieces, replies, _) = whole(&mut client, &format!("{account} COUNT 7"));
             assert!(replies > 20 && pieces == entries, "{replies} replies");
+            // And backwards.
+            let reversed: Vec<Event> = entries.iter().rev().cloned().collect();
+            for count in ["7", "1000"] {
+                let options = format!("{account} REV COUNT {count}");
+                let (pieces, _, complete) = whole(&mut client, &options);
+                assert!(complete && pieces == reversed, "{pieces:?}");
+            }
+            let newest = statement(&mut client, &format!("{account} REV COUNT 3"));
+            assert_eq!(newest.entries, reversed[..3]);
+            let looked: u64 = newest.looked.parse().expect("a number");
+            assert!(
+                looked <= 3 && newest.reached.len() > 12,
+                "no more than was needed: {newest:?}"
+            );
             let rest = statement(&mut client, &format!("{account} COUNT 1000 CURSOR {cursor}"));
             assert_eq!(rest.entries, entries[2..], "the cursor goes on where it was");
             known.push(entries);

@@ -1,5 +1,9 @@
 //! Reads events out of a log that is being written.
 
+mod back;
+
+pub use back::ReadBack;
+
 use super::{Event, Low, Origin, Told, events_of};
 use crate::{Disk, FollowError, LogFollower, LogId};
 use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
@@ -94,6 +98,8 @@ pub struct Read {
     pub next: EventAt,
     /// The first sequence that is kept.
     pub oldest: u64,
+    /// When the last commit that was looked at was written.
+    pub reached: Option<Time>,
 }
 
 /// Why events cannot be read.
@@ -147,6 +153,11 @@ impl<D: Disk> EventReader<D> {
         EventReader { log: LogFollower::new(disk, log), translator }
     }
 
+    /// The first sequence that is kept; none while the log has no segment.
+    pub fn oldest(&mut self) -> Result<Option<u64>, ReadEventsError> {
+        Ok(self.log.oldest()?)
+    }
+
     /// When the oldest that is kept was written; none while nothing durable is.
     pub fn kept_from(&mut self, durable: u64) -> Result<Option<Time>, ReadEventsError> {
         Ok(self.log.kept_from(durable)?)
@@ -169,7 +180,7 @@ impl<D: Disk> EventReader<D> {
         tell: &mut dyn FnMut(&Found<'_>) -> Stop,
     ) -> Result<Read, ReadEventsError> {
         let oldest = self.log.oldest()?.unwrap_or(durable + 1);
-        let mut read = Read { missed_to: None, next: from, oldest };
+        let mut read = Read { missed_to: None, next: from, oldest, reached: None };
         if from.sequence < oldest {
             read.missed_to = Some(oldest);
             read.next = EventAt::record(oldest);
@@ -187,6 +198,7 @@ impl<D: Disk> EventReader<D> {
             position = self.log.position();
             let Some(frame) = self.log.frame()? else { break };
             scanned += frame.len();
+            read.reached = Some(frame.at());
             let (mut records, mut sequence) = (frame.records(), frame.first());
             while let Some(record) = records.next() {
                 let record = record.map_err(|error| ReadEventsError::Record { sequence, error })?;

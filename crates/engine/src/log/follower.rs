@@ -88,6 +88,13 @@ struct Open<F> {
     seal: Seal,
 }
 
+impl FramePosition {
+    /// The sequence of the frame's first record.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+}
+
 impl<D: Disk> LogFollower<D> {
     /// A follower of the log in this directory.
     pub fn new(disk: D, log: LogId) -> LogFollower<D> {
@@ -187,6 +194,45 @@ impl<D: Disk> LogFollower<D> {
             self.positions.retain(|position| position.segment != segment);
         }
         if self.is_gone()? { Ok(false) } else { Err(self.damaged()) }
+    }
+
+    /// Places from which to read what lies before a sequence of a durable record or the one behind it: the oldest
+    /// first, at the beginning of the segment with that, and further ones about so many bytes apart. None when
+    /// nothing before it is kept.
+    pub fn places_before(
+        &mut self,
+        sequence: u64,
+        apart: u64,
+    ) -> Result<Vec<FramePosition>, FollowError> {
+        let segments = self.segments()?;
+        let Some(at) = segments.partition_point(|&first| first < sequence).checked_sub(1) else {
+            return Ok(Vec::new());
+        };
+        let segment = segments[at];
+        let mut last =
+            FramePosition { sequence: segment, segment, offset: SegmentHeader::LEN as u64 };
+        // In a group another file may have got the name, after a cut.
+        self.open = None;
+        if !self.enter(last)? {
+            return Ok(Vec::new());
+        }
+        let mut places = vec![last];
+        while self.next() < sequence {
+            let Some(found) = self.find()? else {
+                return if self.is_gone()? { Ok(Vec::new()) } else { Err(self.damaged()) };
+            };
+            if self.position.offset >= last.offset + apart {
+                last = self.position;
+                places.push(last);
+            }
+            self.pass(found);
+        }
+        Ok(places)
+    }
+
+    /// Goes to a place; [`LogFollower::frame`] reads from there. False when its segment is gone.
+    pub fn go_to(&mut self, place: FramePosition) -> Result<bool, FollowError> {
+        self.enter(place)
     }
 
     /// True when the segment at the position is not kept any more. Its file may be another one since.

@@ -230,7 +230,7 @@ pub(crate) struct FoundAccounts {
     pub(super) more: bool,
 }
 
-/// Entries of an account in a period, in order.
+/// Entries of an account in a period, the oldest or the newest first.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StatementBody {
     pub(super) account: String,
@@ -240,6 +240,10 @@ pub(crate) struct StatementBody {
     pub(super) complete: bool,
     /// The time of the oldest entry of any account that is kept; null when there is none.
     pub(super) kept_from_ms: Option<i64>,
+    /// Commits that this answer went through, of all accounts of the thread.
+    pub(super) looked: i64,
+    /// The time of the last of them; null when there was none.
+    pub(super) reached_ms: Option<i64>,
     pub(super) entries: Vec<StatementEntry>,
 }
 

@@ -40,8 +40,8 @@ impl JsonSchema for Position {
 }
 
 pub(super) fn build(input: &Input) -> Result<Command, Problem> {
-    let [from, to, unit, limit, cursor] =
-        input.query(["from_ms", "to_ms", "unit", "limit", "cursor"])?;
+    let [from, to, unit, limit, cursor, newest_first] =
+        input.query(["from_ms", "to_ms", "unit", "limit", "cursor", "newest_first"])?;
     let time = |name: &str, value: Option<Vec<u8>>| {
         value.map(|value| input.number(name, Some(value))).transpose()
     };
@@ -61,7 +61,8 @@ pub(super) fn build(input: &Input) -> Result<Command, Problem> {
         .number("TO", to)
         .option("UNIT", unit.as_ref().map(Name::as_str))
         .number("COUNT", limit)
-        .option("CURSOR", cursor))
+        .option("CURSOR", cursor)
+        .flag("REV", input.truth("newest_first", newest_first)?))
 }
 
 pub(super) fn read(reply: &Value) -> Option<Answer> {
@@ -73,15 +74,17 @@ pub(super) fn read(reply: &Value) -> Option<Answer> {
         Some(next) => Some(text(next)?),
         None => None,
     };
-    let kept_from_ms = match or_nil("kept_from")? {
-        Some(time) => Some(integer(time)?),
-        None => None,
+    let time = |name| match or_nil(name)? {
+        Some(time) => Some(Some(integer(time)?)),
+        None => Some(None),
     };
     let body = Body::Statement(StatementBody {
         account: text(field(reply, "account")?)?,
         cursor,
         complete: integer(field(reply, "complete")?)? == 1,
-        kept_from_ms,
+        kept_from_ms: time("kept_from")?,
+        looked: integer(field(reply, "looked")?)?,
+        reached_ms: time("reached")?,
         entries: each(field(reply, "entries")?, read_entry)?,
     });
     Some(Answer { code: Code::Ok, replayed: false, body })

@@ -103,8 +103,8 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.STATEMENT",
         notes: "The members of an entry are the fields of docs/events.md; times end in _ms. Go on with the \
                 cursor of the answer, and with the same period and unit, until that is null: an answer goes \
-                through a part of the log, and may have no entry although there are more. It has none \
-                and is no 404 for an account that there is not: one that was deleted is still in the log.",
+                through a part of the log, and may have no entry although there are more. With newest_first the \
+                newest entries come first, however long the log is. It has none and is no 404 for an account that there is not: one that was deleted is still in the log.",
         retry: Retry::Read,
         query: &[
             Parameter { name: "from_ms", required: false, schema: of::<Amount<1>> },
@@ -112,6 +112,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter { name: "unit", required: false, schema: of::<Name> },
             Parameter { name: "limit", required: false, schema: of::<Amount<1, ENTRIES_MAX>> },
             Parameter { name: "cursor", required: false, schema: of::<Position> },
+            Parameter { name: "newest_first", required: false, schema: of::<bool> },
         ],
         build: statement::build,
         read: statement::read,

@@ -89,6 +89,8 @@ pub(crate) struct Ask {
 pub(crate) struct Statement {
     pub(crate) period: Span,
     pub(crate) unit: Option<Name>,
+    /// The newest first.
+    pub(crate) is_reversed: bool,
     /// The sequence that the client may have been told of before: it is waited for.
     pub(crate) shown: u64,
 }

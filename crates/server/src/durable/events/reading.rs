@@ -61,6 +61,7 @@ pub(super) fn start(
 fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> Done {
     let ask = &job.ask;
     let outcome = match &ask.statement {
+        Some(statement) if statement.is_reversed => state_back(reader, log, &job, statement),
         Some(statement) => state(reader, log, &job, statement),
         None => follow(reader, log, &job),
     };
@@ -133,6 +134,11 @@ fn follow(
     Ok(Outcome::Reply(out))
 }
 
+fn wanted<'a>(ask: &'a Ask, statement: &Statement) -> Wanted<'a> {
+    let account = ask.account.as_deref();
+    Wanted { account, period: statement.period, unit: statement.unit, lows: &[] }
+}
+
 fn state(
     reader: &mut EventReader<Directory>,
     log: Log,
@@ -140,8 +146,7 @@ fn state(
     statement: &Statement,
 ) -> Result<Outcome, ReadEventsError> {
     let (ask, durable) = (&job.ask, job.durable);
-    let account = ask.account.as_deref();
-    let wanted = Wanted { account, period: statement.period, unit: statement.unit, lows: &[] };
+    let wanted = wanted(ask, statement);
     // Before it is read: what is removed meanwhile is missed then.
     let kept_from = reader.kept_from(durable)?;
     let begin = EventAt::record(1);
@@ -156,11 +161,44 @@ fn state(
     };
     let (read, told) = tell(reader, log, (ask, durable), (from, wanted))?;
     let next = (read.next.sequence <= durable).then(|| log.position(read.next));
-    let complete = is_whole && read.missed_to.is_none();
-    let mut out = Vec::with_capacity(told.bytes.len() + 256);
-    let mut reply = Reply::new(&mut out, ask.protocol);
-    render::statement_head(&mut reply, account.unwrap_or_default(), next, (complete, kept_from));
-    reply.array(told.count);
-    reply.formed(&told.bytes);
-    Ok(Outcome::Reply(out))
+    let begin = from.sequence.max(read.missed_to.unwrap_or(0));
+    let head = render::StatementHead {
+        next,
+        complete: is_whole && read.missed_to.is_none(),
+        kept_from,
+        looked: read.next.sequence.saturating_sub(begin),
+        reached: read.reached,
+    };
+    Ok(Outcome::Reply(render::statement(ask, &head, (told.count, &told.bytes))))
+}
+
+/// A statement, the newest first.
+fn state_back(
+    reader: &mut EventReader<Directory>,
+    log: Log,
+    job: &Job,
+    statement: &Statement,
+) -> Result<Outcome, ReadEventsError> {
+    let (ask, durable) = (&job.ask, job.durable);
+    let wanted = wanted(ask, statement);
+    let before = job.at.unwrap_or(EventAt::record(durable + 1));
+    let back = reader.read_back(before, wanted, usize::from(ask.count), &mut |found| {
+        let mut told = Vec::new();
+        render::event(&mut Reply::new(&mut told, ask.protocol), log, found);
+        told
+    })?;
+    // After it was read: what has been removed meanwhile was read before.
+    let kept_from = reader.kept_from(durable)?;
+    let is_kept =
+        statement.period.from.is_some_and(|from| kept_from.is_some_and(|kept| kept < from));
+    let head = render::StatementHead {
+        next: back.next.map(|next| log.position(next)),
+        // In the first generation the log's beginning is that of the store.
+        complete: is_kept
+            || log.generation == 1 && reader.oldest()?.is_none_or(|oldest| oldest == 1),
+        kept_from,
+        looked: back.looked,
+        reached: back.reached,
+    };
+    Ok(Outcome::Reply(render::statement(ask, &head, (back.told.len(), &back.told.concat()))))
 }

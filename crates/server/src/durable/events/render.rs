@@ -1,6 +1,7 @@
 //! Events as replies. docs/events.md lists the fields of each.
 
 use super::Log;
+use crate::mail::message::Ask;
 use scurry_engine::{Event, EventAt, Found, Origin, OriginItem, Read, ReadEventsError};
 use scurry_ledger::{BucketNo, BucketTerms, Code, Id, ItemKey, Name, Time};
 use scurry_resp::{Position, Protocol, Reply};
@@ -188,29 +189,52 @@ pub(super) fn foreign(protocol: Protocol, cursor: Position, end: Position) -> Ve
     out
 }
 
-/// The map of a statement, up to the array of entries.
-pub(super) fn statement_head(
-    reply: &mut Reply<'_>,
-    account: &[u8],
-    next: Option<Position>,
-    (complete, kept_from): (bool, Option<Time>),
-) {
-    reply.map(5);
+/// What a statement says beside its entries.
+pub(super) struct StatementHead {
+    pub(super) next: Option<Position>,
+    pub(super) complete: bool,
+    pub(super) kept_from: Option<Time>,
+    /// Commits that the reply went through.
+    pub(super) looked: u64,
+    /// When the last of them was written.
+    pub(super) reached: Option<Time>,
+}
+
+/// A statement, with so many entries as they stand in the reply.
+pub(super) fn statement(
+    ask: &Ask,
+    head: &StatementHead,
+    (count, entries): (usize, &[u8]),
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(entries.len() + 256);
+    let reply = &mut Reply::new(&mut out, ask.protocol);
+    reply.map(7);
     reply.text("account");
-    reply.bulk(account);
+    reply.bulk(ask.account.as_deref().unwrap_or_default());
     reply.text("next");
-    match next {
+    match head.next {
         Some(next) => reply.text(&next.to_string()),
         None => reply.null(),
     }
     reply.text("complete");
-    reply.integer(i64::from(complete));
+    reply.integer(i64::from(head.complete));
     reply.text("kept_from");
-    match kept_from {
+    time_or_null(reply, head.kept_from);
+    reply.text("looked");
+    reply.integer(i64::try_from(head.looked).unwrap_or(i64::MAX));
+    reply.text("reached");
+    time_or_null(reply, head.reached);
+    reply.text("entries");
+    reply.array(count);
+    reply.formed(entries);
+    out
+}
+
+fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {
+    match time {
         Some(time) => reply.integer(time.0),
         None => reply.null(),
     }
-    reply.text("entries");
 }
 
 /// The log cannot be read.

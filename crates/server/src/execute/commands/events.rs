@@ -77,7 +77,7 @@ pub(crate) fn state(
             return Effect::None;
         }
     };
-    let StatementRequest { account, from, to, cursor, count, unit } = request;
+    let StatementRequest { account, from, to, cursor, count, unit, is_reversed } = request;
     let thread = node.shared.slots.owner_of(account);
     // Commits of another thread were told of when they were durable.
     let shown = node.pending().filter(|_| thread == node.core).unwrap_or(0);
@@ -89,7 +89,7 @@ pub(crate) fn state(
         block_ms: 0,
         lows: Vec::new(),
         account: Some(account.into()),
-        statement: Some(Statement { period: Span { from, to }, unit, shown }),
+        statement: Some(Statement { period: Span { from, to }, unit, is_reversed, shown }),
     };
     send(node, client, ask, thread);
     Effect::Wait
