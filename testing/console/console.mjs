@@ -7,7 +7,7 @@
 //        node console.mjs BASE PROFILE nodes READY [AWAY]
 //        node console.mjs BASE PROFILE lookup ACCOUNT
 //        node console.mjs BASE PROFILE identities '{"ACCOUNT": {"kind": ..., "value": ..., "others": [...], "shows": {"REGION": [...]}}}'
-//        node console.mjs BASE PROFILE statement '{"account": ..., "newest": [...], "entries": ..., "oldest": [...]}'
+//        node console.mjs BASE PROFILE statement '{"account": ..., "newest": [...], "entries": ..., "oldest": [...], "log": ...}'
 //        node console.mjs BASE PROFILE no-statement '{"account": ..., "why": ...}'
 //        node console.mjs BASE PROFILE change '{"clerk": TOKEN, "reader": TOKEN, "account": ..., "odd": ...}'
 //        node console.mjs BASE PROFILE group '{"state": ..., "lose": ..., "nodes": {"ADDRESS": [...]}}'
@@ -53,6 +53,7 @@ const until = async (what, ask, good) => {
   }
   assert.fail(`${what}: ${JSON.stringify(last)}`);
 };
+const whole = async name => { if (shots) await page.screenshot({ path: path.join(shots, `${name}.png`), fullPage: true }); };
 const shot = async name => { if (shots) await page.screenshot({ path: path.join(shots, `${name}.png`) }); };
 
 async function figures(want) {
@@ -88,17 +89,31 @@ async function figures(want) {
   assert.ok((await page.title()).startsWith(`${want.about[0]} on `));
   const scraped = row("http", "GET /metrics").locator("td");
   await until("requests by status", () => scraped.last().innerText(), text => /^200: [1-9]/.test(text));
-  // What was seen is there after a reload.
-  await until("points", () => page.evaluate(() => points.length), length => length >= 2);
-  const [first, length] = await page.evaluate(() => [points[0].at, points.length]);
+  // What was before the page was opened is there at once: the server has kept it.
+  await until("samples", () => page.evaluate(() => load("/v1/console/past").then(past => past.samples.length)), length => length >= 3);
   await page.reload();
-  await until("points after a reload", () => page.evaluate(() => points.length ? points[0].at : null), at => at === first);
-  assert.ok(await page.evaluate(() => points.length) >= length, "no point is lost");
+  await until("serving", () => page.locator("#state").textContent(), text => text === "serving");
+  assert.ok(await page.evaluate(() => points.length) >= 2, "the first minute is not empty");
+  assert.match(await tile("Operations/s").innerText(), /^[1-9]/, "nor the first figure");
   for (const cause of Object.values(want.denied)) assert.ok((await page.locator("#denied-c").innerText()).includes(cause), `${cause} is gone after a reload`);
+  // Axes have different numbers at equal distances.
+  for (const chart of ["rate", "latency", "holds", "expired", "denied"]) {
+    const labels = await page.locator(`#${chart} text`).evaluateAll(all => all.slice(0, 3).map(label => label.textContent));
+    const [none, half, most] = labels.map(label => size(label));
+    assert.ok(none === 0 && half > 0 && Math.abs(most - 2 * half) < 1e-9, `${chart}: ${labels}`);
+  }
+  assert.deepEqual(await page.evaluate(misaligned), []);
+  assert.deepEqual(await page.evaluate(empty), []);
+  // What is said aloud takes no room, whatever it is.
+  await page.evaluate(() => { document.getElementById("alerts").textContent = "x ".repeat(300); });
+  const aloud = await page.locator("#alerts").boundingBox();
+  assert.ok(aloud.width <= 1 && aloud.height <= 1, JSON.stringify(aloud));
+  const source = await page.evaluate(() => document.documentElement.outerHTML);
+  for (const words of ["half take", "of 100 up to", "Go on", "no bound", "not in yet", "Begins anew"]) assert.ok(!source.includes(words), words);
   const bound = await page.evaluate(() => {
     const now = Date.now();
     points = Array.from({ length: 1000 }, (_, at) => ({ ...points[0], at: now - (1000 - at) * 10_000 }));
-    remember(points[0], whose);
+    remember(points[0]);
     return [points.length, now - points[0].at];
   });
   assert.ok(bound[0] <= 361 && bound[1] <= 3_610_000, `an hour at most: ${bound}`);
@@ -150,6 +165,11 @@ async function figures(want) {
   await page.keyboard.press("Enter");
   await found.getByRole("heading", { name: `${want.account}: active` }).waitFor();
   await page.evaluate(() => scrollTo(0, 0));
+  // What hides the rest of a wide table is a shadow, and no light.
+  await page.setViewportSize({ width: 360, height: 1500 });
+  const shadow = await page.locator('[aria-labelledby="units-h"].wide.more').evaluate(box => [getComputedStyle(box).boxShadow.match(/rgba?\([^)]*\)/)[0], getComputedStyle(box.closest("section")).backgroundColor]);
+  assert.ok(luminance(shadow[0]) < luminance(shadow[1]), `${shadow} in the dark`);
+  await page.setViewportSize({ width: 1200, height: 1500 });
   await shot("dark");
   await page.emulateMedia({ colorScheme: "light" });
   for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind} in the light`);
@@ -168,7 +188,39 @@ async function figures(want) {
   await until("seen to the end", () => units.evaluate(box => box.classList.contains("more")), more => !more);
   await page.setViewportSize({ width: 1200, height: 1500 });
   await hint.waitFor({ state: "hidden" });
+  // Opened on a phone it is short, and what is folded can be opened.
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.reload();
+  await until("serving", () => page.locator("#state").textContent(), text => text === "serving");
+  await until("figures", () => tile("Operations/s").innerText(), text => /^[1-9]/.test(text));
+  const length = () => page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(await length() <= 3 * 844, `${await length()} pixels on a phone`);
+  await whole("phone-folded");
+  assert.equal(await row("units", "cent").isVisible(), false);
+  await page.getByRole("heading", { name: "Totals per unit" }).click();
+  await row("units", "cent").waitFor({ state: "visible" });
+  await page.getByRole("heading", { name: "Open sessions" }).click();
+  await until("a chart that was folded", () => page.locator("#holds path.line1").count(), count => count === 1);
+  await lookUp(want.account);
+  await found.getByRole("region", { name: "What has happened", exact: true }).waitFor();
+  assert.ok(await length() <= 6 * 844, `${await length()} pixels on a phone, with an account`);
+  await whole("phone-account");
   await page.setViewportSize({ width: 1200, height: 1500 });
+  await page.reload();
+  await until("serving", () => page.locator("#state").textContent(), text => text === "serving");
+  await until("figures", () => tile("Operations/s").innerText(), text => /^[1-9]/.test(text));
+  // A server that is gone: the last figures stay, and since when is said.
+  const figure = () => Promise.all([tile("Accounts").innerText(), row("units", "cent").innerText(), page.locator("#rate path.line1").count()]);
+  const last = await figure();
+  await browser.setOffline(true);
+  await page.getByText(/^no answer since 20[0-9-]+ [0-9:.]+ UTC$/).first().waitFor();
+  await page.locator("#gone").getByText("those below are of then").waitFor();
+  assert.deepEqual(await figure(), last);
+  for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  await whole("gone");
+  await browser.setOffline(false);
+  await until("serving again", () => page.locator("#state").textContent(), text => text === "serving");
+  assert.equal(await page.locator("#gone").isVisible(), false);
   // Paused, it asks for nothing more.
   await page.locator("#pause").click();
   assert.equal(await page.locator("#pause").getAttribute("aria-pressed"), "true");
@@ -194,13 +246,38 @@ function colours() {
     .map(element => [getComputedStyle(element).color, behind(element)]);
 }
 
+// Cells that stand on the wrong side: words belong to the left, numbers to the right, and heads to their column.
+function misaligned() {
+  const side = cell => getComputedStyle(cell).textAlign === "right" ? "right" : "left";
+  return [...document.querySelectorAll("table")].flatMap(table => [...table.querySelectorAll("tbody tr")].flatMap(line => [...line.cells].slice(1).flatMap((cell, at) => {
+    const text = cell.textContent.trim(), head = table.tHead.rows[0].cells[at + 1];
+    // Names of rating groups are mostly numbers, and amounts of nothing.
+    const isNumber = head.textContent !== "Rating group" && /^[-+−]?[0-9][0-9,.]*[KMBT]?$/.test(text);
+    const wanted = isNumber ? "right" : /^[A-Za-z]/.test(text) ? "left" : side(head);
+    return side(cell) === wanted && side(head) === wanted ? [] : [`${head.textContent}: ${text}`];
+  })));
+}
+
+// What is seen although nothing is in it.
+function empty() {
+  return [...document.querySelectorAll("p, section, ul, h2, h3, table, figcaption")]
+    .filter(part => part.checkVisibility() && !part.textContent.trim() && !part.querySelector("svg, input") && part.getBoundingClientRect().height > 1)
+    .map(part => part.outerHTML);
+}
+
+// A label of an axis as a number.
+function size(label) {
+  const [, number, unit] = label.match(/^([0-9.,]+) ?([KMBT]|µs|ms|s)?$/) ?? assert.fail(label);
+  return Number(number.replaceAll(",", "")) * ({ K: 1e3, M: 1e6, B: 1e9, T: 1e12, µs: 1e-6, ms: 1e-3 }[unit] ?? 1);
+}
+
 // WCAG 2.2, relative luminance and contrast ratio.
+function luminance(colour) {
+  const [r, g, b] = colour.match(/[\d.]+/g).map(Number).map(part => part / 255)
+    .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
 function contrast(one, other) {
-  const luminance = colour => {
-    const [r, g, b] = colour.match(/[\d.]+/g).map(Number).map(part => part / 255)
-      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
   const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (light + 0.05) / (dark + 0.05);
 }
@@ -243,7 +320,7 @@ async function lookup(account) {
   await page.keyboard.press("Enter");
   const found = page.locator("#found");
   await found.getByRole("heading", { name: `${account}: active` }).waitFor();
-  await found.getByRole("heading", { name: "Last events" }).waitFor();
+  await found.getByRole("region", { name: "What has happened", exact: true }).waitFor();
   const text = await found.innerText();
   assert.doesNotMatch(text, /undefined|NaN/);
   return { found: text };
@@ -291,36 +368,44 @@ async function lookUp(account) {
   return page.locator("#found");
 }
 
-// A statement from the newest entry to the oldest, page by page, beyond what is kept of one reading.
+// What has happened, from the newest entry to the oldest, page by page; it is read by itself, behind the balances.
 async function statement(want) {
+  // The balances do not wait for the log.
+  let reading = null;
+  const held = new Promise(go => { reading = go; });
+  await page.route("**/statement?**", async route => { await held; await route.continue(); }, { times: 1 });
   await page.goto(base);
   const found = await lookUp(want.account);
-  await found.getByRole("combobox", { name: "What has happened in", exact: true }).selectOption("all that is kept");
-  await found.getByRole("button", { name: "Show", exact: true }).click();
-  const table = found.getByRole("region", { name: "Statement", exact: true });
+  assert.ok((await found.getByRole("region", { name: "Buckets", exact: true }).innerText()).includes("main"), "balances first");
+  await found.getByText("Reading the log…").waitFor();
+  reading();
+  const table = found.getByRole("region", { name: "What has happened", exact: true });
   const lines = () => table.locator("tbody tr").evaluateAll(all => all.map(line => [...line.cells].slice(1).map(cell => cell.textContent)));
-  const position = found.locator(".turn.note");
+  const how = page.locator("#happened > [role=status]");
+  const newer = found.getByRole("button", { name: "Newer", exact: true }), older = found.getByRole("button", { name: "Older", exact: true });
   await table.waitFor();
   const seen = [];
-  for (let block = 0; seen.length < want.entries; block++) {
-    const rest = Math.min(1000, want.entries - seen.length);
-    for (let first = 0; first < rest; first += 50) {
-      const says = `${first + 1} to ${Math.min(first + 50, rest)} of ${rest}, the newest first`;
-      await until(says, () => position.textContent(), text => text.startsWith(says));
-      seen.push(...await lines());
-      if (seen.length < want.entries) await found.getByRole("button", { name: "Older", exact: true }).click();
-    }
+  for (let first = 0; seen.length < want.entries; first += 50) {
+    const says = `${first + 1} to ${Math.min(first + 50, want.entries)}, the newest first. Looked through the last `;
+    await until(says, () => how.textContent(), text => text.startsWith(says));
+    assert.match(await how.textContent(), /entries of the log, back to 20[0-9-]+ [0-9:.]+ UTC/);
+    seen.push(...await lines());
+    if (seen.length < want.entries) await older.click();
   }
   assert.equal(seen.length, want.entries);
   assert.deepEqual(seen.slice(0, want.newest.length), want.newest);
   assert.deepEqual(seen.slice(-want.oldest.length), want.oldest);
   const names = seen.map(line => line.at(-1)).filter(cause => /^transaction t[0-9]+$/.test(cause)).map(cause => Number(cause.slice("transaction t".length)));
   assert.deepEqual(names, names.map((_, at) => names.length - at), "each once, the newest first");
-  assert.equal(await found.getByRole("button", { name: "Older", exact: true }).count(), 0, "nothing is older");
-  await found.getByRole("button", { name: "Newer", exact: true }).click();
-  await position.filter({ hasText: /^51 to 100 / }).waitFor();
+  // Behind the account's own beginning is what others did before it was there, and nothing of it.
+  while (await older.count()) await older.click();
+  const all = await how.textContent();
+  assert.deepEqual([Number(all.match(/the last ([0-9,]+) entries/)[1].replaceAll(",", "")), /not kept/.test(all)], [want.log, false]);
+  await newer.click();
+  await until("newer", () => how.textContent(), text => text.startsWith(`${want.entries - want.entries % 50 - 49} to `));
   assert.equal(await page.locator("#found img").count(), 0, "what the store says is never markup");
   for (const [text, behind] of await page.evaluate(colours)) assert.ok(contrast(text, behind) >= 4.5, `${text} on ${behind}`);
+  assert.deepEqual(await page.evaluate(misaligned), []);
   await shot("statement");
   return { entries: seen.length };
 }
@@ -328,7 +413,6 @@ async function statement(want) {
 async function noStatement({ account, why }) {
   await page.goto(base);
   const found = await lookUp(account);
-  await found.getByRole("button", { name: "Show", exact: true }).click();
   await found.getByText(`No statement: ${why}`).waitFor();
   return { account };
 }
@@ -347,7 +431,7 @@ async function change(want) {
     await found.getByRole("combobox", { name: "What", exact: true }).selectOption(what);
     await found.getByRole("combobox", { name: "Bucket", exact: true }).selectOption(bucket);
     await found.getByRole("textbox", { name: "Amount", exact: true }).fill(amount);
-    await found.getByRole("button", { name: "Go on…" }).click();
+    await found.getByRole("button", { name: "Continue…" }).click();
   };
   const available = async bucket => {
     const cells = await found.getByRole("region", { name: "Buckets", exact: true }).locator("tr", { has: page.getByRole("rowheader", { name: bucket, exact: true }) }).locator("td").allInnerTexts();
@@ -458,7 +542,7 @@ async function change(want) {
     sessionStorage.setItem("scurry-change", JSON.stringify({ ...kept, at: kept.at - 1_800_001 }));
   });
   await page.reload();
-  await open.getByText("Look for the transaction in the statement.").waitFor();
+  await open.getByText("Look for the transaction in what has happened to the account.").waitFor();
   assert.equal(await open.getByRole("button", { name: "Ask again…" }).isVisible(), false);
   await open.getByRole("button", { name: "Forget it" }).click();
   await open.waitFor({ state: "hidden" });
@@ -466,8 +550,7 @@ async function change(want) {
   // It was done, and the statement says so.
   await lookUp(want.account);
   await now("main", "1,005");
-  await found.getByRole("button", { name: "Show", exact: true }).click();
-  const statement = await found.getByRole("region", { name: "Statement", exact: true }).innerText();
+  const statement = await found.getByRole("region", { name: "What has happened", exact: true }).innerText();
   assert.deepEqual([statement.split(first).length, statement.split(second).length], [2, 2], "each once");
   // Names are never markup.
   await lookUp(want.odd);
@@ -482,7 +565,7 @@ async function change(want) {
   await sign(want.reader);
   await lookUp(want.account);
   await found.getByText("This needs the role provision. You have: read.").waitFor();
-  assert.equal(await found.getByRole("button", { name: "Go on…" }).isEnabled(), false);
+  assert.equal(await found.getByRole("button", { name: "Continue…" }).isEnabled(), false);
   assert.equal(await found.getByRole("textbox", { name: "Amount", exact: true }).isEnabled(), false);
   const forced = await page.evaluate(async account => {
     const headers = { Authorization: credentials, "Content-Type": "application/json", "Idempotency-Key": "forced" };

@@ -5,6 +5,7 @@ use crate::direct::Direct;
 use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
+use crate::past;
 use crate::problem::Problem;
 use crate::routes::charged;
 use crate::service::{Repeat, Service};
@@ -20,6 +21,7 @@ use scurry_server::{Exposition, Inside, Measurement};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
 /// No answer of the engine takes longer.
@@ -34,16 +36,26 @@ pub(crate) struct Beside {
     traffic: Arc<Traffic>,
 }
 
-pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Ways {
+pub(crate) fn routes(
+    inside: Inside,
+    gate: &Arc<Gate>,
+    traffic: &Arc<Traffic>,
+    runtime: &Handle,
+) -> Ways {
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
     let engine = Engine::new(move || way.inlet().map_err(io::Error::other), PATIENCE, wait);
     let store: Arc<dyn Service> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(Beside { inside, store: way, traffic: own });
+    let kept = Arc::clone(&beside);
+    let past = past::keep(gate, runtime, move || {
+        let beside = Arc::clone(&kept);
+        async move { beside.page().await.ok() }
+    });
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
-    let own = own.merge(charged(&store, gate));
+    let own = own.merge(past).merge(charged(&store, gate));
     let hint = |_: &str| "see /v1/openapi.json, /metrics and the console at /";
     Ways::new(Some(Direct::new(&store, gate, traffic)), front::routes(own, hint, traffic))
 }
@@ -53,6 +65,14 @@ impl Beside {
         let inside = self.inside.clone();
         spawn_blocking(move || inside.measure()).await.map_err(|_| unavailable("it stops"))
     }
+
+    /// The page of metrics.
+    async fn page(&self) -> Result<String, Problem> {
+        let measurement = self.measure().await?;
+        let mut page = measurement.page();
+        self.traffic.show(&mut page, measurement.certificates());
+        Ok(page.into_text())
+    }
 }
 
 /// 503: nobody should send work here.
@@ -61,10 +81,7 @@ fn unavailable(why: impl ToString) -> Problem {
 }
 
 async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse, Problem> {
-    let measurement = beside.measure().await?;
-    let mut page = measurement.page();
-    beside.traffic.show(&mut page, measurement.certificates());
-    Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text()))
+    Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], beside.page().await?))
 }
 
 /// 200 when every core answers and its log takes changes, else 503 with the reason. Where another node leads, that one

@@ -69,7 +69,7 @@ impl Door {
             (false, _) => "entities",
         };
         let traffic = Traffic::new(open.listener.address, serves, open.certificates.clone());
-        let ways = routes::to_nodes(&shared, &gate, &traffic);
+        let ways = routes::to_nodes(&shared, &gate, &traffic, open.runtime.handle());
         open.serve(&settings.front, ways, traffic)
     }
 
@@ -81,7 +81,7 @@ impl Door {
         let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
         let traffic = Traffic::new(open.listener.address, "charging", open.certificates.clone());
-        let ways = beside::routes(inside, &gate, &traffic);
+        let ways = beside::routes(inside, &gate, &traffic, open.runtime.handle());
         open.serve(front, ways, traffic)
     }
 

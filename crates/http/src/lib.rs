@@ -30,6 +30,7 @@ mod membership;
 mod misdeeds;
 mod nchf;
 mod node;
+mod past;
 mod patience;
 mod placement;
 mod problem;

@@ -1,4 +1,4 @@
-//! `/v1/console/account?id=ID`: one account with its buckets, its sessions and its last events.
+//! `/v1/console/account?id=ID`: one account with its buckets and its sessions. What has happened to it is its statement.
 
 use crate::charging::{Retry, outcome};
 use crate::problem::Problem;
@@ -14,12 +14,6 @@ use std::sync::Arc;
 
 /// Sessions that are shown in full.
 const SESSIONS_MAX: usize = 16;
-/// Events that are shown, the newest.
-const EVENTS_MAX: usize = 50;
-/// Changes of the thread's log that are looked through for them.
-const CHANGES_MAX: u64 = 50_000;
-/// Readings of the log for one request, each of a bounded part.
-const READS_MAX: usize = 64;
 
 const BUCKET: [&str; 9] = [
     "id",
@@ -114,10 +108,6 @@ pub(crate) async fn account(
     rename(&mut audited, &audit, "buckets", &AUDIT);
     rename(&mut audited, &audit, "uncollected", &["unit", "amount"]);
     answer.insert("audit".to_owned(), Json_::Object(audited));
-    match events(&*store, &id).await {
-        Ok(events) => answer.insert("events".to_owned(), Json_::Array(events)),
-        Err(why) => answer.insert("events_missing".to_owned(), json!(why)),
-    };
     Ok(Json(Json_::Object(answer)))
 }
 
@@ -134,82 +124,9 @@ async fn read(store: &dyn Service, words: &[&[u8]]) -> Result<Value, Problem> {
     Ok(outcome(store.execute(&words, Repeat::Harmless).await, Retry::Read)?)
 }
 
-/// The newest events of the account, oldest first, or why there are none to be had.
-async fn events(store: &dyn Service, id: &[u8]) -> Result<Vec<Json_>, String> {
-    let ask = async |position: &str| {
-        let words = ["SCUR.WATCH", position, "COUNT", "1000", "ACCOUNT"];
-        let mut words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-        words.push(id.to_vec());
-        match store.execute_beside(id, &words).await {
-            Ok(Value::ServerError(error)) => match error.details() {
-                // A store of another make, as the module is.
-                Some(why) if why.starts_with("unknown command") => {
-                    Err("this store keeps no events".to_owned())
-                }
-                why => Err(why.unwrap_or(error.code()).to_owned()),
-            },
-            Ok(value) => Ok(value),
-            Err(error) => Err(error.to_string()),
-        }
-    };
-    let now = ask("$").await?;
-    let end = field(&now, "end").map(text).unwrap_or_default();
-    let oldest = field(&now, "oldest").map(text).unwrap_or_default();
-    let mut position = begin(&end, &oldest).unwrap_or_else(|| oldest.clone());
-    let mut newest = Vec::new();
-    for _ in 0..READS_MAX {
-        if position == end {
-            break;
-        }
-        let part = ask(&position).await?;
-        if let Some(Value::Array(events)) = field(&part, "events") {
-            newest.extend(events.iter().filter_map(event));
-            let excess = newest.len().saturating_sub(EVENTS_MAX);
-            newest.drain(..excess);
-        }
-        let next = field(&part, "next").map(text).unwrap_or_default();
-        if next == position {
-            break;
-        }
-        position = next;
-    }
-    Ok(newest)
-}
-
-/// So many changes before the end, and not before the oldest. Positions are
-/// `generation.thread:sequence`: docs/events.md.
-fn begin(end: &str, oldest: &str) -> Option<String> {
-    let sequence = |position: &str| position.rsplit_once(':')?.1.parse::<u64>().ok();
-    let (log, _) = end.rsplit_once(':')?;
-    let first = sequence(end)?.saturating_sub(CHANGES_MAX);
-    (first > sequence(oldest)?).then(|| format!("{log}:{first}"))
-}
-
-/// `[id, [field, value, ...]]` as an object.
-fn event(value: &Value) -> Option<Json_> {
-    let Value::Array(parts) = value else { return None };
-    let [id, told] = &parts[..] else { return None };
-    let mut event = fields(told);
-    event.insert("position".to_owned(), json!(text(id)));
-    Some(Json_::Object(event))
-}
-
 fn bytes(value: &Value) -> Vec<u8> {
     match value {
         Value::BulkString(bytes) => bytes.clone(),
         other => text(other).into_bytes(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reading_begins_so_far_before_the_end_and_not_before_the_oldest() {
-        assert_eq!(begin("1.0:60000", "1.0:1").as_deref(), Some("1.0:10000"));
-        assert_eq!(begin("1.0:60000", "1.0:20000"), None);
-        assert_eq!(begin("1.0:7", "1.0:1"), None);
-        assert_eq!(begin("nonsense", "1.0:1"), None);
     }
 }

@@ -258,14 +258,6 @@ impl Service for RespStore {
         self.ask(command(arguments), To::Own).boxed()
     }
 
-    fn execute_beside<'a>(
-        &'a self,
-        key: &'a [u8],
-        arguments: &'a [Vec<u8>],
-    ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        self.ask(command(arguments), To::OwnerOf(key)).boxed()
-    }
-
     fn execute_everywhere<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],

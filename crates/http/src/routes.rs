@@ -8,6 +8,7 @@ use crate::front;
 use crate::gate::Gate;
 use crate::lookup;
 use crate::nchf;
+use crate::past;
 use crate::service::Service;
 use crate::shared::Shared;
 use crate::status::{self, status};
@@ -16,10 +17,18 @@ use crate::ways::Ways;
 use axum::Router;
 use axum::routing::{get, put};
 use scurry_resp::table::Role;
+use scurry_server::Exposition;
+use std::future::ready;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 
 /// Routes of a door to nodes and to a store.
-pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Ways {
+pub(crate) fn to_nodes(
+    shared: &Arc<Shared>,
+    gate: &Arc<Gate>,
+    traffic: &Arc<Traffic>,
+    runtime: &Handle,
+) -> Ways {
     let mut own = Router::new().route("/readyz", get(status::ready));
     if !shared.coordinator.nodes.is_empty() {
         let entity = gate.only(Role::Read, get(entity::get));
@@ -32,6 +41,12 @@ pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Tra
     }
     let metrics = get(status::metrics).with_state((Arc::clone(shared), Arc::clone(traffic)));
     let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
+    let counted = Arc::clone(traffic);
+    let own = own.merge(past::keep(gate, runtime, move || {
+        let mut page = Exposition::default();
+        counted.show(&mut page, []);
+        ready(Some(page.into_text()))
+    }));
     let own = match &shared.store {
         None => own,
         Some(store) => own.merge(charged(store, gate)),

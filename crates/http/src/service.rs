@@ -24,15 +24,6 @@ pub trait Service: Send + Sync + 'static {
         repeat: Repeat,
     ) -> BoxFuture<'a, Result<Value, ServiceError>>;
 
-    /// Executes one command that reads and does not begin with a key where the store keeps this one.
-    fn execute_beside<'a>(
-        &'a self,
-        _key: &'a [u8],
-        arguments: &'a [Vec<u8>],
-    ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        self.execute(arguments, Repeat::Harmless)
-    }
-
     /// Executes one command that reads and has no key on every server of the store, each of which answers
     /// for itself alone. Their replies; one that is not there is an error.
     fn execute_everywhere<'a>(

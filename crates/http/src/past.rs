@@ -1,0 +1,178 @@
+//! The last hour of a door's figures, `/v1/console/past`: who opens the console sees at once what was before. It is kept
+//! in memory, as sums of a few metrics every ten seconds; Prometheus keeps what must be kept longer.
+
+use crate::clock;
+use crate::gate::Gate;
+use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
+use scurry_ledger::Time;
+use scurry_resp::table::Role;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// Between two samples.
+const EVERY: Duration = Duration::from_secs(10);
+/// An hour of them.
+const SAMPLES_MAX: usize = 360;
+
+/// Metrics that are kept, each with the label by which it is.
+const KEPT: [(&str, Option<&str>); 5] = [
+    ("scurry_commands_total", None),
+    ("scurry_request_duration_seconds_bucket", Some("le")),
+    ("scurry_sessions_open", None),
+    ("scurry_expiries_total", Some("kind")),
+    ("scurry_denials_total", Some("cause")),
+];
+/// The same of a door that has no engine beside it.
+const KEPT_OF_DOOR: [(&str, Option<&str>); 2] = [
+    ("scurry_http_requests_total", None),
+    ("scurry_http_request_duration_seconds_bucket", Some("le")),
+];
+
+/// Sums of metrics at one moment, by name and label as a page of metrics has them.
+struct Sample {
+    at: Time,
+    sums: BTreeMap<String, u64>,
+}
+
+/// What a door keeps of the last hour.
+#[derive(Default)]
+struct Past(Mutex<VecDeque<Sample>>);
+
+/// Begins to keep what the page of metrics says; the route that shows it.
+pub(crate) fn keep<P>(
+    gate: &Arc<Gate>,
+    runtime: &Handle,
+    page: impl Fn() -> P + Send + 'static,
+) -> Router
+where
+    P: Future<Output = Option<String>> + Send + 'static,
+{
+    let past = Arc::new(Past::default());
+    runtime.spawn(Arc::clone(&past).fill(page));
+    let route = Router::new().route("/v1/console/past", get(show)).with_state(past);
+    gate.guard(Role::Read, route)
+}
+
+impl Past {
+    /// Takes a sample now and then, as long as the door is open.
+    async fn fill<P>(self: Arc<Past>, page: impl Fn() -> P)
+    where
+        P: Future<Output = Option<String>>,
+    {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Some(page) = page().await {
+                self.add(clock::now(), &page);
+            }
+        }
+    }
+
+    fn add(&self, at: Time, page: &str) {
+        let mut samples = self.samples();
+        if samples.len() == SAMPLES_MAX {
+            samples.pop_front();
+        }
+        samples.push_back(Sample { at, sums: sums(page) });
+    }
+
+    /// The names of what is kept, and for each sample its time and the value of each, 0 where there was none.
+    fn show(&self) -> Value {
+        let samples = self.samples();
+        let names: BTreeSet<&String> = samples.iter().flat_map(|one| one.sums.keys()).collect();
+        let row = |Sample { at, sums }: &Sample| {
+            let value = |name: &&String| json!(sums.get(*name).copied().unwrap_or(0));
+            std::iter::once(json!(at.0)).chain(names.iter().map(value)).collect::<Value>()
+        };
+        json!({ "names": names, "samples": samples.iter().map(row).collect::<Value>() })
+    }
+
+    fn samples(&self) -> MutexGuard<'_, VecDeque<Sample>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// 200 with what is kept.
+async fn show(State(past): State<Arc<Past>>) -> Json<Value> {
+    Json(past.show())
+}
+
+/// The sums of a page over all labels but one.
+fn sums(page: &str) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    let is_engine = page.contains("\nscurry_info{");
+    let kept: &[(&str, Option<&str>)] = if is_engine { &KEPT } else { &KEPT_OF_DOOR };
+    for line in page.lines() {
+        let Some((sample, value)) = line.rsplit_once(' ') else { continue };
+        let (name, labels) = sample.split_once('{').unwrap_or((sample, ""));
+        let Some((_, by)) = kept.iter().find(|(kept, _)| *kept == name) else { continue };
+        let Ok(value) = value.parse::<u64>() else { continue };
+        let key = by
+            .and_then(|by| label(labels, by))
+            .map_or_else(|| name.to_owned(), |(by, of)| format!("{name}{{{by}=\"{of}\"}}"));
+        *sums.entry(key).or_default() += value;
+    }
+    sums
+}
+
+/// The label of this name and its value, which has no quotation mark.
+fn label<'l>(labels: &'l str, name: &'l str) -> Option<(&'l str, &'l str)> {
+    labels.split(',').find_map(|label| {
+        let (found, value) = label.trim_end_matches('}').split_once('=')?;
+        (found == name).then(|| (name, value.trim_matches('"')))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# HELP scurry_info x\nscurry_info{version=\"1\"} 1\n\
+        scurry_commands_total{core=\"0\",command=\"get\"} 5\nscurry_commands_total{core=\"1\",command=\"set\"} 7\n\
+        scurry_request_duration_seconds_bucket{core=\"0\",le=\"0.001\"} 3\n\
+        scurry_request_duration_seconds_bucket{core=\"1\",le=\"0.001\"} 4\n\
+        scurry_request_duration_seconds_bucket{core=\"1\",le=\"+Inf\"} 9\n\
+        scurry_denials_total{cause=\"balance\",code=\"A\"} 2\nscurry_denials_total{cause=\"balance\",code=\"B\"} 3\n\
+        scurry_http_requests_total{route=\"/\"} 4\nscurry_sessions_open 6\nscurry_other 8\n";
+
+    #[test]
+    fn metrics_are_summed_by_the_label_that_counts() {
+        let expected = [
+            ("scurry_commands_total", 12),
+            ("scurry_denials_total{cause=\"balance\"}", 5),
+            ("scurry_request_duration_seconds_bucket{le=\"+Inf\"}", 9),
+            ("scurry_request_duration_seconds_bucket{le=\"0.001\"}", 7),
+            ("scurry_sessions_open", 6),
+        ];
+        let expected: Vec<(String, u64)> =
+            expected.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect();
+        assert_eq!(sums(PAGE).into_iter().collect::<Vec<_>>(), expected);
+        let door =
+            "scurry_http_requests_total{route=\"/\",status=\"200\"} 4\nscurry_sessions_open 6\n";
+        let door: Vec<String> = sums(door).into_keys().collect();
+        assert_eq!(door, ["scurry_http_requests_total"]);
+    }
+
+    #[test]
+    fn an_hour_is_kept_and_what_was_not_there_was_0() {
+        let past = Past::default();
+        for number in 0..=SAMPLES_MAX as i64 {
+            let page = format!("\nscurry_info{{}} 1\nscurry_commands_total {number}\n");
+            past.add(Time(number), &page);
+        }
+        past.add(Time(9_999), PAGE);
+        let shown = past.show();
+        let samples = shown["samples"].as_array().expect("samples");
+        assert_eq!(samples.len(), SAMPLES_MAX);
+        assert_eq!(samples[0], json!([2, 2, 0, 0, 0, 0]));
+        assert_eq!(samples[SAMPLES_MAX - 1], json!([9_999, 12, 5, 9, 7, 6]));
+        assert_eq!(shown["names"][0], "scurry_commands_total");
+    }
+}
