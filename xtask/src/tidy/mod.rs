@@ -1,6 +1,7 @@
 //! The project's own rules, as far as a machine can read them. Each check is a function from
 //! a tree of files to findings, so that its tests can show it a tree that breaks the rule.
 
+mod alerts;
 mod architecture;
 mod circles;
 mod documents;
@@ -27,6 +28,7 @@ use tree::Tree;
 type Check = fn(&Tree) -> Vec<Finding>;
 
 const CHECKS: &[Check] = &[
+    alerts::runbooks,
     architecture::code_map,
     architecture::paths_exist,
     architecture::invariants,

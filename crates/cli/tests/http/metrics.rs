@@ -260,11 +260,26 @@ fn the_dashboard_asks_for_what_there_is() {
 #[test]
 fn the_alerts_ask_for_what_there_is() {
     const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/alerts.yml");
-    let checked = Command::new("promtool").args(["check", "rules", RULES]).output();
-    let checked = checked.expect("promtool is installed: scripts/install-tools.sh tests");
-    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    promtool(&["check", "rules", RULES]);
     let text = std::fs::read_to_string(RULES).expect("it is there");
     are_there(text.lines().filter_map(|line| line.trim().strip_prefix("expr: ")), 10);
+}
+
+/// What is well raises no alert, and what is not the one that is meant.
+#[test]
+fn the_alerts_say_what_is_wrong_and_nothing_else() {
+    promtool(&[
+        "test",
+        "rules",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/alerts_test.yml"),
+    ]);
+}
+
+fn promtool(words: &[&str]) {
+    let checked = Command::new("promtool").args(words).output();
+    let checked = checked.expect("promtool is installed: scripts/install-tools.sh tests");
+    let said = [checked.stdout, checked.stderr].concat();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&said));
 }
 
 /// Asserts that a node of a group has each metric that these ask for, and that they are more than so many.
