@@ -40,7 +40,7 @@ struct Sample {
     sums: BTreeMap<String, u64>,
 }
 
-/// What a door keeps of the last hour.
+/// Samples of the last hour.
 #[derive(Default)]
 struct Past(Mutex<VecDeque<Sample>>);
 

@@ -35,7 +35,7 @@ fn alerts(rules: &str) -> impl Iterator<Item = (usize, &str, Option<&str>)> {
     })
 }
 
-/// What is wrong with a link to a section of a page, if anything is.
+/// The fault of a link to a section of a page, if it has one.
 fn astray(tree: &Tree, url: Option<&str>) -> Option<String> {
     let Some(url) = url else { return Some("has no runbook_url".to_owned()) };
     let (page, anchor) = url.split_once('#').unwrap_or((url, ""));

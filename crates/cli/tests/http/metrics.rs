@@ -265,7 +265,7 @@ fn the_alerts_ask_for_what_there_is() {
     are_there(text.lines().filter_map(|line| line.trim().strip_prefix("expr: ")), 10);
 }
 
-/// What is well raises no alert, and what is not the one that is meant.
+/// Servers that are well raise no alert, and others the one that is meant.
 #[test]
 fn the_alerts_say_what_is_wrong_and_nothing_else() {
     promtool(&[

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 /// Bytes that are read in the order of the log at once.
 const STRETCH_LEN: u64 = 1 << 20;
 
-/// What was read from the newest to the oldest.
+/// Outcome of a reading from the newest to the oldest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBack<T> {
-    /// What was made of the events, the newest first.
+    /// Each event as it was formed, the newest first.
     pub told: Vec<T>,
     /// Where to go on: with what is before this. None when nothing of the period is.
     pub next: Option<EventAt>,

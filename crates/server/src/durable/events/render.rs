@@ -189,7 +189,7 @@ pub(super) fn foreign(protocol: Protocol, cursor: Position, end: Position) -> Ve
     out
 }
 
-/// What a statement says beside its entries.
+/// Fields of a statement beside its entries.
 pub(super) struct StatementHead {
     pub(super) next: Option<Position>,
     pub(super) complete: bool,
