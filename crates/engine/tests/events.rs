@@ -680,7 +680,7 @@ fn read_back(
 #[test]
 fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() {
     // Many small segments; one in which there are many places to begin.
-    for (segment_len, adjustments) in [(600, 60), (16 << 20, 20_000)] {
+    for (segment_len, adjustments, few) in [(600, 60, 7), (16 << 20, 20_000, 1_000)] {
         let mut store = Store::new(segment_len);
         for account in ["a", "b"] {
             store.create(account, 1_000);
@@ -698,7 +698,7 @@ fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() 
         let (_, all) =
             read(&mut store.reader(), EventAt::record(1), durable, EVERYTHING, usize::MAX);
         let end = EventAt::record(durable + 1);
-        for most in [1, 7, usize::MAX] {
+        for most in [1, few, usize::MAX] {
             // Of many one at a time is read from the middle, where the way back is long enough.
             let steps = if most == 1 { EventAt { sequence: 40, index: 1 } } else { end };
             let expected: Vec<&String> = all
@@ -719,7 +719,7 @@ fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() 
             let (_, mut forwards) =
                 read(&mut store.reader(), EventAt::record(1), durable, wanted, usize::MAX);
             forwards.reverse();
-            assert_eq!(read_back(&store, end, wanted, 5).0, forwards);
+            assert_eq!(read_back(&store, end, wanted, few).0, forwards);
             assert_eq!(read_back(&store, end, wanted, usize::MAX).0, forwards);
         }
         let (lines, looked, _) = read_back(&store, end, Wanted { period, ..own }, usize::MAX);
