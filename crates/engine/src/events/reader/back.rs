@@ -57,6 +57,11 @@ impl<D: Disk> EventReader<D> {
         let mut back = ReadBack { told: Vec::new(), next: None, looked: 0, reached: None };
         let (mut end, mut scanned) = (before.sequence + u64::from(before.index > 0), 0);
         let mut is_enough = false;
+        // Times of frames never go back: what is older is from before the period.
+        let is_before = |reached: Option<Time>| {
+            let both = wanted.period.from.zip(reached);
+            both.is_some_and(|(from, reached)| reached < from)
+        };
         for place in self.log.places_before(end, STRETCH_LEN)?.into_iter().rev() {
             let most = most - back.told.len();
             let mut newest = Newest { before, most, events: VecDeque::new(), begun: None };
@@ -73,16 +78,13 @@ impl<D: Disk> EventReader<D> {
             }
             end = place.sequence();
             back.reached = newest.begun.or(back.reached);
-            if scanned >= SCAN_LEN_MAX {
+            if scanned >= SCAN_LEN_MAX || is_before(back.reached) {
                 break;
             }
         }
         back.looked = before.sequence - end.min(before.sequence);
-        // Times of frames never go back: what is older is from before the period.
-        let is_before = |from| back.reached.is_some_and(|reached| reached < from);
         let is_kept = self.log.oldest()?.is_some_and(|oldest| oldest < end);
-        let goes_on =
-            is_kept && back.reached.is_some() && !wanted.period.from.is_some_and(is_before);
+        let goes_on = is_kept && back.reached.is_some() && !is_before(back.reached);
         back.next = goes_on.then(|| EventAt::record(end));
         Ok(back)
     }
