@@ -7,6 +7,7 @@ mod door;
 mod front;
 mod kept;
 mod load;
+mod oracle;
 mod pattern;
 mod run;
 mod script;

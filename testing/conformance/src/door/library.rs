@@ -1,9 +1,11 @@
-//! The ledger itself: decide, apply, validate; and all that must hold between two states.
+//! The ledger itself: decide, apply, validate; all that must hold between two states; and the naive model,
+//! which has to say the same.
 
 use super::{Door, Visit, is_named};
 use crate::Script;
 use crate::check::{commit, expiry, state};
 use crate::front::{Front, Store};
+use crate::oracle::Oracle;
 use anyhow::{Context, Result, ensure};
 use scurry_codec::{decode_foreign_account, encode_account};
 use scurry_engine::{ChainOutcome, LoadError, Outcome};
@@ -33,6 +35,7 @@ impl Door for LibraryDoor {
             limits: script.limits.clone(),
             accounts: BTreeMap::new(),
             totals: Totals::default(),
+            oracle: Oracle::new(script.limits.clone()),
         };
         Ok(Box::new(Front { store, protocol }))
     }
@@ -42,6 +45,7 @@ struct Accounts {
     limits: Limits,
     accounts: BTreeMap<Vec<u8>, Account>,
     totals: Totals,
+    oracle: Oracle,
 }
 
 impl Accounts {
@@ -65,6 +69,7 @@ impl Store for Accounts {
         let mut draft = before.clone();
         let in_place = decide_in_place(&mut draft, command, now, limits);
         ensure!(in_place == decision, "decide_in_place says {in_place:?}, decide {decision:?}");
+        self.oracle.execute(now, id, command, &decision)?;
         // I15: a refusal and a replay leave the account alone, however often they are asked for.
         ensure!(self.accounts.get(id) == before.as_ref(), "decide changed the account");
         match decision {
@@ -94,7 +99,9 @@ impl Store for Accounts {
         let before: Vec<Option<Account>> =
             links.iter().map(|link| self.accounts.get(link.account).cloned()).collect();
         let accounts: Vec<Option<&Account>> = before.iter().map(Option::as_ref).collect();
-        match decide_chain(&accounts, links, now, limits) {
+        let decision = decide_chain(&accounts, links, now, limits);
+        self.oracle.execute_chain(now, links, &decision)?;
+        match decision {
             ChainDecision::Replay(answers) => {
                 Ok((ChainOutcome::Answers { replayed: true }, answers))
             }
@@ -138,6 +145,7 @@ impl Store for Accounts {
             committed = Account { version: seen.version, changed_at: seen.changed_at, ..after };
         }
         ensure!(committed == seen, "a read shows another state than a timer commits");
+        self.oracle.look(now, id, &seen)?;
         Ok(Some(seen))
     }
 
@@ -161,6 +169,7 @@ impl Store for Accounts {
         }
         state(&account, account.changed_at)?;
         self.put(request.account, before.as_ref(), Some(account))?;
+        self.oracle.loaded(request.account);
         Ok(Ok(()))
     }
 
@@ -182,6 +191,7 @@ impl Store for Accounts {
                 apply(&mut after, &change);
                 ensure!(after == draft, "apply differs from tick_in_place");
                 expiry(&before, after.as_ref(), &change)?;
+                self.oracle.tick(&id, due)?;
                 let again = after.as_ref().and_then(|after| tick(after, due, &self.limits));
                 ensure!(again.is_none(), "a second tick at one time changes something");
                 self.put(&id, Some(&before), after.clone())?;
