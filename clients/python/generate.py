@@ -97,6 +97,8 @@ CLASSES = {
     "SCUR.TERMINATE ITEM": "TerminateItem",
     "SCUR.WATCH LOW": "Threshold",
 }
+# Replies that are those of another command, but that the table says less of.
+ALIKE = {"SCUR.RELEASE": "SCUR.RESERVE"}
 METHODS = {"SCUR.SESSION": "get_session", "SCUR.LIST": "list_accounts"}
 # Names of options beside a word of the same name: AMOUNT is what an allowance brings in a period.
 OPTIONS = {name: {"AMOUNT": "allowance"} for name in ("SCUR.CREATE", "SCUR.TOPUP", "SCUR.BUCKET")}
@@ -300,6 +302,8 @@ class ReplyReader:
     def reader(self, spec: dict[str, Any]) -> str:
         """The name of what reads the reply."""
         name, reply = spec["name"], spec["reply"]
+        if name in ALIKE:
+            return f"{class_of(ALIKE[name])}.read"
         if reply.startswith("the same map as GET"):
             account = self.known["Account"]
             session = self.session(spec)

@@ -1018,7 +1018,7 @@ def topup(
 ) -> Command[Moved]:
     """Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.
 
-    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, REQUEST_MISMATCH, UNKNOWN_BUCKET, BUCKET_EXPIRED, BUSY, SERVICE_DENIED, CHAIN_DENIED, OVERFLOW.
+    Answers besides OK: INVALID, UNKNOWN_ACCOUNT, REQUEST_MISMATCH, UNKNOWN_BUCKET, BUCKET_EXPIRED, NOT_APPLICABLE, BUSY, SERVICE_DENIED, CHAIN_DENIED, OVERFLOW.
     """
     words: list[Word] = ["SCUR.TOPUP"]
     words += [account]

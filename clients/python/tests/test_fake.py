@@ -15,8 +15,12 @@ from scurry_client.fake import AsyncFakeConnection, Bounds, Clock, FakeConnectio
 # Where a script ends for the fake, and by which name.
 BEYOND = {
     "11-unique-identities.scn": "the fake has no SCUR.DUMP",
+    "12-allowance-at-the-edges.scn": "the fake has no allowances: PERIOD",
     "12-allowance.scn": "the fake has no allowances: PERIOD",
+    "12-no-more-buckets.scn": "the fake has no SCUR.LOAD",
+    "12-order-of-checks.scn": "sums beyond 64 bits",
     "12-overflow.scn": "sums beyond 64 bits",
+    "12-periods-and-duplicates.scn": "the fake has no allowances: PERIOD",
     "13-precedence.scn": "sums beyond 64 bits",
     "14-limits.scn": "sums beyond 64 bits",
     "15-chains.scn": "sums beyond 64 bits",

@@ -273,7 +273,7 @@ impl Allowance {
     }
 
     /// When the bucket is refilled next, as seen at `now`, when nothing is due; none where its validity
-    /// ends before.
+    /// or the clock ends before.
     pub fn next_refill(&self, bucket: &Bucket, now: Time) -> Option<Time> {
         let next = self.cycle.end(now.max(self.refilled_until(bucket)))?;
         Some(next).filter(|&next| !bucket.is_expired(next))

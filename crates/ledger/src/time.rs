@@ -75,8 +75,12 @@ impl Period {
         }
     }
 
-    /// Start of the next period; none for [`Period::None`].
+    /// Start of the next period; none for [`Period::None`], and where it is after the last moment of the clock.
     pub fn end(self, now: Time) -> Option<Time> {
+        self.next_start(now).filter(|&next| next <= Time::LAST)
+    }
+
+    fn next_start(self, now: Time) -> Option<Time> {
         let start = self.start(now);
         match self {
             Period::None => None,
@@ -113,9 +117,10 @@ impl Cycle {
         }
     }
 
-    /// Start of the next period; none for [`Period::None`].
+    /// Start of the next period; none for [`Period::None`], and where it is after the last moment of the clock.
     pub fn end(self, now: Time) -> Option<Time> {
-        self.period.end(self.to_zone(now)).map(|end| self.to_utc(end))
+        let next = self.period.next_start(self.to_zone(now)).map(|next| self.to_utc(next));
+        next.filter(|&next| next <= Time::LAST)
     }
 
     /// How many periods begin after `from` and no later than `to`; 0 for [`Period::None`].
@@ -206,6 +211,20 @@ mod tests {
         let daily = Cycle { period: Period::Day, offset_minutes: 0 };
         assert_eq!(daily.begun(Time(DAY_MS), Time(DAY_MS)), 0);
         assert_eq!(daily.begun(Time::LAST, Time(0)), 0);
+    }
+
+    #[test]
+    fn no_period_begins_after_the_last_moment_of_the_clock() {
+        for period in [Period::Hour, Period::Day, Period::Week, Period::Month] {
+            for offset_minutes in [-840, 0, 345, 840] {
+                let cycle = Cycle { period, offset_minutes };
+                let last = cycle.start(Time::LAST);
+                assert_eq!(cycle.end(Time(last.0 - 1)), Some(last), "{cycle:?}");
+                for now in [last, Time::LAST, Time(i64::MAX - 1), Time(i64::MAX)] {
+                    assert_eq!((cycle.end(now), period.end(now.max(Time::LAST))), (None, None));
+                }
+            }
+        }
     }
 
     #[test]

@@ -68,7 +68,7 @@ given again, else 0; `final` is 1 when less was granted than requested, else 0. 
 account's version after the command was first executed; in the replies to RESERVE, UPDATE, TERMINATE
 and RELEASE it is the session's version, 0 when the session is not open afterwards. Maps are RESP3
 maps, in RESP2 flat arrays of key, value. A denied item, a denied command with an amount, and a
-RESERVE without items that a limit denies have one more element, the `cause`, where it is known:
+denied request of a session without items have one more element, the `cause`, where it is known:
 
 | cause | what is wrong | cure |
 |---|---|---|

@@ -38,9 +38,8 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
                 | Command::Terminate(request) => request.items,
                 _ => &[],
             };
-            // A denial of a request without items.
-            let whole = items.first().filter(|_| requested.is_empty());
-            let cause = whole.map_or(Cause::None, |denied| denied.cause);
+            // Of a request without items the whole is denied.
+            let cause = if requested.is_empty() { answer.cause() } else { Cause::None };
             answer_head(reply, *code, replayed, *version, cause.word().is_some());
             item_answers(reply, requested, items);
             told(reply, cause);

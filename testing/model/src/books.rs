@@ -89,6 +89,7 @@ impl Books {
                 let pair = self.pairs.get_mut(id).ok_or("an account that is none was changed")?;
                 pair.change(change)?;
                 pair.model = models.remove(id).ok_or("no model")?;
+                pair.tells(change)?;
             }
             self.committed(&before, at, chain, commits)?;
         }

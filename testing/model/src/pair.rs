@@ -3,8 +3,9 @@
 
 use crate::{Model, ModelResult, Op, Snapshot, invariants};
 use scurry_ledger::{
-    Account, Answer, Change, Code, Decision, Limits, Rejection, Time, WindowEntry, apply, check,
-    decide, decide_in_place, next_due, tick, tick_in_place, validate, view, view_in_place,
+    Account, Answer, Change, Code, Decision, Limits, Op as Fact, Rejection, Time, WindowEntry,
+    apply, check, decide, decide_in_place, next_due, tick, tick_in_place, validate, view,
+    view_in_place,
 };
 
 /// Something that happens when the clock shows `at`.
@@ -54,7 +55,7 @@ const NEAR_MS: i64 = 60 * 24 * 3_600_000;
 /// A step's failure: what differs or is broken.
 type Checked = Result<(), String>;
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, ledger: &T, model: &T) -> Checked {
+fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, ledger: &T, model: &T) -> Checked {
     if ledger == model {
         return Ok(());
     }
@@ -115,11 +116,12 @@ impl Pair {
     fn commit(&mut self, op: &Op, change: &Change, answer: &Answer, at: Time) -> Checked {
         let before = self.account.clone();
         self.change(change)?;
+        self.tells(change)?;
         let mut in_place = before.clone();
         let again = op.with(|command| decide_in_place(&mut in_place, command, at, &self.limits));
         same("decide_in_place", &again, &Decision::Commit(change.clone(), answer.clone()))?;
         same("the state of decide_in_place", &in_place, &self.account)?;
-        let now = before.as_ref().map_or(at, |account| account.changed_at.max(at));
+        let now = at.on(before.as_ref());
         invariants::transition(before.as_ref(), self.account.as_ref(), op, answer, now)?;
         self.repeated(op, answer, at, is_below(before.as_ref(), op, &self.limits))
     }
@@ -130,6 +132,19 @@ impl Pair {
         apply(&mut self.account, change);
         apply(&mut copy, change);
         same("I8: a Change applied to a copy", &copy, &self.account)
+    }
+
+    /// The thresholds that a Change tells, in the order of the ids of their limits.
+    pub(crate) fn tells(&self, change: &Change) -> Checked {
+        let told = change.ops.iter().filter_map(|fact| match fact {
+            Fact::ReachThreshold { limit, percent, used, .. } => {
+                Some((limit.as_str().to_string(), i128::from(*percent), i128::from(*used)))
+            }
+            _ => None,
+        });
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        same("thresholds that are told", told.as_slice(), self.model.told())
     }
 
     /// I7: the same again is a Replay of the same answer, unless it is not remembered at all: below

@@ -36,7 +36,7 @@ class Provision:
             self.options.put("STATUS", words.choice("status", STATUSES))
         while not words.is_over():
             self.option(words)
-        if len({kind for kind, _ in self.identities}) != len(self.identities):
+        if name == "SCUR.CREATE" and len({kind for kind, _ in self.identities}) != len(self.identities):
             raise invalid("a kind of identities stands twice")
         if len({bucket[0] for bucket in self.buckets}) != len(self.buckets):
             raise invalid("a bucket stands twice")
@@ -104,10 +104,10 @@ def set_status(account: Account, words: Provision, now: int, bounds: Bounds) -> 
     if account.status == "closed" and status != "closed":
         raise Reject("NOT_APPLICABLE", "a closed account stays closed")
     for kind, value in words.identities:
+        # One that is set stands last.
+        account.identities.pop(kind, None)
         if value:
             account.identities[kind] = value
-        else:
-            account.identities.pop(kind, None)
         if len(account.identities) > bounds.identities_max:
             raise invalid(f"identities_max {bounds.identities_max}: more identities")
     if words.txn is not None:
@@ -185,7 +185,7 @@ def show(account: Account, now: int) -> dict[str, Any]:
 
 
 def show_limit(account: Account, id: str, now: int) -> list[Any]:
-    limit = account.limits[id]
+    limit = account.limit_at(account.limits[id], now)
     left = account.left_of(limit, now)
     return [
         id,

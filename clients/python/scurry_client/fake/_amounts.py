@@ -11,10 +11,12 @@ class Amounts:
         self.now = now
 
     def limits(self, key: str | int | None, unit: str) -> list[Limit]:
-        found = [limit for limit in self.account.limits.values() if limit.counts(key, unit)]
-        for limit in found:
+        return [limit for limit in self.account.limits.values() if limit.counts(key, unit)]
+
+    def begin_periods(self, key: str | int | None, unit: str) -> None:
+        """Comes before any of a use moves, and not with a use of 0."""
+        for limit in self.limits(key, unit):
             self.account.begin_period(limit, self.now)
-        return found
 
     def left_of_limits(self, key: str | int | None, unit: str) -> dict[str, int]:
         return {limit.id: self.account.left_of(limit, self.now) for limit in self.limits(key, unit)}
@@ -59,7 +61,10 @@ class Amounts:
         left: dict[str, int] | None = None,
     ) -> tuple[int, int]:
         """Debits use that no hold covered: what was debited, and what could not be. Limits count all of it."""
-        left = self.left_of_limits(key, unit) if left is None else left
+        if left is None:
+            left = self.left_of_limits(key, unit)
+            if used:
+                self.begin_periods(key, unit)
         rest = used - from_hold
         direct = sum(part.amount for part in self.debit(unit, rest))
         rest -= direct

@@ -130,6 +130,13 @@ def check_transactions(account: Account, now: int, bounds: Bounds) -> None:
         raise busy("transactions_max", bounds.transactions_max, times, now)
 
 
+def check_to(options: Options, now: int) -> None:
+    """TO is looked at before the bucket is looked for."""
+    to = options.get("TO")
+    if to is not None and to <= now:
+        raise invalid("TO must be in the future")
+
+
 class Debit(Command):
     def read(self, words: Words) -> None:
         self.unit, self.amount = "", 0
@@ -164,6 +171,7 @@ class Debit(Command):
                 account.__dict__.update(before.__dict__)
                 return "CREDIT_LIMIT_REACHED", 0, cause
             counted = []
+            amounts.begin_periods(key, unit)
             for limit in amounts.limits(key, unit):
                 limit.used += amount
                 counted.append((limit.id, limit.making, limit.start))
@@ -249,8 +257,8 @@ class Refund(Command):
         for id, making, start in item.counted:
             limit = account.limits.get(id)
             if limit is not None:
-                account.begin_period(limit, now)
-                if (limit.making, limit.start) == (making, start):
+                present = account.limit_at(limit, now)
+                if (present.making, present.start) == (making, start):
                     limit.used = max(0, limit.used - amount)
 
 
@@ -268,27 +276,21 @@ class Topup(Command):
 
     def check(self, account: Account, now: int, bounds: Bounds) -> None:
         options = self.options
+        check_to(options, now)
         bucket = account.buckets.get(self.bucket)
         if bucket is None:
             if "UNIT" not in options:
                 raise Reject("UNKNOWN_BUCKET", "no bucket has this id, and its case matters: UNIT creates one")
-            self.check_to(now)
             return
         if any(keyword in options for keyword in ("PRIORITY", "FROM", "FLOOR")):
             raise invalid("PRIORITY, FROM and FLOOR are for a new bucket: SCUR.BUCKET changes one")
         if "UNIT" in options and options.get("UNIT") != bucket.unit:
             raise invalid(f"the bucket's unit is {bucket.unit}, and its case matters")
-        self.check_to(now)
         end = options.get("TO") if "TO" in options else bucket.valid_to
         if end is not None and end <= bucket.valid_from:
             raise invalid("TO must be above FROM")
         if end is not None and end <= now:
             raise Reject("BUCKET_EXPIRED", "the bucket's validity has ended")
-
-    def check_to(self, now: int) -> None:
-        to = self.options.get("TO")
-        if to is not None and to <= now:
-            raise invalid("TO must be in the future")
 
     def carry_out(self, account: Account, now: int, bounds: Bounds) -> Outcome:
         if self.bucket not in account.buckets:
@@ -380,14 +382,13 @@ class Change(Command):
         return (self.bucket, tuple(sorted(self.options.given.items(), key=str)))
 
     def check(self, account: Account, now: int, bounds: Bounds) -> None:
-        bucket, options = bucket_of(account, self.bucket), self.options
+        options = self.options
+        check_to(options, now)
+        bucket = bucket_of(account, self.bucket)
         if "REMOVE" in options and (bucket.available or bucket.held):
             raise Reject("NOT_EMPTY", "the bucket still holds something")
-        to = options.get("TO")
-        if to is not None and to <= now:
-            raise invalid("TO must be in the future")
         start = options.get("FROM", bucket.valid_from)
-        end = to if "TO" in options else bucket.valid_to
+        end = options.get("TO") if "TO" in options else bucket.valid_to
         if ("FROM" in options or "TO" in options) and end is not None and end <= start:
             raise invalid("TO must be above FROM")
 

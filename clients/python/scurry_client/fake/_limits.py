@@ -69,6 +69,8 @@ class Limiting(Command):
             raise invalid("AMOUNT is missing")
         if "SESSIONS" in options and any(keyword in options for keyword in ("PERIOD", "OFFSET", "ITEM")):
             raise invalid("SESSIONS has no PERIOD, OFFSET or ITEM")
+        if options.get("PERIOD") == "none" and "OFFSET" in options:
+            raise invalid("OFFSET is for a limit with a period")
 
     def value(self, words: Words, keyword: str) -> object:
         if keyword in ("SESSIONS", "REMOVE"):

@@ -12,13 +12,12 @@ from . import _due as due
 from ._balances import Command
 from ._limits import COMMANDS
 from ._sessions import Request, Sessions, unknown_session
-from ._values import Account, Bounds, Reject, Reply
+from ._values import CLOCK_MAX, Account, Bounds, Reject, Reply
 from ._words import Malformed, Options, Words, invalid, unexpected
 
 SESSION_REQUESTS = ("SCUR.RESERVE", "SCUR.UPDATE", "SCUR.TERMINATE")
 CHAINED = (*SESSION_REQUESTS, "SCUR.DEBIT", "SCUR.TOPUP", "SCUR.REFUND")
 LINKS_MAX = 16
-CLOCK_MAX = 2**47 - 1
 DENIALS = ("CREDIT_LIMIT_REACHED", "SERVICE_DENIED")
 # The least number of words of each command, its name included, or exactly as many where it is negative.
 LEAST = {

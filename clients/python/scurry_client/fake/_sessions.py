@@ -111,7 +111,7 @@ class Sessions:
         account, options = self.account, request.options
         if account.status != "active":
             items = [ItemReply(item.key, "SERVICE_DENIED", cause="status") for item in request.items]
-            return Reply("SERVICE_DENIED", 0, items)
+            return Reply("SERVICE_DENIED", 0, items, cause=None if items else "status")
         for limit in account.limits.values():
             if limit.unit is None and account.left_of(limit, self.now) < 1:
                 cause = f"limit {limit.id}"
@@ -136,11 +136,12 @@ class Sessions:
         return Reply(code, 1, items)
 
     def chain_denied_reserve(self, request: Request, session: Session, items: list[ItemReply]) -> Reply:
+        cause = None if items else "chain"
         if "KEEPOPEN" not in request.options:
-            return Reply("CHAIN_DENIED", 0, items)
+            return Reply("CHAIN_DENIED", 0, items, cause=cause)
         self.account.sessions[session.id] = session
         session.items = [Item(item.key, item.unit) for item in request.items]
-        return Reply("CHAIN_DENIED", 1, items)
+        return Reply("CHAIN_DENIED", 1, items, cause=cause)
 
     def update(self, request: Request) -> tuple[Reply, bool]:
         if stored := self.stored(request):
@@ -175,7 +176,7 @@ class Sessions:
             for row in rows:
                 row.code, row.cause = "SERVICE_DENIED", "status"
             close(account, session, self.now)
-            return Reply("SERVICE_DENIED", 0, rows)
+            return Reply("SERVICE_DENIED", 0, rows, cause=None if rows else "status")
         asked_for = 0
         for item, asked, is_late, row in replies:
             if self.is_chain_denied:
@@ -202,7 +203,8 @@ class Sessions:
         session.data = options.get("DATA", session.data)
         session.deadline = self.now + session.tcc
         session.version += 1
-        return Reply(code, session.version, rows)
+        cause = "chain" if self.is_chain_denied and not rows else None
+        return Reply(code, session.version, rows, cause=cause)
 
     def terminate(self, request: Request) -> tuple[Reply, bool]:
         if stored := self.stored(request):
@@ -221,7 +223,7 @@ class Sessions:
                 row.code, row.cause = "CHAIN_DENIED", "chain"
             session.deadline = self.now + session.tcc
             session.version += 1
-            reply = Reply("CHAIN_DENIED", session.version, rows)
+            reply = Reply("CHAIN_DENIED", session.version, rows, cause=None if rows else "chain")
             self.store(session, request, reply, is_in_gap)
             return reply, False
         close(self.account, session, self.now)
@@ -409,6 +411,8 @@ class Sessions:
         account = self.account
         amounts = Amounts(account, self.now)
         left = amounts.left_of_limits(item.key, item.unit)
+        if used:
+            amounts.begin_periods(item.key, item.unit)
         from_hold = 0
         if not is_late:
             from_hold = self.from_slices(item, used)

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 I64_MAX = 2**63 - 1
+CLOCK_MAX = 2**47 - 1
+"""The last moment of the clock."""
 NEVER = 2**62
 """Later than any time that is told."""
 
@@ -47,7 +49,9 @@ def period_start(period: str, offset_minutes: int, now: int) -> int | None:
 
 
 def period_end(period: str, offset_minutes: int, now: int) -> int | None:
-    return _edge(period, offset_minutes, now, ahead=1)
+    """When the next one begins, where the clock comes to it."""
+    end = _edge(period, offset_minutes, now, ahead=1)
+    return None if end is None or end > CLOCK_MAX else end
 
 
 def _edge(period: str, offset_minutes: int, now: int, ahead: int) -> int | None:
@@ -314,15 +318,20 @@ class Account:
         )
 
     def left_of(self, limit: Limit, now: int) -> int:
-        self.begin_period(limit, now)
+        limit = self.limit_at(limit, now)
         taken = limit.used + self.held_of(limit)
         if taken > I64_MAX:
             raise NotImplementedError("sums beyond 64 bits")
         return max(0, limit.amount - taken)
 
-    def begin_period(self, limit: Limit, now: int) -> None:
+    def limit_at(self, limit: Limit, now: int) -> Limit:
+        """The limit as it reads: in a new period nothing is used, and what is held may be above the amount."""
         start = period_start(limit.period, limit.offset, now)
-        if start != limit.start:
-            limit.start = start
-            limit.used = 0
-            limit.overrun = max(0, self.held_of(limit) - limit.amount)
+        if start == limit.start:
+            return limit
+        return replace(limit, start=start, used=0, overrun=max(0, self.held_of(limit) - limit.amount))
+
+    def begin_period(self, limit: Limit, now: int) -> None:
+        """The first use, debit or LIMIT in a period begins it: until then it only reads so."""
+        read = self.limit_at(limit, now)
+        limit.start, limit.used, limit.overrun = read.start, read.used, read.overrun

@@ -92,6 +92,8 @@ fn find(draft: &Draft<'_>, id: Name) -> Step<Bucket> {
     }
 }
 
+const NO_MORE_BUCKETS: &str = "the account has made 65535 buckets in its life, as many as it ever can: credit one \
+     that it has, or another account";
 const EXPIRED: &str = "the bucket's validity has ended: extend it with SCUR.BUCKET TO first";
 
 fn terms_of(bucket: &Bucket) -> BucketTerms {
@@ -122,8 +124,7 @@ fn topup(
         }
         (None, None) => return find(draft, id).map(|_| Done::ok(0)),
         (None, Some(_)) if draft.account().next_bucket == u16::MAX => {
-            let bound = ("bucket numbers", usize::from(u16::MAX));
-            return draft.busy(bound, None, "the account has used up all that it will ever have");
+            return reject(Code::NotApplicable, NO_MORE_BUCKETS);
         }
         (None, Some(_)) => BucketNo(draft.account().next_bucket),
     };

@@ -3,7 +3,7 @@
 use crate::apply::{Named, apply_op, seal};
 use crate::{
     Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt,
-    Limits, Op, Overrun, Posting, Rejection, Session, SessionAt, Time,
+    Limits, Name, Op, Overrun, Posting, Rejection, Session, SessionAt, Time,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -156,6 +156,14 @@ impl<'a> Draft<'a> {
             return Err(OVERFLOW);
         }
         Ok(())
+    }
+
+    /// Takes back what this command tells of a limit so far. No mark lies behind it: what is rolled back to
+    /// one that does is a grant, and grants use nothing.
+    pub(super) fn take_back_threshold(&mut self, limit: Name) -> bool {
+        let len = self.ops.len();
+        self.ops.retain(|op| !matches!(op, Op::ReachThreshold { limit: of, .. } if *of == limit));
+        self.ops.len() < len
     }
 
     /// A point to go back to, where one may be needed: it costs a copy of the account.

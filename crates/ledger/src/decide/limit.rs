@@ -135,6 +135,16 @@ fn first_of_least(
     those.map(|limit| (limit.id, account.left_in(limit, now))).min_by_key(|(_, left)| *left)
 }
 
+/// Tells of a limit that a threshold is reached: once in a Commit, the highest, and what is used after all
+/// that the Commit counts.
+#[cold]
+fn tell(draft: &mut Draft<'_>, at: LimitAt, percent: u8) {
+    let Limit { id, amount, used, told, .. } = draft.account().limits[usize::from(at.0)];
+    if draft.take_back_threshold(id) || percent > told {
+        draft.record(Op::ReachThreshold { limit: id, percent, used, amount });
+    }
+}
+
 /// Units as limits look at them: of an item, or of what has no item.
 #[derive(Clone, Copy)]
 pub(crate) struct Counting {
@@ -180,10 +190,9 @@ impl Counting {
             // Refunds take from what is used and not from this: it may come to the end of 64 bits.
             let overrun = (used - from_hold - left).max(0).min(i64::MAX - limit.overrun);
             draft.record(Op::CountUse { limit: at, used, overrun });
-            let Limit { id, amount, used, told, .. } = draft.account().limits[usize::from(at.0)];
             let percent = draft.account().limits[usize::from(at.0)].reached();
-            if percent > told {
-                draft.record(Op::ReachThreshold { limit: id, percent, used, amount });
+            if percent > 0 {
+                tell(draft, at, percent);
             }
             Ok(())
         })

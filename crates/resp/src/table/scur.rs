@@ -20,8 +20,9 @@ const REMEMBERED_REPLY: &str = "[code, version]; with TXN [code, version, replay
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 /// Of commands that can be denied.
 const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
-const SESSION_REPLY: &str = "[code, replayed, version, items], and cause where a limit denies a RESERVE without items\n\
+const SESSION_REPLY: &str = "[code, replayed, version, items], and cause where a request without items is denied\n\
     items: array of [key, code, granted, final, uncollected], and cause where the item is denied";
+const RELEASE_REPLY: &str = "[code, replayed, version, items], with no items";
 const CHAIN_REPLY: &str = "[code, replayed, denied, replies]\n\
     replies: array of the reply of each command";
 
@@ -96,11 +97,14 @@ pub(super) const COMMANDS: &[Spec] = &[
             RequestMismatch,
             UnknownBucket,
             BucketExpired,
+            NotApplicable,
             Busy,
             ServiceDenied,
             ChainDenied,
             Overflow,
         ],
+        notes: "An account makes at most 65,535 buckets in its life, those included that were removed: a further one is\n\
+                NOT_APPLICABLE for good, where BUSY says that there is no room now.",
         example: "SCUR.TOPUP alice txn-1 main 500",
         ..BASE
     },
@@ -334,11 +338,11 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Closes a session and releases all that it holds; nothing is debited.",
         term: "abort by the operator",
         grammar: "account session",
-        reply: SESSION_REPLY,
+        reply: RELEASE_REPLY,
         codes: &[Invalid, UnknownAccount, UnknownSession],
         example: "SCUR.RELEASE alice call-2",
         example_needs: &["SCUR.RESERVE alice call-2 0 ITEM 1 cent REQUESTED 200"],
-        notes: "The array of items is empty.",
+        notes: "The array of items is empty, and there is no cause: a RELEASE is never denied.",
         ..BASE
     },
     Spec {

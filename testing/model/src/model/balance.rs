@@ -185,8 +185,8 @@ fn topup(
     match state.bucket_named(bucket.as_str()) {
         None => {
             let unit = unit.ok_or(Code::UnknownBucket)?;
-            let ever = state.buckets_ever < 65_535;
-            let room = make_room(state, context) && ever;
+            require(state.buckets_ever < 65_535, Code::NotApplicable)?;
+            let room = make_room(state, context);
             provision::add_bucket(state, now, &NewBucket { bucket, unit, amount, attributes })?;
             require(room, Code::Busy)?;
         }

@@ -1,6 +1,6 @@
 //! Section 15: chains.
 
-use super::{Context, Model, ModelResult, Refusal, balance, body, due, session};
+use super::{Context, Model, ModelResult, Refusal, balance, body, due, limit, session};
 use scurry_ledger::{Answer, Code, Command, Limits, Time};
 use std::collections::BTreeMap;
 
@@ -114,6 +114,7 @@ impl Model {
         due::apply(state, context)?;
         state.version += 1;
         state.changed_at = now.0;
+        let before = limit::levels(Some(state), now.0);
         let body = body::text(command);
         let answer = match command {
             Command::Reserve(request) => session::deny_reserve(state, context, request, body)?,
@@ -134,6 +135,7 @@ impl Model {
             }
             _ => return Err(Code::Invalid),
         };
+        self.told = limit::told(&before, copy.as_ref(), command, now.0);
         self.state = copy;
         Ok(answer)
     }

@@ -1,8 +1,36 @@
 //! Section 14: limits.
 
 use super::state::{Limit, State};
-use super::{Context, calendar, require};
-use scurry_ledger::{Code, Counted, LimitTerms, Name, Period};
+use super::{Context, Told, calendar, require};
+use scurry_ledger::{Code, Command, Counted, LimitTerms, Name, Period};
+use std::collections::BTreeMap;
+
+/// The highest threshold that each limit has told in the period of `now`.
+pub(super) fn levels(state: Option<&State>, now: i64) -> BTreeMap<String, i128> {
+    let of = |state: &State| {
+        let limits = state.limits.iter();
+        limits.map(|limit| (limit.id.clone(), state.limit_at(limit, now).told)).collect()
+    };
+    state.map(of).unwrap_or_default()
+}
+
+/// The thresholds that a Commit tells: of each limit that a use or a debit brought to a higher one than
+/// before, with what is used of it afterwards. LIMIT tells nothing.
+pub(super) fn told(
+    before: &BTreeMap<String, i128>,
+    state: Option<&State>,
+    command: &Command<'_>,
+    now: i64,
+) -> Vec<Told> {
+    let (Some(state), false) = (state, matches!(command, Command::Limit { .. })) else {
+        return vec![];
+    };
+    let is_higher = |id: &String, percent: i128| before.get(id).is_some_and(|was| percent > *was);
+    let reached = levels(Some(state), now).into_iter();
+    let reached = reached.filter(|(id, percent)| is_higher(id, *percent));
+    let used = |id: &str| state.limits.iter().find(|limit| limit.id == id).map_or(0, |l| l.used);
+    reached.map(|(id, percent)| (id.clone(), percent, used(&id))).collect()
+}
 
 impl Limit {
     fn counts(&self, unit: &str, key: Option<&str>) -> bool {

@@ -50,7 +50,11 @@ impl From<Code> for Refusal {
 pub struct Model {
     limits: Limits,
     state: Option<State>,
+    told: Vec<Told>,
 }
+
+/// A threshold that a Commit tells: the limit, the percent of its amount, and what is used of it.
+pub(crate) type Told = (String, i128, i128);
 
 /// The moment, and the bounds, of one command.
 #[derive(Clone, Copy)]
@@ -62,7 +66,7 @@ struct Context<'a> {
 impl Model {
     /// No account yet.
     pub fn new(limits: Limits) -> Model {
-        Model { limits, state: None }
+        Model { limits, state: None, told: vec![] }
     }
 
     /// Executes a command when the clock shows `clock`, and remembers what it changed.
@@ -77,10 +81,12 @@ impl Model {
             state.version += 1;
             state.changed_at = now;
         }
+        let before = limit::levels(copy.as_ref(), now);
         match dispatch(&mut copy, context, command) {
             Err(Refusal::Replay(answer)) => ModelResult::Replay(answer),
             Err(Refusal::Reject(code)) => ModelResult::Reject(code),
             Ok(answer) => {
+                self.told = limit::told(&before, copy.as_ref(), command, now);
                 self.state = copy;
                 ModelResult::Commit(answer)
             }
@@ -120,6 +126,11 @@ impl Model {
     /// When something is due next.
     pub fn next_due(&self) -> Option<Time> {
         self.state.as_ref().and_then(due::next).map(Time)
+    }
+
+    /// The thresholds that the last Commit of a command told, by the ids of the limits.
+    pub(crate) fn told(&self) -> &[Told] {
+        &self.told
     }
 
     /// `SCUR.CHECK`: none when there is no account.

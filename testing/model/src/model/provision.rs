@@ -25,9 +25,9 @@ pub(super) fn create(
     require(kinds.len() == create.identities.len(), Code::Invalid)?;
     let names: BTreeSet<Name> = create.buckets.iter().map(|new| new.bucket).collect();
     require(names.len() == create.buckets.len(), Code::Invalid)?;
-    let mut identities = BTreeMap::new();
+    let mut identities = vec![];
     for (kind, value) in create.identities {
-        identities.insert(kind.as_str().to_string(), id(value)?);
+        identities.push((kind.as_str().to_string(), id(value)?));
     }
     let mut state = State {
         status: create.status,
@@ -153,10 +153,9 @@ pub(super) fn status(
     let reopened = state.status == Status::Closed && status != Status::Closed;
     require(!reopened, Code::NotApplicable)?;
     for (kind, value) in identities {
-        if value.is_empty() {
-            state.identities.remove(kind.as_str());
-        } else {
-            state.identities.insert(kind.as_str().to_string(), id(value)?);
+        state.identities.retain(|(other, _)| other != kind.as_str());
+        if !value.is_empty() {
+            state.identities.push((kind.as_str().to_string(), id(value)?));
             require(state.identities.len() <= context.limits.identities_max, Code::Invalid)?;
         }
     }

@@ -12,7 +12,7 @@ pub struct Snapshot {
     pub status: Status,
     pub version: u64,
     pub changed_at: i64,
-    pub identities: BTreeMap<String, String>,
+    pub identities: Vec<(String, String)>,
     pub buckets: BTreeMap<String, BucketShot>,
     /// Unit, word of the period, value at the moment of the snapshot.
     pub counters: BTreeMap<String, (String, &'static str, i128)>,

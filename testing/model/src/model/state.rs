@@ -15,7 +15,8 @@ pub(crate) struct State {
     pub(crate) status: Status,
     pub(crate) version: u64,
     pub(crate) changed_at: i64,
-    pub(crate) identities: BTreeMap<String, String>,
+    /// In the order in which they were last set.
+    pub(crate) identities: Vec<(String, String)>,
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) buckets_ever: u32,
     pub(crate) counters: BTreeMap<String, Counter>,
@@ -243,7 +244,8 @@ impl Bucket {
         let allowance = self.allowance?;
         let behind = allowance.since.max(self.from.saturating_sub(1));
         let start = allowance.zone.next_start(behind);
-        Some(start).filter(|&start| self.is_valid(start))
+        let year_6429 = 140_737_488_355_327;
+        Some(start).filter(|&start| self.is_valid(start) && start <= year_6429)
     }
 
     /// All that refills will still bring, to the end of the clock.

@@ -255,3 +255,24 @@ fn each_threshold_is_told_once_in_a_period() {
     assert_eq!(told(&mut desk, &Op::debit("g", "u", 1)), [(100, 12)]);
     assert_eq!(Limit::THRESHOLDS, [80, 100]);
 }
+
+#[test]
+fn a_commit_tells_one_threshold_of_a_limit_and_what_is_used_after_it() {
+    let mut desk = Desk::new(&[("a", "u", 1_000)]);
+    let debit = |txn: &str, amounts: &[i64]| {
+        let items =
+            (1..).zip(amounts).map(|(item, &amount)| (item, "u", amount)).collect::<Vec<_>>();
+        Op::debit_items(txn, &items)
+    };
+    desk.done(&Op::limit("1", "l", "u", 100, None));
+    desk.done(&Op::limit("2", "m", "u", 200, None));
+    assert_eq!(told(&mut desk, &debit("a", &[80, 15, 4])), [(80, 99)]);
+    // One that is denied tells nothing, whatever its first items would have reached.
+    assert_eq!(told(&mut desk, &debit("b", &[1, 1_000])), []);
+    desk.done(&Op::limit("3", "l", "u", 200, None));
+    desk.done(&s(0).ask(1, "u", 40).ask(2, "u", 41).reserve());
+    // Two limits, one threshold of each: 80 % by the first item, 100 % by the second.
+    let update = s(1).used(1, "u", 61).used(2, "u", 41).used(3, "u", 4);
+    assert_eq!(told(&mut desk, &update.update()), [(100, 205), (100, 205)]);
+    assert_eq!(told(&mut desk, &s(2).used(1, "u", 1).used(2, "u", 1).terminate()), []);
+}
