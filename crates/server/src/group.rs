@@ -2,6 +2,7 @@
 //! what every core may show of them.
 
 mod catch_up;
+mod changes;
 pub(crate) mod clocks;
 mod device_state;
 mod forward;
@@ -16,6 +17,7 @@ pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
 use crate::mail::mesh::Bell;
+use changes::Changes;
 use clocks::Clocks;
 use device_state::DeviceState;
 use host::{Files, Host, Input, Rebuild, Ways};
@@ -160,11 +162,13 @@ pub(crate) fn start(
     let view = View { node, clock_off_ms: 0, members: Vec::new(), shards: Vec::new() };
     let clocks = Arc::new(Clocks::new(clock));
     let (tell, told) = (inbox.clone(), clocks.clone());
-    let peers = Peers::start(listener, identity, (sockets, told), enter, move |inbound| {
+    let membership = Membership::new((node, own), &members, accepted, write);
+    let place = (listener, &*membership.others());
+    let peers = Peers::start(place, identity, (sockets, told), enter, move |inbound| {
         // The host has ended: nobody listens.
         let _ = tell.send(Input::Peer(inbound));
     });
-    let mut peers = peers.map_err(text)?;
+    let peers = peers.map_err(text)?;
     let member = Arc::new(Member {
         inbox: inbox.clone(),
         board: Board::new(view),
@@ -173,8 +177,6 @@ pub(crate) fn start(
         passages: Arc::new(peers.passages()),
         devices,
     });
-    let membership = Membership::new((node, own), &members, accepted, write);
-    peers.set(&membership.others());
     let host = Host {
         groups,
         ways: Ways {
@@ -194,6 +196,8 @@ pub(crate) fn start(
         member: member.clone(),
         clock,
         is_clock_told: false,
+        changes: Changes::default(),
+        refused: BTreeMap::new(),
         tick_ns: u64::from(tick_ms) * 1_000_000,
     };
     let thread = host::start(host, inputs).map_err(text)?;

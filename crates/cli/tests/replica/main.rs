@@ -12,6 +12,7 @@ mod http;
 #[path = "../server/real_clients/libraries.rs"]
 mod libraries;
 mod life;
+mod logs;
 mod members;
 mod nodes;
 mod refusals;

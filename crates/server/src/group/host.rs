@@ -2,6 +2,7 @@
 //! and does what comes of it. It never waits for a device.
 
 use super::catch_up::{self, News, Receiving, Sending};
+use super::changes::Changes;
 use super::clocks::APART_MS_MAX;
 use super::membership::{LAG_MAX, Membership, Wish};
 use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
@@ -192,6 +193,10 @@ pub(super) struct Host {
     pub(super) clock: Clock,
     /// The log has said that this node's wall clock is far from the others'.
     pub(super) is_clock_told: bool,
+    /// What the log has told of the group.
+    pub(super) changes: Changes,
+    /// Why a message of a node about a shard was not taken last: told once.
+    pub(super) refused: BTreeMap<(NodeId, u16), String>,
     pub(super) tick_ns: u64,
 }
 
@@ -312,13 +317,17 @@ impl Host {
                         None => Err(format!("there is no shard {shard}")),
                     },
                 };
-                if let Err(why) = outcome {
+                if let Err(why) = outcome
+                    && self.refused.get(&(from, shard)) != Some(&why)
+                {
                     tracing::warn!(node = %from, shard, "a message was not taken: {why}");
+                    self.refused.insert((from, shard), why);
                 }
             }
             Inbound::Connected(node) => self.membership.connected(node, true),
             Inbound::Lost(node) => {
                 self.membership.connected(node, false);
+                self.refused.retain(|(from, _), _| *from != node);
                 for group in &mut self.groups {
                     group.replica.unreachable(node);
                 }
@@ -504,6 +513,7 @@ impl Host {
             members: members.collect(),
             shards: self.groups.iter().map(ShardGroup::view).collect(),
         };
+        self.changes.tell(&view, self.clock.read().uptime_ms);
         let leader = view.leader(0);
         self.member.passages.leader_is(leader.map(|leader| (leader.id, leader.addresses.peer)));
         let leader =

@@ -88,18 +88,22 @@ struct Way {
 }
 
 impl Peers {
-    /// Begins to accept connections. Nobody is a member before [`Peers::set`].
+    /// Begins to dial these members, and to accept connections of theirs.
     pub(crate) fn start(
-        listener: TcpListener,
+        (listener, members): (TcpListener, &[(NodeId, SocketAddr)]),
         own: Identity,
         (sockets, clocks): (Sockets, Arc<Clocks>),
         enter: Enter,
         inbox: impl Fn(Inbound) + Send + Sync + 'static,
     ) -> io::Result<Peers> {
         let roster = Arc::new(Roster::new(own, (Box::new(inbox), enter), sockets, clocks));
-        let door = door::start(listener.try_clone()?, Arc::clone(&roster))?;
         let (links, ending) = (BTreeMap::new(), Vec::new());
-        Ok(Peers { roster, links, ending, listener, door: Some(door) })
+        let mut peers = Peers { roster, links, ending, listener, door: None };
+        // A member that is faster than this would be refused as a stranger.
+        peers.set(members);
+        let listener = peers.listener.try_clone()?;
+        peers.door = Some(door::start(listener, Arc::clone(&peers.roster))?);
+        Ok(peers)
     }
 
     /// The way for doors of this process to the store of another node.

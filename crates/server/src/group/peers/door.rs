@@ -32,12 +32,12 @@ fn accept(listener: &TcpListener, roster: &Arc<Roster>) {
         match listener.accept() {
             Ok((stream, address)) => match begin(stream, address, roster) {
                 Ok(reader) => readers.push(reader),
-                Err(words) => roster.strange(words),
+                Err(words) => roster.strange("", words),
             },
             Err(_) if roster.is_stopping() => {}
             Err(error) => {
                 // Such as too many open files: tried again when some may have been closed.
-                roster.strange(format!("cannot accept a connection of a node: {error}"));
+                roster.strange("", format!("cannot accept a connection of a node: {error}"));
                 roster.pause(PAUSE);
             }
         }
@@ -55,9 +55,7 @@ fn begin(
     roster: &Arc<Roster>,
 ) -> Result<JoinHandle<()>, String> {
     let Some(place) = roster.place(&stream) else {
-        return Err(format!(
-            "a connection from {address} was closed: too many have not greeted yet"
-        ));
+        return Err("a connection was closed: too many have not greeted yet".to_owned());
     };
     let roster = Arc::clone(roster);
     thread::Builder::new()
@@ -68,7 +66,8 @@ fn begin(
 
 /// Greets and reads. Whoever is refused hears why, and so does the host.
 fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roster>) {
-    let tell = |words| roster.strange(format!("a connection from {address} was closed: {words}"));
+    let connection = format!("a connection from {address} was closed: ");
+    let tell = |words| roster.strange(&connection, words);
     let silent = |error| tell(format!("it has not greeted: {error}"));
     let mut socket = match roster.sockets.accepted(stream, roster.sockets.greeting_ms) {
         Ok(socket) => socket,

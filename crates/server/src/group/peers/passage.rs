@@ -65,6 +65,9 @@ impl Passages {
     pub(crate) fn open(&self) -> Result<UnixStream, String> {
         let leader = locked(&self.state).leader;
         let (node, address) = leader.ok_or("no node of the group leads: try again")?;
+        if node == self.roster.own.node {
+            return Err("this node has come to lead: try again".to_owned());
+        }
         self.dial(node, address).map_err(|no_link| match no_link {
             NoLink::Away(error) => format!("the node that leads is not reached: {error}"),
             NoLink::Refused(words) => format!("the node that leads refuses this one: {words}"),

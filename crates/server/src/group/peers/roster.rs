@@ -23,6 +23,22 @@ pub(super) const GREETING_MAX: usize = 64;
 pub(super) const PASSAGES_MAX: usize = 32;
 /// Between two strange things that are told, ms.
 const STRANGE_MS: i64 = 1_000;
+/// Between two times that the same is told, ms.
+const SAME_MS: i64 = 3_600_000;
+/// Strange things that are told apart.
+const STRANGE_MAX: usize = 64;
+/// What a node is told that is not known here.
+const NOT_YET: &str = "it has not been admitted yet";
+/// Refusals in these words, one behind another, after which they are told of: a node that joins knows members that
+/// have not heard of it yet. A minute of them.
+const NOT_YET_TIMES: u32 = 80;
+/// Nodes that were members since this one was started, and are none.
+const FORMER_MAX: usize = 64;
+
+/// How often a refusal has to come before the log tells it.
+fn times_before_told(words: &str) -> u32 {
+    if words.contains(NOT_YET) { NOT_YET_TIMES } else { 1 }
+}
 
 /// State that all threads of the connections share.
 pub(super) struct Roster {
@@ -52,6 +68,10 @@ struct State {
     last: u64,
     /// When the last strange thing was told, ms of uptime.
     strange_ms: Option<i64>,
+    /// By its words: how often it came, and when it was told.
+    strange: BTreeMap<String, (u32, Option<i64>)>,
+    /// Nodes that were members, and are none any more.
+    former: BTreeSet<NodeId>,
 }
 
 /// The connections with one node.
@@ -111,6 +131,15 @@ impl State {
     fn knows(&self, node: NodeId) -> bool {
         self.members.contains(&node) || self.admitted.contains(&node)
     }
+
+    /// Remembers who is a member no more.
+    fn note_former(&mut self, members: &BTreeSet<NodeId>) {
+        self.former.extend(&self.members);
+        self.former.retain(|node| !members.contains(node));
+        while self.former.len() > FORMER_MAX {
+            self.former.pop_first();
+        }
+    }
 }
 
 impl Roster {
@@ -133,13 +162,25 @@ impl Roster {
         (self.inbox)(inbound);
     }
 
-    /// Tells the host of something strange, but not too often.
-    pub(super) fn strange(&self, text: String) {
+    /// Tells the host of something strange that a connection has led to: not too often, and the same once until the
+    /// members change.
+    pub(super) fn strange(&self, connection: &str, words: String) {
         let now_ms = self.sockets.clock.read().uptime_ms;
+        let is_over = |before_ms: Option<i64>, pause_ms| {
+            before_ms.is_none_or(|before_ms| now_ms - before_ms >= pause_ms)
+        };
         let mut state = self.state();
-        if state.strange_ms.is_none_or(|before_ms| now_ms - before_ms >= STRANGE_MS) {
+        let is_due = is_over(state.strange_ms, STRANGE_MS);
+        if state.strange.len() >= STRANGE_MAX && !state.strange.contains_key(&words) {
+            state.strange.clear();
+        }
+        let times = times_before_told(&words);
+        let (came, told_ms) = state.strange.entry(words.clone()).or_default();
+        *came += 1;
+        if *came >= times && is_due && is_over(*told_ms, SAME_MS) {
+            *told_ms = Some(now_ms);
             state.strange_ms = Some(now_ms);
-            self.hand(Inbound::Strange { text });
+            self.hand(Inbound::Strange { text: format!("{connection}{words}") });
         }
     }
 
@@ -198,9 +239,14 @@ impl Roster {
         let node = hello.node;
         let mut state = self.state();
         if !state.knows(node) {
+            let why = if state.former.contains(&node) {
+                "it was removed".to_owned()
+            } else {
+                format!("{NOT_YET}, or was removed")
+            };
             return Err(format!(
-                "node {node} is no member of this group: it was removed, or has not been admitted \
-                 yet. A node that was removed joins anew with an empty directory"
+                "node {node} is no member of this group: {why}. A node that was removed joins anew with an empty \
+                 directory"
             ));
         }
         let stream = state.greeting.remove(&place.number).filter(|_| !state.stopping);
@@ -246,7 +292,11 @@ impl Roster {
         let mut state = self.state();
         // A member that is removed later is not taken for one that is still to come.
         state.admitted.retain(|node| !members.contains(node));
-        state.members = members;
+        if state.members != members {
+            state.note_former(&members);
+            state.strange.clear();
+            state.members = members;
+        }
         let before = std::mem::replace(&mut state.links, links);
         let peers: Vec<NodeId> = state.peers.keys().copied().collect();
         for node in peers {
@@ -466,11 +516,11 @@ impl Link {
     /// The thread.
     pub(super) fn run(&self, roster: &Roster) {
         let mut pause = PAUSE_FIRST;
-        let mut said = String::new();
+        let (mut said, mut refusals) = (String::new(), 0);
         while !self.waiting().stopping {
             let longest = match self.dial(roster) {
                 Ok((mut socket, version)) => {
-                    (pause, said) = (PAUSE_FIRST, String::new());
+                    (pause, said, refusals) = (PAUSE_FIRST, String::new(), 0);
                     roster.dialled(self, true);
                     let ended = self
                         .use_up(&mut socket, (version >= CLOCKS_SINCE).then_some(&*roster.clocks));
@@ -483,7 +533,11 @@ impl Link {
                     PAUSE_MAX
                 }
                 Err(NoLink::Refused(words)) => {
-                    if words != said && !self.waiting().stopping {
+                    refusals += 1;
+                    if words != said
+                        && refusals >= times_before_told(&words)
+                        && !self.waiting().stopping
+                    {
                         let (node, address) = (self.node, self.address);
                         tracing::warn!("no connection to node {node} at {address}: {words}");
                         said = words;

@@ -90,7 +90,8 @@ impl Node {
         let inbox = move |inbound| drop(tell.send(inbound));
         let told = clocks();
         let with = (sockets, told.clone());
-        let peers = Peers::start(listener, own, with, Box::new(store), inbox).unwrap();
+        let place = (listener, &[][..]);
+        let peers = Peers::start(place, own, with, Box::new(store), inbox).unwrap();
         Node { address, peers, heard, own: node(number), clocks: told }
     }
 
@@ -256,6 +257,12 @@ fn a_member_with_another_address_is_dialled_there() {
 /// Words of a node to a dialer, and what it tells its host.
 fn refusal(change: impl Fn(&mut Hello)) -> (String, String) {
     let mut nodes = [Node::start(1)];
+    let words = dial(&mut nodes, change);
+    (words, nodes[0].wait_strange())
+}
+
+/// Words of a node to a dialer.
+fn dial(nodes: &mut [Node; 1], change: impl Fn(&mut Hello)) -> String {
     let other = (node(2), "127.0.0.1:1".parse().unwrap());
     let members = [nodes[0].place(), other];
     nodes[0].peers.set(&members);
@@ -273,19 +280,64 @@ fn refusal(change: impl Fn(&mut Hello)) -> (String, String) {
     let (answer, _) = Answer::read(&mut stream).unwrap();
     let Answer::Refusal(words) = answer else { panic!("{answer:?}") };
     assert_eq!(stream.read(&mut [0]).unwrap(), 0, "and it is closed");
-    (words, nodes[0].wait_strange())
+    words
+}
+
+#[test]
+fn a_node_that_is_not_known_yet_is_told_of_when_it_is_refused_again_and_again() {
+    let mut nodes = [Node::start(1)];
+    let own = nodes[0].place();
+    let stranger = |hello: &mut Hello| hello.node = node(3);
+    let is_quiet = |nodes: &[Node; 1]| {
+        nodes[0].heard.try_iter().all(|heard| !matches!(heard, Inbound::Strange { .. }))
+    };
+    for _ in 0..79 {
+        let words = dial(&mut nodes, stranger);
+        assert!(
+            words.contains("node 0000000000000003 is no member of this group: it has not been")
+        );
+    }
+    assert!(is_quiet(&nodes), "a node that joins is refused for a moment");
+    dial(&mut nodes, stranger);
+    assert!(nodes[0].wait_strange().contains("it has not been admitted yet, or was removed"));
+    (0..100).for_each(|_| drop(dial(&mut nodes, stranger)));
+    assert!(is_quiet(&nodes), "it is told once");
+    // It was a member.
+    nodes[0].peers.set(&[own, (node(3), "127.0.0.1:1".parse().unwrap())]);
+    nodes[0].peers.set(&[own]);
+    let words = dial(&mut nodes, stranger);
+    assert!(words.contains("is no member of this group: it was removed. A node"), "{words}");
+}
+
+/// It may be there before this node knows who its members are: it waits until then.
+#[test]
+fn a_member_that_dials_before_this_node_begins_is_no_stranger() {
+    let listener = bind();
+    let address = listener.local_addr().unwrap();
+    let other = (node(2), "127.0.0.1:1".parse().unwrap());
+    let mut stream = TcpStream::connect(address).unwrap();
+    let (store_id, target) = (STORE, node(1));
+    let hello =
+        Hello { store: store_id, node: other.0, target, threads: 2, addresses: addresses(other.1) };
+    Greeting::Hello(hello).write(&mut stream).unwrap();
+    let sockets = Sockets { greeting_ms: GREETING_MS, ..Sockets::new(None) };
+    let place = (listener, &[other][..]);
+    let with = (sockets, clocks());
+    let _peers = Peers::start(place, identity(1, address), with, Box::new(store), drop).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    let (answer, _) = Answer::read(&mut stream).unwrap();
+    assert!(matches!(answer, Answer::Welcome { .. }), "{answer:?}");
 }
 
 #[test]
 fn each_refusal_says_its_cause_on_both_sides() {
     type Fault = fn(&mut Hello);
-    let causes: [(Fault, &str); 5] = [
+    let causes: [(Fault, &str); 4] = [
         (
             |hello| hello.store += 1,
             "has store 000000000000feee and this one store 000000000000feed",
         ),
         (|hello| hello.node = node(1), "node 0000000000000001 has dialled itself"),
-        (|hello| hello.node = node(3), "node 0000000000000003 is no member of this group"),
         (
             |hello| hello.target = node(4),
             "this is node 0000000000000001 and not node 0000000000000004",
@@ -427,7 +479,7 @@ fn whoever_does_not_greet_is_closed() {
     let sockets = Sockets { greeting_ms: 1, ..Sockets::new(None) };
     let inbox = move |inbound| drop(tell.send(inbound));
     let (own, with) = (identity(1, address), (sockets, clocks()));
-    let _peers = Peers::start(listener, own, with, Box::new(store), inbox).unwrap();
+    let _peers = Peers::start((listener, &[]), own, with, Box::new(store), inbox).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(WITHIN)).unwrap();
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));

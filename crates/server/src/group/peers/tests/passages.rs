@@ -77,6 +77,10 @@ fn passages_end_when_another_node_leads_and_when_either_side_ends() {
     assert!(has_ended(&mut stream));
     let said = passages.open().expect_err("nobody leads");
     assert!(said.contains("no node of the group leads"), "{said}");
+    // A door may ask for the way to the leader when this node comes to be that.
+    passages.leader_is(Some(nodes[0].place()));
+    let said = passages.open().expect_err("it does not dial itself");
+    assert!(said.contains("this node has come to lead"), "{said}");
     // The node that leads stops.
     let (_passages, mut stream) = open(&nodes);
     let [_first, second] = nodes;
@@ -108,7 +112,6 @@ fn only_members_may_ask_and_a_removed_one_no_longer() {
     stranger.leader_is(Some(nodes[1].place()));
     let said = stranger.open().expect_err("it is no member");
     assert!(said.contains("is no member of this group"), "{said}");
-    assert!(nodes[1].wait_strange().contains("is no member"), "the other side says so, too");
     join(&mut nodes);
     let (_passages, mut stream) = open(&nodes);
     let alone = [nodes[1].place()];

@@ -1,0 +1,285 @@
+//! What the log of a node tells of its group: members that are lost and come back, who leads, and when clients are
+//! refused. One view is compared with the one before, so each change is told once.
+
+use super::view::{Member, View};
+use scurry_group::ShardView;
+
+/// Clients wait so long before they are refused, ms: an election is no alarm.
+const REFUSED_AFTER_MS: i64 = 1_000;
+
+/// A line of the log.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Alarm(String),
+    Note(String),
+}
+
+/// The changes of a group, as this node sees it.
+#[derive(Default)]
+pub(super) struct Changes {
+    before: Option<View>,
+    /// Since when commands are not executed, ms of uptime.
+    unserved_ms: Option<i64>,
+    /// Why clients are refused, as it was told last.
+    told: Option<String>,
+}
+
+impl Changes {
+    /// Tells the log what has changed.
+    pub(super) fn tell(&mut self, view: &View, now_ms: i64) {
+        for line in self.take(view, now_ms) {
+            match line {
+                Line::Alarm(text) => tracing::warn!("{text}"),
+                Line::Note(text) => tracing::info!("{text}"),
+            }
+        }
+    }
+
+    fn take(&mut self, view: &View, now_ms: i64) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if self.before.as_ref() != Some(view) {
+            let before = self.before.replace(view.clone());
+            tell_members(before.as_ref(), view, &mut lines);
+            tell_leaders(before.as_ref(), view, &mut lines);
+        }
+        self.tell_service(view, now_ms, &mut lines);
+        lines
+    }
+
+    fn tell_service(&mut self, view: &View, now_ms: i64, lines: &mut Vec<Line>) {
+        let Some(why) = why_unserved(view) else {
+            self.unserved_ms = None;
+            if self.told.take().is_some() {
+                let by = view.leader(0).filter(|leader| leader.id != view.node);
+                let by = by.map_or("this node".to_owned(), |leader| format!("node {}", leader.id));
+                lines.push(Line::Note(format!("clients are served again: {by} leads")));
+            }
+            return;
+        };
+        let since_ms = *self.unserved_ms.get_or_insert(now_ms);
+        if now_ms - since_ms >= REFUSED_AFTER_MS && self.told.as_ref() != Some(&why) {
+            lines.push(Line::Alarm(format!("clients are refused: {why}")));
+            self.told = Some(why);
+        }
+    }
+}
+
+/// Why clients of this node are not served; none where they are, here or by the node that leads.
+fn why_unserved(view: &View) -> Option<String> {
+    if let Some(shard) = view.shards.iter().position(|shard| shard.leader.is_none()) {
+        return Some(format!("no node leads shard {shard}: {}", view.why_nobody()));
+    }
+    let waits = |shard: &ShardView| shard.leader == Some(view.node) && !shard.serves;
+    let shard = view.shards.iter().position(waits)?;
+    Some(format!(
+        "this node leads shard {shard} and has not taken over: it makes its memory anew, or a majority has not \
+         stored what it has"
+    ))
+}
+
+/// Members that are connected no more, or again.
+fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
+    let was = |id| before.and_then(|before| before.member(id));
+    let others = view.members.iter().filter(|member| member.id != view.node);
+    for Member { id, addresses, is_connected, stands_still, .. } in others {
+        let before = was(*id);
+        let peer = addresses.peer;
+        let reached = || {
+            let all = view.voters().count();
+            format!("this node reaches {} of {all} with a vote, itself included", view.reached())
+        };
+        match (before.is_some_and(|before| before.is_connected), *is_connected) {
+            (true, false) => lines.push(Line::Alarm(format!(
+                "node {id} at {peer} is lost: {}. See whether it runs, and whether nodes reach each other",
+                reached()
+            ))),
+            (false, true) => {
+                lines.push(Line::Note(format!("node {id} at {peer} is connected: {}", reached())));
+            }
+            _ => {}
+        }
+        match (before.is_some_and(|before| before.stands_still), *stands_still) {
+            (false, true) => lines.push(Line::Alarm(format!(
+                "node {id} at {peer} has stored nothing for a second: its disk is full or stands still, or it \
+                 does itself"
+            ))),
+            (true, false) => {
+                lines.push(Line::Note(format!("node {id} at {peer} stores again what it lacks")));
+            }
+            _ => {}
+        }
+    }
+    let gone = before.into_iter().flat_map(|before| &before.members);
+    for Member { id, .. } in gone.filter(|member| view.member(member.id).is_none()) {
+        lines.push(Line::Note(format!("node {id} is no member any more")));
+    }
+}
+
+/// Who leads, where that or its term is another one, and what this node leads no more.
+fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
+    let was = |at: usize| before.and_then(|before| before.shards.get(at));
+    let shards = || view.shards.iter().enumerate();
+    let own = Some(view.node);
+    let lost = shards()
+        .filter(|(at, shard)| was(*at).is_some_and(|was| was.leader == own) && shard.leader != own);
+    if let Some(named) = names(lost) {
+        lines.push(Line::Note(format!("this node leads no more: {named}")));
+    }
+    let is_new = |(at, shard): &(usize, &ShardView)| {
+        let was = was(*at).map(|was| (was.leader, was.term));
+        shard.leader.is_some() && was != Some((shard.leader, shard.term))
+    };
+    for leader in view.members.iter().map(|member| member.id) {
+        let led = shards().filter(is_new).filter(|(_, shard)| shard.leader == Some(leader));
+        if let Some(named) = names(led) {
+            let who =
+                if Some(leader) == own { "this node".to_owned() } else { format!("node {leader}") };
+            lines.push(Line::Note(format!("{who} leads: {named}")));
+        }
+    }
+    let serves =
+        shards().filter(|(at, shard)| shard.serves && !was(*at).is_some_and(|was| was.serves));
+    if let Some(named) = names(serves) {
+        lines.push(Line::Note(format!("this node serves: {named}")));
+    }
+}
+
+/// Shards with their terms; none where there are none.
+fn names<'a>(shards: impl Iterator<Item = (usize, &'a ShardView)>) -> Option<String> {
+    let named: Vec<String> =
+        shards.map(|(at, shard)| format!("shard {at} in term {}", shard.term)).collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::Addresses;
+    use super::*;
+    use scurry_replica::{NodeId, Role};
+    use std::net::SocketAddr;
+
+    fn node(number: u64) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    /// Three members of which these are connected, as node 1 sees them, and the leader of both shards in a term.
+    fn view(connected: &[u64], leader: Option<u64>, term: u64) -> View {
+        let member = |number: u64| {
+            let peer = SocketAddr::from(([10, 0, 0, 1], 7389));
+            let addresses = Addresses { peer, ip: peer.ip(), main: 1, cores: vec![2, 3] };
+            Member {
+                id: node(number),
+                addresses,
+                votes: true,
+                is_connected: number == 1 || connected.contains(&number),
+                lag: None,
+                stands_still: false,
+            }
+        };
+        let shard = ShardView {
+            role: Role::Follower,
+            term,
+            leader: leader.map(node),
+            serves: leader == Some(1),
+            committed: 0,
+            stored: 0,
+            applied: 0,
+            elections: 0,
+            base: 0,
+        };
+        View {
+            node: node(1),
+            clock_off_ms: 0,
+            members: (1..=3).map(member).collect(),
+            shards: vec![shard.clone(), shard],
+        }
+    }
+
+    /// The lines, and that nothing is told twice.
+    fn told(changes: &mut Changes, view: &View, now_ms: i64) -> Vec<String> {
+        let lines = changes.take(view, now_ms);
+        assert_eq!(changes.take(view, now_ms), [], "it is told once");
+        let text = |line| match line {
+            Line::Alarm(text) => format!("WARN {text}"),
+            Line::Note(text) => format!("INFO {text}"),
+        };
+        lines.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn each_change_is_told_once() {
+        let mut changes = Changes::default();
+        assert_eq!(told(&mut changes, &view(&[], None, 0), 0), [""; 0]);
+        assert_eq!(
+            told(&mut changes, &view(&[2, 3], Some(1), 1), 10),
+            [
+                "INFO node 0000000000000002 at 10.0.0.1:7389 is connected: this node reaches 3 of 3 with a vote, \
+                 itself included",
+                "INFO node 0000000000000003 at 10.0.0.1:7389 is connected: this node reaches 3 of 3 with a vote, \
+                 itself included",
+                "INFO this node leads: shard 0 in term 1, shard 1 in term 1",
+                "INFO this node serves: shard 0 in term 1, shard 1 in term 1",
+            ]
+        );
+        assert_eq!(
+            told(&mut changes, &view(&[3], Some(1), 1), 20),
+            [
+                "WARN node 0000000000000002 at 10.0.0.1:7389 is lost: this node reaches 2 of 3 with a vote, itself \
+              included. See whether it runs, and whether nodes reach each other"
+            ]
+        );
+        assert_eq!(
+            told(&mut changes, &view(&[3], Some(3), 2), 30),
+            [
+                "INFO this node leads no more: shard 0 in term 2, shard 1 in term 2",
+                "INFO node 0000000000000003 leads: shard 0 in term 2, shard 1 in term 2",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_election_is_no_alarm_and_no_majority_is_one_until_somebody_leads() {
+        let mut changes = Changes::default();
+        told(&mut changes, &view(&[2, 3], Some(2), 1), 0);
+        assert_eq!(told(&mut changes, &view(&[2, 3], None, 1), 10), [""; 0]);
+        assert_eq!(told(&mut changes, &view(&[2, 3], None, 1), 1_009), [""; 0]);
+        assert_eq!(told(&mut changes, &view(&[2, 3], Some(2), 2), 1_009).len(), 1, "who leads");
+        told(&mut changes, &view(&[2], None, 2), 2_000);
+        let said = told(&mut changes, &view(&[2], None, 2), 3_000);
+        assert_eq!(
+            said,
+            [
+                "WARN clients are refused: no node leads shard 0: an election is under way: try again"
+            ]
+        );
+        let said = told(&mut changes, &view(&[], None, 2), 3_010);
+        assert!(said[0].contains("node 0000000000000002 at 10.0.0.1:7389 is lost"), "{said:?}");
+        assert!(
+            said[1].starts_with(
+                "WARN clients are refused: no node leads shard 0: this node reaches 1 of the 3"
+            ),
+            "{said:?}"
+        );
+        let said = told(&mut changes, &view(&[2], Some(2), 3), 9_000);
+        assert_eq!(said[2], "INFO clients are served again: node 0000000000000002 leads");
+        assert_eq!(told(&mut changes, &view(&[2], Some(2), 3), 99_000), [""; 0]);
+    }
+
+    #[test]
+    fn a_leader_that_does_not_take_over_says_so() {
+        let mut changes = Changes::default();
+        let mut led = view(&[2, 3], Some(1), 1);
+        led.shards[1].serves = false;
+        told(&mut changes, &led, 0);
+        let said = told(&mut changes, &led, 1_000);
+        assert!(said[0].contains("this node leads shard 1 and has not taken over"), "{said:?}");
+        led.shards[1].serves = true;
+        assert_eq!(
+            told(&mut changes, &led, 1_010),
+            [
+                "INFO this node serves: shard 1 in term 1",
+                "INFO clients are served again: this node leads"
+            ]
+        );
+    }
+}
