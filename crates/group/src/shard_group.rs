@@ -699,7 +699,7 @@ impl ShardGroup {
     fn send(&mut self, message: &Message, outlet: &mut impl Outlet) {
         let is_append = !message.entries().is_empty();
         if is_append && message.term() < self.replica.standing().term {
-            // It has waited for the device, and another node leads by now: these entries may be others here.
+            // It was made before this node heard of a newer term: these entries may be others here by now.
             return;
         }
         let mut bodies = Vec::with_capacity(message.entries().len());

@@ -269,3 +269,21 @@ fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
         assert!(!nodes[leader].group.leads(), "it has heard of a newer term");
     }
 }
+
+/// Its frames may be those of another leader's entries by the time that it would be sent.
+#[test]
+fn an_append_of_a_leadership_that_has_ended_does_not_leave() {
+    let mut nodes = [Alone::of(1, &[1, 2, 3]), Alone::of(2, &[1, 2, 3])];
+    let leader = (0..1_000).find_map(|_| {
+        go_on(&mut nodes);
+        (0..2).find(|at| nodes[*at].group.view().serves)
+    });
+    let leader = &mut nodes[leader.expect("one is elected")];
+    let (own, term) = (leader.group.replica.id().get(), leader.group.view().term);
+    // The host takes both in before it does what comes of them.
+    leader.says(1, 1);
+    leader.group.receive(heartbeat(3, own, term + 1), Vec::new()).unwrap();
+    let mut post = Post::default();
+    leader.group.act(&mut post);
+    assert!(post.0.iter().all(|(message, _)| message.entries().is_empty()));
+}

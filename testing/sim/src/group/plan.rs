@@ -100,6 +100,8 @@ pub struct GroupPlan {
     pub window: usize,
     /// Looks at a shard that is to be recovered until it is, one of so many.
     pub rebuild: usize,
+    /// A host takes more in before it does what comes of it, every second time.
+    pub is_lazy: bool,
 }
 
 impl GroupPlan {
@@ -150,6 +152,7 @@ impl GroupPlan {
             part_len: random.pick(&[40, 1_000, 100_000]),
             window: random.pick(&[1, 2, 16]),
             rebuild: if is_slow { random.pick(&[4, 20, 100]) } else { 0 },
+            is_lazy: is_slow,
         }
     }
 }

@@ -289,7 +289,7 @@ impl Trio {
         let packet = self.network.take(&mut self.random, reach, double, takes);
         let Some(packet) = packet else { return Ok(()) };
         self.receive(packet.from, packet.to, &packet.bytes)?;
-        if self.random.one_in(4) { Ok(()) } else { self.act(packet.to) }
+        if self.is_lazy() || self.random.one_in(4) { Ok(()) } else { self.act(packet.to) }
     }
 
     pub(super) fn receive(&mut self, from: NodeId, to: NodeId, bytes: &[u8]) -> Checked {
@@ -354,8 +354,16 @@ impl Trio {
                     None => break,
                 }
             }
+            if trio.is_lazy() {
+                return Ok(());
+            }
             running.act(&mut trio.network, &mut trio.truth, &mut trio.counts)
         })
+    }
+
+    /// True where a host takes more in before it does what comes of it.
+    fn is_lazy(&mut self) -> bool {
+        self.plan.is_lazy && !self.is_calm && self.random.one_in(2)
     }
 
     /// Something that a thread beside does: a shard is recovered, or a snapshot goes on.
