@@ -38,6 +38,8 @@ const STUCK_TICKS: u32 = 167;
 const LEAD_TICKS_MIN: u32 = 100;
 /// Ticks after which a snapshot that could not be sent is tried again.
 const FAILED_TICKS: u32 = 40;
+/// Changes that are committed and that a node may not show yet when it comes to lead: a fraction of a second of them.
+const BEHIND_MAX: u64 = 1 << 16;
 /// Bytes of frames that a core is given at once.
 const APPLY_LEN: usize = 1 << 20;
 
@@ -317,6 +319,27 @@ impl ShardGroup {
     pub fn is_unwell(&self) -> bool {
         let stands_still = self.device_ticks.is_some_and(|ticks| ticks > STALL_TICKS);
         self.serving_ticks > LEAD_TICKS_MIN && (self.is_full || stands_still)
+    }
+
+    /// True while the device takes what it is given, and finishes it.
+    pub fn stores(&self) -> bool {
+        !self.is_full && self.device_ticks.is_none_or(|ticks| ticks <= STALL_TICKS)
+    }
+
+    /// True for a node that serves, or would at once where it is elected: its memory shows what is committed, or nearly so.
+    pub fn could_lead(&self) -> bool {
+        let behind = self.committed_sequence.saturating_sub(self.core.progress.applied());
+        match self.part {
+            Part::Leads(_) | Part::Pauses { .. } => true,
+            Part::Follows { .. } => !self.leads() && behind <= BEHIND_MAX && !self.is_exchanging(),
+            Part::Resigns { .. } | Part::Rebuilds { .. } => false,
+        }
+    }
+
+    /// The nodes by whose votes this one would be elected; none while a change of them is under way here.
+    pub fn voters(&self) -> Option<&[NodeId]> {
+        let membership = self.replica.membership();
+        (!membership.is_joint()).then(|| membership.members.voters())
     }
 
     /// True once after the members have changed.

@@ -636,12 +636,15 @@ impl Replica {
         self.membership = next;
         self.membership_shown = false;
         let raft = &mut self.engine.raft;
-        if raft.state == StateRole::Leader && !raft.promotable() {
-            // The others learn that the change is done. The engine would go on leading, and look for itself among
-            // the members.
+        if raft.state == StateRole::Leader {
+            // The others learn now that the change is committed, and not with the next heartbeat: until then they count
+            // votes as before, and two of them may not be able to do without this node.
             raft.bcast_append();
-            let term = raft.term;
-            raft.become_follower(term, raft::INVALID_ID);
+            if !raft.promotable() {
+                // The engine would go on leading, and look for itself among the members.
+                let term = raft.term;
+                raft.become_follower(term, raft::INVALID_ID);
+            }
         }
     }
 

@@ -57,6 +57,8 @@ pub(crate) struct Connection<T> {
     arrived_ms: i64,
     /// Something was answered since draining began.
     answered: bool,
+    /// It closes behind the reply that it waits for.
+    ends_after_reply: bool,
     /// When the first of the requests came that were not answered yet; 0 when there is none.
     since_ns: u64,
     /// Requests that were executed and whose replies are not sent.
@@ -82,6 +84,7 @@ impl<T: Transport> Connection<T> {
             ended_until_ms: None,
             arrived_ms: 0,
             answered: false,
+            ends_after_reply: false,
             since_ns: 0,
             unanswered: 0,
             counted_bytes: 0,
@@ -109,14 +112,15 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Nothing more is executed for it, and it closes behind the replies that may leave. False where it waits for
-    /// something else first.
+    /// Nothing more is executed for it, and it closes behind the replies that may leave, also that to what it wants of the
+    /// group. False where it waits for something else first.
     pub(crate) fn end(&mut self) -> bool {
-        let serves = matches!(self.doing, Doing::Serving);
-        if serves {
-            self.doing = Doing::Closing;
+        match self.doing {
+            Doing::Serving => self.doing = Doing::Closing,
+            Doing::Awaiting if self.client.wishes => self.ends_after_reply = true,
+            _ => return false,
         }
-        serves
+        true
     }
 
     /// True when a draining connection need not be read any more.

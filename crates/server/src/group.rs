@@ -11,12 +11,14 @@ mod membership;
 pub(crate) mod peers;
 mod store;
 pub(crate) mod view;
+mod wishes;
 
 pub(crate) use forward::Forwarder;
 pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
-use crate::mail::mesh::Bell;
+use crate::mail::mesh::{Bell, Letterbox};
+use crate::ticket;
 use changes::Changes;
 use clocks::Clocks;
 use device_state::DeviceState;
@@ -26,7 +28,7 @@ use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
 use scurry_codec::GroupMembers;
 use scurry_disk::{Directory, Manifest};
 use scurry_engine::LogFollower;
-use scurry_group::{Begun, CoreEnd, ShardGroup};
+use scurry_group::{Begun, CoreEnd, Health, Healths, ShardGroup};
 use scurry_replica::{NodeId, Settings};
 use std::collections::BTreeMap;
 use std::io;
@@ -35,6 +37,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel as queue};
 use std::thread::JoinHandle;
 use view::{Board, View};
+use wishes::Wishes;
+
+/// Ticks for which a node counts as heard of: as long as the first of the others waits before it stands for election.
+const HEARD_TICKS: u64 = 10;
 
 /// The files of a shard, and what they hold.
 pub(crate) type ShardFiles = scurry_group::ShardFiles<Directory>;
@@ -86,6 +92,7 @@ impl Group {
 pub(crate) struct Member {
     inbox: Sender<Input>,
     board: Board,
+    clock: Clock,
     /// The other nodes' clocks, to which the time of the ledger is held.
     pub(crate) clocks: Arc<Clocks>,
     /// Where connections go that came to the main port of a node which does not lead.
@@ -102,22 +109,26 @@ impl Member {
         self.board.view()
     }
 
+    /// The time that views are shown by.
+    pub(crate) fn uptime_ms(&self) -> i64 {
+        self.clock.read().uptime_ms
+    }
+
     /// The device of a shard; none where there is no such shard.
     pub(crate) fn device(&self, shard: u16) -> Option<&DeviceState> {
         self.devices.get(usize::from(shard)).map(Arc::as_ref)
     }
 
-    /// Begins what is wanted of the group; what this node shows tells its end.
-    pub(crate) fn ask(&self, wish: Wish) {
-        // A host that has ended does nothing any more, and this node will be started again.
-        let _ = self.inbox.send(Input::Wish(wish));
+    /// Begins what is wanted of the group; whoever wants it gets the reply when it has ended. False when this node stops.
+    pub(crate) fn ask(&self, wish: Wish, sender: ticket::Sender) -> bool {
+        self.inbox.send(Input::Wish(wish, sender)).is_ok()
     }
 }
 
 /// Starts the threads of a node; they ring the cores' bells.
 pub(crate) fn start(
     start: Start,
-    bells: Vec<Arc<Bell>>,
+    (bells, letterboxes): (Vec<Arc<Bell>>, Vec<Letterbox>),
     clients_max: usize,
     enter: Enter,
     clock: Clock,
@@ -159,10 +170,12 @@ pub(crate) fn start(
         threads: identity.threads,
         members: Vec::new(),
     };
-    let view = View { node, clock_off_ms: 0, members: Vec::new(), shards: Vec::new() };
+    let view = View { node, shown_ms: 0, clock_off_ms: 0, members: Vec::new(), shards: Vec::new() };
     let clocks = Arc::new(Clocks::new(clock));
     let (tell, told) = (inbox.clone(), clocks.clone());
-    let membership = Membership::new((node, own), &members, accepted, write);
+    let tick_ns = u64::from(tick_ms) * 1_000_000;
+    let healths = Healths::new(HEARD_TICKS * tick_ns);
+    let membership = Membership::new((node, own), &members, accepted, healths, write);
     let place = (listener, &*membership.others());
     let peers = Peers::start(place, identity, (sockets, told), enter, move |inbound| {
         // The host has ended: nobody listens.
@@ -172,6 +185,7 @@ pub(crate) fn start(
     let member = Arc::new(Member {
         inbox: inbox.clone(),
         board: Board::new(view),
+        clock,
         clocks,
         forwarder: Forwarder::start(clients_max).map_err(text)?,
         passages: Arc::new(peers.passages()),
@@ -198,7 +212,9 @@ pub(crate) fn start(
         is_clock_told: false,
         changes: Changes::default(),
         refused: BTreeMap::new(),
-        tick_ns: u64::from(tick_ms) * 1_000_000,
+        tick_ns,
+        wishes: Wishes::new(letterboxes),
+        told: (Health::default(), 0),
     };
     let thread = host::start(host, inputs).map_err(text)?;
     Ok((Group { inbox, thread: Some(thread), member }, ends))

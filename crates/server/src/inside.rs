@@ -195,6 +195,7 @@ impl Inside {
             certificate: self.certificates.as_ref().and_then(Certificates::expiry),
             password_hashes: self.users.computed(),
             group: self.group.as_ref().map(|group| group.view()),
+            uptime_ms: self.group.as_ref().map_or(0, |group| group.uptime_ms()),
         }
     }
 }

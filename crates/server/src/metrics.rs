@@ -25,6 +25,8 @@ pub struct Measurement {
     pub(crate) password_hashes: u64,
     /// None for a store on one machine.
     pub(crate) group: Option<Arc<View>>,
+    /// When it was measured.
+    pub(crate) uptime_ms: i64,
 }
 
 impl Measurement {
@@ -120,6 +122,7 @@ mod tests {
             certificate: None,
             password_hashes: 0,
             group: group.map(Arc::new),
+            uptime_ms: 0,
         }
     }
 

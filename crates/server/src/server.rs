@@ -109,12 +109,13 @@ impl Server {
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
         let mut inside = Inside::new(letterboxes, Arc::clone(&shared), &settings, certificates);
         let bells = meshes.iter().map(Mesh::bell).collect();
+        let ways = (bells, meshes.first().map(Mesh::letterboxes).unwrap_or_default());
         let (group, ends) = match grouped {
             None => (None, Vec::new()),
             Some(start) => {
                 let way = inside.clone();
                 let enter = Box::new(move || way.connect().map_err(io::Error::other));
-                let started = group::start(start, bells, settings.clients_max, enter, clock);
+                let started = group::start(start, ways, settings.clients_max, enter, clock);
                 let (group, ends) = started.map_err(StartError::Group)?;
                 (Some(group), ends)
             }

@@ -155,6 +155,26 @@ impl Group {
         })
     }
 
+    /// Removes a node by the one of these that leads. When this returns the others do without it.
+    pub(crate) fn remove(&mut self, id: &str, by: &[usize]) -> Result<()> {
+        self.until("a node is removed", |group| {
+            let leader = group.leader_of(by).context("nobody leads")?;
+            let asked = words(&format!("SCUR.REPLICA REMOVE {id}"));
+            match group.nodes[leader].wire()?.ask(&asked)? {
+                // A leader that did not stay one has begun it.
+                Value::Error(error) if error.contains("is no node of this group") => Ok(()),
+                Value::Error(error) => bail!("{error}"),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Starts a node that is no member any more in an empty directory, to join anew.
+    pub(crate) fn start_empty(&mut self, index: usize) -> Result<()> {
+        self.nodes[index].empty()?;
+        self.start_as(index, None)
+    }
+
     /// Waits until all nodes vote, reach each other and have everything.
     pub(crate) fn until_whole(&mut self) -> Result<()> {
         let count = self.nodes.len();

@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 const FILE: &str = "group.toml";
 /// The store of a node, in the directory of the node.
 const STORE: &str = "data";
+
+/// An answer that takes longer is none: a node that stands still says nothing.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A group of servers on this machine.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +39,8 @@ pub(super) struct Node {
 impl Node {
     /// The port of the first thread: it answers by itself, where the main port asks the leader.
     pub(super) fn address(&self) -> Address {
-        Address::new(&format!("127.0.0.1:{}", self.port + 1), None, None)
+        let address = Address::new(&format!("127.0.0.1:{}", self.port + 1), None, None);
+        address.with_patience(ANSWER_PATIENCE)
     }
 
     pub(super) fn is_alive(&self) -> bool {

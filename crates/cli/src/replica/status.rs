@@ -6,40 +6,75 @@ use crate::machine::print_table;
 use crate::shown::escaped;
 use anyhow::Result;
 use std::path::Path;
+use std::thread;
 
 const HEAD: [&str; 9] =
     ["node", "process", "role", "id", "term", "committed", "stored", "applied", "elections"];
 
 pub(super) fn run(dir: &Path) -> Result<()> {
     let group = Group::existing(dir)?;
+    let answers = ask_all(&group.nodes);
     let mut lines = vec![HEAD.map(str::to_owned)];
-    let mut why = Vec::new();
-    let mut can_lose = "no, no node leads".to_owned();
-    for node in &group.nodes {
-        if !node.is_alive() {
-            lines.push(only(node, "down"));
-            continue;
-        }
-        match View::ask(&node.address()) {
-            Ok(view) => {
-                // The leader knows.
-                if view.serves() {
-                    view.can_lose().clone_into(&mut can_lose);
-                }
-                lines.push(line(node, &view));
-            }
-            Err(error) => {
-                lines.push(only(node, "no answer"));
-                why.push(format!("127.0.0.1:{} does not answer: {error}", node.port));
-            }
-        }
+    for (node, answer) in group.nodes.iter().zip(&answers) {
+        lines.push(match answer {
+            None => only(node, "down"),
+            Some(Ok(view)) => line(node, view),
+            Some(Err(_)) => only(node, "no answer"),
+        });
     }
     print_table(&lines);
-    for why in why {
-        println!("{}", escaped(&why));
+    for (node, answer) in group.nodes.iter().zip(&answers) {
+        if let Some(Err(error)) = answer {
+            let why = format!("127.0.0.1:{} does not answer: {error}", node.port);
+            println!("{}", escaped(&why));
+        }
     }
-    println!("can lose a node: {can_lose}");
+    let answers = group.nodes.iter().zip(answers);
+    let (views, silent) = answers.fold((Vec::new(), Vec::new()), |(mut views, mut silent), it| {
+        match it {
+            (_, Some(Ok(view))) => views.push(view),
+            (node, Some(Err(_))) => silent.push(node.port),
+            (_, None) => {}
+        }
+        (views, silent)
+    });
+    println!("can lose a node: {}", can_lose(&views, &silent));
     Ok(())
+}
+
+/// Asks all nodes at once, as one that stands still has each wait for its patience; none for one that is down.
+fn ask_all(nodes: &[Node]) -> Vec<Option<Result<View, String>>> {
+    thread::scope(|scope| {
+        let asked = nodes.iter().map(|node| {
+            let ask = || View::ask(&node.address()).map_err(|error| error.to_string());
+            node.is_alive().then(|| scope.spawn(ask))
+        });
+        let asked: Vec<_> = asked.collect();
+        let panicked = || Err("whoever asked it has panicked".to_owned());
+        asked.into_iter().map(|it| it.map(|it| it.join().unwrap_or_else(|_| panicked()))).collect()
+    })
+}
+
+/// What the leader says, unless it does not answer, or takes for well whom nobody hears. `silent` has the main ports of the
+/// nodes that run and do not answer.
+fn can_lose(views: &[View], silent: &[u16]) -> String {
+    let Some(leader) = views.iter().find(|view| view.serves()) else {
+        let mut known = views.iter().flat_map(View::shards).filter_map(|shard| shard.leader);
+        return match known.find(|id| views.iter().all(|view| view.id() != *id)) {
+            Some(id) => format!("no, node {id} led when it was last heard, and does not answer"),
+            None => "no, no node leads".to_owned(),
+        };
+    };
+    let is_missed = |port: &&u16| {
+        let mut members = leader.members();
+        !members.any(|member| member.port == port.to_string() && !member.is_heard)
+    };
+    match silent.iter().find(is_missed) {
+        Some(port) if !leader.can_lose().starts_with("no") => {
+            format!("no, 127.0.0.1:{port} does not answer, and the leader has not missed it yet")
+        }
+        _ => leader.can_lose().to_owned(),
+    }
 }
 
 /// A node that says nothing of itself.
@@ -70,4 +105,33 @@ fn line(node: &Node, view: &View) -> [String; HEAD.len()] {
         *cell = text;
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a node says of itself, and of another one at port 2.
+    fn view(id: &str, serves: &str, leader: &str, heard: &str) -> View {
+        let text = format!(
+            "scurry_group_node:{id}\r\ncan_lose_a_node:yes\r\n\
+             member0:id=a2,votes=yes,connected=yes,heard={heard},peer=127.0.0.1:4,ip=127.0.0.1,port=2,lag=0\r\n\
+             shard0:role=follower,term=3,leader={leader},serves={serves},committed=9,stored=8,applied=7,elections=2\r\n"
+        );
+        View::of(&text).expect("a view")
+    }
+
+    #[test]
+    fn only_a_leader_that_knows_of_every_node_says_yes() {
+        let leader = |heard| view("a1", "yes", "a1", heard);
+        assert_eq!(can_lose(&[leader("yes")], &[]), "yes");
+        let missed = can_lose(&[leader("yes")], &[2]);
+        assert!(missed.starts_with("no, 127.0.0.1:2 does not answer"), "{missed}");
+        assert_eq!(can_lose(&[leader("no")], &[2]), "yes", "of five: it knows, and says so");
+        let follower = || view("a2", "no", "a1", "yes");
+        let stopped = can_lose(&[follower()], &[1]);
+        assert_eq!(stopped, "no, node a1 led when it was last heard, and does not answer");
+        assert_eq!(can_lose(&[view("a2", "no", "none", "yes")], &[1]), "no, no node leads");
+        assert_eq!(can_lose(&[], &[]), "no, no node leads");
+    }
 }

@@ -18,6 +18,8 @@ pub(crate) struct MemberLine<'t> {
     pub(crate) port: &'t str,
     pub(crate) votes: bool,
     pub(crate) is_connected: bool,
+    /// It has told something of itself within a moment.
+    pub(super) is_heard: bool,
     /// Entries that it lacks; none where that is not known.
     pub(crate) lag: Option<u64>,
 }
@@ -56,6 +58,7 @@ impl View {
             port: part(line, "port").unwrap_or("-"),
             votes: part(line, "votes") == Some("yes"),
             is_connected: part(line, "connected") == Some("yes"),
+            is_heard: part(line, "heard") == Some("yes"),
             lag: part(line, "lag").and_then(|lag| lag.parse().ok()),
         })
     }

@@ -13,6 +13,7 @@ mod http;
 mod libraries;
 mod life;
 mod logs;
+mod losses;
 mod members;
 mod nodes;
 mod refusals;

@@ -157,6 +157,11 @@ impl Nodes {
         self.spawn(self.nodes.len() - 1);
     }
 
+    /// Nodes that there are or were.
+    pub(crate) fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Starts a server of no group over a directory that is there.
     pub(crate) fn single(dir: &Path, durability: &str) -> Nodes {
         let mut nodes = Nodes::of(1);

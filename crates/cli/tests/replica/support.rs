@@ -50,9 +50,15 @@ impl Group {
         scurry(&["replica", "status", "--dir", self.path()]).well()
     }
 
-    /// The nodes, in the order of their ports.
+    /// The nodes, in the order of their ports, when all that run answer: a machine may stand still for a while.
     pub(crate) fn nodes(&self) -> Vec<Line> {
-        let status = self.status();
+        let mut status = self.status();
+        for _ in 0..LOOKS_MAX {
+            if !status.contains("no answer") {
+                break;
+            }
+            status = self.status();
+        }
         let lines = status.lines().filter_map(|line| line.strip_prefix("127.0.0.1:"));
         let line = |line: &str| {
             let mut words = line.split_whitespace();

@@ -17,7 +17,11 @@ pub(super) const COMMANDS: &[Spec] = &[Spec {
     reply: "that of the subcommand",
     notes: "STATUS shows what this node knows of its group: its id, whether service goes on without any one of the \
             nodes, each node, and each thread's log with who leads it; INFO replication has the same lines. TRANSFER and \
-            REMOVE name a node by the id that STATUS shows, and answer when it is begun: STATUS shows its end. A \
+            REMOVE name a node by the id that STATUS shows, and answer when it has ended: OK says that the other node leads, or \
+            that the others are a group without the removed one, which may be stopped now. What has not ended after 10 seconds is \
+            an error that says what has begun. TRANSFER to the node that leads is OK at once. A client of the leader's main port \
+            gets its OK, and then the connection ends, as all connections there do when another node leads; where another \
+            node forwards the connection it may end before the OK: ask again. A \
             node that was removed comes back with an empty directory alone. The answer is an error on a server that is no node of a group, and on a node of Valkey or Redis.",
     subcommands: SUBCOMMANDS,
     ..GROUP
@@ -46,7 +50,7 @@ const SUBCOMMANDS: &[Spec] = &[
         arity: 3,
         grammar: "node",
         reply: "OK",
-        summary: "Lets another node lead, once it has all that this one has executed. For the leader.",
+        summary: "Lets another node lead, once it has all that this one has executed; OK when it does. For the leader.",
         ..GROUP
     },
     Spec {
@@ -55,7 +59,8 @@ const SUBCOMMANDS: &[Spec] = &[
         arity: 3,
         grammar: "node",
         reply: "OK",
-        summary: "Removes a node from the group for ever. For the leader, which cannot remove itself.",
+        summary: "Removes a node from the group for ever; OK when the others do without it. For the leader, which cannot \
+                  remove itself.",
         ..GROUP
     },
 ];

@@ -54,7 +54,7 @@ impl<T: Transport> Connection<T> {
         self.doing = Doing::Serving;
     }
 
-    /// Takes the events that it has waited for, and goes on.
+    /// Takes the reply that it has waited for, and goes on, or closes where it was to end meanwhile.
     pub(crate) fn hand_over(&mut self, reply: &[u8], pool: &mut Pool) {
         debug_assert!(matches!(self.doing, Doing::Awaiting), "one reply for each wait");
         let (_, out) = self.transport.parts(&mut pool.buffers);
@@ -62,7 +62,8 @@ impl<T: Transport> Connection<T> {
         self.transport.commit();
         self.answered = true;
         self.client.following = None;
-        self.doing = Doing::Serving;
+        self.client.wishes = false;
+        self.doing = if self.ends_after_reply { Doing::Closing } else { Doing::Serving };
     }
 
     /// Takes what a monitoring client gets, for its next turn. False when it does not read fast enough.

@@ -50,6 +50,8 @@ pub(crate) struct Client {
     pub(crate) entry: Option<Box<Entry>>,
     /// The thread whose events it waits for.
     pub(crate) following: Option<u16>,
+    /// True while it waits for the end of what it wants of the group.
+    pub(crate) wishes: bool,
     /// True while MONITOR shows the client what others send.
     pub(crate) monitors: bool,
     /// CLIENT TRACKING, while it is on.
@@ -87,6 +89,7 @@ impl Client {
             ticket,
             entry: None,
             following: None,
+            wishes: false,
             monitors: false,
             tracking: None,
             subscriptions: None,

@@ -463,14 +463,14 @@ fn run_for_client(
             subscribe::ping(args, reply);
             Some(Effect::None)
         }
-        CommandId::Group(id) => {
-            match id {
-                GroupId::Status => replication::status(node, reply),
-                GroupId::Transfer => replication::transfer(node, args, reply),
-                GroupId::Remove => replication::remove(node, args, reply),
+        CommandId::Group(id) => Some(match id {
+            GroupId::Status => {
+                replication::status(node, reply);
+                Effect::None
             }
-            Some(Effect::None)
-        }
+            GroupId::Transfer => replication::transfer(node, client, args, reply),
+            GroupId::Remove => replication::remove(node, client, args, reply),
+        }),
         CommandId::Store(StoreId::Totals) => Some(scur::totals(client, reply)),
         CommandId::Store(StoreId::Watch) => Some(events::follow(node, client, args, reply)),
         CommandId::Store(StoreId::Statement) => Some(events::state(node, client, args, reply)),

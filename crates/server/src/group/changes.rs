@@ -172,6 +172,8 @@ mod tests {
                 addresses,
                 votes: true,
                 is_connected: number == 1 || connected.contains(&number),
+                is_silent: false,
+                health: None,
                 lag: None,
                 stands_still: false,
             }
@@ -189,6 +191,7 @@ mod tests {
         };
         View {
             node: node(1),
+            shown_ms: 0,
             clock_off_ms: 0,
             members: (1..=3).map(member).collect(),
             shards: vec![shard.clone(), shard],

@@ -7,11 +7,14 @@ use super::clocks::APART_MS_MAX;
 use super::membership::{LAG_MAX, Membership, Wish};
 use super::peers::{CatchUp, Inbound, Packet, Peers, Subject};
 use super::view::{Member, View};
+use super::wishes::Wishes;
 use crate::clock::Clock;
+use crate::ticket;
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
 use scurry_group::{
-    Body, Broken, Came, FromCore, Offer, Outlet, Plan, Remade, ShardGroup, Stored, Word, base_from,
+    Body, Broken, Came, FromCore, Health, Offer, Outlet, Plan, Remade, ShardGroup, Stored, Word,
+    base_from,
 };
 use scurry_replica::{Message, NodeId};
 use std::collections::BTreeMap;
@@ -26,6 +29,8 @@ use std::time::Duration;
 const INPUTS_MAX: usize = 512;
 /// Ticks after which a node that stops no longer waits for another to lead.
 const STOP_TICKS_MAX: u32 = 40;
+/// Ticks after which the other nodes are told this one's health again; at once when it has changed.
+const HEALTH_TICKS: u32 = 3;
 
 /// Everything that the thread is told.
 pub(crate) enum Input {
@@ -40,8 +45,8 @@ pub(crate) enum Input {
         index: u64,
         outcome: Result<Remade, String>,
     },
-    /// Somebody wants something of the group.
-    Wish(Wish),
+    /// Somebody wants something of the group, and waits for its end.
+    Wish(Wish, ticket::Sender),
     /// The cores have ended.
     Stop,
 }
@@ -198,6 +203,9 @@ pub(super) struct Host {
     /// Why a message of a node about a shard was not taken last: told once.
     pub(super) refused: BTreeMap<(NodeId, u16), String>,
     pub(super) tick_ns: u64,
+    pub(super) wishes: Wishes,
+    /// What the others were told last of this node, and for how many ticks they were not told again.
+    pub(super) told: (Health, u32),
 }
 
 /// Starts the thread.
@@ -281,11 +289,10 @@ impl Host {
             }
             Input::Peer(inbound) => self.hear(inbound),
             Input::CatchUp(shard, news) => self.learn(shard, news),
-            Input::Wish(wish) => {
-                if let Err(why) = self.grant(&wish) {
-                    tracing::warn!("{wish:?} was not begun: {why}");
-                }
-            }
+            Input::Wish(wish, sender) => match self.grant(wish) {
+                Ok(()) => self.wishes.watch(wish, sender),
+                Err(why) => self.wishes.answer(sender, wish, Err(why)),
+            },
             Input::Stop => {}
         }
     }
@@ -300,6 +307,13 @@ impl Host {
         match inbound {
             Inbound::Packet { from, packet } => {
                 let Packet { subject, shard, message, bodies } = packet;
+                if subject == Subject::Health {
+                    match Health::decode(&message) {
+                        Some(health) => self.membership.healths().note(from, health),
+                        None => tracing::warn!(node = %from, "a health was not taken: it is none"),
+                    }
+                    return;
+                }
                 if subject == Subject::CatchUp {
                     let outcome = self.hear_of_snapshot(shard, from, &message, bodies);
                     if let Err(why) = outcome {
@@ -427,6 +441,9 @@ impl Host {
 
     /// Looks at what changes slowly: who the members are, who is to lead, what is shown.
     fn look_around(&mut self) {
+        let now_ns = self.clock.monotonic_ns();
+        self.membership.healths().is_now(now_ns);
+        self.tell_health();
         let plans = self.membership.look(&mut self.groups, &mut self.ways.peers);
         for plan in plans {
             self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
@@ -435,6 +452,8 @@ impl Host {
         self.gather_leaders();
         self.step_down();
         self.show();
+        // Whoever is answered sees what has come of it.
+        self.wishes.tick(&self.groups, &self.membership);
     }
 
     /// While the memory of a shard is made anew here, others are to lead all: this node could not serve.
@@ -443,6 +462,23 @@ impl Host {
         self.groups.iter_mut().for_each(|group| group.let_others_lead(lacks_memory));
         if lacks_memory && let Some(to) = self.membership.heir(&self.groups, LAG_MAX) {
             self.groups.iter_mut().for_each(|group| group.pass_on(to));
+        }
+    }
+
+    /// Tells the other nodes how this one is.
+    fn tell_health(&mut self) {
+        let health = self.membership.own_health(&self.groups);
+        let (told, ticks) = &mut self.told;
+        *ticks += 1;
+        if *told == health && *ticks < HEALTH_TICKS {
+            return;
+        }
+        (*told, *ticks) = (health, 0);
+        let (subject, message) = (Subject::Health, told.encode());
+        for (node, _) in self.membership.others() {
+            let packet = Packet { subject, shard: 0, message: message.clone(), bodies: Vec::new() };
+            // One that is lost is followed by the next.
+            self.ways.peers.send(node, packet);
         }
     }
 
@@ -499,16 +535,30 @@ impl Host {
 
     fn show(&mut self) {
         let clock_off_ms = self.look_at_the_clock();
-        let members = self.membership.known().map(|(id, addresses, votes)| Member {
+        let own = self.membership.node();
+        // The log names nodes before what it says of them is committed.
+        let votes = |id: NodeId| {
+            let has_one =
+                |group: &ShardGroup| group.replica.membership().members.voters().contains(&id);
+            self.groups.iter().all(has_one)
+        };
+        let membership = &self.membership;
+        let members = membership.known().map(|(id, addresses, _)| Member {
             id,
             addresses: addresses.clone(),
-            votes,
-            is_connected: id == self.membership.node() || self.membership.is_connected(id),
+            votes: votes(id),
+            is_connected: id == own || membership.is_connected(id),
+            is_silent: id != own && membership.is_silent(id),
+            health: match id == own {
+                true => Some(self.told.0.clone()),
+                false => membership.health(id).cloned(),
+            },
             lag: self.groups.iter().map(|group| group.lag(id)).sum(),
             stands_still: self.groups.iter().any(|group| group.stands_still(id)),
         });
         let view = View {
-            node: self.membership.node(),
+            node: own,
+            shown_ms: self.clock.read().uptime_ms,
             clock_off_ms,
             members: members.collect(),
             shards: self.groups.iter().map(ShardGroup::view).collect(),
@@ -522,11 +572,15 @@ impl Host {
         self.member.board.show(view);
     }
 
-    fn grant(&mut self, wish: &Wish) -> Result<(), String> {
+    fn grant(&mut self, wish: Wish) -> Result<(), String> {
         if !self.groups.iter().all(|group| group.leads() && group.is_settled()) {
-            return Err("this node does not lead all shards, or a change is under way".to_owned());
+            return Err("this node does not lead all shards, or a change is under way: ask again"
+                .to_owned());
         }
-        let plan = self.membership.grant(wish, &self.groups)?;
+        if self.wishes.are_too_many() {
+            return Err("too many wishes are under way: ask again".to_owned());
+        }
+        let plan = self.membership.grant(&wish, &self.groups)?;
         self.groups.iter_mut().for_each(|group| group.plan(plan.clone()));
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
 use super::view::{Addresses, too_few_without};
 use scurry_codec::{GroupMember, GroupMembers};
-use scurry_group::{Plan, ShardGroup};
+use scurry_group::{Health, Healths, Plan, ShardGroup};
 use scurry_replica::{Members, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,12 +14,18 @@ pub(super) const LAG_MAX: u64 = 256;
 const VOTERS_MAX: usize = 5;
 
 /// Something that an operator wants.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// The node that is to lead.
     Transfer(NodeId),
     /// The node that is to be a member no more.
     Remove(NodeId),
+}
+
+/// The nodes that have a vote in all shards; none where they differ, or a change is under way.
+pub(super) fn in_force(groups: &[ShardGroup]) -> Option<&[NodeId]> {
+    let first = groups.first()?.voters()?;
+    groups.iter().all(|group| group.voters() == Some(first)).then_some(first)
 }
 
 /// The members of a record.
@@ -47,6 +53,10 @@ pub(super) struct Membership {
     /// Somebody has told another address since then.
     has_news: bool,
     connected: BTreeSet<NodeId>,
+    /// What the other nodes tell of themselves.
+    healths: Healths,
+    /// Nodes that have a vote whoever leads, as the log of this node has told it.
+    voting: Vec<NodeId>,
     asking: Vec<(JoinRequest, JoinReply)>,
     /// The answer to a node that joins, but for the members.
     accepted: Accepted,
@@ -58,6 +68,7 @@ impl Membership {
         (node, own): (NodeId, Addresses),
         members: &GroupMembers,
         accepted: Accepted,
+        healths: Healths,
         write: Write,
     ) -> Membership {
         let mut membership = Membership {
@@ -68,6 +79,8 @@ impl Membership {
             named: None,
             has_news: false,
             connected: BTreeSet::new(),
+            healths,
+            voting: Vec::new(),
             asking: Vec::new(),
             accepted,
             write,
@@ -98,7 +111,67 @@ impl Membership {
             self.connected.insert(node);
         } else {
             self.connected.remove(&node);
+            self.healths.forget(node);
         }
+    }
+
+    /// True for this node, and for one that is connected and has not fallen silent.
+    pub(super) fn is_reached(&self, node: NodeId) -> bool {
+        node == self.node || self.is_connected(node) && !self.is_silent(node)
+    }
+
+    /// True for a node that has told its health before, and tells nothing any more.
+    pub(super) fn is_silent(&self, node: NodeId) -> bool {
+        self.healths.is_silent(node)
+    }
+
+    /// What other nodes tell of themselves.
+    pub(super) fn healths(&mut self) -> &mut Healths {
+        &mut self.healths
+    }
+
+    /// The health of another node that tells it.
+    pub(super) fn health(&self, node: NodeId) -> Option<&Health> {
+        self.healths.of(node).filter(|_| self.is_connected(node))
+    }
+
+    /// What this node tells of itself.
+    pub(super) fn own_health(&self, groups: &[ShardGroup]) -> Health {
+        Health {
+            stores: groups.iter().all(ShardGroup::stores),
+            could_lead: groups.iter().all(ShardGroup::could_lead),
+            voters: in_force(groups).unwrap_or_default().to_vec(),
+            hears: self.connected.iter().copied().filter(|id| self.health(*id).is_some()).collect(),
+        }
+    }
+
+    /// True when the change to these voters is over: all shards have them here, and a majority would elect by their votes.
+    pub(super) fn are_known(&self, groups: &[ShardGroup], voters: &[NodeId]) -> bool {
+        let knows = |id: &&NodeId| match **id == self.node {
+            true => in_force(groups) == Some(voters),
+            false => self.health(**id).is_some_and(|health| health.voters == voters),
+        };
+        in_force(groups) == Some(voters) && voters.iter().filter(knows).count() > voters.len() / 2
+    }
+
+    /// Tells the log which nodes have got a vote, or have none any more, when that is so whoever leads. Before, the loss of
+    /// the leader may be the loss of the change, and the nodes that are left count votes as before.
+    fn announce(&mut self, groups: &[ShardGroup]) {
+        let Some(voters) = in_force(groups) else { return };
+        // Who leads alone tells it.
+        if self.voting.is_empty() || !groups.iter().all(ShardGroup::leads) {
+            self.voting = voters.to_vec();
+        }
+        if self.voting == voters || !self.are_known(groups, voters) {
+            return;
+        }
+        for id in voters.iter().filter(|id| !self.voting.contains(id)) {
+            tracing::info!(node = %id, "a node has a vote");
+        }
+        for id in self.voting.iter().filter(|id| !voters.contains(id)) {
+            tracing::info!(node = %id, "a node has no vote any more");
+        }
+        self.voting = voters.to_vec();
     }
 
     /// A member says where it is reached: it is dialled there from now on, and clients are sent there.
@@ -130,13 +203,15 @@ impl Membership {
         self.asking.push((request, answer));
     }
 
-    /// The voter, beside this node, that lacks least of the shards that are led here, and no more than this.
+    /// The voter, beside this node, that lacks least of the shards that are led here, and no more than this; one that could
+    /// serve at once before others.
     pub(super) fn heir(&self, groups: &[ShardGroup], lag_max: u64) -> Option<NodeId> {
         let voters = groups.first()?.replica.membership().members.voters().iter().copied();
-        let others = voters.filter(|id| *id != self.node && self.is_connected(*id));
+        let others = voters.filter(|id| *id != self.node && self.is_reached(*id));
         let lag = |id| groups.iter().filter_map(|group| group.lag(id)).sum::<u64>();
-        let able = others.map(|id| (lag(id), id)).filter(|(lag, _)| *lag <= lag_max);
-        able.min().map(|(_, id)| id)
+        let has_to_wait = |id| !self.health(id).is_some_and(|health| health.could_lead);
+        let able = others.map(|id| (has_to_wait(id), lag(id), id));
+        able.filter(|(_, lag, _)| *lag <= lag_max).min().map(|(.., id)| id)
     }
 
     /// Takes these for the members, beside those that have a say still: a node that is to go is reached until its
@@ -177,7 +252,7 @@ impl Membership {
     fn tell(&self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = &groups.first()?.replica.membership().members;
         let voters = members.voters();
-        let is_there = |id: &NodeId| *id == self.node || self.is_connected(*id);
+        let is_there = |id: &NodeId| self.is_reached(*id);
         if self.has_moved(self.node) {
             let stays = |id: &&NodeId| is_there(id) && !self.has_moved(**id);
             return voters.iter().find(stays).map(|to| Plan::Transfer(*to));
@@ -238,6 +313,7 @@ impl Membership {
         }
         self.answer(groups);
         let leads = groups.iter().all(|group| group.leads() && group.is_settled());
+        self.announce(groups);
         if !leads {
             return Vec::new();
         }
@@ -337,7 +413,7 @@ impl Membership {
                     );
                     return Err(JoinAnswer::Later(why));
                 }
-                let reached = |id: &NodeId| (*id, *id == self.node || self.is_connected(*id));
+                let reached = |id: &NodeId| (*id, self.is_reached(*id));
                 match too_few_without(lost, members.voters().iter().map(reached)) {
                     Some(why) => {
                         Err(JoinAnswer::Later(format!("node {lost} cannot go yet: {why}")))
@@ -364,14 +440,14 @@ impl Membership {
             return None;
         }
         let has_caught_up = |id: &&NodeId| {
-            self.is_connected(**id)
+            self.is_reached(**id)
                 && groups.iter().all(|group| group.lag(**id).is_some_and(|lag| lag <= LAG_MAX))
         };
         let id = *members.learners().iter().find(has_caught_up)?;
         let voters: Vec<_> = members.voters().iter().copied().chain([id]).collect();
         let learners: Vec<_> =
             members.learners().iter().copied().filter(|other| *other != id).collect();
-        tracing::info!(node = %id, "a node has caught up and gets a vote");
+        tracing::info!(node = %id, "a node has caught up and is to get a vote");
         self.change(&voters, &learners)
     }
 
@@ -381,15 +457,18 @@ impl Membership {
         match *wish {
             Wish::Transfer(to) if to == self.node => Err("this node leads already".to_owned()),
             Wish::Transfer(to) if !members.voters().contains(&to) => {
-                Err("that node has no vote".to_owned())
+                Err("it has no vote".to_owned())
+            }
+            Wish::Transfer(to) if !self.is_reached(to) => {
+                Err("nothing is heard of it: it is down, stands still or is cut off".to_owned())
             }
             Wish::Transfer(to) => Ok(Plan::Transfer(to)),
             Wish::Remove(id) if id == self.node => Err("this node leads".to_owned()),
             Wish::Remove(id) if !members.iter().any(|member| member == id) => {
-                Err("that node is no member".to_owned())
+                Err("it is no member".to_owned())
             }
             Wish::Remove(id) => {
-                let reached = |id: &NodeId| (*id, *id == self.node || self.is_connected(*id));
+                let reached = |id: &NodeId| (*id, self.is_reached(*id));
                 if let Some(why) = too_few_without(id, members.voters().iter().map(reached)) {
                     return Err(why);
                 }
@@ -436,8 +515,10 @@ mod tests {
             members: Vec::new(),
         };
         let own = (node(1), at(101));
+        let healths = Healths::new(1);
+        let write: Write = Box::new(|_| Ok(()));
         let mut membership =
-            Membership::new(own, &named(&[100, 200, 300]), accepted, Box::new(|_| Ok(())));
+            Membership::new(own, &named(&[100, 200, 300]), accepted, healths, write);
         let ports = |membership: &Membership| -> Vec<u16> {
             membership.known().map(|(_, addresses, _)| addresses.peer.port()).collect()
         };

@@ -1,9 +1,12 @@
 //! What a node knows of its group, for whoever shows it: clients of the cluster protocol, INFO, metrics.
 
-use scurry_group::ShardView;
+use scurry_group::{Health, Outlook, ShardView, Voter};
 use scurry_replica::NodeId;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
+
+/// A view that is older was shown by a node that stands still, or stood, ms.
+const SHOWN_MS_MAX: i64 = 1_000;
 
 /// Where a node is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +26,31 @@ pub(crate) struct Addresses {
 pub(crate) struct Member {
     pub(crate) id: NodeId,
     pub(crate) addresses: Addresses,
-    /// False for a node that takes entries and has no vote yet.
+    /// False for a node that takes entries and has no vote yet, by the members in force.
     pub(crate) votes: bool,
     /// True for this node, and for one whose connection stands.
     pub(crate) is_connected: bool,
+    /// It has told something before, and tells nothing any more although its connection stands.
+    pub(crate) is_silent: bool,
+    /// What it has told of itself; none where that is too long ago.
+    pub(crate) health: Option<Health>,
     /// Entries that the leader knows it to lack, over all shards; none where this node does not lead.
     pub(crate) lag: Option<u64>,
     /// Whether it lacks entries, and has stored none of them for a second, as far as this node knows.
     pub(crate) stands_still: bool,
+}
+
+impl Member {
+    /// True for this node, and for one that is connected and has not fallen silent.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.is_connected && !self.is_silent
+    }
+
+    fn as_voter(&self) -> Voter<'_> {
+        let Member { id, lag, stands_still, .. } = *self;
+        let health = self.health.as_ref().filter(|_| self.is_connected);
+        Voter { id, health, lag, stands_still }
+    }
 }
 
 /// Why a node cannot go: too few of those with a vote that stay are reached. `voters` are all, each with
@@ -55,6 +75,8 @@ pub(crate) fn too_few_without(
 pub(crate) struct View {
     /// The node whose view it is.
     pub(crate) node: NodeId,
+    /// When it was shown, ms of uptime.
+    pub(crate) shown_ms: i64,
     /// By how much its wall clock is ahead of the middle one of the nodes' clocks, ms.
     pub(crate) clock_off_ms: i64,
     /// All nodes, this one among them, ascending by id.
@@ -81,12 +103,12 @@ impl View {
 
     /// Nodes with a vote that this one reaches, itself included.
     pub(crate) fn reached(&self) -> usize {
-        self.voters().filter(|member| member.is_connected).count()
+        self.voters().filter(|member| member.is_reached()).count()
     }
 
     /// Why a node cannot be removed: see [`too_few_without`].
     pub(crate) fn too_few_without(&self, gone: NodeId) -> Option<String> {
-        too_few_without(gone, self.voters().map(|member| (member.id, member.is_connected)))
+        too_few_without(gone, self.voters().map(|member| (member.id, member.is_reached())))
     }
 
     /// Nodes with a vote that have to agree.
@@ -117,32 +139,32 @@ impl View {
         "an election is under way: try again".to_owned()
     }
 
-    /// Why service would end with one more node lost; none when it goes on without any one of them. Known to
-    /// the leader.
-    pub(crate) fn cannot_lose(&self) -> Option<String> {
+    /// Why service would end with one more node lost; none when it goes on without any one of them. Known to the leader:
+    /// another node does not know who lacks what. `now_ms` is the uptime at which it is asked.
+    pub(crate) fn cannot_lose(&self, now_ms: i64) -> Option<String> {
+        let age_ms = now_ms - self.shown_ms;
+        if age_ms > SHOWN_MS_MAX {
+            return Some(format!("this node has not looked at its group for {age_ms} ms"));
+        }
         if let Some(shard) = self.shards.iter().position(|shard| shard.leader.is_none()) {
             return Some(format!("shard {shard} has no leader"));
         }
-        let voters = self.members.iter().filter(|member| member.votes).count();
+        let voters = self.voters().count();
         if voters < 3 {
             return Some(format!("{voters} of 3 nodes have a vote: let others join"));
         }
-        let away = |member: &&Member| member.votes && !member.is_connected;
-        let away: Vec<String> =
-            self.members.iter().filter(away).map(|member| member.id.to_string()).collect();
-        if !away.is_empty() {
-            return Some(format!("no connection to node {}", away.join(", ")));
+        let leader = self.shards.first().and_then(|shard| shard.leader)?;
+        let outlook = Outlook { leader, voters: self.voters().map(Member::as_voter).collect() };
+        let why = outlook.why_not()?;
+        let away: Vec<String> = self
+            .voters()
+            .filter(|member| !member.is_connected)
+            .map(|member| member.id.to_string())
+            .collect();
+        if away.is_empty() {
+            return Some(why);
         }
-        let still = |member: &&Member| member.votes && member.stands_still;
-        let still: Vec<String> =
-            self.members.iter().filter(still).map(|member| member.id.to_string()).collect();
-        if !still.is_empty() {
-            return Some(format!(
-                "node {} has stored nothing for a second: its disk is full or stands still",
-                still.join(", ")
-            ));
-        }
-        None
+        Some(format!("no connection to node {}", away.join(", ")))
     }
 }
 

@@ -260,11 +260,12 @@ pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
 pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
     let Some(view) = &source.measurement.group else { return };
     let help = "1 when service goes on without any one of the nodes, as far as this node sees.";
-    let can_lose = u8::from(view.cannot_lose().is_none());
+    let why = view.cannot_lose(source.measurement.uptime_ms);
+    let can_lose = u8::from(why.is_none());
     page.single("scurry_group_can_lose_a_node", Gauge, help, can_lose);
     let help = "Always 1; the label says why service would end with one more node lost. Absent when it goes on.";
     page.metric("scurry_group_cannot_lose_a_node", Gauge, help);
-    if let Some(why) = view.cannot_lose() {
+    if let Some(why) = why {
         page.sample(&[("why", &why)], 1);
     }
     page.metric(

@@ -5,6 +5,7 @@ mod cut;
 mod disks;
 mod files;
 mod kill;
+mod lose;
 mod operate;
 mod pause;
 
@@ -29,6 +30,10 @@ pub enum Fault {
     KillMajority,
     /// SIGSTOP of a leader with work that nobody else has, SIGCONT when another leads, and SIGKILL of that one.
     KillSuccessor,
+    /// One thing goes wrong that hurts nobody yet; a second later a group that says that it can lose a node loses its leader.
+    SecondLoss,
+    /// Nodes are removed, and end when that is answered; others join, and the leader is killed when a node has its vote.
+    Members,
     /// SIGSTOP of the leader until another leads, and SIGCONT; reads on its old connections.
     PauseLeader,
     /// SIGSTOP of a leader that is cut off, and SIGCONT when another leads: it goes on without news of that one,
@@ -99,6 +104,8 @@ impl Fault {
             Fault::KillAll => "kill-all",
             Fault::KillMajority => "kill-majority",
             Fault::KillSuccessor => "kill-successor",
+            Fault::SecondLoss => "second-loss",
+            Fault::Members => "members",
             Fault::PauseLeader => "pause-leader",
             Fault::UnawareLeader => "unaware-leader",
             Fault::PauseFollower => "pause-follower",
@@ -178,6 +185,8 @@ impl Fault {
             Fault::KillAll => kill::all(scene),
             Fault::KillMajority => kill::majority(scene),
             Fault::KillSuccessor => pause::successor(scene),
+            Fault::SecondLoss => lose::second(scene),
+            Fault::Members => lose::members(scene),
             Fault::PauseLeader => pause::leader(scene),
             Fault::UnawareLeader => pause::unaware(scene),
             Fault::PauseFollower => pause::follower(scene),

@@ -9,6 +9,8 @@ pub(crate) struct Status {
     pub(crate) id: String,
     /// By how much its wall clock is ahead of the others'.
     pub(crate) clock_off_ms: i64,
+    /// Whether it says that service goes on without any one of the nodes.
+    pub(crate) can_lose: bool,
     pub(crate) members: Vec<Peer>,
     pub(crate) shards: Vec<Shard>,
 }
@@ -39,6 +41,7 @@ impl Status {
         let clock_off_ms = lines.iter().find(|(name, _)| *name == "clock_off_ms");
         let clock_off_ms =
             clock_off_ms.with_context(|| format!("no clock in {said}"))?.1.parse()?;
+        let can_lose = lines.iter().any(|line| *line == ("can_lose_a_node", "yes"));
         let of = |kind: &'static str| {
             let is_one = move |name: &str| {
                 name.strip_prefix(kind).is_some_and(|rest| rest.parse::<u32>().is_ok())
@@ -66,7 +69,7 @@ impl Status {
         });
         let (members, shards) = (members.collect(), shards.collect::<Result<_>>()?);
         let id = id.with_context(|| format!("no node in {said}"))?.1.to_owned();
-        Ok(Status { id, clock_off_ms, members, shards })
+        Ok(Status { id, clock_off_ms, can_lose, members, shards })
     }
 
     /// Terms of all threads, where the node executes commands of all of them.

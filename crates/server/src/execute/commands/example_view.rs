@@ -1,7 +1,7 @@
 //! Views of a group of three, for tests of what clients are shown.
 
 use crate::group::view::{Addresses, Member, View};
-use scurry_group::ShardView;
+use scurry_group::{Health, ShardView};
 use scurry_replica::{NodeId, Role};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -24,6 +24,13 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
             },
             votes: true,
             is_connected: true,
+            is_silent: false,
+            health: Some(Health {
+                stores: true,
+                could_lead: true,
+                voters: (1..=3).map(id).collect(),
+                hears: (1..=3).filter(|other| *other != u64::from(number)).map(id).collect(),
+            }),
             stands_still: false,
             lag: (leader == Some(own)).then_some(if number == 3 { 5 } else { 0 }),
         }
@@ -46,6 +53,7 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
     };
     View {
         node: id(own),
+        shown_ms: 0,
         clock_off_ms: -3,
         members: (1..=3).map(member).collect(),
         shards: vec![shard; threads.into()],

@@ -8,9 +8,11 @@ pub(crate) use group::word;
 
 use super::{Lines, NOT_AN_INTEGER};
 use crate::execute::client::Client;
+use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::group::Wish;
 use crate::group::view::{Member, View};
+use crate::ticket::{Sender, Ticket};
 use scurry_resp::{Args, Reply, parse_integer};
 use std::borrow::Cow;
 
@@ -52,7 +54,7 @@ pub(super) fn describe(node: &Node, client: &Client, lines: &mut Lines) {
     lines.line("repl_backlog_first_byte_offset", 0);
     lines.line("repl_backlog_histlen", 0);
     if let Some(view) = &node.view {
-        group::lines(view, lines);
+        group::lines(view, node.now.uptime_ms, lines);
     }
 }
 
@@ -60,64 +62,85 @@ pub(super) fn describe(node: &Node, client: &Client, lines: &mut Lines) {
 pub(crate) fn status(node: &Node, reply: &mut Reply<'_>) {
     let Some(view) = &node.view else { return reply.error(super::NO_GROUP) };
     let mut lines = Lines(String::new());
-    group::lines(view, &mut lines);
+    group::lines(view, node.now.uptime_ms, &mut lines);
     reply.verbatim(&lines.0);
 }
 
-/// Lets another node lead.
-pub(crate) fn transfer(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    wish(node, args, reply, |view, member| {
+/// Lets another node lead; the reply comes when it does, and where it leads already at once.
+pub(crate) fn transfer(
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    wish(node, client, args, reply, |view, member| {
+        if member.id == view.node {
+            return Ok(None);
+        }
         if !member.votes {
             return Err("it has no vote, and cannot lead".into());
         }
-        if !view.member(member.id).is_some_and(|member| member.is_connected) {
+        if !member.is_connected {
             return Err("there is no connection to it".into());
         }
-        Ok(Wish::Transfer(member.id))
-    });
+        Ok(Some(Wish::Transfer(member.id)))
+    })
 }
 
-/// Removes a node from the group.
-pub(crate) fn remove(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    wish(node, args, reply, |view, member| match view.too_few_without(member.id) {
-        Some(why) => Err(why.into()),
-        None => Ok(Wish::Remove(member.id)),
-    });
-}
-
-/// Begins what is wanted of a member, where this node leads and is not meant itself.
-fn wish(
+/// Removes a node from the group; the reply comes when the others are a group without it.
+pub(crate) fn remove(
     node: &Node,
+    client: &mut Client,
     args: Args<'_>,
     reply: &mut Reply<'_>,
-    what: impl FnOnce(&View, &Member) -> Result<Wish, Cow<'static, str>>,
-) {
+) -> Effect {
+    wish(node, client, args, reply, |view, member| {
+        if member.id == view.node {
+            return Err("it leads: let another node lead first, and ask that one".into());
+        }
+        match view.too_few_without(member.id) {
+            Some(why) => Err(why.into()),
+            None => Ok(Some(Wish::Remove(member.id))),
+        }
+    })
+}
+
+/// Begins what is wanted of a member, where this node leads; none where that is so already.
+fn wish(
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+    what: impl FnOnce(&View, &Member) -> Result<Option<Wish>, Cow<'static, str>>,
+) -> Effect {
     let (Some(view), Some(group)) = (&node.view, &node.group) else {
-        return reply.error(super::NO_GROUP);
+        reply.error(super::NO_GROUP);
+        return Effect::None;
     };
     let shown = args.at(2).escape_ascii();
     let id = str::from_utf8(args.at(2)).ok().and_then(|id| u64::from_str_radix(id, 16).ok());
-    let Some(member) = view.members.iter().find(|member| Some(member.id.get()) == id) else {
-        return reply.error(format_args!(
+    let member = view.members.iter().find(|member| Some(member.id.get()) == id);
+    match member {
+        None => reply.error(format_args!(
             "ERR {shown} is no node of this group: SCUR.REPLICA STATUS shows their ids"
-        ));
-    };
-    if !view.leads() {
-        return reply
-            .error("ERR this node does not lead: ask the leader, which SCUR.REPLICA STATUS shows");
+        )),
+        Some(_) if !view.leads() => reply
+            .error("ERR this node does not lead: ask the leader, which SCUR.REPLICA STATUS shows"),
+        Some(member) => match what(view, member) {
+            Ok(None) => reply.ok(),
+            Ok(Some(wish)) => {
+                let Ticket { key, client: number } = client.ticket;
+                let sender = Sender { core: node.core, connection: key, client: number };
+                if group.ask(wish, sender) {
+                    client.wishes = true;
+                    return Effect::Wait;
+                }
+                reply.error("ERR this node stops: ask the one that leads next");
+            }
+            Err(why) => reply.error(format_args!("ERR node {shown}: {why}")),
+        },
     }
-    if member.id == view.node {
-        return reply.error(format_args!(
-            "ERR node {shown} leads: name another node for TRANSFER; to REMOVE this one let another node lead first, and ask that one"
-        ));
-    }
-    match what(view, member) {
-        Ok(wish) => {
-            group.ask(wish);
-            reply.simple("OK");
-        }
-        Err(why) => reply.error(format_args!("ERR node {shown}: {why}")),
-    }
+    Effect::None
 }
 
 pub(crate) fn wait(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {

@@ -16,7 +16,7 @@ const MAGIC: [u8; 8] = *b"SCURNODE";
 /// Bytes of the magic and of the versions.
 const OPENING_LEN: usize = 12;
 /// The lowest and the highest version that this release speaks.
-const VERSIONS: (u16, u16) = (1, 2);
+const VERSIONS: (u16, u16) = (1, 3);
 /// A text of a refusal, bytes; more is cut.
 const TEXT_LEN_MAX: usize = 4096;
 
@@ -408,18 +408,18 @@ mod tests {
         answers()[1].write(&mut refusal).unwrap();
         let newer = in_versions(hello.clone(), 1, 9);
         assert_eq!(Greeting::read(&mut &newer[..]).unwrap(), greetings()[0]);
-        let words = "versions 3 to 9 of the protocol between nodes, and this one 1 to 2";
-        match Greeting::read(&mut &in_versions(hello, 3, 9)[..]) {
+        let words = "versions 4 to 9 of the protocol between nodes, and this one 1 to 3";
+        match Greeting::read(&mut &in_versions(hello, 4, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        match Answer::read(&mut &in_versions(welcome.clone(), 3, 9)[..]) {
+        match Answer::read(&mut &in_versions(welcome.clone(), 4, 9)[..]) {
             Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
             other => panic!("{other:?}"),
         }
-        let refusal = in_versions(refusal, 3, 9);
+        let refusal = in_versions(refusal, 4, 9);
         assert_eq!(Answer::read(&mut &refusal[..]).unwrap().0, answers()[1], "in its own words");
-        for (highest, spoken) in [(1, 1), (2, 2), (9, 2)] {
+        for (highest, spoken) in [(1, 1), (2, 2), (3, 3), (9, 3)] {
             let welcome = in_versions(welcome.clone(), 1, highest);
             assert_eq!(Answer::read(&mut &welcome[..]).unwrap(), (answers()[0].clone(), spoken));
         }

@@ -19,6 +19,8 @@ pub(crate) enum Subject {
     CatchUp,
     /// The time of the sender's wall clock.
     Clock,
+    /// The sender's health.
+    Health,
 }
 
 impl Subject {
@@ -27,11 +29,12 @@ impl Subject {
             Subject::Replica => 1,
             Subject::CatchUp => 2,
             Subject::Clock => 3,
+            Subject::Health => 4,
         }
     }
 
     fn of(number: u8) -> Option<Subject> {
-        [Subject::Replica, Subject::CatchUp, Subject::Clock]
+        [Subject::Replica, Subject::CatchUp, Subject::Clock, Subject::Health]
             .into_iter()
             .find(|subject| subject.number() == number)
     }
@@ -46,7 +49,7 @@ pub(crate) struct Packet {
     pub(crate) subject: Subject,
     /// The shard whose replicas it is between.
     pub(crate) shard: u16,
-    /// A message of `scurry_replica`, a word of [`CatchUp`](super::CatchUp), or a time, encoded.
+    /// A message of `scurry_replica`, a word of [`CatchUp`](super::CatchUp), a time, or a health, encoded.
     pub(crate) message: Vec<u8>,
     /// The frames among its entries, in their order; bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,
@@ -292,7 +295,7 @@ mod tests {
         for (at, value, words) in [
             (0, u32::MAX, "4294967295 bytes"),
             (0, 3, "a packet of 3 bytes"),
-            (8, 0x0203_0304, "kind 4"),
+            (8, 0x0203_0305, "kind 5"),
             (11, u32::MAX, "4294967295 bytes in a packet that has only"),
             (15, 4097, "4097 frames"),
             (11, 19, "1 bytes behind its last frame"),

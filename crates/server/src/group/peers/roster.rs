@@ -427,6 +427,8 @@ const PAUSE_REFUSED_MAX: Duration = Duration::from_millis(750);
 
 /// The version of the protocol since which nodes tell their clocks.
 const CLOCKS_SINCE: u16 = 2;
+/// The version of the protocol since which nodes tell their health.
+const HEALTH_SINCE: u16 = 3;
 /// Between two looks whether one is due, where nothing else is sent.
 const CLOCK_PAUSE: Duration = Duration::from_millis(500);
 
@@ -449,8 +451,8 @@ struct Waiting {
     packets: Vec<Packet>,
     /// Bytes of these, and of those that are being written.
     len: usize,
-    /// Packets are taken.
-    connected: bool,
+    /// Packets are taken, as this version of the protocol has them.
+    connected: Option<u16>,
     /// The connection is to end, because the other side has ended it.
     over: bool,
     /// Somebody knows that the node is there.
@@ -487,7 +489,9 @@ impl Link {
     pub(super) fn send(&self, packet: Packet) -> bool {
         let len = packet.len();
         let mut waiting = self.waiting();
-        if !waiting.connected || waiting.len > 0 && waiting.len + len > WAITING_LEN_MAX {
+        let Some(version) = waiting.connected else { return false };
+        let is_known = packet.subject != Subject::Health || version >= HEALTH_SINCE;
+        if !is_known || waiting.len > 0 && waiting.len + len > WAITING_LEN_MAX {
             return false;
         }
         waiting.len += len;
@@ -557,7 +561,7 @@ impl Link {
     /// Forgets the socket and what waits for it.
     fn hang_up(&self) {
         let mut waiting = self.waiting();
-        (waiting.socket, waiting.connected, waiting.over) = (None, false, false);
+        (waiting.socket, waiting.connected, waiting.over) = (None, None, false);
         (waiting.packets, waiting.len) = (Vec::new(), 0);
     }
 
@@ -573,7 +577,7 @@ impl Link {
         let mut socket = roster.sockets.dialled(stream, greeting_ms)?;
         let version = roster.introduce(&mut socket, self.node, Greeting::Hello)?;
         socket.settle()?;
-        self.waiting().connected = true;
+        self.waiting().connected = Some(version);
         Ok((socket, version))
     }
 

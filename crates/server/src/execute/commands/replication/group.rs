@@ -137,9 +137,9 @@ pub(crate) fn word(role: Role) -> &'static str {
 }
 
 /// All that a node knows of its group.
-pub(super) fn lines(view: &View, lines: &mut Lines) {
+pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
     lines.line("scurry_group_node", view.node);
-    let why = view.cannot_lose();
+    let why = view.cannot_lose(now_ms);
     let can_lose = why.map_or("yes".to_owned(), |why| format!("no, {why}"));
     lines.line("can_lose_a_node", can_lose);
     lines.line("clock_off_ms", view.clock_off_ms);
@@ -149,10 +149,11 @@ pub(super) fn lines(view: &View, lines: &mut Lines) {
         lines.line(
             &format!("member{number}"),
             format_args!(
-                "id={},votes={},connected={},peer={},ip={},port={},lag={}",
+                "id={},votes={},connected={},heard={},peer={},ip={},port={},lag={}",
                 member.id,
                 word(member.votes),
                 word(member.is_connected),
+                word(member.health.is_some()),
                 addresses.peer,
                 addresses.ip,
                 addresses.main,
@@ -226,21 +227,35 @@ mod tests {
     #[test]
     fn lines_tell_all_that_is_known() {
         let mut text = Lines(String::new());
-        lines(&view(1, Some(1), 2), &mut text);
+        lines(&view(1, Some(1), 2), 0, &mut text);
         for line in [
             "scurry_group_node:0000000000000001",
             "can_lose_a_node:yes",
             "clock_off_ms:-3",
-            "member2:id=0000000000000003,votes=yes,connected=yes,peer=10.0.0.3:7389,ip=10.0.0.3,\
-             port=6389,lag=5",
+            "member2:id=0000000000000003,votes=yes,connected=yes,heard=yes,peer=10.0.0.3:7389,\
+             ip=10.0.0.3,port=6389,lag=5",
             "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\
              applied=99,elections=2,base=7",
         ] {
             assert!(text.0.contains(&format!("{line}\r\n")), "{line}: {}", text.0);
         }
         let mut nobody = Lines(String::new());
-        lines(&view(2, None, 1), &mut nobody);
+        lines(&view(2, None, 1), 0, &mut nobody);
         assert!(nobody.0.contains("can_lose_a_node:no, shard 0 has no leader\r\n"), "{}", nobody.0);
+        let said = |change: fn(&mut View), now_ms| {
+            let (mut view, mut text) = (view(1, Some(1), 2), Lines(String::new()));
+            change(&mut view);
+            lines(&view, now_ms, &mut text);
+            text.0
+        };
+        let still = said(|_| {}, 1_001);
+        assert!(still.contains("no, this node has not looked at its group for 1001 ms"), "{still}");
+        let lost = said(|view| view.members[2].is_connected = false, 0);
+        assert!(lost.contains("can_lose_a_node:no, no connection to node"), "{lost}");
+        let silent = said(|view| view.members[2].health = None, 0);
+        assert!(silent.contains("can_lose_a_node:no, nothing was heard of node"), "{silent}");
+        let joining = said(|view| view.members[2].votes = false, 0);
+        assert!(joining.contains("can_lose_a_node:no, 2 of 3 nodes have a vote"), "{joining}");
         assert!(nobody.0.contains("leader=none,serves=no") && nobody.0.contains("lag=unknown"));
     }
 }

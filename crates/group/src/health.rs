@@ -1,0 +1,165 @@
+//! What a node tells the others of itself, again and again, so that the one that leads knows what an election would need
+//! when it is gone. docs/formats/between-nodes.md has the bytes.
+
+use scurry_replica::NodeId;
+use std::collections::BTreeMap;
+
+/// Nodes that a list of a health names, at most.
+const NODES_MAX: usize = 64;
+/// Flags of a health.
+const STORES: u8 = 1;
+const COULD_LEAD: u8 = 2;
+
+/// A node as it tells others of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Its devices finish what they are given.
+    pub stores: bool,
+    /// Its memory shows what is committed, or nearly so: it would serve at once where it is elected.
+    pub could_lead: bool,
+    /// The nodes by whose votes it would be elected, ascending; none while a change of them is under way here.
+    pub voters: Vec<NodeId>,
+    /// The nodes of which it has heard lately.
+    pub hears: Vec<NodeId>,
+}
+
+impl Health {
+    /// Returns its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let flag = |is: bool, flag| if is { flag } else { 0 };
+        let mut out = vec![flag(self.stores, STORES) | flag(self.could_lead, COULD_LEAD)];
+        for nodes in [&self.voters, &self.hears] {
+            let nodes = &nodes[..nodes.len().min(NODES_MAX)];
+            // NODES_MAX fits.
+            out.push(u8::try_from(nodes.len()).unwrap_or(u8::MAX));
+            nodes.iter().for_each(|node| out.extend(node.get().to_le_bytes()));
+        }
+        out
+    }
+
+    /// Returns the health of these bytes; none where they are not one.
+    pub fn decode(bytes: &[u8]) -> Option<Health> {
+        let (&flags, rest) = bytes.split_first()?;
+        let (voters, rest) = nodes(rest)?;
+        let (hears, rest) = nodes(rest)?;
+        let is_known = flags & !(STORES | COULD_LEAD) == 0 && rest.is_empty();
+        is_known.then_some(Health {
+            stores: flags & STORES != 0,
+            could_lead: flags & COULD_LEAD != 0,
+            voters,
+            hears,
+        })
+    }
+}
+
+fn nodes(bytes: &[u8]) -> Option<(Vec<NodeId>, &[u8])> {
+    let (&count, rest) = bytes.split_first()?;
+    let count = usize::from(count);
+    if count > NODES_MAX {
+        return None;
+    }
+    let (list, rest) = rest.split_at_checked(count * 8)?;
+    let node = |bytes: &[u8]| NodeId::new(u64::from_le_bytes(bytes.try_into().ok()?));
+    Some((list.chunks_exact(8).map(node).collect::<Option<_>>()?, rest))
+}
+
+/// The newest health of each other node, and when it came.
+#[derive(Debug)]
+pub struct Healths {
+    /// What was told longer ago counts no more, ns.
+    within_ns: u64,
+    now_ns: u64,
+    told: BTreeMap<NodeId, (u64, Health)>,
+}
+
+impl Healths {
+    /// Nobody has told anything. What is told counts for so long: as long as an election waits for a leader.
+    pub fn new(within_ns: u64) -> Healths {
+        Healths { within_ns, now_ns: 0, told: BTreeMap::new() }
+    }
+
+    /// Time goes on: a monotonic clock shows this.
+    pub fn is_now(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    /// Notes what a node tells.
+    pub fn note(&mut self, node: NodeId, health: Health) {
+        self.told.insert(node, (self.now_ns, health));
+    }
+
+    /// Forgets a node that is connected no more.
+    pub fn forget(&mut self, node: NodeId) {
+        self.told.remove(&node);
+    }
+
+    /// Returns the health of a node that has told it lately.
+    pub fn of(&self, node: NodeId) -> Option<&Health> {
+        let (told_ns, health) = self.told.get(&node)?;
+        (self.now_ns.saturating_sub(*told_ns) <= self.within_ns).then_some(health)
+    }
+
+    /// Returns true for a node that has told something before, and tells nothing any more. One that never did may be of a
+    /// release that does not.
+    pub fn is_silent(&self, node: NodeId) -> bool {
+        self.told.contains_key(&node) && self.of(node).is_none()
+    }
+
+    /// Returns the nodes that have told something lately.
+    pub fn heard(&self) -> Vec<NodeId> {
+        self.told.keys().copied().filter(|node| self.of(*node).is_some()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: u64) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    #[test]
+    fn a_health_comes_back_and_no_other_bytes_are_one() {
+        let health = Health {
+            stores: true,
+            could_lead: false,
+            voters: vec![node(1), node(2), node(u64::MAX)],
+            hears: vec![node(2)],
+        };
+        let bytes = health.encode();
+        assert_eq!(bytes.len(), 1 + 1 + 3 * 8 + 1 + 8);
+        assert_eq!(bytes[..10], [1, 3, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(Health::decode(&bytes), Some(health));
+        for len in 0..bytes.len() {
+            assert_eq!(Health::decode(&bytes[..len]), None, "{len} bytes");
+        }
+        let with = |at: usize, byte: u8| {
+            let mut other = bytes.clone();
+            other[at] = byte;
+            Health::decode(&other)
+        };
+        assert_eq!(with(0, 4), None, "a flag that nobody knows");
+        assert_eq!(with(1, 200), None, "more nodes than there can be");
+        assert_eq!(with(2, 0), None, "node 0");
+        assert_eq!(Health::decode(&[&bytes[..], &[0]].concat()), None);
+        assert_eq!(Health::decode(&Health::default().encode()), Some(Health::default()));
+    }
+
+    #[test]
+    fn what_was_told_counts_for_a_while_and_only_while_connected() {
+        let mut healths = Healths::new(300);
+        healths.is_now(1_000);
+        healths.note(node(2), Health::default());
+        assert!(!healths.is_silent(node(3)), "it never told anything");
+        healths.is_now(1_300);
+        assert_eq!(healths.heard(), [node(2)]);
+        healths.is_now(1_301);
+        assert_eq!((healths.of(node(2)), healths.is_silent(node(2))), (None, true));
+        assert!(healths.heard().is_empty());
+        healths.note(node(2), Health::default());
+        assert_eq!((healths.heard(), healths.is_silent(node(2))), (vec![node(2)], false));
+        healths.forget(node(2));
+        assert_eq!((healths.of(node(2)), healths.is_silent(node(2))), (None, false));
+    }
+}

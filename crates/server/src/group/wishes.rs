@@ -1,0 +1,150 @@
+//! Wishes of operators: each is begun, and answered when it has ended, so that whoever was answered may rely on it. One that
+//! does not end is answered with what has begun.
+
+use super::membership::{Membership, Wish};
+use crate::mail::mesh::Letterbox;
+use crate::mail::message::Message;
+use crate::ticket::Sender;
+use scurry_group::ShardGroup;
+
+/// Wishes that are watched, and answers that are kept for a thread that takes no mail, at most.
+const OPEN_MAX: usize = 16;
+/// Ticks after which a wish is answered that has not ended: 10 s.
+const OPEN_TICKS_MAX: u32 = 334;
+/// Ticks for which an answer is kept for a thread that takes no mail: 3 s.
+const KEPT_TICKS_MAX: u32 = 100;
+
+/// A wish that has begun.
+struct Open {
+    wish: Wish,
+    sender: Sender,
+    ticks: u32,
+}
+
+/// An answer on its way.
+struct Answer {
+    sender: Sender,
+    bytes: Vec<u8>,
+    ticks: u32,
+}
+
+/// The wishes that have begun, and the way to those who wait for their ends.
+pub(super) struct Wishes {
+    letterboxes: Vec<Letterbox>,
+    open: Vec<Open>,
+    answers: Vec<Answer>,
+}
+
+impl Wishes {
+    /// Nobody wants anything; the ways to the threads, by thread.
+    pub(super) fn new(letterboxes: Vec<Letterbox>) -> Wishes {
+        Wishes { letterboxes, open: Vec::new(), answers: Vec::new() }
+    }
+
+    /// True while no more can be watched.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.open.len() >= OPEN_MAX
+    }
+
+    /// Watches a wish that has begun.
+    pub(super) fn watch(&mut self, wish: Wish, sender: Sender) {
+        self.open.push(Open { wish, sender, ticks: 0 });
+    }
+
+    /// A tick has passed: answers what has ended, and what has not for too long.
+    pub(super) fn tick(&mut self, groups: &[ShardGroup], membership: &Membership) {
+        for mut open in std::mem::take(&mut self.open) {
+            open.ticks += 1;
+            match outcome(open.wish, groups, membership) {
+                Some(outcome) => self.answer(open.sender, open.wish, outcome),
+                None if open.ticks > OPEN_TICKS_MAX => {
+                    self.answer(open.sender, open.wish, Err(unended(open.wish)));
+                }
+                None => self.open.push(open),
+            }
+        }
+        self.deliver();
+    }
+
+    /// Answers whoever wants this.
+    pub(super) fn answer(&mut self, sender: Sender, wish: Wish, outcome: Result<(), String>) {
+        let (Wish::Transfer(id) | Wish::Remove(id)) = wish;
+        let bytes = match outcome {
+            Ok(()) => b"+OK\r\n".to_vec(),
+            Err(why) => {
+                tracing::warn!(node = %id, ?wish, "a wish has not come true: {why}");
+                format!("-ERR node {id}: {why}\r\n").into_bytes()
+            }
+        };
+        if self.answers.len() < OPEN_MAX {
+            self.answers.push(Answer { sender, bytes, ticks: 0 });
+        }
+        self.deliver();
+    }
+
+    /// Posts the answers. A thread that has too much mail gets its later.
+    fn deliver(&mut self) {
+        for mut answer in std::mem::take(&mut self.answers) {
+            let Some(letterbox) = self.letterboxes.get(usize::from(answer.sender.core)) else {
+                continue;
+            };
+            let message = Message::Followed(answer.sender, answer.bytes.clone());
+            answer.ticks += 1;
+            if letterbox.post(message).is_err() && answer.ticks <= KEPT_TICKS_MAX {
+                self.answers.push(answer);
+            }
+        }
+    }
+}
+
+/// The end of a wish; none while it is under way.
+fn outcome(
+    wish: Wish,
+    groups: &[ShardGroup],
+    membership: &Membership,
+) -> Option<Result<(), String>> {
+    let leads = groups.iter().all(ShardGroup::leads);
+    let is_settled = leads && groups.iter().all(ShardGroup::is_settled);
+    match wish {
+        Wish::Transfer(to) => {
+            if groups.iter().all(|group| group.leader() == Some(to)) {
+                return Some(Ok(()));
+            }
+            let stays =
+                "it has not taken over, and this node leads on: look at its log and its lag";
+            is_settled.then(|| Err(stays.to_owned()))
+        }
+        Wish::Remove(id) => {
+            let leader = groups.first().and_then(ShardGroup::leader);
+            if !leads && leader.is_some_and(|leader| leader != membership.node()) {
+                return Some(Err(
+                    "another node leads now: its SCUR.REPLICA STATUS shows whether the removal was \
+                     committed; stop nothing before"
+                        .to_owned(),
+                ));
+            }
+            let is_gone = |group: &ShardGroup| {
+                let membership = group.replica.membership();
+                !membership.is_joint() && membership.members.iter().all(|member| member != id)
+            };
+            if groups.iter().all(is_gone) {
+                let voters = groups.first().and_then(ShardGroup::voters).unwrap_or_default();
+                return membership.are_known(groups, voters).then_some(Ok(()));
+            }
+            let is_there = is_settled && !groups.iter().any(is_gone);
+            is_there.then(|| Err("its removal was not begun: ask again".to_owned()))
+        }
+    }
+}
+
+/// Words about a wish that has not ended for long.
+fn unended(wish: Wish) -> String {
+    match wish {
+        Wish::Transfer(_) => {
+            "it is to lead, and does not yet: SCUR.REPLICA STATUS shows who does".to_owned()
+        }
+        Wish::Remove(_) => "its removal has begun, and is not known to a majority of the others yet: stop nothing before \
+                            SCUR.REPLICA STATUS names it no more and can_lose_a_node or the lags say that the others are well"
+            .to_owned(),
+    }
+}
