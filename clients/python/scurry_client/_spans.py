@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._command import Command
+from ._errors import Denied
 
 try:
     from opentelemetry import trace
@@ -42,6 +43,12 @@ def span(name: str, account: str | None, *, operation: str, session: str | None 
     ) as current:
         try:
             yield
+        except Denied as denial:
+            # It is an answer: nothing has failed.
+            current.set_attribute("scurry.denial", denial.code)
+            if denial.reason is not None:
+                current.set_attribute("scurry.denial.reason", denial.reason)
+            raise
         except BaseException as error:
             current.set_attribute("error.type", type(error).__name__)
             current.set_status(Status(StatusCode.ERROR, str(error)))
