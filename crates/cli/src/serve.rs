@@ -2,6 +2,7 @@
 
 mod limits;
 mod options;
+mod ports;
 mod settings;
 
 pub(crate) use options::{Clients, NodeNumber, Options};
@@ -82,6 +83,7 @@ pub(crate) fn serve(
     let bar = Bar::new();
     let mut settings = options.settings()?;
     let mut front = options.front(&settings)?;
+    ports::check(&settings, front.as_ref().map(|front| front.listen))?;
     if let Some(front) = &mut front {
         share_files(&mut settings, front);
     }

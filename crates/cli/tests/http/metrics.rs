@@ -245,6 +245,21 @@ fn the_port_of_the_door_is_taken_or_the_store_does_not_start() {
     );
 }
 
+/// One that this server itself takes is told as such, and no stranger is blamed.
+#[test]
+fn the_port_of_the_door_is_no_port_of_a_thread() {
+    let door = format!("127.0.0.1:{}", free_port());
+    let core_port = &door["127.0.0.1:".len()..];
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry"))
+        .args(["serve", "--durability", "none", "--listen", "127.0.0.1:0", "--threads", "2"])
+        .args(["--core-port", core_port, "--http-listen", &door])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let own = format!("--http-listen cannot be {door}: that is the port of thread 0");
+    assert!(!output.status.success() && said.contains(&own), "{said}");
+}
+
 /// Every name of a metric that stands in the dashboard is one that a store has.
 #[test]
 fn the_dashboard_asks_for_what_there_is() {
