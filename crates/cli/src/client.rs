@@ -172,18 +172,26 @@ impl Cli {
     fn prepare(&self, server: &mut Dialogue, words: &[&str], trouble: &str) -> Result<()> {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         let reply = self.ask(server, &words)?;
-        if let Value::ServerError(_) = reply {
-            bail!("{} {trouble}: {}", self.server.address(), show(&reply).trim_end());
+        let Value::ServerError(error) = &reply else { return Ok(()) };
+        let (address, said) = (self.server.address(), show(&reply));
+        // Other codes say that it serves nobody now: CLUSTERDOWN, LOADING.
+        if matches!(error.code(), "ERR" | "NOPROTO" | "WRONGPASS" | "NOAUTH" | "NOPERM") {
+            bail!("{address} {trouble}: {}", said.trim_end());
         }
-        Ok(())
+        bail!("{address}: {}", said.trim_end())
     }
 
     fn ask(&self, server: &mut Dialogue, words: &[&[u8]]) -> Result<Value> {
         let asked = server.ask(words, |value| print!("{}", unasked(value)));
         asked.map_err(|error| {
-            let is_plain = error.kind() == io::ErrorKind::UnexpectedEof && !self.server.has_tls();
-            let tls = if is_plain { ": is it a port for TLS (--tls)?" } else { "" };
-            anyhow!("{}: {error}{tls}", self.server.address())
+            let is_at_once = error.kind() == io::ErrorKind::UnexpectedEof && !server.has_answered();
+            let is_plain = is_at_once && !self.server.has_tls();
+            let cure = if is_plain {
+                ": is it a port for TLS (--tls), or is a leader being elected (try again)?"
+            } else {
+                ""
+            };
+            anyhow!("{}: {error}{cure}", self.server.address())
         })
     }
 

@@ -9,15 +9,21 @@ pub(super) struct Dialogue {
     stream: Box<dyn Stream>,
     /// Reader that keeps what has come behind a reply.
     parser: Parser,
+    has_answered: bool,
 }
 
 impl Dialogue {
     pub(super) fn new(stream: Box<dyn Stream>) -> Dialogue {
-        Dialogue { stream, parser: Parser::new() }
+        Dialogue { stream, parser: Parser::new(), has_answered: false }
     }
 
     pub(super) fn has_ended(&self) -> bool {
         self.stream.has_ended()
+    }
+
+    /// Whether anything has come on this connection: what answers speaks RESP.
+    pub(super) fn has_answered(&self) -> bool {
+        self.has_answered
     }
 
     /// Sends a command and waits for its reply; `unasked` gets what comes before it.
@@ -45,7 +51,9 @@ impl Dialogue {
 
     /// The next value, whatever it is. A signal ends the wait for it where it is over then.
     pub(super) fn next(&mut self, is_over: impl Fn() -> bool) -> io::Result<Value> {
-        read(&mut self.parser, &mut *self.stream, is_over)
+        let value = read(&mut self.parser, &mut *self.stream, is_over)?;
+        self.has_answered = true;
+        Ok(value)
     }
 }
 

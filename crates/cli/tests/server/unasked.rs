@@ -19,6 +19,9 @@ fn cli(words: &[&str], input: &[u8], answers: &'static [&'static [u8]]) -> (Stri
             for _ in 0..2 * count {
                 lines.read_until(b'\n', &mut Vec::new()).expect("a word");
             }
+            if *answer == CLOSED {
+                return;
+            }
             lines.get_mut().write_all(answer).expect("it reads");
         }
         // An error is an end, too.
@@ -35,6 +38,9 @@ fn cli(words: &[&str], input: &[u8], answers: &'static [&'static [u8]]) -> (Stri
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (text(stdout), text(stderr))
 }
+
+/// In the place of an answer: the connection is closed.
+const CLOSED: &[u8] = b"closed";
 
 #[test]
 fn a_push_is_no_reply() {
@@ -91,4 +97,19 @@ fn what_keeps_a_reply_away_is_told_in_one_line() {
         let (_, complaint) = cli(&["--timeout", timeout, "PING"], b"", answers);
         assert!(complaint.contains(told) && complaint.lines().count() == 1, "{complaint}");
     }
+}
+
+#[test]
+fn a_group_without_a_leader_is_not_told_to_be_something_else() {
+    let down: &[&[u8]] = &[b"-CLUSTERDOWN no node leads shard 0: try again\r\n"];
+    let (_, complaint) = cli(&["-3", "PING"], b"", down);
+    assert!(complaint.contains("CLUSTERDOWN") && !complaint.contains("RESP3"), "{complaint}");
+    let old: &[&[u8]] = &[b"-ERR unknown command 'HELLO'\r\n"];
+    let (_, complaint) = cli(&["-3", "PING"], b"", old);
+    assert!(complaint.contains("does not speak RESP3: (error) ERR unknown"), "{complaint}");
+    let (_, complaint) = cli(&["PING"], b"", &[CLOSED]);
+    assert!(complaint.contains("a port for TLS (--tls), or is a leader"), "{complaint}");
+    // It has spoken RESP before, and so it is no port for TLS.
+    let (_, complaint) = cli(&[], b"PING\nPING\n", &[b"+PONG\r\n", CLOSED]);
+    assert!(complaint.contains("was closed") && !complaint.contains("TLS"), "{complaint}");
 }
