@@ -102,6 +102,17 @@ async function figures(want) {
     const [none, half, most] = labels.map(label => size(label));
     assert.ok(none === 0 && half > 0 && Math.abs(most - 2 * half) < 1e-9, `${chart}: ${labels}`);
   }
+  for (const peak of [1, 3, 5, 7, 30, 99_999]) {
+    const labels = await page.evaluate(peak => {
+      const kept = points;
+      points = [{ at: Date.now(), sessions: peak }];
+      draw("holds", ["sessions"], count);
+      points = kept;
+      return [...document.querySelectorAll("#holds text")].slice(0, 3).map(label => label.textContent);
+    }, peak);
+    const [none, half, most] = labels.map(size);
+    assert.ok(none === 0 && half > 0 && most === 2 * half && most >= peak, `${peak}: ${labels}`);
+  }
   assert.deepEqual(await page.evaluate(misaligned), []);
   assert.deepEqual(await page.evaluate(empty), []);
   // What is said aloud takes no room, whatever it is.

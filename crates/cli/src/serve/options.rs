@@ -49,7 +49,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "IP")]
     pub(crate) announce_ip: Option<Machine>,
 
-    /// Memory for keys, values and accounts; writes above it get the OOM error [default: no bound]
+    /// Memory for keys, values and accounts; writes above it get the OOM error [default: unlimited]
     #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
     pub(crate) max_memory: Option<Size>,
 

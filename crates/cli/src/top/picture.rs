@@ -136,7 +136,7 @@ impl Picture {
         self.add(
             Tone::Plain,
             format!(
-                "clients    {} of {}   not in yet {}   new {}   refused {}",
+                "clients    {} of {}   pending {}   new {}   refused {}",
                 now.word("connected_clients"),
                 now.word("maxclients"),
                 now.word("unauthenticated_clients"),
@@ -145,12 +145,13 @@ impl Picture {
             ),
         );
         let (used, most) = (now.number("used_memory"), now.number("maxmemory"));
-        let bound = if most > 0.0 { bytes(most) } else { "no bound".to_owned() };
+        let bound =
+            if most > 0.0 { format!(" of {}", bytes(most)) } else { ", unlimited".to_owned() };
         let is_nearly_full = most > 0.0 && used > 0.9 * most;
         self.add(
             if is_nearly_full { Tone::Trouble } else { Tone::Plain },
             format!(
-                "memory     {} of {bound}   accounts {}   values {}   process {}",
+                "memory     {}{bound}   accounts {}   values {}   process {}",
                 bytes(used),
                 bytes(now.number("used_memory_accounts")),
                 bytes(now.number("used_memory_values")),

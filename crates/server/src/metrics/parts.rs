@@ -368,7 +368,7 @@ pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
             page.sample(&[("kind", kind), ("core", core)], bytes);
         }
     }
-    let help = "Memory of connections that are not in yet; it takes nothing from --max-memory.";
+    let help = "Memory of connections that have not authenticated yet; it takes nothing from --max-memory.";
     let metric = ("scurry_memory_waiting_bytes", Gauge, help);
     source.each_core(page, metric, |core| core.report.lobby_bytes);
     let help = "Bound on memory (--max-memory); 0 for none.";
