@@ -9,6 +9,7 @@
 mod asks;
 mod end;
 mod faults;
+mod losses;
 mod machine;
 mod members;
 mod plan;

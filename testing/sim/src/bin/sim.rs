@@ -10,7 +10,7 @@ const USAGE: &str =
     "usage: cargo xtask sim [--seconds N | --seeds N] [--seed S] [--once] [--theme NAME]
 themes: power, kill, write, errors, damage, reads, room, missing, chains, and with three nodes
 group-crashes, group-cuts, group-pauses, group-clocks, group-disks, group-members, group-rebuilds,
-group-all; alone all of the former, `group` all of the latter";
+group-losses, group-all; alone all of the former, `group` all of the latter";
 
 /// One shard, or three nodes.
 #[derive(Clone, Copy)]

@@ -17,7 +17,7 @@ const SERVED_MAX: usize = 200;
 
 impl Trio {
     /// A tick of every node, and all that comes of it.
-    fn round(&mut self) -> Checked {
+    pub(super) fn round(&mut self) -> Checked {
         for id in self.ids(Machine::is_up) {
             self.tick(id)?;
         }
@@ -140,7 +140,7 @@ impl Trio {
     }
 
     /// The nodes, some lines for each.
-    fn tell(&self) -> String {
+    pub(super) fn tell(&self) -> String {
         let tell = |machine: &Machine| {
             let running = machine.running.as_ref();
             let view = running.map(|running| running.group.view());

@@ -20,13 +20,15 @@ pub enum GroupTheme {
     Members,
     /// Leaders are deposed with work that nobody else has, and make their memory anew for long.
     Rebuilds,
-    /// All of it.
+    /// A node more is lost when the group says that it can be, whatever has gone wrong before.
+    Losses,
+    /// All of it, but for those losses.
     All,
 }
 
 impl GroupTheme {
     /// All of them.
-    pub const ALL: [GroupTheme; 8] = [
+    pub const ALL: [GroupTheme; 9] = [
         GroupTheme::Crashes,
         GroupTheme::Cuts,
         GroupTheme::Pauses,
@@ -34,6 +36,7 @@ impl GroupTheme {
         GroupTheme::Disks,
         GroupTheme::Members,
         GroupTheme::Rebuilds,
+        GroupTheme::Losses,
         GroupTheme::All,
     ];
 
@@ -47,6 +50,7 @@ impl GroupTheme {
             GroupTheme::Disks => "group-disks",
             GroupTheme::Members => "group-members",
             GroupTheme::Rebuilds => "group-rebuilds",
+            GroupTheme::Losses => "group-losses",
             GroupTheme::All => "group-all",
         }
     }
@@ -90,6 +94,8 @@ pub struct GroupPlan {
     pub faults: Faults,
     /// A disk stands still, or goes on.
     pub stall: usize,
+    /// In the end a node more is lost when the group says that it can be.
+    pub loses: bool,
     /// Bytes of a segment.
     pub segment_len: u64,
     /// Bytes of a chunk of a snapshot.
@@ -107,7 +113,7 @@ pub struct GroupPlan {
 impl GroupPlan {
     /// The plan of a seed.
     pub fn new(theme: GroupTheme, random: &mut Random) -> GroupPlan {
-        use GroupTheme::{All, Clocks, Crashes, Cuts, Disks, Members, Pauses, Rebuilds};
+        use GroupTheme::{All, Clocks, Crashes, Cuts, Disks, Losses, Members, Pauses, Rebuilds};
         let is = |themes: &[GroupTheme]| theme == All || themes.contains(&theme);
         let mut often = |themes: &[GroupTheme], of: &[usize]| {
             let drawn = random.pick(of);
@@ -115,12 +121,12 @@ impl GroupPlan {
         };
         let lose = often(&[Cuts], &[0, 20, 100]);
         let double = often(&[Cuts], &[0, 5, 50]);
-        let cut = often(&[Cuts, Clocks, Rebuilds], &[60, 150, 500]);
-        let pause = often(&[Pauses, Rebuilds], &[60, 150, 500]);
-        let crash = often(&[Crashes, Members, Rebuilds], &[100, 200, 600]);
+        let cut = often(&[Cuts, Clocks, Rebuilds, Losses], &[60, 150, 500]);
+        let pause = often(&[Pauses, Rebuilds, Losses], &[60, 150, 500]);
+        let crash = often(&[Crashes, Members, Rebuilds, Losses], &[100, 200, 600]);
         let clock = often(&[Clocks], &[20, 100, 300]);
-        let transfer = often(&[Clocks, Pauses, Members], &[0, 100, 300]);
-        let replace = often(&[Members], &[0, 200, 500]);
+        let transfer = often(&[Clocks, Pauses, Members, Losses], &[0, 100, 300]);
+        let replace = often(&[Members, Losses], &[0, 200, 500]);
         let snapshot = often(&[Members, Crashes], &[0, 40, 120]);
         let stall = often(&[Disks], &[0, 100, 300]);
         let full = often(&[Disks], &[0, 60, 200]);
@@ -147,6 +153,7 @@ impl GroupPlan {
             chain: random.pick(&[0, 4, 10]),
             faults: Faults { room: random.one_in(2), ..faults },
             stall,
+            loses: theme == Losses,
             segment_len: random.pick(&[600, 3_000, 20_000]),
             chunk_len: random.pick(&[1, 1_000, 100_000]),
             part_len: random.pick(&[40, 1_000, 100_000]),

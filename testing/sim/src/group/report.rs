@@ -45,6 +45,10 @@ pub struct GroupCounts {
     pub transfers: u64,
     /// Nodes that have taken the place of others.
     pub joined: u64,
+    /// Nodes that were lost when the group had said that it can lose any one.
+    pub borne: u64,
+    /// Groups that have said that they cannot.
+    pub warned: u64,
 }
 
 impl GroupCounts {
@@ -70,6 +74,8 @@ impl GroupCounts {
         self.caught_up += other.caught_up;
         self.transfers += other.transfers;
         self.joined += other.joined;
+        self.borne += other.borne;
+        self.warned += other.warned;
     }
 }
 

@@ -95,6 +95,9 @@ impl Trio {
         for _ in 0..self.plan.steps {
             self.step()?;
         }
+        if self.plan.loses {
+            self.lose_one_more()?;
+        }
         self.heal()?;
         self.counts.entries = self.truth.len();
         Ok(())
