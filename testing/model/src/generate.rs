@@ -125,6 +125,9 @@ impl Generator {
     /// Now and then the start of a period of an allowance, or a time close to it, as many as forty
     /// starts ahead.
     fn some_period(&mut self, pair: &Pair) -> Option<i64> {
+        if let (Some(start), true) = (self.limit_period(pair), self.random.one_in(3)) {
+            return Some(start);
+        }
         let allowances: Vec<Cycle> =
             pair.account.iter().flat_map(|account| &account.allowances).map(|a| a.cycle).collect();
         if allowances.is_empty() || !self.random.one_in(10) {
@@ -135,6 +138,16 @@ impl Generator {
             start = allowances.iter().filter_map(|cycle| cycle.end(start)).min()?;
         }
         Some(start.0 + self.random.pick(&[-1, 0, 0, 1, 30]))
+    }
+
+    /// The start of the next period of a limit of which more is held than its amount, where an open session
+    /// lives to see it.
+    fn limit_period(&self, pair: &Pair) -> Option<i64> {
+        let account = pair.account.as_ref()?;
+        let last = account.sessions.iter().map(|session| session.deadline).max()?;
+        let above = account.limits.iter().filter(|limit| limit.held > limit.amount);
+        let starts = above.filter_map(|limit| limit.cycle.end(Time(self.clock)));
+        starts.min().filter(|&start| start < last).map(|start| start.0)
     }
 
     fn some_deadline(&mut self, pair: &Pair) -> i64 {
@@ -167,9 +180,17 @@ impl Generator {
         if status == Some(Status::Closed) && self.random.one_in(3) {
             return self.clear(pair);
         }
+        if status == Some(Status::Closed) && self.random.one_in(12) {
+            return self.reopen();
+        }
         let unlimited = pair.account.as_ref().is_some_and(|account| account.limits.is_empty());
         if unlimited && self.limited && self.random.one_in(3) {
             return self.limit();
+        }
+        if self.random.one_in(6)
+            && let Some(lower) = self.lower(pair)
+        {
+            return lower;
         }
         let idle = pair.account.iter().all(|account| account.sessions.is_empty());
         match self.random.below(100) {
@@ -182,7 +203,7 @@ impl Generator {
             60..68 => self.topup(pair),
             68..73 => self.adjust(pair),
             73..78 => self.bucket(pair),
-            78..84 => self.debit(),
+            78..84 => self.debit(pair),
             84..90 => self.refund(pair),
             90..93 => self.counter(),
             93..95 => self.limit(),
@@ -255,6 +276,12 @@ impl Generator {
         let status = if self.random.one_in(12) { Status::Closed } else { self.random.pick(&all) };
         let txn = if self.random.one_in(3) { Some(self.txn()) } else { None };
         Op::Status { txn, status, identities: self.identities() }
+    }
+
+    /// What a closed account refuses, with more identities than it may have.
+    fn reopen(&mut self) -> Op {
+        let identities = KINDS.iter().map(|kind| (name(kind), b"1".to_vec())).collect();
+        Op::Status { txn: None, status: Status::Active, identities }
     }
 
     fn identities(&mut self) -> Vec<(Name, Vec<u8>)> {

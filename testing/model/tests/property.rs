@@ -1,9 +1,13 @@
 //! Seeded runs against the model: every step compares the decision and all that can be seen,
 //! and checks the invariants. SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
 
-use scurry_ledger::Answer;
+#[path = "property/sights.rs"]
+mod sights;
+
+use scurry_ledger::{Answer, Time};
 use scurry_model::{Came, Event, Generator, Pair, What, guarded, report};
-use std::collections::BTreeSet;
+use sights::{Sights, Step};
+use std::collections::{BTreeMap, BTreeSet};
 
 const STEPS: usize = 60;
 
@@ -11,16 +15,35 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// The results of the steps of a seed; a report when one fails.
-fn seed(seed: u64) -> Result<Vec<(Event, Came)>, String> {
+/// The results of the steps of a seed; a report when one fails. Counts what the run has come to.
+fn seed(
+    seed: u64,
+    sighted: &mut BTreeMap<&'static str, usize>,
+) -> Result<Vec<(Event, Came)>, String> {
     let close = seed % 4 == 3;
     let (limits, mut generator) = if close { Generator::close(seed) } else { Generator::new(seed) };
+    if seed % 20 == 7 {
+        // The clock ends while the run goes on, or soon afterwards.
+        let before: i64 = if seed % 40 == 7 { 300 } else { 3_600_100 };
+        generator.set_clock(Time::LAST.0 - before);
+    }
     let mut pair = Pair::new(limits.clone());
     let mut steps = vec![];
+    let mut sights = Sights::default();
     for _ in 0..STEPS {
         let event = generator.next(&pair);
+        let before = pair.account.clone();
         match guarded(&mut pair, &event) {
-            Ok(came) => steps.push((event, came)),
+            Ok(came) => {
+                if let What::Do(op) = &event.what {
+                    let (before, at) = (before.as_ref(), Time(event.at));
+                    let step = Step { before, limits: &limits, at, op, came: &came };
+                    for name in sights.of(&step) {
+                        *sighted.entry(name).or_default() += 1;
+                    }
+                }
+                steps.push((event, came));
+            }
             Err(_) => {
                 let mut events: Vec<Event> = steps.into_iter().map(|step| step.0).collect();
                 events.push(event);
@@ -77,8 +100,9 @@ fn ledger_and_model_agree_on_every_step() {
     let first = from_env("SCURRY_SEED", 0);
     let count = from_env("SCURRY_SEEDS", 2_000);
     let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut sighted = BTreeMap::new();
     for number in first..first + count {
-        match seed(number) {
+        match seed(number, &mut sighted) {
             Ok(steps) => seen.extend(steps.iter().map(outcome)),
             Err(report) => panic!("{report}"),
         }
@@ -92,5 +116,9 @@ fn ledger_and_model_agree_on_every_step() {
             let wanted = format!("{command} {code}");
             assert!(seen.contains(&wanted), "no run came to {wanted}");
         }
+    }
+    println!("{sighted:?}");
+    for name in sights::ALL {
+        assert!(sighted.contains_key(name), "no run came to this: {name}");
     }
 }

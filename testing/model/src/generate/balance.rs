@@ -3,7 +3,8 @@
 use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
 use scurry_ledger::{
-    Bucket, BucketAttributes, Counted, DebitedItem, ItemAmount, LimitTerms, Name, Period, Time,
+    Bucket, BucketAttributes, Counted, Cycle, DebitedItem, ItemAmount, LimitTerms, Name, Period,
+    Time,
 };
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
@@ -56,6 +57,14 @@ impl Generator {
         if self.random.one_in(4) {
             self.allowance(&mut with);
         }
+        if let (Some(period), true) = (with.period, self.random.one_in(8)) {
+            // The validity begins with a period.
+            let offset_minutes = with.offset_minutes.unwrap_or(0).clamp(-840, 840);
+            with.valid_from = Cycle { period, offset_minutes }.end(Time(self.clock));
+        }
+        if self.random.one_in(150) {
+            with.valid_from = Some(Time(self.random.pick(&[Time::LAST.0, i64::MAX - 1])));
+        }
         with
     }
 
@@ -66,7 +75,7 @@ impl Generator {
             with.period = self.random.pick(&[None, Some(Period::None)]);
         }
         let is_none = matches!(with.period, None | Some(Period::None));
-        if self.random.one_in(if is_none { 12 } else { 3 }) {
+        if self.random.one_in(if is_none { 4 } else { 3 }) {
             with.offset_minutes = Some(self.random.pick(&[0, 60, -60, 345, -840, 840]));
         }
         if self.random.one_in(60) {
@@ -151,20 +160,35 @@ impl Generator {
         Op::Bucket { txn: self.txn(), bucket: self.bucket_name(pair), with, remove }
     }
 
-    pub(super) fn debit(&mut self) -> Op {
+    pub(super) fn debit(&mut self, pair: &Pair) -> Op {
         if self.random.one_in(3) {
             let count = self.random.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 5]);
-            let items = (0..count).map(|_| self.item_amount()).collect();
+            let mut items: Vec<ItemAmount> = (0..count).map(|_| self.item_amount()).collect();
+            if self.random.one_in(4) {
+                items = two_thresholds(pair).unwrap_or(items);
+            } else if self.huge && self.random.one_in(2) {
+                items = overflow_and_denial(pair).unwrap_or(items);
+            }
             return Op::DebitItems { txn: self.txn(), items };
         }
-        Op::Debit { txn: self.txn(), unit: self.unit(), amount: self.amount() }
+        let (unit, mut amount) = (self.unit(), self.amount());
+        if self.random.one_in(3) {
+            // All that there is above 0, and a little of what is below.
+            let of_unit = pair.account.iter().flat_map(|account| &account.buckets);
+            let of_unit = of_unit.filter(|bucket| bucket.unit == unit);
+            let all = of_unit.fold(0, |all: i64, b| all.saturating_add(b.available.max(0)));
+            amount = all.saturating_add(self.random.between(1, 3));
+        }
+        Op::Debit { txn: self.txn(), unit, amount }
     }
 
     fn item_amount(&mut self) -> ItemAmount {
         let named = self.random.pick(&["0", "1", "1", "2", "a", "07"]);
         let amount = self.amount();
-        let amount = if self.random.one_in(12) { amount } else { amount.clamp(1, 6) };
-        ItemAmount { key: key(named), unit: self.unit(), amount }
+        let any = self.random.one_in(if self.huge { 2 } else { 12 });
+        let amount = if any { amount } else { amount.clamp(1, 6) };
+        let unit = if self.random.one_in(12) { name("none") } else { self.unit() };
+        ItemAmount { key: key(named), unit, amount }
     }
 
     pub(super) fn refund(&mut self, pair: &Pair) -> Op {
@@ -214,6 +238,15 @@ impl Generator {
         Op::Counter { txn: self.txn(), counter: name(counter), amount: self.amount(), unit, period }
     }
 
+    /// A limit with less than what its items hold, now that they do.
+    pub(super) fn lower(&mut self, pair: &Pair) -> Option<Op> {
+        let mut limits = pair.account.iter().flat_map(|account| &account.limits);
+        let limit = limits.find(|limit| limit.held > 0 && limit.held <= limit.amount)?;
+        let (counted, amount) = (limit.counted, limit.held / 2);
+        let terms = LimitTerms::Set { counted, amount, period: None, offset_minutes: None };
+        Some(Op::Limit { txn: self.txn(), limit: limit.id, terms })
+    }
+
     /// Limits that are hit, of a period that passes soon; what each counts goes by its name.
     pub(super) fn limit(&mut self) -> Op {
         let limit = self.random.pick(LIMITS);
@@ -254,4 +287,30 @@ impl Generator {
         let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
         Op::Limit { txn, limit: name(limit), terms }
     }
+}
+
+fn item(key: u32, unit: Name, amount: i64) -> ItemAmount {
+    ItemAmount { key: key.into(), unit, amount }
+}
+
+/// Items of which the first brings a limit near its amount, and the second to it.
+fn two_thresholds(pair: &Pair) -> Option<Vec<ItemAmount>> {
+    let mut limits = pair.account.iter().flat_map(|account| &account.limits);
+    let (unit, amount) = limits.find_map(|limit| match limit.counted {
+        Counted::Units { unit, item: None } if limit.amount > 4 => Some((unit, limit.amount)),
+        _ => None,
+    })?;
+    let rest = 1 + amount / 10;
+    Some(vec![item(0, unit, amount - rest), item(1, unit, rest)])
+}
+
+/// Items of which two come to more than 64 bits, and the last is denied.
+fn overflow_and_denial(pair: &Pair) -> Option<Vec<ItemAmount>> {
+    let mut all: Vec<&Bucket> = pair.account.iter().flat_map(|account| &account.buckets).collect();
+    all.sort_by_key(|bucket| std::cmp::Reverse(bucket.available));
+    let [first, second, ..] = all.as_slice() else { return None };
+    first.available.checked_add(second.available).is_none().then(|| {
+        let of = |key, bucket: &Bucket| item(key, bucket.unit, bucket.available);
+        vec![of(0, first), of(1, second), item(2, name("none"), 1)]
+    })
 }

@@ -18,7 +18,7 @@ impl Generator {
             20..46 => self.update(pair),
             46..60 => self.terminate(pair),
             60..72 => self.topup(pair),
-            72..88 => self.debit(),
+            72..88 => self.debit(pair),
             88..98 => self.refund(pair),
             _ => self.op(pair),
         };

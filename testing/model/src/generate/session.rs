@@ -186,6 +186,10 @@ impl Generator {
             request.blob = Some(b"y".to_vec());
             return;
         };
+        if request.late_use && self.random.one_in(3) {
+            request.overrun = if request.overrun.is_some() { None } else { Some(Overrun::Clamp) };
+            return;
+        }
         match self.random.below(10) {
             0 => item.used = Some(item.used.unwrap_or(0)),
             1 => item.min = Some(1),
