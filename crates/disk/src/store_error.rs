@@ -144,7 +144,7 @@ pub enum StoreError {
     Retired {
         /// The file that says so.
         path: PathBuf,
-        /// What the node has noticed, and what to do.
+        /// Reason that the node gave, with what to do.
         why: String,
     },
     /// The identity of a node was removed.

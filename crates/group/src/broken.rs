@@ -5,9 +5,9 @@ use std::fmt;
 /// The reason for which a node must end, and what a start on its files may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It ends. A start finds out what is on the device, and goes on with that.
+    /// End of the process: a start finds out what is on the device, and goes on with that.
     Stops(String),
-    /// It ends for good: its log lacks what it had stored, so with these files it could help to elect a node that lacks
+    /// End for good: its log lacks what it had stored, so with these files it could help to elect a node that lacks
     /// what is committed.
     Retires(String),
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 const ANSWER_MS: i64 = 10_000;
 /// Pause before all are asked once more.
 const PAUSE: Duration = Duration::from_millis(200);
-/// It is said why nobody has admitted the node at once, after so long, ms, and then less and less often.
+/// Reasons why nobody has admitted the node are told at once, after so long, ms, and then less and less often.
 const TELL_AFTER_MS: i64 = 2_000;
 const TELL_EVERY_MS_MAX: i64 = 60_000;
 /// Members that are asked one behind another because each names the next.

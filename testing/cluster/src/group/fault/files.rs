@@ -30,7 +30,7 @@ fn anew(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.start_anew(node, &lost)
 }
 
-/// Whoever began the group loses everything where it hears nobody. However it is started, it may neither acknowledge
+/// The node that began the group loses everything where it hears nobody. However it is started, it may neither acknowledge
 /// anything nor answer.
 pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
     let (founder, others) = (0, [1, 2]);
