@@ -31,8 +31,10 @@ fn said(desk: &Desk, op: &Op) -> String {
 
 #[test]
 fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
-    let mut desk =
-        Desk::with(Limits { tombstone_ms: 100_000, ..Limits::default() }, &[("a", "u", 100)]);
+    let mut desk = Desk::with(
+        Limits { tombstone_ms: 100_000, transaction_ms: 50_000, ..Limits::default() },
+        &[("a", "u", 100)],
+    );
     desk.done(&Request { tcc_ms: Some(20), ..s(0).ask(1, "u", 10) }.reserve());
     let update = s(1).used(1, "u", 7).update();
     let cure = "report what it used with LATEUSE, and open another one under a new id";
@@ -44,7 +46,8 @@ fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
     assert_eq!(said(&desk, &s(1).ask(1, "u", 5).reserve()), exists);
     desk.now += 12_000;
     assert_eq!(said(&desk, &update), format!("the session expired 12.2 s ago: {cure}"));
-    // Late use has it remembered for longer: since when it is over is not known then.
+    // Late use has it remembered for longer, here for 30 s: since when it is over is not known then.
+    desk.now += 67_730;
     desk.done(&s(1).used(1, "u", 7).late().update());
     assert_eq!(
         said(&desk, &s(2).used(1, "u", 1).update()),
