@@ -21,7 +21,7 @@ impl Default for RequestLimits {
     fn default() -> Self {
         RequestLimits {
             arguments_max: 1024 * 1024,
-            argument_len_max: 1024 * 1024,
+            argument_len_max: 8 * 1024 * 1024,
             request_len_max: 16 * 1024 * 1024,
             inline_len_max: 64 * 1024,
         }
@@ -50,14 +50,23 @@ pub enum ProtocolError {
     TooBigMultibulkCount,
     /// An argument does not begin with `$`.
     ExpectedDollar(u8),
-    /// The length of an argument is not a number, too large, or not where its CRLF is.
+    /// The length of an argument is not a number, or not where its CRLF is.
     InvalidBulkLength,
+    /// An argument that is longer than the bound.
+    TooLongArgument {
+        /// As the client has announced it, bytes.
+        len: usize,
+        /// The bound, bytes.
+        len_max: u32,
+    },
     /// A longer argument than a client may send before AUTH.
     UnauthenticatedBulkLength,
     /// The length of an argument does not end.
     TooBigBulkCount,
-    /// The arguments together are too long.
-    TooBigRequest,
+    /// A longer request than a client may send before AUTH.
+    UnauthenticatedRequestLength,
+    /// The arguments together are longer than this many bytes.
+    TooBigRequest(u32),
     /// An inline request does not end.
     TooBigInline,
     /// A quote in an inline request does not end, or ends within a word.
@@ -77,9 +86,18 @@ impl std::fmt::Display for ProtocolError {
                 write!(f, "expected '$', got '{}'", got.escape_ascii())
             }
             ProtocolError::InvalidBulkLength => f.write_str("invalid bulk length"),
+            ProtocolError::TooLongArgument { len, len_max } => write!(
+                f,
+                "invalid bulk length: an argument of {len} bytes is longer than {len_max} (--max-argument)"
+            ),
             ProtocolError::UnauthenticatedBulkLength => f.write_str("unauthenticated bulk length"),
             ProtocolError::TooBigBulkCount => f.write_str("too big bulk count string"),
-            ProtocolError::TooBigRequest => f.write_str("too big request"),
+            ProtocolError::UnauthenticatedRequestLength => {
+                f.write_str("too big request before AUTH")
+            }
+            ProtocolError::TooBigRequest(len_max) => {
+                write!(f, "too big request: longer than {len_max} bytes (--max-request)")
+            }
             ProtocolError::TooBigInline => f.write_str("too big inline request"),
             ProtocolError::UnbalancedQuotes => f.write_str("unbalanced quotes in request"),
         }
@@ -201,6 +219,19 @@ const _: () = assert!(UNAUTHENTICATED_ARGUMENT_LEN_MAX > 99);
 /// The bound of a request, whose spans are 32 bits wide.
 fn bounded(len_max: usize, authenticated: bool) -> usize {
     len_max.min(if authenticated { u32::MAX as usize } else { UNAUTHENTICATED_REQUEST_LEN_MAX })
+}
+
+/// A bound as an error shows it: no request is longer than 32 bits can say.
+#[cold]
+fn narrow(len_max: usize) -> u32 {
+    u32::try_from(len_max).unwrap_or(u32::MAX)
+}
+
+impl ProtocolError {
+    /// True where a setting of the server is what the client is beyond.
+    pub fn is_bound(self) -> bool {
+        matches!(self, ProtocolError::TooLongArgument { .. } | ProtocolError::TooBigRequest(_))
+    }
 }
 
 impl Parser {
@@ -357,16 +388,20 @@ impl Parser {
             let Ok(length) = usize::try_from(value) else {
                 return Parsed::Error(ProtocolError::InvalidBulkLength);
             };
-            if length > limits.argument_len_max {
-                return Parsed::Error(ProtocolError::InvalidBulkLength);
-            }
             if !authenticated && value > UNAUTHENTICATED_ARGUMENT_LEN_MAX {
                 return Parsed::Error(ProtocolError::UnauthenticatedBulkLength);
+            }
+            if length > limits.argument_len_max {
+                let len_max = narrow(limits.argument_len_max);
+                return Parsed::Error(ProtocolError::TooLongArgument { len: length, len_max });
             }
             let start = position + 1 + len;
             let end = start + length;
             if end + 2 > request_len_max {
-                return Parsed::Error(ProtocolError::TooBigRequest);
+                return Parsed::Error(match authenticated {
+                    true => ProtocolError::TooBigRequest(narrow(request_len_max)),
+                    false => ProtocolError::UnauthenticatedRequestLength,
+                });
             }
             match input.get(end..end + 2) {
                 Some(b"\r\n") => {}

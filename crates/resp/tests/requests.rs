@@ -141,7 +141,10 @@ fn errors_in_the_words_of_redis() {
         ("*1\r\n\r\n", "expected '$', got '\\r'"),
         ("*1\r\n$-1\r\n", "invalid bulk length"),
         ("*1\r\n$x\r\n", "invalid bulk length"),
-        ("*1\r\n$1048577\r\n", "invalid bulk length"),
+        (
+            "*1\r\n$8388609\r\n",
+            "invalid bulk length: an argument of 8388609 bytes is longer than 8388608 (--max-argument)",
+        ),
         ("*1\r\n$3\r\nabcd\r\n", "invalid bulk length"),
         ("*1\r\n$00000000000000000000000000000000", "too big bulk count string"),
         ("get \"a\r\n", "unbalanced quotes in request"),
@@ -171,12 +174,17 @@ fn bounds_hold_at_their_edges() {
     assert_eq!(fed(b"*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n").1, None);
     assert!(fed(b"*4\r\n").1.expect("too many").ends_with("invalid multibulk length"));
     assert_eq!(fed(b"*1\r\n$8\r\n12345678\r\n").1, None);
-    assert!(fed(b"*1\r\n$9\r\n").1.expect("too long").ends_with("invalid bulk length"));
+    assert!(
+        fed(b"*1\r\n$9\r\n")
+            .1
+            .expect("too long")
+            .ends_with("9 bytes is longer than 8 (--max-argument)")
+    );
     assert!(
         fed(b"*3\r\n$8\r\n12345678\r\n$8\r\n12345678\r\n$8\r\n")
             .1
             .expect("too much")
-            .ends_with("too big request")
+            .ends_with("too big request: longer than 40 bytes (--max-request)")
     );
     assert_eq!(fed(b"ping 1234567890\r\n").1, None);
     assert!(

@@ -22,8 +22,13 @@ use scurry_resp::UNAUTHENTICATED_REQUEST_LEN_MAX;
 use state::{Doing, Inlet, Outlet};
 use std::io;
 
-/// Discarded from a connection that is being closed, at most, bytes.
-const DISCARDED_LEN_MAX: usize = 4 * 1024 * 1024;
+/// Discarded from a connection that is being closed, at most, bytes: who sends a longer argument than it may
+/// reads why when all of it is sent. Clients of Redis send no longer ones than this.
+const DISCARDED_LEN_MAX: usize = 512 * 1024 * 1024;
+/// The same of one that has not authenticated.
+const UNAUTHENTICATED_DISCARDED_LEN_MAX: usize = 4 * 1024 * 1024;
+/// The time in which that is discarded, ms.
+const DISCARDING_MS_MAX: i64 = 30_000;
 
 /// A draining connection is closed when nothing has come for this long, ms: what was sent before
 /// the signal may still be on its way.
@@ -182,7 +187,7 @@ impl<T: Transport> Connection<T> {
         pool: &mut Pool,
     ) -> io::Result<Turn> {
         if matches!(self.doing, Doing::Lingering { .. }) {
-            return self.discard(pool);
+            return self.discard(node, pool);
         }
         if let Outlet::Held(sequence) = self.outlet {
             // It was passed over: its replies wait for the log. They may not have to any more.
@@ -203,7 +208,7 @@ impl<T: Transport> Connection<T> {
             self.doing = Doing::Closing;
         }
         if matches!(self.doing, Doing::Closing) && self.transport.unsent() == 0 {
-            return Ok(self.close());
+            return Ok(self.close(node.now.uptime_ms));
         }
         if self.waits_since_ms.is_some() {
             self.transport.economize(&mut pool.buffers);
@@ -313,18 +318,28 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    fn close(&mut self) -> Turn {
+    fn close(&mut self, now_ms: i64) -> Turn {
         if self.inlet.has_ended() || !self.answered {
             return Turn::Close;
         }
         self.transport.finish();
-        self.doing = Doing::Lingering { discarded: 0 };
+        self.doing = Doing::Lingering { discarded: 0, until_ms: now_ms + DISCARDING_MS_MAX };
         self.inlet.notice(true, false);
         Turn::Linger
     }
 
-    fn discard(&mut self, pool: &mut Pool) -> io::Result<Turn> {
-        let Doing::Lingering { discarded } = &mut self.doing else { return Ok(Turn::Wait) };
+    /// True for a connection that waits for its peer's end and has read something within so many ms.
+    pub(crate) fn still_discards(&self, now_ms: i64, within_ms: i64) -> bool {
+        let is_early = matches!(self.doing, Doing::Lingering { until_ms, .. } if now_ms < until_ms);
+        is_early && now_ms - self.arrived_ms < within_ms
+    }
+
+    fn discard(&mut self, node: &Node, pool: &mut Pool) -> io::Result<Turn> {
+        let most = match self.client.authenticated {
+            true => DISCARDED_LEN_MAX,
+            false => UNAUTHENTICATED_DISCARDED_LEN_MAX,
+        };
+        let Doing::Lingering { discarded, .. } = &mut self.doing else { return Ok(Turn::Wait) };
         if !self.inlet.is_readable() {
             return Ok(Turn::Wait);
         }
@@ -333,10 +348,13 @@ impl<T: Transport> Connection<T> {
         self.transport.consume(len);
         self.transport.release(&mut pool.buffers);
         *discarded += len;
+        if len > 0 {
+            self.arrived_ms = node.now.uptime_ms;
+        }
         self.inlet.took(arrival);
         Ok(match arrival {
             Arrival::End => Turn::Close,
-            _ if *discarded > DISCARDED_LEN_MAX => Turn::Close,
+            _ if *discarded > most => Turn::Close,
             _ if self.inlet.is_readable() => Turn::Again,
             _ => Turn::Wait,
         })

@@ -84,7 +84,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
     pub(crate) max_clients: Option<Clients>,
 
-    /// Longest argument of a command [default: 1mb]
+    /// Longest argument of a command, so longest plain value [default: 8mb]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_argument: Option<Size>,
 

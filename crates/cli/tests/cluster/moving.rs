@@ -104,7 +104,7 @@ fn what_has_expired_since_it_was_exported_stops_no_import() {
 
 #[test]
 fn an_account_that_is_too_long_for_the_target_is_refused_with_the_cure() {
-    let (from, to) = (Server::start("1"), Server::start("1"));
+    let (from, to) = (Server::start("1"), Server::start_with("1", &["--max-argument", "1mb"]));
     let mut source = store(&from.address());
     ask(&mut source, "SCUR.CREATE tenant BUCKET main cent 1000000");
     let debits =

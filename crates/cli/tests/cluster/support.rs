@@ -135,13 +135,18 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(threads: &str) -> Server {
-        Server::start_in(TempDir::new().expect("a directory"), threads)
+        Server::start_in(TempDir::new().expect("a directory"), threads, &[])
     }
 
-    fn start_in(dir: TempDir, threads: &str) -> Server {
+    /// The same with more options.
+    pub(crate) fn start_with(threads: &str, options: &[&str]) -> Server {
+        Server::start_in(TempDir::new().expect("a directory"), threads, options)
+    }
+
+    fn start_in(dir: TempDir, threads: &str, options: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--durability", "write"]);
-        command.args(["--threads", threads, "--dir"]).arg(dir.path().join("data"));
+        command.args(["--threads", threads, "--dir"]).arg(dir.path().join("data")).args(options);
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
@@ -163,7 +168,7 @@ impl Server {
     pub(crate) fn killed_and_started(mut self, threads: &str) -> Server {
         self.kill();
         let dir = std::mem::replace(&mut self.dir, TempDir::new().expect("a directory"));
-        Server::start_in(dir, threads)
+        Server::start_in(dir, threads, &[])
     }
 
     pub(crate) fn address(&self) -> String {

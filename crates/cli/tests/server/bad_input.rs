@@ -1,6 +1,7 @@
 //! What the world may send: malformed, oversized, slow, half-closed, never read.
 
 use crate::support::{Client, Server, array};
+use nix::sys::signal::Signal;
 use std::io::Write;
 use std::net::Shutdown;
 
@@ -15,7 +16,6 @@ fn protocol_errors_answer_what_came_before_and_close() {
         (b"*1\r\n:4\r\n", "expected '$', got ':'"),
         (b"*2\r\n$3\r\nGET\r\nfoo\r\n", "expected '$', got 'f'"),
         (b"*1\r\n$-4\r\nPING\r\n", "invalid bulk length"),
-        (b"*1\r\n$1048577\r\n", "invalid bulk length"),
         (b"*1\r\n$3\r\nPING\r\n", "invalid bulk length"),
         (b"set a \"b\r\n", "unbalanced quotes in request"),
         (&[b'a'; 70_000], "too big inline request"),
@@ -36,8 +36,47 @@ fn a_request_may_not_be_longer_than_the_bound() {
     client.send(array(&[b"SET", b"k", &value]));
     client.expect("+OK\r\n");
     client.send(array(&[b"MSET", b"k", &value, b"l", &value]));
-    client.expect("-ERR Protocol error: too big request\r\n");
+    client.expect(
+        "-ERR Protocol error: too big request: longer than 65536 bytes (--max-request)\r\n",
+    );
     assert_eq!(client.rest(), "");
+}
+
+#[test]
+fn a_value_that_is_too_long_is_taken_in_and_refused_by_the_name_of_the_setting() {
+    let server = Server::start(&["--max-argument", "1mb"]);
+    server.connect().ask("SET before x", "+OK\r\n");
+    // The last one is far longer than what a socket holds.
+    for len in [1024 * 1024 + 1, 5_000_000, 64_000_000] {
+        let mut client = server.connect();
+        client.send(array(&[b"SET", b"k", &vec![b'v'; len]]));
+        client.expect(&format!(
+            "-ERR Protocol error: invalid bulk length: an argument of {len} bytes is longer than \
+             1048576 (--max-argument)\r\n"
+        ));
+        assert_eq!(client.rest(), "");
+    }
+    server.connect().ask("GET before", "$1\r\nx\r\n");
+    server.signal(Signal::SIGTERM);
+    let (_, said) = server.wait();
+    assert!(said.contains("an argument of ") && said.contains("(--max-argument)"), "{said}");
+}
+
+#[test]
+fn values_are_as_long_as_the_bound_that_is_shown() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.ask(
+        "CONFIG GET proto-max-bulk-len",
+        "*2\r\n$18\r\nproto-max-bulk-len\r\n$7\r\n8388608\r\n",
+    );
+    let value = vec![b'v'; 8 * 1024 * 1024];
+    client.send(array(&[b"SET", b"k", &value]));
+    client.expect("+OK\r\n");
+    client.ask("STRLEN k", ":8388608\r\n");
+    client.send("GET k\r\n");
+    client.expect("$8388608\r\n");
+    assert!(client.bytes(value.len() + 2).starts_with(&value));
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn requests_are_small_before_auth_and_as_ever_behind_it() {
     let server = Server::start(&["--requirepass", "secret"]);
     let half: &[u8] = &[b'x'; 8_000];
     for (request, error) in [
-        (array(&[b"SET", half, half, half]), "too big request"),
+        (array(&[b"SET", half, half, half]), "too big request before AUTH"),
         ([&[b'x'; 20_000][..], b"\r\n"].concat(), "too big inline request"),
         (vec![b'x'; 20_000], "too big inline request"),
     ] {

@@ -33,7 +33,7 @@ impl Valkey {
         std::fs::create_dir_all(&directory).expect("a directory for the socket");
         let child = Command::new(program)
             .args(["--port", "0", "--unixsocket", "socket", "--save", "", "--appendonly", "no"])
-            .args(["--proto-max-bulk-len", "1mb", "--daemonize", "no"])
+            .args(["--proto-max-bulk-len", "8mb", "--daemonize", "no"])
             .current_dir(&directory)
             .stdin(Stdio::null())
             // It logs every CONFIG SET: a pipe that nobody reads would stop it.

@@ -19,7 +19,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "SCUR.DUMP alice",
         notes: "The bytes show the account as the last commit left it: expiries that have become due since are due\n\
                 wherever the account is loaded. Those of a busy account may be longer than `--max-argument`\n\
-                (1 MB by default, some 20,000 transactions): see SCUR.LOAD.",
+                (8 MB by default, some 160,000 transactions): see SCUR.LOAD.",
         ..MOVING
     },
     Spec {

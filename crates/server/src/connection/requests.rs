@@ -111,6 +111,9 @@ impl<T: Transport> Connection<T> {
                 }
                 (None, Some(Parsed::Error(error))) if found == 0 => {
                     node.counters.protocol_errors += 1;
+                    if error.is_bound() {
+                        node.faults.note(self.client.peer, Fault::TooLong(error));
+                    }
                     Reply::new(requests.out, self.client.protocol)
                         .error(format_args!("ERR {error}"));
                     closes = true;

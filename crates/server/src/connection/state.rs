@@ -19,8 +19,9 @@ pub(super) enum Doing {
     /// Executes nothing more; closes when the replies are sent.
     Closing,
     /// Has said that nothing more will come; waits for the peer's end, so that the peer sees
-    /// the last replies and not a reset. What comes meanwhile is discarded, so many bytes of it.
-    Lingering { discarded: usize },
+    /// the last replies and not a reset. What comes meanwhile is discarded, so many bytes of it, and not
+    /// beyond this time, ms of uptime.
+    Lingering { discarded: usize, until_ms: i64 },
 }
 
 impl Doing {

@@ -1,7 +1,7 @@
 //! Connections that are closed, and those whose time is over: deadlines for what a connection must have
 //! done. All connections of one list have equally long, so the first to begin is the first that is due.
 
-use super::Core;
+use super::{Core, LINGER_MS_MAX};
 use crate::net::fault::Fault;
 use crate::net::socket::Socket;
 use crate::net::transport::Transport;
@@ -74,7 +74,10 @@ impl Core {
             }
         }
         while let Some(ticket) = self.lingering.pop_due(now_ms) {
-            if self.connection(ticket).is_some() {
+            let Some(connection) = self.connection(ticket) else { continue };
+            if connection.still_discards(now_ms, LINGER_MS_MAX) {
+                self.lingering.push(ticket, now_ms + LINGER_MS_MAX);
+            } else {
                 self.close(ticket.key);
             }
         }

@@ -27,6 +27,9 @@ pub(crate) enum Fault {
         "possible attack: HTTP on a RESP port, perhaps from a web page; nothing of it was executed"
     )]
     Http,
+    /// A request that is longer than a setting lets it be.
+    #[error("a client's request was refused and its connection closed: {0}")]
+    TooLong(scurry_resp::ProtocolError),
     /// The time to come in was over.
     #[error("a client did not authenticate in time (auth_ms_max)")]
     NotIn,

@@ -120,9 +120,9 @@ fn malformed_arguments_are_named() {
             "SCUR.CREATE alice BUCKET main cent x",
             "!INVALID 10 amount is not an integer or out of range: it counts minor units, without a fraction",
         );
-        let long = vec![b'x'; 1024 * 1024 + 1];
+        let long = vec![b'x'; 8 * 1024 * 1024 + 1];
         let said = client.send(&[b"SCUR.CREATE", &long]);
-        assert!(said.starts_with("!INVALID 10 the arguments are longer than 1048576"), "{said}");
+        assert!(said.starts_with("!INVALID 10 the arguments are longer than 8388608"), "{said}");
         let said = client.send(&[b"SCUR.CREATE", b"a\0b"]);
         assert!(said.starts_with("!INVALID 10 account must be"), "{said}");
         client.expect("PING", "PONG");
