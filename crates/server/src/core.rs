@@ -210,6 +210,7 @@ impl Core {
             self.tell_faults();
             self.node.pooled_bytes = self.pool.memory_bytes();
             self.node.share();
+            self.node.look_at_rates();
             self.undelivered = !self.node.mesh.deliver();
             self.node.turn_ended();
             if self.has_ended() {

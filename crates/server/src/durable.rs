@@ -406,6 +406,11 @@ impl Durable {
             || self.events.as_mut().is_some_and(Events::has_news)
     }
 
+    /// Clients that wait for events.
+    pub(crate) fn readers(&self) -> usize {
+        self.events.as_ref().map_or(0, Events::readers)
+    }
+
     /// The durability part of INFO.
     pub(crate) fn report(&self, shard: &Shard) -> DurableReport {
         let (bytes, batches) = self.commits.given();

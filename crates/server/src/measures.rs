@@ -4,6 +4,7 @@
 pub(crate) mod counters;
 pub(crate) mod histogram;
 pub(crate) mod latency;
+pub(crate) mod rates;
 pub(crate) mod slowlog;
 pub(crate) mod slowness;
 pub(crate) mod stopwatch;

@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) inside: AtomicUsize,
     next_client: AtomicU64,
     gauges: Vec<Gauge>,
+    /// The most memory that all cores were seen to hold, bytes.
+    memory_peak_bytes: AtomicU64,
     /// Connections in MONITOR, of all cores.
     pub(crate) monitors: AtomicUsize,
     /// Connections that track, of all cores.
@@ -61,6 +63,7 @@ impl Shared {
             inside: AtomicUsize::new(0),
             next_client: AtomicU64::new(1),
             gauges: (0..cores).map(|_| Gauge::default()).collect(),
+            memory_peak_bytes: AtomicU64::new(0),
             monitors: AtomicUsize::new(0),
             trackers: AtomicUsize::new(0),
             draining: AtomicUsize::new(cores),
@@ -105,6 +108,16 @@ impl Shared {
     /// Memory that the other cores hold, bytes.
     pub(crate) fn memory_bytes_beside(&self, core: u16) -> u64 {
         self.beside(core).map(|gauge| gauge.memory_bytes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// A core has seen that all hold so much.
+    pub(crate) fn note_memory(&self, bytes: u64) {
+        self.memory_peak_bytes.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// The most memory that was seen, bytes.
+    pub(crate) fn memory_peak_bytes(&self) -> u64 {
+        self.memory_peak_bytes.load(Ordering::Relaxed)
     }
 
     fn beside(&self, core: u16) -> impl Iterator<Item = &Gauge> {

@@ -1,8 +1,9 @@
 //! INFO, ROLE and TIME as Valkey has them: the same sections, names and forms beside a real one.
 
 use crate::real_clients::peer::Peer;
-use crate::support::{Client, Server, connect};
+use crate::support::{Client, Server, array, connect, tool};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// Sections by their headings, each with its names and values.
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
@@ -50,22 +51,34 @@ const WANTED: [(&str, &str); 12] = [
         "redis_version server_name server_mode os arch_bits process_id run_id tcp_port \
                 server_time_usec uptime_in_seconds uptime_in_days",
     ),
-    ("Clients", "connected_clients maxclients tracking_clients"),
+    (
+        "Clients",
+        "connected_clients maxclients tracking_clients blocked_clients cluster_connections \
+         clients_in_timeout_table",
+    ),
     (
         "Memory",
         "used_memory used_memory_human used_memory_rss used_memory_rss_human maxmemory \
-                maxmemory_human maxmemory_policy mem_clients_normal",
+                maxmemory_human maxmemory_policy mem_clients_normal used_memory_peak used_memory_peak_human \
+                used_memory_peak_perc used_memory_dataset used_memory_dataset_perc used_memory_overhead \
+                total_system_memory total_system_memory_human mem_fragmentation_ratio \
+                mem_fragmentation_bytes mem_allocator used_memory_lua number_of_cached_scripts \
+                mem_not_counted_for_evict mem_clients_slaves active_defrag_running",
     ),
     (
         "Persistence",
         "loading async_loading rdb_bgsave_in_progress rdb_last_save_time \
-                     rdb_last_bgsave_status rdb_saves aof_enabled aof_last_write_status",
+                     rdb_last_bgsave_status rdb_saves aof_enabled aof_last_write_status \
+                     rdb_changes_since_last_save aof_rewrite_in_progress aof_rewrite_scheduled \
+                     aof_last_bgrewrite_status aof_last_rewrite_time_sec",
     ),
     (
         "Stats",
         "total_connections_received total_commands_processed total_net_input_bytes \
                total_net_output_bytes rejected_connections expired_keys evicted_keys \
-               keyspace_hits keyspace_misses total_error_replies pubsub_channels",
+               keyspace_hits keyspace_misses total_error_replies pubsub_channels \
+               instantaneous_ops_per_sec instantaneous_input_kbps instantaneous_output_kbps \
+               latest_fork_usec total_forks pubsubshard_channels active_defrag_hits",
     ),
     (
         "Replication",
@@ -143,6 +156,102 @@ fn sections_have_valkeys_names_and_forms() {
         both.map(|(name, value)| (name.clone(), timeless(value))).collect()
     };
     assert_eq!(counts(&ours), counts(&theirs));
+}
+
+#[test]
+fn what_tools_read_is_true() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path().to_str().expect("text");
+    let server = Server::start(&["--durability", "write", "--dir", dir]);
+    let mut client = server.connect();
+    let number = |sections: &Sections, section: &str, name: &str| -> f64 {
+        let value = &sections[section][name];
+        value.trim_end_matches('%').parse().unwrap_or_else(|_| panic!("{name}: {value}"))
+    };
+    let before = info(&mut client, "");
+    assert_eq!(before["Persistence"]["rdb_changes_since_last_save"], "0");
+    assert_eq!(before["Clients"]["blocked_clients"], "0");
+    assert_eq!(
+        (&*before["Cluster"]["cluster_enabled"], &*before["Server"]["redis_mode"]),
+        ("0", "standalone")
+    );
+    let value = "v".repeat(1_000_000);
+    client.send(array(&[b"SET", b"k", value.as_bytes()]));
+    client.expect("+OK\r\n");
+    let full = info(&mut client, "");
+    assert!(number(&full, "Memory", "used_memory_peak") >= 1e6);
+    assert!(number(&full, "Memory", "used_memory_dataset") >= 1e6);
+    assert!(
+        number(&full, "Memory", "total_system_memory") > number(&full, "Memory", "used_memory_rss")
+    );
+    assert!(number(&full, "Persistence", "rdb_changes_since_last_save") >= 1.0);
+    // The peak stays, whatever is used afterwards.
+    client.ask("DEL k", ":1\r\n");
+    let empty = info(&mut client, "");
+    assert!(number(&empty, "Memory", "used_memory_peak") >= 1e6);
+    assert!(number(&empty, "Memory", "used_memory") < 1e6);
+    // A reader waits for events.
+    let mut reader = server.connect();
+    reader.send("SCUR.WATCH $ BLOCK 60000\r\n");
+    wait_for(&mut client, |sections| sections["Clients"]["blocked_clients"] == "1");
+    wait_for(&mut client, |sections| {
+        number(sections, "Stats", "instantaneous_ops_per_sec") > 0.0
+            && number(sections, "Stats", "instantaneous_input_kbps") > 0.0
+            && number(sections, "Stats", "instantaneous_output_kbps") > 0.0
+    });
+    client.ask("SCUR.SNAPSHOT", "+OK\r\n");
+    wait_for(&mut client, |sections| sections["Persistence"]["rdb_changes_since_last_save"] == "0");
+}
+
+/// Asks until it is so.
+#[expect(clippy::disallowed_methods, reason = "how long a test may wait")]
+fn wait_for(client: &mut Client, mut is_so: impl FnMut(&Sections) -> bool) {
+    let begun = Instant::now();
+    while !is_so(&info(client, "")) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never became so");
+    }
+}
+
+#[test]
+fn a_port_of_a_thread_and_of_all_say_which_they_are() {
+    let server = Server::start(&["--threads", "2"]);
+    let mut main = server.connect();
+    let mode = |client: &mut Client| {
+        let all = info(client, "");
+        let (mode, enabled) = (&all["Server"]["redis_mode"], &all["Cluster"]["cluster_enabled"]);
+        (mode.clone(), enabled.clone())
+    };
+    assert_eq!(mode(&mut main), ("standalone".into(), "0".into()));
+    main.send("CLUSTER SLOTS\r\n");
+    let shown: Vec<String> = (0..9).map(|_| main.line()).collect();
+    assert_eq!(shown[6], "127.0.0.1", "{shown:?}");
+    let port = shown[7].trim_start_matches(':').parse().expect("a port");
+    let mut thread = server.connect_to(port);
+    assert_eq!(mode(&mut thread), ("cluster".into(), "1".into()));
+}
+
+#[test]
+fn redis_cli_stat_shows_numbers_that_can_be() {
+    let server = Server::start(&[]);
+    server.connect().ask("SET k v", "+OK\r\n");
+    let port = server.port.to_string();
+    for name in ["redis-cli", "valkey-cli"] {
+        // It ends when nobody reads any more.
+        let line = format!("{name} -p {port} --stat -i 0.01 | head -60");
+        let output = tool("sh", &["-c", &line]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert!(rows.len() > 10, "{text}");
+        for row in rows {
+            // Keys, memory, clients, blocked, requests and how many more, connections.
+            assert_eq!((row[0], row[2], row[3]), ("1", "1", "0"), "{text}");
+            assert!(!row.iter().any(|word| word.starts_with('-')), "{text}");
+        }
+    }
 }
 
 #[test]

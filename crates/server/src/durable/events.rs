@@ -99,6 +99,11 @@ impl Events {
         self.place(job, durable, uptime_ms);
     }
 
+    /// Readers that have no reply yet.
+    pub(crate) fn readers(&self) -> usize {
+        self.under_way.len() + self.waiting.len()
+    }
+
     /// True for a position that a reply of this store can have said.
     fn has_been(&self, position: Position, durable: u64) -> bool {
         let is_end = position.sequence == durable + 1 && position.index == 0;

@@ -13,6 +13,7 @@ use crate::mail::message::Message;
 use crate::mail::report::{CoreReport, DurableReport, Report};
 use crate::measures::Measures;
 use crate::measures::counters::Counters;
+use crate::measures::rates::Rates;
 use crate::measures::slowness::Slowness;
 use crate::net::fault::Faults;
 use crate::net::rdma::RdmaReport;
@@ -43,6 +44,8 @@ pub(crate) struct Node {
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
+    /// What the counters grow by in a second.
+    pub(crate) rates: Rates,
     /// Counts by command and by duration.
     pub(crate) measures: Measures,
     /// When the present part of the turn began, for what requests take.
@@ -109,6 +112,7 @@ impl Node {
             shared,
             mesh,
             counters,
+            rates: Rates::default(),
             measures: Measures::default(),
             now_ns: 0,
             clients: 0,
@@ -223,7 +227,9 @@ impl Node {
             stats: self.shard.stats(),
             totals: self.shard.totals().clone(),
             counters: self.counters.clone(),
+            rates: self.rates.per_second(),
             clients: self.clients,
+            blocked: self.durable.readers(),
             waiting: self.waiting,
             lobby_bytes: self.lobby_bytes,
             connection_bytes: self.connections_memory_bytes(),
@@ -319,6 +325,16 @@ impl Node {
         let beside = if several { self.shared.memory_bytes_beside(self.core) } else { 0 };
         self.shard
             .set_memory_max(Some(max.saturating_sub(beside + self.connections_memory_bytes())));
+    }
+
+    /// Looks at what INFO shows as rates and as the most memory: ten times a second, not with each command.
+    #[inline]
+    pub(crate) fn look_at_rates(&mut self) {
+        if self.rates.is_due(self.now_ns) {
+            self.rates.note(self.now_ns, &self.counters);
+            let own = self.shard.stats().memory_bytes + self.connections_memory_bytes();
+            self.shared.note_memory(own + self.shared.memory_bytes_beside(self.core));
+        }
     }
 
     /// Lets those who monitor see a command. Passwords are not for them.

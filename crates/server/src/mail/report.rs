@@ -5,6 +5,7 @@ use crate::measures::Measures;
 use crate::measures::counters::Counters;
 use crate::measures::histogram::Histogram;
 use crate::measures::latency::Latency;
+use crate::measures::rates::PerSecond;
 use crate::measures::slowlog::SlowCommand;
 use crate::net::rdma::RdmaReport;
 use scurry_engine::Stats;
@@ -55,7 +56,11 @@ pub(crate) struct Report {
     pub(crate) stats: Stats,
     pub(crate) totals: Totals,
     pub(crate) counters: Counters,
+    /// Work of a second, at present.
+    pub(crate) rates: PerSecond,
     pub(crate) clients: usize,
+    /// Clients that wait for events.
+    pub(crate) blocked: usize,
     /// Clients of them that are not in, and their memory, bytes.
     pub(crate) waiting: usize,
     pub(crate) lobby_bytes: u64,
@@ -90,7 +95,9 @@ impl Report {
                 all.stats.add(&report.stats);
                 all.totals.add(&report.totals);
                 all.counters.add(&report.counters);
+                all.rates.add(report.rates);
                 all.clients += report.clients;
+                all.blocked += report.blocked;
                 all.waiting += report.waiting;
                 all.lobby_bytes += report.lobby_bytes;
                 all.connection_bytes += report.connection_bytes;

@@ -150,6 +150,7 @@ fn read<'a>(node: &Node, args: Args<'a>) -> Result<Vec<LiveSetting>, Refusal<'a>
 
 pub(crate) fn reset_stat(node: &mut Node, reply: &mut Reply<'_>) {
     node.counters = Counters::default();
+    node.rates.reset();
     node.measures.reset();
     reply.ok();
 }

@@ -75,14 +75,13 @@ pub(crate) fn info(
 
 fn server(source: &Source<'_>, lines: &mut Lines) {
     let node = source.node;
-    let cluster = source.client.port == PortKind::Core;
     // The level of the generic commands that clients may assume; our own version follows.
     lines.line("redis_version", "7.2.4");
     lines.line("server_name", "scurry");
     lines.line("scurry_version", env!("CARGO_PKG_VERSION"));
     // Valkey's name for it, and Redis's.
     for name in ["server_mode", "redis_mode"] {
-        lines.line(name, if cluster { "cluster" } else { "standalone" });
+        lines.line(name, if is_cluster(source) { "cluster" } else { "standalone" });
     }
     lines.line("os", std::env::consts::OS);
     lines.line("arch_bits", usize::BITS);
@@ -98,7 +97,11 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
 
 fn clients(source: &Source<'_>, lines: &mut Lines) {
     lines.line("connected_clients", source.all.clients);
+    // No cluster bus: the nodes of a group are no clients.
+    lines.line("cluster_connections", 0);
     lines.line("maxclients", source.node.settings.clients_max);
+    lines.line("blocked_clients", source.all.blocked);
+    lines.line("clients_in_timeout_table", 0);
     // Those of connected_clients that are not in yet.
     lines.line("unauthenticated_clients", source.all.waiting);
     lines.line("tracking_clients", source.node.shared.trackers());
@@ -108,11 +111,29 @@ fn memory(source: &Source<'_>, lines: &mut Lines) {
     let (stats, connections) = (&source.all.stats, source.all.connection_bytes);
     let (used, resident) = (stats.memory_bytes + connections, resident_bytes());
     let max = source.node.settings.memory_max.unwrap_or(0);
-    for (name, bytes) in [("used_memory", used), ("used_memory_rss", resident), ("maxmemory", max)]
-    {
+    source.node.shared.note_memory(used);
+    let peak = source.node.shared.memory_peak_bytes();
+    for (name, bytes) in [
+        ("used_memory", used),
+        ("used_memory_rss", resident),
+        ("used_memory_peak", peak),
+        ("total_system_memory", system_bytes()),
+        ("maxmemory", max),
+    ] {
         lines.line(name, bytes);
         lines.line(&format!("{name}_human"), statistics::human(bytes));
     }
+    let dataset = stats.memory.accounts + stats.memory.values + stats.memory.entities;
+    let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    lines.line("used_memory_peak_perc", format_args!("{:.2}%", percent(used, peak)));
+    lines.line("used_memory_dataset", dataset);
+    lines.line("used_memory_dataset_perc", format_args!("{:.2}%", percent(dataset, used)));
+    lines.line("used_memory_overhead", used.saturating_sub(dataset));
+    lines.line(
+        "mem_fragmentation_ratio",
+        format_args!("{:.2}", resident as f64 / used.max(1) as f64),
+    );
+    lines.line("mem_fragmentation_bytes", signed(resident) - signed(used));
     // The parts of used_memory.
     for (kind, bytes) in [
         ("accounts", stats.memory.accounts),
@@ -126,6 +147,20 @@ fn memory(source: &Source<'_>, lines: &mut Lines) {
         lines.line(&format!("used_memory_{kind}"), bytes);
     }
     lines.line("maxmemory_policy", "noeviction");
+    lines.line("mem_allocator", "libc");
+    // There are none of these.
+    for never in [
+        "used_memory_lua",
+        "number_of_cached_scripts",
+        "number_of_functions",
+        "mem_not_counted_for_evict",
+        "mem_replication_backlog",
+        "mem_clients_slaves",
+        "active_defrag_running",
+        "lazyfree_pending_objects",
+    ] {
+        lines.line(never, 0);
+    }
     lines.line("mem_clients_normal", connections);
     // Of connections that are not in yet: no part of used_memory.
     lines.line("mem_clients_unauthenticated", source.all.lobby_bytes);
@@ -136,6 +171,18 @@ pub(crate) fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0).saturating_mul(4096)
+}
+
+/// Memory of the machine, 0 where the system does not tell.
+fn system_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = kilobytes.and_then(|rest| rest.trim().trim_end_matches(" kB").parse().ok());
+    kilobytes.unwrap_or(0u64).saturating_mul(1024)
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// The word for a mode.
@@ -155,11 +202,20 @@ fn persistence(source: &Source<'_>, lines: &mut Lines) {
     lines.line("loading", 0);
     lines.line("async_loading", 0);
     // What they are called elsewhere: snapshots, and the log.
+    lines.line("rdb_changes_since_last_save", all.sequence.saturating_sub(all.snapshot_sequence));
     lines.line("rdb_bgsave_in_progress", u8::from(all.snapshot_running));
     lines.line("rdb_last_save_time", all.snapshot_time.0 / 1_000);
     lines.line("rdb_last_bgsave_status", status(all.snapshots_failed > 0));
     lines.line("rdb_saves", all.snapshots);
     lines.line("aof_enabled", log_enabled);
+    // The log is never rewritten: a snapshot takes the place of what is before it.
+    for never in ["aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_rewrites"] {
+        lines.line(never, 0);
+    }
+    for none in ["aof_last_rewrite_time_sec", "aof_current_rewrite_time_sec"] {
+        lines.line(none, -1);
+    }
+    lines.line("aof_last_bgrewrite_status", "ok");
     lines.line("aof_last_write_status", status(all.failed || is_full || all.device_still));
     lines.line("log_enabled", log_enabled);
     let log_status = match (is_full, all.device_still) {
@@ -190,6 +246,11 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     lines.line("total_error_replies", counters.errors);
     lines.line("protocol_errors", counters.protocol_errors);
     lines.line("password_hashes_computed", source.node.settings.users.computed());
+    let rates = source.all.rates;
+    lines.line("instantaneous_ops_per_sec", format_args!("{:.0}", rates.commands));
+    for (name, bytes) in [("input", rates.bytes_in), ("output", rates.bytes_out)] {
+        lines.line(&format!("instantaneous_{name}_kbps"), format_args!("{:.2}", bytes / 1024.0));
+    }
     lines.line("total_net_input_bytes", counters.bytes_in);
     lines.line("total_net_output_bytes", counters.bytes_out);
     lines.line("keyspace_hits", counters.hits);
@@ -203,6 +264,16 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
         "sync_partial_err",
         "pubsub_channels",
         "pubsub_patterns",
+        "pubsubshard_channels",
+        "latest_fork_usec",
+        "total_forks",
+        "active_defrag_hits",
+        "active_defrag_misses",
+        "active_defrag_key_hits",
+        "active_defrag_key_misses",
+        "slave_expires_tracked_keys",
+        "migrate_cached_sockets",
+        "client_output_buffer_limit_disconnections",
     ] {
         lines.line(never, 0);
     }
@@ -277,9 +348,13 @@ fn cpu(_: &Source<'_>, lines: &mut Lines) {
     }
 }
 
-fn cluster(_: &Source<'_>, lines: &mut Lines) {
-    // Whether it looks like one depends on the client; the commands are there.
-    lines.line("cluster_enabled", 1);
+fn cluster(source: &Source<'_>, lines: &mut Lines) {
+    lines.line("cluster_enabled", u8::from(is_cluster(source)));
+}
+
+/// True on a thread's port, whose clients have to know the slots. The CLUSTER commands are on each port.
+fn is_cluster(source: &Source<'_>) -> bool {
+    source.client.port == PortKind::Core
 }
 
 fn keyspace(source: &Source<'_>, lines: &mut Lines) {
