@@ -169,7 +169,7 @@ impl Shard {
     }
 
     /// True when nothing that takes memory may be done; it is counted then.
-    fn refuses_memory(&mut self) -> bool {
+    pub fn refuses_memory(&mut self) -> bool {
         let full = self.config.memory_max.is_some_and(|max| self.memory().sum() >= max);
         self.stats.out_of_memory += u64::from(full);
         full

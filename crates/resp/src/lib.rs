@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod arguments;
 mod chain;
 mod decimal;
 mod entity_reply;
@@ -35,6 +36,7 @@ mod table_json;
 mod words;
 
 pub use args::Args;
+pub use arguments::{Argument, ArgumentKind, arguments};
 pub use chain::{Chain, ChainFault, ChainScratch, chained, parse_chain};
 pub use entity_reply::{EntityShown, entity_answer, entity_write_answer};
 pub use entity_request::{

@@ -55,6 +55,12 @@ pub struct Spec {
     pub keys: (i32, i32, i32),
     /// Further keys stand where the arguments say, as those of a chain do.
     pub keys_move: bool,
+    /// Words of COMMAND INFO for what becomes of the keys; empty for those that follow from the flags.
+    pub key_flags: &'static [&'static str],
+    /// Hints of COMMAND INFO to clients: where they send it, and what they make of several replies.
+    pub tips: &'static [&'static str],
+    /// ACL categories beside those that follow from the flags; empty for that of the group.
+    pub categories: &'static [&'static str],
     /// Over which cores it goes when the server has several.
     pub spread: Spread,
     /// Group in COMMAND DOCS.
@@ -112,6 +118,9 @@ const BLANK: Spec = Spec {
     memory: Memory::Free,
     keys: (0, 0, 0),
     keys_move: false,
+    key_flags: &[],
+    tips: &[],
+    categories: &[],
     spread: Spread::One,
     group: "generic",
     summary: "",

@@ -125,6 +125,30 @@ fn redis_py_goes_on() {
     programs_through_failovers(&libraries::python("venv", "redis", "failover.py"));
 }
 
+/// A client that reads from replicas is listed the followers, which send its reads to the leader.
+fn reads_from_replicas(words: &[String]) {
+    let nodes = Nodes::start(3, 2);
+    let leader = nodes.leader();
+    let follower = nodes.thread_port((leader + 1) % 3);
+    let mut command = Command::new("timeout");
+    let address = format!("127.0.0.1:{follower}");
+    let output = command.arg("300").args(words).arg(&address).output().expect("timeout runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {said}{why}");
+    println!("{said}");
+}
+
+#[test]
+fn redis_py_reads_from_replicas() {
+    reads_from_replicas(&libraries::python("venv", "redis", "replica_reads.py"));
+}
+
+#[test]
+fn ioredis_reads_from_replicas() {
+    reads_from_replicas(&libraries::node("replica_reads.js"));
+}
+
 #[test]
 fn go_redis_goes_on() {
     programs_through_failovers(&libraries::go("./failover", "go-failover"));

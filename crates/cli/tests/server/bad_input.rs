@@ -251,7 +251,7 @@ fn commands_are_listed_by_category_and_their_keys_told_with_flags() {
     client.ask("COMMAND LIST FILTERBY MODULE scurry", "*0\r\n");
     client.ask(
         "COMMAND GETKEYSANDFLAGS MSET a 1 b 2",
-        "*2\r\n*2\r\n$1\r\na\r\n*2\r\n+RW\r\n+update\r\n*2\r\n$1\r\nb\r\n*2\r\n+RW\r\n+update\r\n",
+        "*2\r\n*2\r\n$1\r\na\r\n*2\r\n+OW\r\n+update\r\n*2\r\n$1\r\nb\r\n*2\r\n+OW\r\n+update\r\n",
     );
     client.ask(
         "COMMAND GETKEYSANDFLAGS SCUR.GET alice",

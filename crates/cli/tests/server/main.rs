@@ -4,6 +4,7 @@ mod access;
 mod bad_input;
 mod by_hand;
 mod chains;
+mod described;
 mod differential;
 mod events;
 mod flooding;

@@ -4,7 +4,8 @@ use crate::access::{CHEAP, settings};
 use crate::random::Random;
 use crate::store::{Directory, kill};
 use crate::support::{Client, Server, array, connect};
-use std::io::{BufRead, BufReader, Write};
+use crate::valkey::Valkey;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -515,4 +516,67 @@ fn increments(stream: TcpStream, tell: &mpsc::Sender<i64>) {
             }
         }
     }
+}
+
+/// Replies to a transaction for which there is no memory, when it is queued and when it is executed; then the
+/// counts of the commands in it.
+fn without_memory<S: Read + Write>(client: &mut Client<S>, other: &mut Client<S>) -> Vec<String> {
+    other.ask("CONFIG RESETSTAT", "+OK\r\n");
+    other.ask("CONFIG SET maxmemory 1", "+OK\r\n");
+    let mut said = Vec::new();
+    // Valkey queues nothing at all without memory; here only what will need some is refused.
+    for line in ["SET k v", "MULTI", "SET k v", "EXEC", "MULTI", "EXEC"] {
+        client.send(format!("{line}\r\n"));
+        said.push(client.line());
+    }
+    other.ask("CONFIG SET maxmemory 0", "+OK\r\n");
+    for line in ["MULTI", "SET k v", "INCR {k}n"] {
+        client.send(format!("{line}\r\n"));
+        said.push(client.line());
+    }
+    other.ask("CONFIG SET maxmemory 1", "+OK\r\n");
+    client.send("EXEC\r\n");
+    said.push(client.line());
+    other.send("INFO commandstats\r\n");
+    let counts = other.bulk();
+    let counts = counts.lines().filter(|line| {
+        ["cmdstat_set:", "cmdstat_multi:", "cmdstat_exec:"]
+            .iter()
+            .any(|name| line.starts_with(name))
+    });
+    let mut counts: Vec<String> = counts
+        .map(|line| {
+            line.split(',').filter(|part| !part.starts_with("usec")).collect::<Vec<_>>().join(",")
+        })
+        .collect();
+    counts.sort();
+    said.extend(counts);
+    said
+}
+
+#[test]
+fn without_memory_a_transaction_is_refused_when_it_is_queued_as_in_valkey() {
+    let (server, valkey) = (Server::start(&[]), Valkey::start_9("transaction-oom"));
+    let ours = without_memory(&mut server.connect(), &mut server.connect());
+    let mut theirs = [Client::over(valkey.connect()), Client::over(valkey.connect())];
+    let [client, other] = &mut theirs;
+    assert_eq!(ours, without_memory(client, other));
+    assert!(ours[2].starts_with("-OOM ") && ours[3].starts_with("-EXECABORT "), "{ours:?}");
+    // On several threads each knows what the others have.
+    let server = Server::start(&["--threads", "2"]);
+    assert_eq!(ours, without_memory(&mut server.connect(), &mut server.connect()));
+    // What needs no memory is queued and executed.
+    let mut client = server.connect();
+    talk(
+        &mut client,
+        &[
+            ("CONFIG SET maxmemory 0", "+OK\r\n"),
+            ("SET k v", "+OK\r\n"),
+            ("CONFIG SET maxmemory 1", "+OK\r\n"),
+            ("MULTI", "+OK\r\n"),
+            ("GET k", "+QUEUED\r\n"),
+            ("DEL k", "+QUEUED\r\n"),
+            ("EXEC", "*2\r\n$1\r\nv\r\n:1\r\n"),
+        ],
+    );
 }

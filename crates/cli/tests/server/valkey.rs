@@ -51,6 +51,11 @@ impl Valkey {
         Valkey { child, directory }
     }
 
+    /// Where it listens.
+    pub(crate) fn socket(&self) -> String {
+        self.directory.join("socket").display().to_string()
+    }
+
     pub(crate) fn connect(&self) -> UnixStream {
         let stream = UnixStream::connect(self.directory.join("socket")).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");

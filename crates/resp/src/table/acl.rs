@@ -26,6 +26,7 @@ pub(super) const SUBCOMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Acl),
         name: "ACL|HELP",
+        flags: &["loading", "stale"],
         arity: 2,
         reply: "array of lines",
         summary: "Lists the subcommands.",

@@ -8,6 +8,7 @@ const FAST: &[&str] = &["loading", "stale", "fast"];
 pub(super) const CLUSTER: Spec = Spec {
     id: CommandId::Container(ContainerId::Cluster),
     name: "CLUSTER",
+    flags: &[],
     arity: -2,
     reply: "that of the subcommand",
     summary: "Container of commands about the server as a cluster, in which each thread is a node with a port of its own; each thread of each node, in a group.",
@@ -18,20 +19,34 @@ pub(super) const CLUSTER: Spec = Spec {
 pub(super) const READ_ONLY: Spec = Spec {
     id: CommandId::Connection(ConnectionId::ReadOnly),
     name: "READONLY",
+    categories: &["@connection"],
     arity: 1,
     flags: FAST,
     reply: "OK",
-    summary: "Accepted and of no effect: replicas answer no reads, what they have may be old.",
+    summary: "Lets a thread's port of a node that does not lead answer reads with ASK, which the client follows to the leader.",
+    notes: "Replicas answer no reads, what they have may be old. Without effect elsewhere.",
     ..BASE
 };
 
 pub(super) const READ_WRITE: Spec = Spec {
     id: CommandId::Connection(ConnectionId::ReadWrite),
     name: "READWRITE",
+    categories: &["@connection"],
     arity: 1,
     flags: FAST,
     reply: "OK",
-    summary: "Accepted and of no effect: replicas answer no reads, what they have may be old.",
+    summary: "Ends READONLY: MOVED is the answer again.",
+    ..BASE
+};
+
+pub(super) const ASKING: Spec = Spec {
+    id: CommandId::Connection(ConnectionId::Asking),
+    name: "ASKING",
+    arity: 1,
+    flags: &["fast"],
+    categories: &["@connection"],
+    reply: "OK",
+    summary: "Clients of a cluster say it before the command that ASK has sent elsewhere. Without effect.",
     ..BASE
 };
 
@@ -47,6 +62,7 @@ const SUBCOMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::ClusterInfo),
         name: "CLUSTER|INFO",
+        tips: &["nondeterministic_output"],
         arity: 2,
         reply: "lines of name:value",
         summary: "The state of the cluster: ok, or fail while no node of a group leads.",
@@ -55,6 +71,7 @@ const SUBCOMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::ClusterKeySlot),
         name: "CLUSTER|KEYSLOT",
+        flags: &["stale"],
         arity: 3,
         grammar: "key",
         reply: "0 to 16383",
@@ -73,6 +90,7 @@ const SUBCOMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::ClusterNodes),
         name: "CLUSTER|NODES",
+        tips: &["nondeterministic_output"],
         arity: 2,
         reply: "a line per thread, and in a group per node",
         summary: "Shows each thread as a node, with its port and slots.",
@@ -82,6 +100,7 @@ const SUBCOMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::ClusterShards),
         name: "CLUSTER|SHARDS",
+        tips: &["nondeterministic_output"],
         arity: 2,
         reply: "array of maps",
         summary: "Shows each thread as a shard of one node; of a primary and its replicas, in a group.",
@@ -90,6 +109,7 @@ const SUBCOMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::ClusterSlots),
         name: "CLUSTER|SLOTS",
+        tips: &["nondeterministic_output"],
         arity: 2,
         reply: "array of [first, last, [ip, port, id, []], ...]; behind the primary its replicas",
         summary: "Says which thread's port serves which slots.",

@@ -16,6 +16,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Part(PartId::DbSize),
         name: "DBSIZE",
+        tips: &["request_policy:all_shards", "response_policy:agg_sum"],
+        categories: &["@keyspace"],
         spread: Spread::EverySum,
         role: Role::Read,
         arity: 1,
@@ -27,6 +29,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Flush(FlushId::All),
         name: "FLUSHALL",
+        tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
+        categories: &["@keyspace", "@dangerous"],
         spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -1,
@@ -40,6 +44,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Flush(FlushId::Db),
         name: "FLUSHDB",
+        tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
+        categories: &["@keyspace", "@dangerous"],
         spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -1,
@@ -53,8 +59,9 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Echo(EchoId::Ping),
         name: "PING",
+        flags: &["fast"],
+        tips: &["request_policy:all_shards", "response_policy:all_succeeded"],
         arity: -1,
-        flags: FAST,
         grammar: "[message]",
         reply: "PONG, or the message",
         summary: "Answers.",
@@ -95,8 +102,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::Select),
         name: "SELECT",
+        flags: &["loading", "stale", "fast", "allow_busy"],
         arity: 2,
-        flags: FAST,
         grammar: "index",
         reply: "OK",
         summary: "Selects database 0.",
@@ -124,6 +131,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::Info),
         name: "INFO",
+        tips: &["nondeterministic_output", "request_policy:all_shards", "response_policy:special"],
+        categories: &["@dangerous"],
         spread: Spread::Special,
         role: Role::Read,
         arity: -1,
@@ -137,6 +146,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::Role),
         name: "ROLE",
+        categories: &["@admin", "@dangerous"],
         role: Role::Read,
         arity: 1,
         flags: &["noscript", "loading", "stale", "fast"],
@@ -147,6 +157,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::Time),
         name: "TIME",
+        tips: &["nondeterministic_output"],
         arity: 1,
         flags: FAST,
         reply: "array of: seconds since 1970, microseconds",
@@ -157,8 +168,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Client),
         name: "CLIENT",
+        flags: &[],
         arity: -2,
-        flags: SLOW,
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about connections.",
@@ -168,6 +179,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::Command),
         name: "COMMAND",
+        tips: &["nondeterministic_output_order"],
+        categories: &["@connection"],
         arity: -1,
         flags: &["loading", "stale"],
         grammar: "[subcommand]",
@@ -179,8 +192,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Config),
         name: "CONFIG",
+        flags: &[],
         arity: -2,
-        flags: &["admin", "noscript", "loading", "stale"],
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about settings.",
@@ -191,8 +204,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Acl),
         name: "ACL",
+        flags: &[],
         arity: -2,
-        flags: SLOW,
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about users.",
@@ -203,6 +216,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     cluster::CLUSTER,
     cluster::READ_ONLY,
     cluster::READ_WRITE,
+    cluster::ASKING,
     sentinel::SENTINEL,
 ];
 
@@ -210,8 +224,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientId),
         name: "CLIENT|ID",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
         arity: 2,
-        flags: SLOW,
         reply: "the id of the connection",
         summary: "The id of the connection.",
         ..CONNECTION
@@ -219,8 +233,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientGetName),
         name: "CLIENT|GETNAME",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
         arity: 2,
-        flags: SLOW,
         reply: "the name, or nil",
         summary: "The name of the connection.",
         ..CONNECTION
@@ -228,8 +242,9 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientSetName),
         name: "CLIENT|SETNAME",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         arity: 3,
-        flags: SLOW,
         grammar: "name",
         reply: "OK",
         summary: "Names the connection.",
@@ -238,8 +253,9 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientSetInfo),
         name: "CLIENT|SETINFO",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         arity: 4,
-        flags: SLOW,
         grammar: "LIB-NAME name | LIB-VER version",
         reply: "OK",
         summary: "Names the client's library.",
@@ -248,6 +264,7 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientInfo),
         name: "CLIENT|INFO",
+        tips: &["nondeterministic_output"],
         arity: 2,
         flags: SLOW,
         reply: "text: the connection's line of CLIENT LIST",
@@ -257,6 +274,7 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientList),
         name: "CLIENT|LIST",
+        tips: &["nondeterministic_output"],
         spread: Spread::Special,
         role: Role::Admin,
         arity: -2,
@@ -290,8 +308,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientCaching),
         name: "CLIENT|CACHING",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
         arity: 3,
-        flags: SLOW,
         grammar: "YES|NO",
         reply: "OK",
         summary: "Says of the next command whether what it reads is tracked: YES with OPTIN, NO with OPTOUT.",
@@ -300,8 +318,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientGetRedir),
         name: "CLIENT|GETREDIR",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
         arity: 2,
-        flags: SLOW,
         reply: "0, or -1 without tracking",
         summary: "Says where pushes of CLIENT TRACKING are redirected: nowhere.",
         ..CONNECTION
@@ -309,8 +327,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientNoEvict),
         name: "CLIENT|NO-EVICT",
+        flags: &["admin", "noscript", "loading", "stale", "allow_busy"],
         arity: 3,
-        flags: SLOW,
         grammar: "ON|OFF",
         reply: "OK",
         summary: "Accepted and without effect: no connection is evicted.",
@@ -319,8 +337,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Connection(ConnectionId::ClientNoTouch),
         name: "CLIENT|NO-TOUCH",
+        flags: &["noscript", "loading", "stale", "allow_busy"],
         arity: 3,
-        flags: SLOW,
         grammar: "ON|OFF",
         reply: "OK",
         summary: "Accepted and without effect: nothing is evicted by age.",
@@ -329,8 +347,8 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Client),
         name: "CLIENT|HELP",
+        flags: &["loading", "stale"],
         arity: 2,
-        flags: SLOW,
         reply: "array of lines",
         summary: "Lists the subcommands.",
         ..CONNECTION
@@ -341,6 +359,7 @@ const COMMAND: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::CommandCount),
         name: "COMMAND|COUNT",
+        categories: &["@connection"],
         arity: 2,
         flags: &["loading", "stale"],
         reply: "how many commands there are",
@@ -350,17 +369,20 @@ const COMMAND: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::CommandDocs),
         name: "COMMAND|DOCS",
+        tips: &["nondeterministic_output_order"],
+        categories: &["@connection"],
         arity: -2,
         flags: &["loading", "stale"],
         grammar: "[name ...]",
         reply: "map of name to map of: summary, since, group, and for SCUR commands syntax, reply, codes, term, example",
         summary: "Documents commands.",
-        notes: "One text describes all arguments, as one argument.",
+        notes: "Arguments are those of the syntax: blocks, one-ofs, tokens, optional and multiple ones, with string or key as their type.",
         ..SERVER
     },
     Spec {
         id: CommandId::Server(ServerId::CommandGetKeys),
         name: "COMMAND|GETKEYS",
+        categories: &["@connection"],
         arity: -3,
         flags: &["loading", "stale"],
         grammar: "name [argument ...]",
@@ -371,17 +393,20 @@ const COMMAND: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::CommandGetKeysAndFlags),
         name: "COMMAND|GETKEYSANDFLAGS",
+        categories: &["@connection"],
         arity: -3,
         flags: &["loading", "stale"],
         grammar: "name [argument ...]",
         reply: "array of: key, flags",
         summary: "Finds the keys in a full command, and says what becomes of them.",
-        notes: "Flags are RO and access for what is read, RW and update for all that is written.",
+        notes: "The flags are those of Valkey for plain values; RO and access for other reads, RW, access and update for other writes.",
         ..SERVER
     },
     Spec {
         id: CommandId::Server(ServerId::CommandInfo),
         name: "COMMAND|INFO",
+        tips: &["nondeterministic_output_order"],
+        categories: &["@connection"],
         arity: -2,
         flags: &["loading", "stale"],
         grammar: "[name ...]",
@@ -392,6 +417,8 @@ const COMMAND: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::CommandList),
         name: "COMMAND|LIST",
+        tips: &["nondeterministic_output_order"],
+        categories: &["@connection"],
         arity: -2,
         flags: &["loading", "stale"],
         grammar: "[FILTERBY PATTERN pattern|ACLCAT category|MODULE name]",
@@ -402,6 +429,7 @@ const COMMAND: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Command),
         name: "COMMAND|HELP",
+        categories: &["@connection"],
         arity: 2,
         flags: &["loading", "stale"],
         reply: "array of lines",
@@ -426,6 +454,7 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::Part(PartId::ConfigSet),
         name: "CONFIG|SET",
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -4,
@@ -439,6 +468,7 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::Part(PartId::ConfigResetStat),
         name: "CONFIG|RESETSTAT",
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: 2,
@@ -450,8 +480,8 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Config),
         name: "CONFIG|HELP",
+        flags: &["loading", "stale"],
         arity: 2,
-        flags: SLOW,
         reply: "array of lines",
         summary: "Lists the subcommands.",
         ..SERVER

@@ -86,8 +86,8 @@ family! {
 family! {
     /// The connection that asks.
     ConnectionId after TransactionId::END;
-    Hello, Auth, Select, Quit, Reset, ReadOnly, ReadWrite, Monitor, ClientId, ClientGetName,
-    ClientSetName, ClientSetInfo, ClientInfo, ClientList, ClientTracking, ClientTrackingInfo,
+    Hello, Auth, Select, Quit, Reset, ReadOnly, ReadWrite, Asking, Monitor, ClientId,
+    ClientGetName, ClientSetName, ClientSetInfo, ClientInfo, ClientList, ClientTracking, ClientTrackingInfo,
     ClientCaching, ClientGetRedir, ClientNoEvict, ClientNoTouch,
 }
 family! {

@@ -7,12 +7,13 @@ const KEY: Spec = Spec { group: "generic", keys: (1, 1, 1), ..BLANK };
 const READ: &[&str] = &["readonly"];
 const READ_FAST: &[&str] = &["readonly", "fast"];
 const WRITE_FAST: &[&str] = &["write", "fast"];
-const SLOW: &[&str] = &["noscript", "loading", "stale"];
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Del),
         name: "DEL",
+        tips: &["request_policy:multi_shard", "response_policy:agg_sum"],
+        key_flags: &["RM", "delete"],
         spread: Spread::Sum,
         role: Role::Charge,
         arity: -2,
@@ -27,6 +28,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Unlink),
         name: "UNLINK",
+        tips: &["request_policy:multi_shard", "response_policy:agg_sum"],
+        key_flags: &["RM", "delete"],
         spread: Spread::Sum,
         role: Role::Charge,
         arity: -2,
@@ -41,6 +44,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Exists),
         name: "EXISTS",
+        tips: &["request_policy:multi_shard", "response_policy:agg_sum"],
+        key_flags: &["RO"],
         spread: Spread::Sum,
         role: Role::Read,
         arity: -2,
@@ -54,6 +59,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Touch),
         name: "TOUCH",
+        tips: &["request_policy:multi_shard", "response_policy:agg_sum"],
+        key_flags: &["RO"],
         spread: Spread::Sum,
         role: Role::Read,
         arity: -2,
@@ -67,6 +74,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Type),
         name: "TYPE",
+        key_flags: &["RO"],
         role: Role::Read,
         arity: 2,
         flags: READ_FAST,
@@ -78,6 +86,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Expire),
         name: "EXPIRE",
+        key_flags: &["RW", "update"],
         role: Role::Charge,
         arity: -3,
         flags: WRITE_FAST,
@@ -90,6 +99,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::PExpire),
         name: "PEXPIRE",
+        key_flags: &["RW", "update"],
         role: Role::Charge,
         arity: -3,
         flags: WRITE_FAST,
@@ -102,6 +112,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::ExpireAt),
         name: "EXPIREAT",
+        key_flags: &["RW", "update"],
         role: Role::Charge,
         arity: -3,
         flags: WRITE_FAST,
@@ -114,6 +125,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::PExpireAt),
         name: "PEXPIREAT",
+        key_flags: &["RW", "update"],
         role: Role::Charge,
         arity: -3,
         flags: WRITE_FAST,
@@ -126,6 +138,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Ttl),
         name: "TTL",
+        tips: &["nondeterministic_output"],
         role: Role::Read,
         arity: 2,
         flags: READ_FAST,
@@ -138,6 +151,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::PTtl),
         name: "PTTL",
+        tips: &["nondeterministic_output"],
         role: Role::Read,
         arity: 2,
         flags: READ_FAST,
@@ -174,6 +188,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Persist),
         name: "PERSIST",
+        key_flags: &["RW", "update"],
         role: Role::Charge,
         arity: 2,
         flags: WRITE_FAST,
@@ -186,6 +201,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Scan),
         name: "SCAN",
+        tips: &["nondeterministic_output", "request_policy:special", "response_policy:special"],
         spread: Spread::Special,
         role: Role::Read,
         arity: -2,
@@ -200,6 +216,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::Keys),
         name: "KEYS",
+        tips: &["request_policy:all_shards", "nondeterministic_output_order"],
+        categories: &["@keyspace", "@dangerous"],
         spread: Spread::EveryKeys,
         role: Role::Read,
         arity: 2,
@@ -214,9 +232,9 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Object),
         name: "OBJECT",
+        flags: &[],
         role: Role::Read,
         arity: -2,
-        flags: SLOW,
         keys: (0, 0, 0),
         grammar: "subcommand",
         reply: "depends on the subcommand",
@@ -227,9 +245,10 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Memory),
         name: "MEMORY",
+        group: "server",
+        flags: &[],
         role: Role::Read,
         arity: -2,
-        flags: SLOW,
         keys: (0, 0, 0),
         grammar: "subcommand",
         reply: "depends on the subcommand",
@@ -240,6 +259,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::Wait),
         name: "WAIT",
+        tips: &["request_policy:all_shards", "response_policy:agg_min"],
+        categories: &["@connection"],
         role: Role::Anyone,
         arity: 3,
         flags: &["blocking"],
@@ -256,6 +277,8 @@ const OBJECT: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::ObjectEncoding),
         name: "OBJECT|ENCODING",
+        tips: &["nondeterministic_output"],
+        key_flags: &["RO"],
         role: Role::Read,
         arity: 3,
         flags: READ,
@@ -269,6 +292,8 @@ const OBJECT: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::ObjectFreq),
         name: "OBJECT|FREQ",
+        tips: &["nondeterministic_output"],
+        key_flags: &["RO"],
         role: Role::Read,
         arity: 3,
         flags: READ,
@@ -282,6 +307,8 @@ const OBJECT: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::ObjectIdleTime),
         name: "OBJECT|IDLETIME",
+        tips: &["nondeterministic_output"],
+        key_flags: &["RO"],
         role: Role::Read,
         arity: 3,
         flags: READ,
@@ -295,6 +322,8 @@ const OBJECT: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::ObjectRefCount),
         name: "OBJECT|REFCOUNT",
+        tips: &["nondeterministic_output"],
+        key_flags: &["RO"],
         role: Role::Read,
         arity: 3,
         flags: READ,
@@ -308,9 +337,9 @@ const OBJECT: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Object),
         name: "OBJECT|HELP",
+        flags: &["loading", "stale"],
         role: Role::Anyone,
         arity: 2,
-        flags: SLOW,
         keys: (0, 0, 0),
         reply: "array of lines",
         summary: "Lists the subcommands.",
@@ -322,6 +351,8 @@ const MEMORY: &[Spec] = &[
     Spec {
         id: CommandId::Key(KeyId::MemoryUsage),
         name: "MEMORY|USAGE",
+        group: "server",
+        key_flags: &["RO"],
         role: Role::Read,
         arity: -3,
         flags: READ,
@@ -335,9 +366,10 @@ const MEMORY: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Memory),
         name: "MEMORY|HELP",
+        group: "server",
+        flags: &["loading", "stale"],
         role: Role::Anyone,
         arity: 2,
-        flags: SLOW,
         keys: (0, 0, 0),
         reply: "array of lines",
         summary: "Lists the subcommands.",

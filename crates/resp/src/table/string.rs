@@ -24,6 +24,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Hot(HotId::Set),
         name: "SET",
+        key_flags: &["RW", "access", "update", "variable_flags"],
         role: Role::Charge,
         arity: -3,
         flags: WRITE,
@@ -37,6 +38,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::SetNx),
         name: "SETNX",
+        key_flags: &["OW", "insert"],
         role: Role::Charge,
         arity: 3,
         flags: WRITE_FAST,
@@ -50,6 +52,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::SetEx),
         name: "SETEX",
+        key_flags: &["OW", "update"],
         role: Role::Charge,
         arity: 4,
         flags: WRITE,
@@ -62,6 +65,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::PSetEx),
         name: "PSETEX",
+        key_flags: &["OW", "update"],
         role: Role::Charge,
         arity: 4,
         flags: WRITE,
@@ -86,6 +90,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::GetDel),
         name: "GETDEL",
+        key_flags: &["RW", "access", "delete"],
         role: Role::Charge,
         arity: 2,
         flags: WRITE_FAST,
@@ -97,6 +102,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::DelIfEq),
         name: "DELIFEQ",
+        key_flags: &["RM", "delete"],
         role: Role::Charge,
         arity: 3,
         flags: WRITE_FAST,
@@ -120,6 +126,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::MGet),
         name: "MGET",
+        tips: &["request_policy:multi_shard"],
         spread: Spread::Elements,
         role: Role::Read,
         arity: -2,
@@ -134,6 +141,8 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::MSet),
         name: "MSET",
+        tips: &["request_policy:multi_shard", "response_policy:all_succeeded"],
+        key_flags: &["OW", "update"],
         spread: Spread::Success,
         role: Role::Charge,
         arity: -3,
@@ -149,6 +158,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::MSetNx),
         name: "MSETNX",
+        key_flags: &["OW", "insert"],
         role: Role::Charge,
         arity: -3,
         flags: WRITE,
@@ -225,6 +235,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::Append),
         name: "APPEND",
+        key_flags: &["RW", "insert"],
         role: Role::Charge,
         arity: 3,
         flags: WRITE_FAST,
@@ -238,6 +249,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::StrLen),
         name: "STRLEN",
+        key_flags: &["RO"],
         role: Role::Read,
         arity: 2,
         flags: READ_FAST,
@@ -260,6 +272,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::String(StringId::SetRange),
         name: "SETRANGE",
+        key_flags: &["RW", "update"],
         role: Role::Charge,
         arity: 4,
         flags: WRITE,

@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Transaction(TransactionId::Exec),
         name: "EXEC",
-        flags: &["noscript", "loading", "stale", "skip_slowlog"],
+        flags: &["noscript", "loading", "stale", "skip_commandlog"],
         reply: "array of the replies; null when a watched key was changed",
         summary: "Executes the queued commands in one step.",
         ..TRANSACTION
@@ -35,6 +35,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Transaction(TransactionId::Watch),
         name: "WATCH",
+        key_flags: &["RO"],
         arity: -2,
         flags: BEGINS,
         keys: (1, -1, 1),

@@ -11,9 +11,9 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Slowlog),
         name: "SLOWLOG",
+        flags: &[],
         role: Role::Admin,
         arity: -2,
-        flags: ADMIN,
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about slow commands.",
@@ -24,9 +24,9 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Container(ContainerId::Latency),
         name: "LATENCY",
+        flags: &[],
         role: Role::Admin,
         arity: -2,
-        flags: ADMIN,
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about what took long.",
@@ -48,9 +48,9 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::Shutdown),
         name: "SHUTDOWN",
+        flags: &["admin", "noscript", "loading", "stale", "no_multi", "allow_busy"],
         role: Role::Admin,
         arity: -1,
-        flags: &["admin", "noscript", "loading", "stale", "allow_busy"],
         grammar: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]",
         reply: "none: the connection is closed; an error when it does not stop",
         summary: "Stops the server as SIGTERM does: what was sent is answered, then it ends.",
@@ -63,6 +63,7 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::SlowlogGet),
         name: "SLOWLOG|GET",
+        tips: &["nondeterministic_output"],
         spread: Spread::Special,
         role: Role::Admin,
         arity: -2,
@@ -75,6 +76,7 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::Part(PartId::SlowlogLen),
         name: "SLOWLOG|LEN",
+        tips: &["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"],
         spread: Spread::EverySum,
         role: Role::Admin,
         arity: 2,
@@ -86,6 +88,7 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::Part(PartId::SlowlogReset),
         name: "SLOWLOG|RESET",
+        tips: &["request_policy:all_nodes", "response_policy:all_succeeded"],
         spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: 2,
@@ -97,9 +100,9 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Slowlog),
         name: "SLOWLOG|HELP",
+        flags: &["loading", "stale"],
         role: Role::Anyone,
         arity: 2,
-        flags: ADMIN,
         reply: "array of lines",
         summary: "Lists the subcommands.",
         ..SERVER
@@ -110,10 +113,11 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::LatencyLatest),
         name: "LATENCY|LATEST",
+        flags: &["admin", "noscript", "loading", "stale"],
+        tips: &["nondeterministic_output"],
         spread: Spread::Special,
         role: Role::Admin,
         arity: 2,
-        flags: ADMIN,
         reply: "array of [event, time in s, latest in ms, longest in ms]",
         summary: "Shows the latest of each event.",
         ..SERVER
@@ -121,10 +125,11 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::LatencyHistory),
         name: "LATENCY|HISTORY",
+        flags: &["admin", "noscript", "loading", "stale"],
+        tips: &["nondeterministic_output"],
         spread: Spread::Special,
         role: Role::Admin,
         arity: 3,
-        flags: ADMIN,
         grammar: "event",
         reply: "array of [time in s, ms], at most 160",
         summary: "Shows how long an event took, the longest of each second.",
@@ -133,10 +138,11 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::Part(PartId::LatencyReset),
         name: "LATENCY|RESET",
+        flags: &["admin", "noscript", "loading", "stale"],
+        tips: &["request_policy:all_nodes", "response_policy:agg_sum"],
         spread: Spread::EverySum,
         role: Role::Admin,
         arity: -2,
-        flags: ADMIN,
         grammar: "[event ...]",
         reply: "how many events were forgotten",
         summary: "Forgets events.",
@@ -146,10 +152,11 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::Server(ServerId::LatencyDoctor),
         name: "LATENCY|DOCTOR",
+        flags: &["admin", "noscript", "loading", "stale"],
+        tips: &["nondeterministic_output"],
         spread: Spread::Special,
         role: Role::Admin,
         arity: 2,
-        flags: ADMIN,
         reply: "text",
         summary: "Describes what took long.",
         notes: "The words differ from those of Redis.",
@@ -158,9 +165,9 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::Help(HelpId::Latency),
         name: "LATENCY|HELP",
+        flags: &["loading", "stale"],
         role: Role::Anyone,
         arity: 2,
-        flags: ADMIN,
         reply: "array of lines",
         summary: "Lists the subcommands.",
         ..SERVER

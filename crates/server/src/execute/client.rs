@@ -60,6 +60,8 @@ pub(crate) struct Client {
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// Answers of the cores to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
+    /// Since READONLY: it reads from whoever it is connected to.
+    pub(crate) reads_replicas: bool,
     /// Since MULTI or WATCH.
     pub(crate) transaction: Option<Box<Transaction>>,
     pub(crate) name: Vec<u8>,
@@ -94,6 +96,7 @@ impl Client {
             tracking: None,
             subscriptions: None,
             told: None,
+            reads_replicas: false,
             transaction: None,
             protocol: Protocol::default(),
             inside: false,
@@ -135,6 +138,7 @@ impl Client {
         self.protocol = Protocol::default();
         self.begin_anew(users);
         self.name.clear();
+        self.reads_replicas = false;
         self.transaction = None;
         self.subscriptions = None;
     }

@@ -309,15 +309,28 @@ pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     node.counters.errors += u64::from(is_error);
     node.measures.count(spec, is_error);
     if is_error {
-        node.measures.note_error(reply);
+        count_error(node, spec, reply);
     }
 }
 
 /// The same of one that was not executed.
 #[cold]
-fn count_refused(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
+fn count_error(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
+    node.measures.note_error(reply);
+    // Commands find out by themselves whether they need memory, and have done nothing where there is none.
+    if let Some(spec) = spec.filter(|_| is_out_of_memory(reply)) {
+        node.measures.count_refused(spec);
+    }
+}
+
+fn is_out_of_memory(reply: &[u8]) -> bool {
+    reply.starts_with(b"-OOM ")
+}
+
+#[cold]
+pub(crate) fn count_refused(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     count(node, spec, reply);
-    if let Some(spec) = spec {
+    if let Some(spec) = spec.filter(|_| !is_out_of_memory(reply)) {
         node.measures.count_refused(spec);
     }
 }
@@ -529,7 +542,11 @@ fn run_connection(
             return Effect::Close;
         }
         ConnectionId::Reset => connection::reset(node, client, reply),
-        ConnectionId::ReadOnly | ConnectionId::ReadWrite => reply.ok(),
+        ConnectionId::ReadOnly | ConnectionId::ReadWrite => {
+            client.reads_replicas = id == ConnectionId::ReadOnly;
+            reply.ok();
+        }
+        ConnectionId::Asking => reply.ok(),
         ConnectionId::Monitor => connection::monitor(node, client, reply),
         ConnectionId::ClientId => reply.unsigned(client.id),
         ConnectionId::ClientGetName => connection::get_name(client, reply),

@@ -48,6 +48,11 @@ impl Transaction {
         true
     }
 
+    /// True where one of the commands is refused when no memory is left.
+    pub(crate) fn takes_memory(&self) -> bool {
+        self.queue.as_ref().is_some_and(Queue::takes_memory)
+    }
+
     /// Makes room for keys to be watched; false when there is none.
     pub(crate) fn reserve(&mut self, args: Args<'_>) -> bool {
         let len: usize = args.iter_from(1).map(|key| key.len() + BESIDE_LEN).sum();

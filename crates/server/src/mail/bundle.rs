@@ -2,7 +2,7 @@
 
 use crate::kept::Room;
 use crate::ticket::Sender;
-use scurry_resp::table::Spec;
+use scurry_resp::table::{Memory, Spec};
 use scurry_resp::{Args, Protocol, Requests};
 use std::net::SocketAddr;
 
@@ -146,6 +146,10 @@ impl Queue {
 
     pub(crate) fn len(&self) -> usize {
         self.specs.len()
+    }
+
+    pub(crate) fn takes_memory(&self) -> bool {
+        self.specs.iter().any(|spec| spec.memory == Memory::Taken)
     }
 
     pub(crate) fn len_counted(&self) -> usize {

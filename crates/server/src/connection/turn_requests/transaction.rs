@@ -9,8 +9,10 @@ use crate::execute::node::Node;
 use crate::execute::transaction::Transaction;
 use crate::mail::bundle::TRANSACTION_LEN_MAX;
 use crate::net::port::PortKind;
-use scurry_resp::table::{self, CommandId, ConnectionId, EchoId, Spec, Spread, TransactionId};
-use scurry_resp::{Args, Reply};
+use scurry_resp::table::{
+    self, CommandId, ConnectionId, EchoId, Memory, Spec, Spread, TransactionId,
+};
+use scurry_resp::{Args, OUT_OF_MEMORY, Reply};
 
 const NOT_ALLOWED: &str = "ERR Command not allowed inside a transaction";
 const SPOILT: &str = "EXECABORT Transaction discarded because of previous errors.";
@@ -95,6 +97,11 @@ impl TurnRequests<'_> {
             self.refuse(node, client, spec, SPOILT);
             return Next::Go;
         }
+        if transaction.takes_memory() && node.shard.refuses_memory() {
+            let words = format!("EXECABORT Transaction discarded because of: {OUT_OF_MEMORY}");
+            self.reject(node, client, spec, words);
+            return Next::Go;
+        }
         dispatch::count(node, Some(spec), b"*");
         let core = transaction.core.unwrap_or(self.core);
         let (queue, guards) = transaction.into_parts();
@@ -135,7 +142,10 @@ impl TurnRequests<'_> {
             _ => spec.keys.0 != 0 && !matches!(spec.spread, Spread::Connection | Spread::Log),
         };
         if !may {
-            return self.refuse(node, client, spec, NOT_ALLOWED);
+            return self.reject(node, client, spec, NOT_ALLOWED);
+        }
+        if spec.memory == Memory::Taken && node.shard.refuses_memory() {
+            return self.reject(node, client, spec, OUT_OF_MEMORY);
         }
         let Some(mut transaction) = client.transaction.take() else { return };
         let core = core_of(node, client, &transaction, spec, args);
@@ -148,7 +158,7 @@ impl TurnRequests<'_> {
         };
         client.transaction = Some(transaction);
         match words {
-            Some(words) => self.refuse(node, client, spec, words),
+            Some(words) => self.reject(node, client, spec, words),
             None => Reply::new(self.out, client.protocol).simple("QUEUED"),
         }
     }
@@ -156,6 +166,20 @@ impl TurnRequests<'_> {
     fn ok(&mut self, node: &mut Node, client: &Client, spec: &Spec) {
         Reply::new(self.out, client.protocol).ok();
         dispatch::count(node, Some(spec), b"+");
+    }
+
+    /// An error of a command that is not executed, and was to be part of a transaction: EXEC will be one as well.
+    fn reject(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: &Spec,
+        words: impl std::fmt::Display,
+    ) {
+        spoil(client);
+        let begin = self.out.len();
+        Reply::new(self.out, client.protocol).error(words);
+        dispatch::count_refused(node, Some(spec), &self.out[begin..]);
     }
 
     /// An error; since MULTI, EXEC will be one as well.

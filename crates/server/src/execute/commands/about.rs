@@ -3,7 +3,7 @@
 use super::SYNTAX_ERROR;
 use crate::glob::{self, Budget, Spent};
 use scurry_resp::table::{self, Spec};
-use scurry_resp::{Args, Reply};
+use scurry_resp::{Args, Argument, Reply, arguments};
 
 /// COMMAND without subcommand: everything.
 pub(crate) fn command(reply: &mut Reply<'_>) {
@@ -55,7 +55,10 @@ fn describe(spec: &Spec, reply: &mut Reply<'_>) {
     for category in categories {
         reply.simple(category);
     }
-    reply.array(0);
+    reply.set(spec.tips.len());
+    for tip in spec.tips {
+        reply.text(tip);
+    }
     key_specifications(spec, reply);
     reply.array(spec.subcommands.len());
     for sub in spec.subcommands {
@@ -63,7 +66,7 @@ fn describe(spec: &Spec, reply: &mut Reply<'_>) {
     }
 }
 
-/// ACL categories, as Redis derives them from flags and groups.
+/// ACL categories, as Valkey derives them from flags, and those of the entry or else of its group.
 fn categories(spec: &Spec) -> Vec<&'static str> {
     let has = |flag: &str| spec.flags.contains(&flag);
     let mut categories = Vec::new();
@@ -76,7 +79,17 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
     if has("admin") {
         categories.extend(["@admin", "@dangerous"]);
     }
+    for (flag, category) in [("pubsub", "@pubsub"), ("blocking", "@blocking")] {
+        if has(flag) {
+            categories.push(category);
+        }
+    }
     categories.push(if has("fast") { "@fast" } else { "@slow" });
+    categories.extend(spec.categories);
+    // Those of a container's commands are each their own.
+    if !spec.categories.is_empty() || !spec.subcommands.is_empty() {
+        return categories;
+    }
     match spec.group {
         "string" => categories.push("@string"),
         "list" => categories.push("@list"),
@@ -91,8 +104,12 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
 }
 
 /// Redis's words for what a command does with its keys.
-fn key_flags(spec: &Spec) -> [&'static str; 2] {
-    if spec.flags.contains(&"write") { ["RW", "update"] } else { ["RO", "access"] }
+fn key_flags(spec: &Spec) -> &'static [&'static str] {
+    match spec.key_flags {
+        [] if spec.flags.contains(&"write") => &["RW", "access", "update"],
+        [] => &["RO", "access"],
+        flags => flags,
+    }
 }
 
 fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
@@ -104,7 +121,7 @@ fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     reply.map(3);
     reply.text("flags");
     let incomplete = spec.keys_move.then_some("incomplete");
-    let flags = || key_flags(spec).into_iter().chain(incomplete);
+    let flags = || key_flags(spec).iter().copied().chain(incomplete);
     reply.set(flags().count());
     for flag in flags() {
         reply.simple(flag);
@@ -168,15 +185,12 @@ fn document(spec: &Spec, reply: &mut Reply<'_>) {
         reply.text(text);
     }
     if has_arguments {
-        // As one argument, so that redis-cli can show the grammar while people type.
+        // From these valkey-cli shows what is still to be typed.
+        let arguments = arguments(spec.grammar);
         reply.text("arguments");
-        reply.array(1);
-        reply.map(3);
-        for (name, text) in
-            [("name", spec.grammar), ("display_text", spec.grammar), ("type", "string")]
-        {
-            reply.text(name);
-            reply.text(text);
+        reply.array(arguments.len());
+        for argument in &arguments {
+            document_argument(argument, reply);
         }
     }
     if has_subcommands {
@@ -184,6 +198,45 @@ fn document(spec: &Spec, reply: &mut Reply<'_>) {
         reply.map(spec.subcommands.len());
         for sub in spec.subcommands {
             document(sub, reply);
+        }
+    }
+}
+
+fn document_argument(argument: &Argument<'_>, reply: &mut Reply<'_>) {
+    let name = argument.name.to_ascii_lowercase();
+    let flags = [
+        (argument.is_optional, "optional"),
+        (argument.is_multiple, "multiple"),
+        (argument.is_multiple && argument.token.is_some(), "multiple_token"),
+    ];
+    let flags = || flags.into_iter().filter(|(is_set, _)| *is_set);
+    let has_arguments = !argument.arguments.is_empty();
+    // The words of one of several, and of a block, are those within.
+    let entries = [
+        ("name", name.as_str()),
+        ("type", argument.kind.word()),
+        ("display_text", if has_arguments { "" } else { argument.name }),
+        ("token", argument.token.unwrap_or_default()),
+    ];
+    let given = || entries.iter().filter(|(_, text)| !text.is_empty());
+    let has_flags = flags().count() > 0;
+    reply.map(given().count() + usize::from(has_flags) + usize::from(has_arguments));
+    for (name, text) in given() {
+        reply.text(name);
+        reply.text(text);
+    }
+    if has_flags {
+        reply.text("flags");
+        reply.set(flags().count());
+        for (_, flag) in flags() {
+            reply.simple(flag);
+        }
+    }
+    if has_arguments {
+        reply.text("arguments");
+        reply.array(argument.arguments.len());
+        for inner in &argument.arguments {
+            document_argument(inner, reply);
         }
     }
 }
@@ -269,7 +322,7 @@ pub(crate) fn get_keys_and_flags(args: Args<'_>, reply: &mut Reply<'_>) {
             for position in positions {
                 reply.array(2);
                 reply.bulk(args.at(2 + position));
-                reply.set(2);
+                reply.set(key_flags(spec).len());
                 for flag in key_flags(spec) {
                     reply.simple(flag);
                 }

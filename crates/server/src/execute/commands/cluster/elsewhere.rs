@@ -22,7 +22,20 @@ pub(crate) fn elsewhere(
     let view = node.view.as_deref()?;
     let place =
         Entrance { executes: node.durable.executes(), ..Entrance::of(node, view, client.port) };
-    place.refusal(spec.key_positions(args).map(|position| slot(args.at(position))))
+    let slots = spec.key_positions(args).map(|position| slot(args.at(position)));
+    let said = place.refusal(slots)?;
+    Some(if client.reads_replicas { passed_on(spec, said) } else { said })
+}
+
+/// The error for a client that reads from replicas. MOVED tells it what it knows already, and it asks a replica
+/// again; ASK sends this one read to the leader, and leaves its map as it is.
+#[cold]
+fn passed_on(spec: &Spec, said: String) -> String {
+    let reads = spec.keys.0 != 0 && spec.flags.contains(&"readonly");
+    match said.strip_prefix("MOVED ") {
+        Some(place) if reads => format!("ASK {place}"),
+        _ => said,
+    }
 }
 
 /// The error for a part of a request that has come from another core, which this one does not execute.
@@ -136,6 +149,21 @@ mod tests {
             let said = refusal(&view, PortKind::Main, 0, slots).expect("another leads");
             assert!(said.starts_with("READONLY another node leads"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_read_of_who_reads_from_replicas_is_sent_on_and_nothing_else() {
+        let spec = |name: &str| scurry_resp::table::find(name.as_bytes()).expect(name);
+        let moved = "MOVED 16000 10.0.0.3:6392";
+        let said = |name: &str| passed_on(spec(name), moved.to_owned());
+        for name in ["GET", "MGET", "TTL", "SCUR.GET"] {
+            assert_eq!(said(name), "ASK 16000 10.0.0.3:6392", "{name}");
+        }
+        for name in ["SET", "SCUR.DEBIT", "DBSIZE", "WATCH"] {
+            assert_eq!(said(name), moved, "{name}");
+        }
+        let down = "CLUSTERDOWN no node leads shard 0";
+        assert_eq!(passed_on(spec("GET"), down.to_owned()), down);
     }
 
     #[test]
