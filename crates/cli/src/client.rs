@@ -14,7 +14,7 @@ mod units;
 mod words;
 
 use crate::rdma;
-use crate::server_address::{ServerAddress, Stream};
+use crate::server_address::{ServerAddress, Stream, refused_password};
 use crate::shown::escaped;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
@@ -104,7 +104,14 @@ impl Cli {
     fn ready(&self) -> Result<Dialogue> {
         let mut server = Dialogue::new(self.connect()?);
         if let Some(words) = self.server.auth() {
-            self.prepare(&mut server, &words, "refuses the password")?;
+            let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+            if let Value::ServerError(error) = self.ask(&mut server, &words)? {
+                bail!(
+                    "{} refuses the password: {}",
+                    self.server.address(),
+                    refused_password(&error)
+                );
+            }
         }
         if self.resp3 {
             self.prepare(&mut server, &["HELLO", "3"], "does not speak RESP3")?;

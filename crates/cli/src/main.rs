@@ -6,6 +6,7 @@ mod printing;
 mod backup;
 mod client;
 mod cluster;
+mod foreign_options;
 mod health;
 mod http;
 mod inspect;
@@ -154,7 +155,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let mut matches = CommandLine::command().get_matches();
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut matches = CommandLine::command()
+        .try_get_matches()
+        .unwrap_or_else(|error| foreign_options::with_advice(error, &words).exit());
     let line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let (_, given) = matches.remove_subcommand().unwrap_or_default();
     match run(line.command, &given) {

@@ -310,6 +310,17 @@ fn without_ca() -> String {
 }
 
 /// An error of a server in its own words, on one line.
+/// The words of a refused AUTH, and what to do where the server has no password at all.
+pub(crate) fn refused_password(error: &ServerError) -> String {
+    let text = error_text(error);
+    if text.starts_with("ERR AUTH <password> called without any password") {
+        return format!(
+            "{text} Leave -a (SCURRY_PASSWORD) away, or start the server with --requirepass."
+        );
+    }
+    text
+}
+
 pub(crate) fn error_text(error: &ServerError) -> String {
     let text = format!("{} {}", error.code(), error.details().unwrap_or_default());
     escaped(text.trim_end())

@@ -1,6 +1,6 @@
 //! `scurry snapshot`: asks a running server for a snapshot.
 
-use crate::server_address::{ServerAddress, Stream, ask, error_text};
+use crate::server_address::{ServerAddress, Stream, ask, error_text, refused_password};
 use crate::store::count_text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -39,7 +39,7 @@ impl Snapshot {
         if let Some(words) = self.server.auth()
             && let Value::ServerError(error) = self.ask(&mut *server, &words)?
         {
-            bail!("{} refuses the password: {}", self.server.address(), error_text(&error));
+            bail!("{} refuses the password: {}", self.server.address(), refused_password(&error));
         }
         let before = self.begin(&mut *server)?;
         let after =

@@ -4,7 +4,7 @@ mod figures;
 mod picture;
 mod screen;
 
-use crate::server_address::{ServerAddress, Stream, ask, error_text};
+use crate::server_address::{ServerAddress, Stream, ask, error_text, refused_password};
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use figures::Figures;
@@ -156,7 +156,7 @@ impl Top {
             && let Value::ServerError(error) = send(&mut *server, &words)?
         {
             let address = self.server.address();
-            let text = format!("{address} refuses the password: {}", error_text(&error));
+            let text = format!("{address} refuses the password: {}", refused_password(&error));
             return Err(Refused(text).into());
         }
         Ok(server)

@@ -4,6 +4,7 @@ pub(crate) mod client;
 pub(crate) mod commands;
 pub(crate) mod dispatch;
 pub(crate) mod effect;
+mod foreign;
 pub(crate) mod live_setting;
 pub(crate) mod monitor;
 pub(crate) mod node;

@@ -153,6 +153,20 @@ fn errors_in_the_words_of_redis() {
         ("FOO", "-ERR unknown command 'FOO', with args beginning with: "),
         ("foo bar 'b z'", "-ERR unknown command 'foo', with args beginning with: 'bar' 'b z' "),
         (r#""f\r\n-o""#, "-ERR unknown command 'f  -o', with args beginning with: "),
+        (
+            "SCUR.CREAT a",
+            "-ERR unknown command 'SCUR.CREAT', with args beginning with: 'a' (did you mean SCUR.CREATE?)",
+        ),
+        (
+            "HSET h f v",
+            "-ERR unknown command 'HSET', with args beginning with: 'h' 'f' 'v' (Scurry has no hashes: use \
+             Valkey beside it, see docs/clients.md)",
+        ),
+        (
+            "BGSAVE",
+            "-ERR unknown command 'BGSAVE', with args beginning with: (SCUR.SNAPSHOT writes a snapshot; \
+             changes are in the log already)",
+        ),
         ("GET", "-ERR wrong number of arguments for 'get' command"),
         (
             "SCUR.CHECK a",

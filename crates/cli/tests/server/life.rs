@@ -148,6 +148,9 @@ fn wrong_settings_are_named() {
     assert!(error.contains("item_max"), "{error}");
     assert!(fails(&["--config", "no-such-file"]).contains("no-such-file"));
     assert!(fails(&["--max-memory", "much"]).contains("is not a size"));
+    let port = fails(&["--port", "6379"]);
+    assert!(port.contains("scurry serve --listen 127.0.0.1:6379"), "{port}");
+    assert!(fails(&["--save", "60 1"]).contains("--snapshot-log"));
     assert!(fails(&["--log", "loud"]).contains("is not a log level"));
     assert!(fails(&["--requirepass", ""]).contains("the password must have 1 to 512 bytes"));
 }

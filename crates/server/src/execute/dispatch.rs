@@ -9,6 +9,7 @@ use crate::execute::commands::{
     subscribe, tracking, values,
 };
 use crate::execute::effect::Effect;
+use crate::execute::foreign;
 use crate::execute::node::Node;
 use crate::execute::subscriptions::Naming;
 use crate::execute::timing::Origin;
@@ -313,7 +314,6 @@ pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     }
 }
 
-/// The same of one that was not executed.
 #[cold]
 fn count_error(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     node.measures.note_error(reply);
@@ -327,6 +327,7 @@ fn is_out_of_memory(reply: &[u8]) -> bool {
     reply.starts_with(b"-OOM ")
 }
 
+/// The same of one that was not executed.
 #[cold]
 pub(crate) fn count_refused(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     count(node, spec, reply);
@@ -449,7 +450,8 @@ fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
         text.extend_from_slice(quoted(argument, QUOTE_LEN_MAX - len));
         text.extend_from_slice(b"' ");
     }
-    reply.error_quoting("ERR ", &text, "");
+    let advice = foreign::advice(name).map(|advice| format!("({advice})"));
+    reply.error_quoting("ERR ", &text, advice.as_deref().unwrap_or_default());
 }
 
 /// Commands that the connection's core executes with the connection at hand; none for one that

@@ -21,9 +21,17 @@ pub(crate) enum Check {
     References,
 }
 
+/// True for Valkey's words about an unknown command with what to do instead behind them: (did you mean GET?).
+fn has_advice(theirs: &[u8], ours: &[u8]) -> bool {
+    let words =
+        theirs.strip_suffix(b"\r\n").filter(|words| words.starts_with(b"-ERR unknown command '"));
+    let advice = words.and_then(|words| ours.strip_prefix(words));
+    advice.is_some_and(|advice| advice.starts_with(b"(") && advice.ends_with(b")\r\n"))
+}
+
 /// True when they are the same, as far as they can be.
 pub(crate) fn same(check: Check, theirs: &[u8], ours: &[u8]) -> bool {
-    if theirs == ours {
+    if theirs == ours || has_advice(theirs, ours) {
         return true;
     }
     match check {
