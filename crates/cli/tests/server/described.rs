@@ -164,8 +164,8 @@ fn valkey_cli_shows_what_is_still_to_be_typed_as_beside_valkey() {
     }
     for (line, shown) in [
         ("SCUR.DEBIT a ", "txn unit amount|ITEM key unit amount"),
-        ("SCUR.RESERVE a ", "session request [VALIDITY ms] [TCC ms]"),
-        ("SCUR.RESERVE a s 0 TCC ", "ms [VALIDITY ms]"),
+        ("SCUR.RESERVE a ", "session request [VALIDITY duration] [TCC duration]"),
+        ("SCUR.RESERVE a s 0 TCC ", "duration [VALIDITY duration]"),
         ("INCREX k ", "[BYINT n] [LBOUND n]"),
     ] {
         let ours = hint(&port, None, line);
