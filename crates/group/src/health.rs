@@ -13,9 +13,9 @@ const COULD_LEAD: u8 = 2;
 /// A node as it tells others of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Its devices finish what they are given.
+    /// True while its devices finish what they are given.
     pub stores: bool,
-    /// Its memory shows what is committed, or nearly so: it would serve at once where it is elected.
+    /// True while its memory shows what is committed, or nearly so: it would serve at once where it is elected.
     pub could_lead: bool,
     /// The nodes by whose votes it would be elected, ascending; none while a change of them is under way here.
     pub voters: Vec<NodeId>,
@@ -66,7 +66,7 @@ fn nodes(bytes: &[u8]) -> Option<(Vec<NodeId>, &[u8])> {
 /// The newest health of each other node, and when it came.
 #[derive(Debug)]
 pub struct Healths {
-    /// What was told longer ago counts no more, ns.
+    /// The age of a word that counts no more, ns.
     within_ns: u64,
     now_ns: u64,
     told: BTreeMap<NodeId, (u64, Health)>,

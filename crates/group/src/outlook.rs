@@ -14,11 +14,11 @@ const VOTERS_MAX: usize = 16;
 pub struct Voter<'h> {
     /// The node.
     pub id: NodeId,
-    /// Its health; none where it has told nothing for as long as an election waits.
+    /// The node's health; none where it has told nothing for as long as an election waits.
     pub health: Option<&'h Health>,
     /// Entries that it lacks, where that is known.
     pub lag: Option<u64>,
-    /// It lacks entries, and has stored none of them for a second.
+    /// True for one that lacks entries, and has stored none of them for a second.
     pub stands_still: bool,
 }
 
@@ -162,7 +162,7 @@ mod tests {
         all.iter().map(health).collect()
     }
 
-    /// What is said of these nodes where the first leads.
+    /// The words about these nodes where the first leads.
     fn why_not(healths: &[Option<Health>]) -> Option<String> {
         with(healths, |_| {})
     }

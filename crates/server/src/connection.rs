@@ -62,7 +62,7 @@ pub(crate) struct Connection<T> {
     arrived_ms: i64,
     /// Something was answered since draining began.
     answered: bool,
-    /// It closes behind the reply that it waits for.
+    /// True for one that closes behind the reply that it waits for.
     ends_after_reply: bool,
     /// When the first of the requests came that were not answered yet; 0 when there is none.
     since_ns: u64,

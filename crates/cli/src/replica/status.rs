@@ -55,7 +55,7 @@ fn ask_all(nodes: &[Node]) -> Vec<Option<Result<View, String>>> {
     })
 }
 
-/// What the leader says, unless it does not answer, or takes for well whom nobody hears. `silent` has the main ports of the
+/// The words of the leader, unless it does not answer, or takes for well whom nobody hears. `silent` has the main ports of the
 /// nodes that run and do not answer.
 fn can_lose(views: &[View], silent: &[u16]) -> String {
     let Some(leader) = views.iter().find(|view| view.serves()) else {
@@ -111,7 +111,7 @@ fn line(node: &Node, view: &View) -> [String; HEAD.len()] {
 mod tests {
     use super::*;
 
-    /// What a node says of itself, and of another one at port 2.
+    /// The words of a node about itself, and of another one at port 2.
     fn view(id: &str, serves: &str, leader: &str, heard: &str) -> View {
         let text = format!(
             "scurry_group_node:{id}\r\ncan_lose_a_node:yes\r\n\

@@ -18,7 +18,7 @@ pub(crate) struct MemberLine<'t> {
     pub(crate) port: &'t str,
     pub(crate) votes: bool,
     pub(crate) is_connected: bool,
-    /// It has told something of itself within a moment.
+    /// True for one that has told something of itself within a moment.
     pub(super) is_heard: bool,
     /// Entries that it lacks; none where that is not known.
     pub(crate) lag: Option<u64>,

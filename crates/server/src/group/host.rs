@@ -204,7 +204,7 @@ pub(super) struct Host {
     pub(super) refused: BTreeMap<(NodeId, u16), String>,
     pub(super) tick_ns: u64,
     pub(super) wishes: Wishes,
-    /// What the others were told last of this node, and for how many ticks they were not told again.
+    /// The health that the others were told last of this node, and for how many ticks they were not told again.
     pub(super) told: (Health, u32),
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Membership {
     /// Somebody has told another address since then.
     has_news: bool,
     connected: BTreeSet<NodeId>,
-    /// What the other nodes tell of themselves.
+    /// Words of the other nodes about themselves.
     healths: Healths,
     /// Nodes that have a vote whoever leads, as the log of this node has told it.
     voting: Vec<NodeId>,
@@ -125,7 +125,7 @@ impl Membership {
         self.healths.is_silent(node)
     }
 
-    /// What other nodes tell of themselves.
+    /// Words of the other nodes about themselves.
     pub(super) fn healths(&mut self) -> &mut Healths {
         &mut self.healths
     }
@@ -135,7 +135,7 @@ impl Membership {
         self.healths.of(node).filter(|_| self.is_connected(node))
     }
 
-    /// What this node tells of itself.
+    /// The health that this node tells of itself.
     pub(super) fn own_health(&self, groups: &[ShardGroup]) -> Health {
         Health {
             stores: groups.iter().all(ShardGroup::stores),

@@ -30,9 +30,9 @@ pub(crate) struct Member {
     pub(crate) votes: bool,
     /// True for this node, and for one whose connection stands.
     pub(crate) is_connected: bool,
-    /// It has told something before, and tells nothing any more although its connection stands.
+    /// True for one that has told something before, and tells nothing any more although its connection stands.
     pub(crate) is_silent: bool,
-    /// What it has told of itself; none where that is too long ago.
+    /// The health that it has told; none where that is too long ago.
     pub(crate) health: Option<Health>,
     /// Entries that the leader knows it to lack, over all shards; none where this node does not lead.
     pub(crate) lag: Option<u64>,

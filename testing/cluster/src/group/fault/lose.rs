@@ -6,7 +6,7 @@ use crate::client::LEASE_MAX;
 use anyhow::{Result, ensure};
 use std::time::Duration;
 
-/// What has happened is seen after this.
+/// Time after which what has happened is seen.
 const SEEN: Duration = Duration::from_secs(1);
 /// The line by which a node's log says that another has a vote.
 const HAS_A_VOTE: &str = "a node has a vote";
