@@ -278,7 +278,7 @@ impl Generator {
         Op::Status { txn, status, identities: self.identities() }
     }
 
-    /// What a closed account refuses, with more identities than it may have.
+    /// Opens a closed account, which refuses it, with more identities than it may have.
     fn reopen(&mut self) -> Op {
         let identities = KINDS.iter().map(|kind| (name(kind), b"1".to_vec())).collect();
         Op::Status { txn: None, status: Status::Active, identities }

@@ -26,7 +26,7 @@ pub(crate) const ALL: &[&str] = &[
     "a denial without items",
 ];
 
-/// A step: what was, what came, and when.
+/// A step, with the state before it and its outcome.
 pub(crate) struct Step<'a> {
     pub(crate) before: Option<&'a Account>,
     pub(crate) limits: &'a Limits,
@@ -35,7 +35,7 @@ pub(crate) struct Step<'a> {
     pub(crate) came: &'a Came,
 }
 
-/// What a run must remember to tell.
+/// Memory of a run, as far as the situations need it.
 #[derive(Default)]
 pub(crate) struct Sights {
     committed: Vec<Op>,
@@ -156,7 +156,7 @@ impl Step<'_> {
         open.is_some_and(|open| open.deadline > self.now())
     }
 
-    /// What another command would get in its place.
+    /// Decides another command in its place.
     fn instead(&self, op: &Op) -> Decision {
         op.with(|command| decide(self.before, command, self.at, self.limits))
     }
