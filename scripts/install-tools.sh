@@ -53,6 +53,9 @@ litellm_venv=.cache/litellm
 litellm_requirements=clients/litellm/requirements-test.txt
 # The client libraries of the other languages; the tests build against what lies here.
 libraries=$PWD/.cache/clients
+# It makes clients of the OpenAPI documents; what these need is in testing/clients/openapi.
+openapi_generator=7.17.0
+openapi_venv=.cache/openapi-python
 # What the manifests in testing/clients ask for.
 go_least=1.26
 node_least=20
@@ -507,18 +510,46 @@ install_node() { # install_node SOURCE
   cp "$source/package.json" "$source/package-lock.json" "$directory/node_modules/"
 }
 
-install_java() { # install_java SOURCE, to a directory of the same name
-  local source=$1 directory=$libraries/${1##*/}
-  ! is_installed "$directory" "$source/pom.xml" || return 0
+check_java() {
   check_version Java "$java_least" \
     "$(javac -version 2>&1 | sed -n 's/^javac \([0-9][0-9.]*\).*/\1/p')"
   has mvn || fail "mvn is missing: the test clients need Maven to install their libraries"
+}
+
+install_java() { # install_java SOURCE, to a directory of the same name
+  local source=$1 directory=$libraries/${1##*/}
+  ! is_installed "$directory" "$source/pom.xml" || return 0
+  check_java
   say "installing the Java libraries of $source into .cache"
   rm -rf "$directory"
   mkdir -p "$directory"
   quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
     -DoutputDirectory="$directory/jars" || fail "cannot install the Java libraries: see above"
   cp "$source/pom.xml" "$directory/"
+}
+
+# ---- Clients that are made of the OpenAPI documents --------------------------------------------
+
+install_openapi() {
+  local source=testing/clients/openapi directory=$libraries/openapi
+  local jar=openapi-generator-cli-$openapi_generator.jar
+  install_node "$source"
+  install_requirements "$openapi_venv" "$source/requirements.txt"
+  if [ ! -f "$directory/$jar" ]; then
+    check_java
+    say "installing openapi-generator $openapi_generator into .cache"
+    quietly mvn -q -B dependency:copy "-DoutputDirectory=$directory" \
+      "-Dartifact=org.openapitools:openapi-generator-cli:$openapi_generator" ||
+      fail "cannot install openapi-generator: see the lines above"
+  fi
+  if ! is_installed "$directory" "$source/go.mod" "$source/go.sum"; then
+    check_version Go "$go_least" "$(go env GOVERSION 2>/dev/null | sed 's/^go//')"
+    # There is no client yet: what all of them need is compiled into the cache.
+    quietly env GOMODCACHE="$directory/mod" GOCACHE="$directory/build" GOTOOLCHAIN=local \
+      GOFLAGS="-modcacherw" go -C "$source" build gopkg.in/validator.v2 net/http ||
+      fail "cannot install the Go modules of $source: see the lines above"
+    cp "$source/go.mod" "$source/go.sum" "$directory/"
+  fi
 }
 
 # ---- Peers of the laboratory that run in a JVM ------------------------------------------------
@@ -829,6 +860,7 @@ case "${1:-all}" in
     install_java testing/clients/java
     install_java testing/clients/java/spring
     install_java testing/clients/java/redisson
+    install_openapi
     install_packaging
     install_chart_tools
     install_qemu

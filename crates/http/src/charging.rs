@@ -3,6 +3,7 @@
 
 mod answer;
 mod body;
+mod bounds;
 mod build;
 mod chain;
 mod command;
@@ -26,6 +27,7 @@ mod wording;
 
 pub(crate) use command::Command;
 pub(crate) use input::{FaultLocation, field_problem, read_json};
+pub(crate) use openapi::security_schemes;
 pub(crate) use operation::{Operation, Retry};
 pub(crate) use refusal::{Refused, foreign, outcome, wait_s};
 pub(crate) use reply::SessionReply;

@@ -60,6 +60,11 @@ pub(crate) const STORE_REFUSED: DoorCode = code(
     StatusCode::BAD_GATEWAY,
     "The store does not let this door in, or is no store of accounts: nothing was done.",
 );
+pub(crate) const NOT_IMPLEMENTED: DoorCode = code(
+    "NOT_IMPLEMENTED",
+    StatusCode::NOT_IMPLEMENTED,
+    "The store has not what this needs, such as a log: the detail says how to start one that has.",
+);
 pub(crate) const STORE_UNAVAILABLE: DoorCode = code(
     "STORE_UNAVAILABLE",
     StatusCode::SERVICE_UNAVAILABLE,
@@ -85,6 +90,7 @@ pub(crate) const DOOR_CODES: &[DoorCode] = &[
     SERVICE_UNAVAILABLE,
     WRONG_TYPE,
     STORE_REFUSED,
+    NOT_IMPLEMENTED,
     STORE_UNAVAILABLE,
     OUTCOME_UNKNOWN,
 ];

@@ -15,10 +15,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Ids that an answer has at most, and unless the request says otherwise.
-const LIMIT_MAX: usize = 1_000;
-const LIMIT: usize = 100;
+pub(crate) const LIMIT_MAX: usize = 1_000;
+pub(crate) const LIMIT: usize = 100;
 /// Entities of a range that an answer has at most, and unless the request says otherwise.
-const RANGE_LIMIT_MAX: usize = 10_000_000;
+pub(crate) const RANGE_LIMIT_MAX: usize = 10_000_000;
 /// Ids as they may stand behind `id=` in a URL: they are bytes, and JSON has none.
 #[derive(Serialize)]
 pub(crate) struct Ids {

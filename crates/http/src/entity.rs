@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// How long an entity lives, milliseconds: in a PUT, and in the answer to a GET what is left.
 const TTL: HeaderName = HeaderName::from_static("entity-ttl-ms");
 /// A year.
-const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
+pub(crate) const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
 /// Bytes. A URL has 65,534 at most, and each of an id may take three.
 pub(crate) const ID_LEN_MAX: usize = 16_384;
 

@@ -2,6 +2,7 @@
 //! sign of life, and answers to what leads nowhere.
 
 use crate::form;
+use crate::options;
 use crate::problem::Problem;
 use crate::start_error::StartError;
 use crate::traffic::{self, Traffic};
@@ -93,12 +94,14 @@ pub(crate) fn routes(
         .fallback(move |request: Request| {
             let path = request.uri().path();
             let problem = Problem::new(StatusCode::NOT_FOUND, "Not Found", hint(path)).at(path);
-            async move { problem }
+            let answer = options::of_door(&request).unwrap_or_else(|| problem.into_response());
+            async move { answer }
         })
         .method_not_allowed_fallback(|request: Request| async move {
             let why = "this method means nothing here: see the header Allow";
             let status = StatusCode::METHOD_NOT_ALLOWED;
-            Problem::new(status, "Method Not Allowed", why).at(request.uri().path())
+            let problem = Problem::new(status, "Method Not Allowed", why).at(request.uri().path());
+            options::of_path(&request).unwrap_or_else(|| problem.into_response())
         })
         .layer(from_fn(form::check))
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))

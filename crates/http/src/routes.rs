@@ -4,6 +4,7 @@ use crate::charging;
 use crate::direct::Direct;
 use crate::entities;
 use crate::entity;
+use crate::entity_openapi;
 use crate::front;
 use crate::gate::Gate;
 use crate::lookup;
@@ -38,6 +39,8 @@ pub(crate) fn to_nodes(
             .route("/v0/entity", entity)
             .route("/v0/entities", gate.only(Role::Read, get(entities::find)))
             .route("/v0/status", gate.only(Role::Read, get(status)));
+        let document = entity_openapi::answer(gate.is_open());
+        own = own.route("/v0/openapi.json", get(async move || document));
     }
     let metrics = get(status::metrics).with_state((Arc::clone(shared), Arc::clone(traffic)));
     let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
@@ -73,7 +76,7 @@ fn why_not_found(shared: &Shared, path: &str) -> &'static str {
         (true, _) if shared.coordinator.nodes.is_empty() => {
             "this door has no entities: start it with --nodes"
         }
-        (true, _) => "see /v0/entity, /v0/entities and /v0/status",
+        (true, _) => "see /v0/openapi.json",
         (false, None) => "this door has no charging: start it with --store, or see /v0/entity",
         (false, Some(_)) => "see /v1/openapi.json",
     }

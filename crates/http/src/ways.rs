@@ -1,6 +1,7 @@
 //! The two ways of a request to its answer: the short one of operations of charging, and the router.
 
 use crate::direct::Direct;
+use crate::options;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -21,13 +22,16 @@ impl Ways {
         Ways { direct, router: TowerToHyperService::new(router) }
     }
 
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response {
+    pub(crate) async fn answer(&self, mut request: Request<Incoming>) -> Response {
         if let Some(direct) = &self.direct
             && let Some(asking) = direct.find(request.method(), request.uri().path())
         {
             return direct.answer(asking, request).await;
         }
-        let answer = self.router.call(request.map(Body::new));
-        answer.await.unwrap_or_else(|never| match never {})
+        let is_health = options::take_for_get(&mut request);
+        let answer = self.router.call(request.map(Body::new)).await;
+        let mut answer = answer.unwrap_or_else(|never| match never {});
+        options::add_to_allow(&mut answer, is_health);
+        answer
     }
 }

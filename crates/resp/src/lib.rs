@@ -66,4 +66,7 @@ pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};
 pub use statement_request::{StatementRequest, parse_statement};
 pub use table_json::table_json;
-pub use words::{CHAIN_CROSS_SLOT, CROSS_SLOT, OUT_OF_MEMORY, WRONG_TYPE};
+pub use words::{
+    CHAIN_CROSS_SLOT, CROSS_SLOT, NO_INDEX_OF_MODULE, NO_LOG, NO_LOG_OF_MODULE, OUT_OF_MEMORY,
+    WRONG_TYPE, is_lack,
+};

@@ -13,14 +13,12 @@ use crate::account::AccountValue;
 use crate::desk::{self, Desk};
 use crate::server::{Context, Exclusive, Mode, Name, OpenKey, arguments, create_command};
 use scurry_resp::table::{self, CommandId, EntityId, ImageId, Spec, StoreId};
-use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
+use scurry_resp::{Args, NO_LOG_OF_MODULE, Protocol, Reply, RequestLimits, Requests};
 use std::ffi::{CStr, c_int};
 use valkey_module::raw;
 
 /// A write that a client sends to a replica that takes writes.
 const READ_ONLY: &str = "READONLY only the primary decides: send it there";
-/// The refusal of commands that read the log of a server of ours.
-const NO_LOG: &str = "ERR a Valkey node keeps no log of Scurry: use scurry serve for it";
 
 /// A command without a key that changes nothing.
 pub(crate) const WITHOUT_KEY: &CStr = c"SCUR.TOTALS";
@@ -180,7 +178,7 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
         (CommandId::Store(StoreId::List), _) => accounts::list(call, reply),
         (CommandId::Store(StoreId::Find), _) => accounts::find(call, reply),
         (CommandId::Store(StoreId::Snapshot | StoreId::Watch | StoreId::Statement), _) => {
-            reply.error(NO_LOG);
+            reply.error(NO_LOG_OF_MODULE);
         }
         (CommandId::Image(ImageId::Dump), _) => image::dump(call, reply),
         (CommandId::Image(ImageId::Load), _) => image::load(call, desk, reply),

@@ -39,6 +39,7 @@ fn what_it_names_is_served_and_nothing_else() {
                 if named.contains("GET") {
                     with_head.insert("HEAD".to_owned());
                 }
+                with_head.insert("OPTIONS".to_owned());
                 assert_eq!(allowed, with_head, "{path}");
             }
         }
@@ -76,7 +77,7 @@ fn it_says_who_may_do_what_where_users_are_asked_for() {
             let request = format!("{} {path}", method.to_uppercase());
             let role = &operation["x-scurry-role"];
             if role == "-" {
-                assert_eq!(operation["security"], Value::Null, "{request}");
+                assert_eq!(operation["security"], json!([]), "{request}");
                 continue;
             }
             guards += 1;
@@ -88,11 +89,53 @@ fn it_says_who_may_do_what_where_users_are_asked_for() {
     }
     assert_eq!(guards, 26);
     assert_eq!(guarded.ask("GET /v1/accounts/x", &[], "").body["code"], "UNAUTHORIZED");
-    // Where everybody may do everything there is nothing to say.
+    // Where everybody may do everything there is nothing to say, but how a client may say who it is.
     let (_nodes, open) = open();
     let document = open.ask("GET /v1/openapi.json", &[], "").body;
     let get = &document["paths"]["/v1/accounts/{account}"]["get"];
     assert!(get["security"].is_null() && get["responses"]["401"].is_null(), "{get}");
+    assert_eq!(document["security"], json!([{}, {"bearer": []}, {"basic": []}]));
+}
+
+/// Generators of clients make a type of each schema: named after its place where it has no name, and in Go a
+/// function `NewX` for each `X`.
+#[test]
+fn what_generators_make_types_of_has_a_name() {
+    let (_nodes, charging) = open();
+    let nodes = forgetting(1);
+    let entities = Door::open(&nodes);
+    for (door, path) in [(&charging, "/v1/openapi.json"), (&entities, "/v0/openapi.json")] {
+        let document = door.ask(&format!("GET {path}"), &[], "").body;
+        let schemas = document["components"]["schemas"].as_object().expect("an object");
+        let tags: Vec<&Value> = document["tags"].as_array().expect("a list").iter().collect();
+        let tags: Vec<&Value> = tags.iter().map(|tag| &tag["name"]).collect();
+        assert_eq!(document["servers"][0]["url"], "/");
+        for (name, schema) in schemas {
+            assert!(!name.starts_with("New"), "{name} is a function in Go");
+            let members = schema["properties"].as_object();
+            for (member, place) in members.into_iter().flatten() {
+                let is_named = is_named(place);
+                assert!(is_named, "{name}.{member} has branches without a name: {place}");
+                let is_told = place["description"].is_string() || place["$ref"].is_string();
+                assert!(is_told, "{name}.{member} has no description");
+            }
+            assert!(schema["anyOf"].is_null(), "{name}: branches are of one another: oneOf");
+        }
+        for (request, operation) in
+            document["paths"].as_object().expect("an object").iter().flat_map(|(path, item)| {
+                item.as_object().into_iter().flatten().map(move |one| (path, one.1))
+            })
+        {
+            assert!(tags.contains(&&operation["tags"][0]), "{request} has no tag");
+        }
+    }
+}
+
+/// A schema without branches, or one that is another or null.
+fn is_named(schema: &Value) -> bool {
+    let branches = ["anyOf", "oneOf"].iter().filter_map(|word| schema[word].as_array()).next();
+    let is_one = |branch: &Value| branch["$ref"].is_string() || branch["type"] == "null";
+    branches.is_none_or(|branches| branches.len() <= 2 && branches.iter().all(is_one))
 }
 
 /// The bounds of a store as far as its settings go, which are those of the document.

@@ -3,6 +3,7 @@
 mod bad_input;
 mod charging;
 mod charging_bad_input;
+mod charging_bounds;
 mod charging_chains;
 mod charging_errors;
 mod charging_list;
@@ -18,14 +19,17 @@ mod entity;
 mod failures;
 mod floods;
 mod gate;
+mod generated_clients;
 mod hosts;
 mod https;
 mod linearizable;
 mod log;
 mod metrics;
 mod misdeeds;
+mod names;
 mod node;
 mod one_order;
+mod options;
 mod process;
 mod proxy;
 #[path = "../server/random.rs"]

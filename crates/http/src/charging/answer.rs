@@ -3,9 +3,10 @@
 use super::quantity::Quantity;
 use super::text::Key;
 use super::totals::TotalsBody;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::Code;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// An answer with what its status and headers say.
@@ -48,18 +49,26 @@ pub(crate) struct ChainAnswer {
     pub(super) answers: Vec<Body>,
 }
 
-/// The answer of a command of a chain.
+/// The answer of a command of a chain: `amount` tells one of an account, `items` one of a session.
 #[derive(JsonSchema)]
-#[schemars(untagged)]
+#[schemars(untagged, transform = to_one_of)]
 #[expect(dead_code, reason = "the schema alone")]
 enum ChainedAnswer {
     Moved(Moved),
     Session(SessionAnswer),
 }
 
+/// Of these branches no two ever hold.
+fn to_one_of(schema: &mut Schema) {
+    if let Some(branches) = schema.remove("anyOf") {
+        schema.insert("oneOf".to_owned(), branches);
+    }
+}
+
 /// An account was created, changed or deleted.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Done {
+    /// `OK`, or the result code of the ledger.
     pub(super) code: &'static str,
     /// The request was a duplicate: this is the stored answer. Only one with a key can be.
     pub(super) replayed: bool,
@@ -70,6 +79,7 @@ pub(crate) struct Done {
 /// A bucket or a counter was changed.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Moved {
+    /// `OK`, or the result code of the ledger.
     pub(super) code: &'static str,
     /// The request was a duplicate: this is the stored answer.
     pub(super) replayed: bool,
@@ -95,26 +105,32 @@ pub(crate) struct Checked {
 /// A session was opened, updated or ended.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SessionAnswer {
+    /// `OK`, or the result code of the ledger.
     pub(super) code: &'static str,
     /// The request was a duplicate: this is the stored answer.
     pub(super) replayed: bool,
     /// The session's version; 0 when it is not open afterwards.
     pub(super) version: i64,
+    /// The outcome of each item.
     pub(super) items: Vec<ItemAnswer>,
     /// Of a request without items.
     #[serde(flatten)]
     pub(super) why: Why,
 }
 
+/// The outcome of one item.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemAnswer {
     /// The rating group, or another name of what is charged.
     pub(super) key: Key,
+    /// `OK`, or the result code of the ledger.
     pub(super) code: &'static str,
+    /// Units that were granted.
     pub(super) granted: Quantity,
     /// Less was granted than requested.
     #[serde(rename = "final")]
     pub(super) last: bool,
+    /// Units that were used and could not be debited.
     pub(super) uncollected: Quantity,
     #[serde(flatten)]
     pub(super) why: Why,
@@ -137,25 +153,40 @@ pub(super) struct Why {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Account")]
 pub(crate) struct AccountBody {
+    /// The status of the account.
     pub(super) status: String,
+    /// The version of the account.
     pub(super) version: i64,
+    /// Kind to value.
     pub(super) identities: BTreeMap<String, String>,
+    /// Its buckets, in the order in which they burn.
     pub(super) buckets: Vec<BucketBody>,
+    /// Its counters.
     pub(super) counters: Vec<CounterBody>,
+    /// Its limits.
     pub(super) limits: Vec<LimitBody>,
+    /// Its open sessions.
     pub(super) sessions: Vec<SessionRow>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Bucket")]
 pub(super) struct BucketBody {
+    /// Id of the bucket.
     pub(super) bucket: String,
+    /// Unit that is counted.
     pub(super) unit: String,
+    /// What can be debited or held.
     pub(super) available: Quantity,
+    /// What open sessions hold.
     pub(super) held: Quantity,
+    /// 0 or less: minus the credit limit.
     pub(super) floor: Quantity,
+    /// Lower ones burn first.
     pub(super) priority: i64,
+    /// When the bucket begins to count, ms of the UNIX epoch.
     pub(super) valid_from_ms: i64,
+    /// When the bucket ends; null where it has no end.
     pub(super) valid_to_ms: Option<i64>,
     /// Absent where the bucket is not refilled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,8 +196,11 @@ pub(super) struct BucketBody {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "BucketAllowance")]
 pub(super) struct AllowanceBody {
+    /// When the bucket is refilled.
     pub(super) period: String,
+    /// Minutes by which the clocks of the time zone are ahead of UTC.
     pub(super) offset_minutes: i64,
+    /// What the bucket has when a period begins.
     pub(super) amount: Quantity,
     /// null where the bucket ends before.
     pub(super) refills_at_ms: Option<i64>,
@@ -175,41 +209,59 @@ pub(super) struct AllowanceBody {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Counter")]
 pub(super) struct CounterBody {
+    /// Id of the counter.
     pub(super) counter: String,
+    /// Unit that is counted.
     pub(super) unit: String,
+    /// Its value.
     pub(super) value: Quantity,
+    /// When it begins anew, in UTC.
     pub(super) period: String,
+    /// When it begins anew; null where it does not.
     pub(super) resets_at_ms: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Limit")]
 pub(super) struct LimitBody {
+    /// Id of the limit.
     pub(super) limit: String,
     /// Null where it counts open sessions.
     pub(super) unit: Option<String>,
     /// Null where it counts all of the unit.
     pub(super) item: Option<Key>,
+    /// Units in a period, or sessions that may be open.
     pub(super) amount: Quantity,
+    /// What was used of it in this period.
     pub(super) used: Quantity,
+    /// What open sessions hold of it.
     pub(super) held: Quantity,
+    /// What is left of it.
     pub(super) left: Quantity,
+    /// What was used beyond it.
     pub(super) overrun: Quantity,
+    /// When it begins anew, in UTC moved by the offset.
     pub(super) period: String,
+    /// Minutes by which the clocks of the time zone are ahead of UTC.
     pub(super) offset_minutes: i64,
+    /// When it begins anew; null where it does not.
     pub(super) resets_at_ms: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SessionRow {
+    /// Id of the session.
     pub(super) session: String,
+    /// The version of the session.
     pub(super) version: i64,
+    /// When the session expires without a request.
     pub(super) deadline_ms: i64,
 }
 
 /// Some accounts of the store.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AccountList {
+    /// Accounts of this step.
     pub(super) accounts: Vec<AccountRow>,
     /// Where the list goes on; null at its end.
     pub(super) cursor: Option<String>,
@@ -217,14 +269,18 @@ pub(crate) struct AccountList {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct AccountRow {
+    /// Id of the account.
     pub(super) account: String,
+    /// The status of the account.
     pub(super) status: String,
+    /// The version of the account.
     pub(super) version: i64,
 }
 
 /// Accounts that have an identity.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FoundAccounts {
+    /// Ids of the accounts.
     pub(super) accounts: Vec<String>,
     /// There are more accounts than these.
     pub(super) more: bool,
@@ -232,7 +288,9 @@ pub(crate) struct FoundAccounts {
 
 /// Entries of an account in a period, the oldest or the newest first.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Statement")]
 pub(crate) struct StatementBody {
+    /// Id of the account.
     pub(super) account: String,
     /// Where the statement goes on; null when it is whole.
     pub(super) cursor: Option<String>,
@@ -244,6 +302,7 @@ pub(crate) struct StatementBody {
     pub(super) looked: i64,
     /// The time of the last of them; null when there was none.
     pub(super) reached_ms: Option<i64>,
+    /// What has happened.
     pub(super) entries: Vec<StatementEntry>,
 }
 
@@ -252,13 +311,15 @@ pub(crate) struct StatementBody {
 pub(super) struct StatementEntry {
     /// No other entry has it.
     pub(super) position: String,
+    /// When it happened, ms of the UNIX epoch.
     pub(super) time_ms: i64,
+    /// What happened: docs/events.md.
     pub(super) event: String,
     #[serde(flatten)]
     pub(super) more: BTreeMap<String, StatementMember>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum StatementMember {
     Quantity(Quantity),
@@ -266,25 +327,52 @@ pub(super) enum StatementMember {
     Nothing(()),
 }
 
+impl JsonSchema for StatementMember {
+    fn schema_name() -> Cow<'static, str> {
+        "StatementMember".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A member of an entry. An amount beyond 2^53 - 1 is a string of its digits.",
+            "oneOf": [
+                { "type": "integer", "format": "int64" },
+                { "type": "string" },
+                { "type": "null" },
+            ],
+        })
+    }
+}
+
 /// The open sessions of an account.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Sessions {
+    /// The open sessions.
     pub(super) sessions: Vec<SessionRow>,
 }
 
 /// An open session and its account in one atomic read.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct OpenSession {
+    /// Id of the session.
     pub(super) session: String,
+    /// The version of the session.
     pub(super) version: i64,
+    /// When the session expires without a request.
     pub(super) deadline_ms: i64,
+    /// How long grants are good for.
     pub(super) validity_ms: i64,
+    /// The supervision time: without a request for so long the session expires.
     pub(super) tcc_ms: i64,
+    /// Treatment of use beyond what is there.
     pub(super) overrun: String,
+    /// The highest request number; null before the first.
     pub(super) last_request: Option<i64>,
     /// Base64.
     pub(super) data: String,
+    /// What was granted and used of each item.
     pub(super) items: Vec<OpenItem>,
+    /// Its account.
     pub(super) account: AccountBody,
 }
 
@@ -292,13 +380,21 @@ pub(crate) struct OpenSession {
 pub(super) struct OpenItem {
     /// The rating group, or another name of what is charged.
     pub(super) key: Key,
+    /// Unit that is counted.
     pub(super) unit: String,
+    /// Units that were granted.
     pub(super) granted: Quantity,
+    /// Units that are held.
     pub(super) outstanding: Quantity,
+    /// Units that were used so far.
     pub(super) used: Quantity,
+    /// Used units that the hold had.
     pub(super) from_hold: Quantity,
+    /// Used units beyond the hold.
     pub(super) direct: Quantity,
+    /// Units that were given back.
     pub(super) released: Quantity,
+    /// Units that were used and could not be debited.
     pub(super) uncollected: Quantity,
 }
 
@@ -307,27 +403,42 @@ pub(super) struct OpenItem {
 pub(crate) struct Audit {
     /// The invariants hold.
     pub(super) ok: bool,
+    /// The version of the account.
     pub(super) version: i64,
+    /// Totals of each bucket.
     pub(super) buckets: Vec<BucketTotals>,
+    /// Use that could not be debited, by unit.
     pub(super) uncollected: Vec<Uncollected>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BucketTotals {
+    /// Id of the bucket.
     pub(super) bucket: String,
+    /// Unit that is counted.
     pub(super) unit: String,
+    /// What can be debited or held.
     pub(super) available: Quantity,
+    /// What open sessions hold.
     pub(super) held: Quantity,
+    /// Units that came in.
     pub(super) credited: Quantity,
+    /// Units that came back.
     pub(super) refunded: Quantity,
+    /// Units that were debited.
     pub(super) consumed: Quantity,
+    /// Units that went with the end of a validity or period.
     pub(super) expired: Quantity,
+    /// Units that were taken out by a correction.
     pub(super) voided: Quantity,
+    /// Units that are owed below 0.
     pub(super) overdrawn: Quantity,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Uncollected {
+    /// Unit that is counted.
     pub(super) unit: String,
+    /// Units of it.
     pub(super) amount: Quantity,
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use scurry_ledger::{BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX};
 use scurry_resp::{IDENTITIES_MAX, LIMIT_MS_MAX};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The longest supervision time, ms: as far as the settings of a store go, as the number of identities
@@ -18,23 +18,24 @@ const TCC_MS_MAX: i64 = LIMIT_MS_MAX;
 /// An account that is created.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewAccount {
+pub(super) struct AccountCreation {
     /// `active` unless told otherwise.
     pub(super) status: Option<FirstStatus>,
     /// Kind to value, as `{"msisdn": "491701234567"}`; attributes, not lookup keys.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = IDENTITIES_MAX))]
+    #[schemars(extend("maxProperties" = IDENTITIES_MAX, "x-scurry-limit" = "identities_max"))]
     pub(super) identities: BTreeMap<Name, Id>,
     /// The first buckets with their first credit, each under another id.
     #[serde(default)]
-    #[schemars(length(max = BUCKETS_MAX))]
-    pub(super) buckets: Vec<NewBucket>,
+    #[schemars(length(max = BUCKETS_MAX), extend("x-scurry-limit" = "buckets_max"))]
+    pub(super) buckets: Vec<BucketCreation>,
 }
 
 /// A bucket of a new account.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewBucket {
+pub(super) struct BucketCreation {
+    /// Id of the bucket.
     pub(super) bucket: Name,
     /// Unit that is counted: cent, octet, second, token.
     pub(super) unit: Name,
@@ -42,6 +43,7 @@ pub(super) struct NewBucket {
     pub(super) amount: Amount<0>,
     /// Lower ones burn first.
     pub(super) priority: Option<i32>,
+    /// When the bucket begins to count, ms of the UNIX epoch.
     pub(super) valid_from_ms: Option<i64>,
     /// After `valid_from_ms`, and not past.
     pub(super) valid_to_ms: Option<i64>,
@@ -55,18 +57,22 @@ pub(super) struct NewBucket {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Allowance {
+    /// When the bucket is refilled.
     pub(super) period: Recurring,
     /// Minutes by which the clocks of the time zone are ahead of UTC.
     #[schemars(range(min = -840, max = 840))]
     pub(super) offset_minutes: Option<i16>,
+    /// What the bucket has when a period begins.
     pub(super) amount: Option<Amount<1>>,
 }
 
 /// The status of an account, and identities to set or, with null, to remove.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewStatus {
+pub(super) struct StatusChange {
+    /// closed is final.
     pub(super) status: Status,
+    /// Kind to value; null removes the identity.
     #[serde(default)]
     pub(super) identities: BTreeMap<Name, Option<Id>>,
 }
@@ -75,15 +81,20 @@ pub(super) struct NewStatus {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TopUp {
+    /// Id of the bucket.
     pub(super) bucket: Name,
+    /// Units that come in.
     pub(super) amount: Amount<1>,
     /// Creates the bucket where there is none.
     pub(super) unit: Option<Name>,
+    /// Lower ones burn first.
     pub(super) priority: Option<i32>,
+    /// When the bucket begins to count, ms of the UNIX epoch.
     pub(super) valid_from_ms: Option<i64>,
     /// After `valid_from_ms`, and not past. null: no end.
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
+    /// 0 or less: minus the credit limit.
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
     /// Of a bucket that is created by this.
     pub(super) allowance: Option<Allowance>,
@@ -93,20 +104,27 @@ pub(super) struct TopUp {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Adjustment {
+    /// Id of the bucket.
     pub(super) bucket: Name,
+    /// Of any sign, and not 0.
     pub(super) amount: Correction,
 }
 
 /// Changes of a bucket: at least one of these.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = something_of(&["priority", "valid_from_ms", "floor"], &["valid_to_ms", "allowance"])))]
+#[schemars(extend("if" = {}, "then" = any_of(something_of(
+    &["priority", "valid_from_ms", "floor"], &["valid_to_ms", "allowance"],
+))))]
 pub(super) struct BucketChange {
+    /// Lower ones burn first.
     pub(super) priority: Option<i32>,
+    /// When the bucket begins to count, ms of the UNIX epoch.
     pub(super) valid_from_ms: Option<i64>,
     /// After `valid_from_ms`, and not past. null: no end.
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
+    /// 0 or less: minus the credit limit.
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
     /// Members that are left out stay as they are. null: the bucket is not refilled any more.
     #[serde(default, deserialize_with = "present")]
@@ -116,12 +134,14 @@ pub(super) struct BucketChange {
 /// A direct debit, all or nothing: of `unit` and `amount`, or of `items`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = json!([
+#[schemars(extend("if" = {}, "then" = any_of(json!([
     these_and_not(&["unit", "amount"], &["items"]),
     these_and_not(&["items"], &["unit", "amount"]),
-])))]
+]))))]
 pub(super) struct Debit {
+    /// Unit of the amount; not beside `items`.
     pub(super) unit: Option<Name>,
+    /// What is debited; not beside `items`.
     pub(super) amount: Option<Amount<1>>,
     /// Each with another key or unit.
     #[schemars(length(min = 1, max = ITEMS_MAX))]
@@ -132,18 +152,21 @@ pub(super) struct Debit {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ItemAmount {
+    /// The rating group, or another name of what is charged.
     pub(super) key: Key,
+    /// Unit that is counted.
     pub(super) unit: Name,
+    /// What is debited or goes back of it.
     pub(super) amount: Amount<1>,
 }
 
 /// A refund of a debit that is still remembered.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = json!([
+#[schemars(extend("if" = {}, "then" = any_of(json!([
     these_and_not(&[], &["items"]),
     these_and_not(&[], &["amount"]),
-])))]
+]))))]
 pub(super) struct Refund {
     /// The Idempotency-Key of the debit.
     pub(super) debit: Id,
@@ -158,9 +181,11 @@ pub(super) struct Refund {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Count {
+    /// What is added, of any sign.
     pub(super) amount: Amount<{ i64::MIN }>,
     /// Of a counter that is made by this; `events` unless told otherwise.
     pub(super) unit: Option<Name>,
+    /// When a counter that is made by this begins anew.
     pub(super) period: Option<Period>,
 }
 
@@ -170,35 +195,38 @@ pub(super) struct Count {
 #[schemars(extend("dependentRequired" = {
     "item": ["unit"], "period": ["unit"], "offset_minutes": ["unit"],
 }))]
-pub(super) struct NewLimit {
+pub(super) struct LimitSetting {
     /// Units of it count; open sessions where there is none.
     pub(super) unit: Option<Name>,
     /// Key of the item whose units count alone.
     pub(super) item: Option<Key>,
+    /// Units in a period, or sessions that may be open.
     pub(super) amount: Amount<0>,
     /// Of a new limit none, else as it is, unless told otherwise.
     pub(super) period: Option<Period>,
     /// Minutes by which the clocks of the time zone are ahead of UTC, 0 for a new limit.
-    pub(super) offset_minutes: Option<Amount<-840, 840>>,
+    #[schemars(range(min = -840, max = 840))]
+    pub(super) offset_minutes: Option<i16>,
 }
 
 /// A session that is opened.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewSession {
+pub(super) struct SessionOpening {
     /// The request number (CC-Request-Number).
     pub(super) request: u32,
     /// Each with another key, or another unit. None: they are asked for later, by an update.
     #[serde(default)]
-    #[schemars(length(max = ITEMS_MAX))]
-    pub(super) items: Vec<NewItem>,
+    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
+    pub(super) items: Vec<ItemRequest>,
     /// How long grants are good for.
-    #[schemars(range(min = 1, max = TCC_MS_MAX))]
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
     pub(super) validity_ms: Option<i64>,
     /// The supervision time: without a request for so long the session expires. Twice the validity
     /// unless told otherwise.
-    #[schemars(range(min = 1, max = TCC_MS_MAX))]
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
     pub(super) tcc_ms: Option<i64>,
+    /// Treatment of use beyond what is there.
     pub(super) overrun: Option<Overrun>,
     /// One denied item denies all.
     #[serde(default)]
@@ -213,10 +241,12 @@ pub(super) struct NewSession {
 /// Units that are asked for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewItem {
+pub(super) struct ItemRequest {
     /// The rating group, or another name of what is charged.
     pub(super) key: Key,
+    /// Unit that is counted.
     pub(super) unit: Name,
+    /// Units that are asked for.
     pub(super) requested: Amount<1>,
     /// With less than this nothing is granted. At most `requested`.
     pub(super) min: Option<Amount<0>>,
@@ -231,13 +261,17 @@ pub(super) struct SessionUpdate {
     /// Only when the session has this version.
     #[schemars(range(min = 0))]
     pub(super) if_version: Option<i64>,
+    /// The items, each under another key or unit.
     #[serde(default)]
-    #[schemars(length(max = ITEMS_MAX))]
+    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
     pub(super) items: Vec<UpdatedItem>,
-    #[schemars(range(min = 1, max = TCC_MS_MAX))]
+    /// How long grants are good for.
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
     pub(super) validity_ms: Option<i64>,
-    #[schemars(range(min = 1, max = TCC_MS_MAX))]
+    /// The supervision time: without a request for so long the session expires.
+    #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
     pub(super) tcc_ms: Option<i64>,
+    /// One denied item denies all.
     #[serde(default)]
     pub(super) close_on_denial: bool,
     /// Use is debited also where the session is not open any more.
@@ -252,11 +286,13 @@ pub(super) struct SessionUpdate {
 /// `used` or `requested`, or both.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = something_of(&["used", "requested"], &[])))]
+#[schemars(extend("if" = {}, "then" = any_of(something_of(&["used", "requested"], &[]))))]
 pub(super) struct UpdatedItem {
     /// The rating group, or another name of what is charged.
     pub(super) key: Key,
+    /// Unit that is counted.
     pub(super) unit: Name,
+    /// Units that were used since the last report.
     pub(super) used: Option<Amount<0>>,
     /// Replaces what the item holds.
     pub(super) requested: Option<Amount<0>>,
@@ -270,10 +306,12 @@ pub(super) struct UpdatedItem {
 pub(super) struct SessionEnd {
     /// The request number (CC-Request-Number).
     pub(super) request: u32,
+    /// Only when the session has this version.
     #[schemars(range(min = 0))]
     pub(super) if_version: Option<i64>,
+    /// The items, each under another key or unit.
     #[serde(default)]
-    #[schemars(length(max = ITEMS_MAX))]
+    #[schemars(length(max = ITEMS_MAX), extend("x-scurry-limit" = "items_max"))]
     pub(super) items: Vec<EndedItem>,
     /// Use is debited also where the session is not open any more.
     #[serde(default)]
@@ -287,7 +325,9 @@ pub(super) struct SessionEnd {
 pub(super) struct EndedItem {
     /// The rating group, or another name of what is charged.
     pub(super) key: Key,
+    /// Unit that is counted.
     pub(super) unit: Name,
+    /// Units that were used since the last report.
     pub(super) used: Amount<0>,
 }
 
@@ -314,13 +354,42 @@ impl JsonSchema for Data {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
+        let mut schema = schemars::json_schema!({
             "type": "string",
             "contentEncoding": "base64",
-            "maxLength": BLOB_LEN_MAX.div_ceil(3) * 4,
-            "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$",
-        })
+            "x-scurry-limit": "blob_len_max",
+        });
+        schema.ensure_object().extend(base64_of(BLOB_LEN_MAX as u64));
+        schema
     }
+}
+
+/// The keywords for up to so many bytes as base64 with padding.
+pub(super) fn base64_of(len_max: u64) -> Map<String, Value> {
+    let group = "([A-Za-z0-9+/]{4})";
+    let (one, two) = ("[A-Za-z0-9+/][AQgw]==", "[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=");
+    let (groups, rest) = (len_max / 3, len_max % 3);
+    let mut whole = vec![format!("{group}{{0,{groups}}}")];
+    if groups > 0 {
+        whole.push(format!("{group}{{0,{}}}({one}|{two})", groups - 1));
+    }
+    match rest {
+        0 => {}
+        1 => whole.push(format!("{group}{{{groups}}}{one}")),
+        _ => whole.push(format!("{group}{{{groups}}}({one}|{two})")),
+    }
+    let pattern = format!("^({})$", whole.join("|"));
+    let len_max = len_max.div_ceil(3) * 4;
+    Map::from_iter([
+        ("maxLength".to_owned(), len_max.into()),
+        ("pattern".to_owned(), pattern.into()),
+    ])
+}
+
+/// What must hold between the members of a body, for the `then` of an `if` that always holds: those who
+/// generate clients make a type of each `anyOf` beside members, and pass over this.
+fn any_of(rules: Value) -> Value {
+    json!({ "anyOf": rules })
 }
 
 /// One of these members at least, and not null; or one of those, which may be.

@@ -1,8 +1,8 @@
 //! The commands that requests are.
 
 use super::body::{
-    Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, NewAccount, NewLimit,
-    NewSession, NewStatus, Refund, SessionEnd, SessionUpdate, TopUp,
+    AccountCreation, Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, LimitSetting,
+    Refund, SessionEnd, SessionOpening, SessionUpdate, StatusChange, TopUp,
 };
 use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
@@ -158,7 +158,7 @@ pub(super) fn find(input: &Input) -> Result<Command, Problem> {
 }
 
 pub(super) fn create(input: &Input) -> Result<Command, Problem> {
-    let body: NewAccount = input.json()?;
+    let body: AccountCreation = input.json()?;
     let mut command = keyed("SCUR.CREATE", input)?.option("STATUS", body.status.map(|s| s.word()));
     for (kind, value) in &body.identities {
         command = command.word("IDENTITY").word(kind.as_str()).word(value.as_str());
@@ -182,7 +182,7 @@ pub(super) fn create(input: &Input) -> Result<Command, Problem> {
 }
 
 pub(super) fn status(input: &Input) -> Result<Command, Problem> {
-    let body: NewStatus = input.json()?;
+    let body: StatusChange = input.json()?;
     let status = command("SCUR.STATUS", input)?.word(body.status.word());
     let mut command = status.option("TXN", key(input)?.as_deref());
     for (kind, value) in &body.identities {
@@ -293,7 +293,7 @@ pub(super) fn count(input: &Input) -> Result<Command, Problem> {
 }
 
 pub(super) fn set_limit(input: &Input) -> Result<Command, Problem> {
-    let body: NewLimit = input.json()?;
+    let body: LimitSetting = input.json()?;
     let limit: Name = input.text("limit")?;
     let of_sessions = [
         ("/item", body.item.is_some()),
@@ -344,7 +344,7 @@ pub(super) fn release(input: &Input) -> Result<Command, Problem> {
 }
 
 pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
-    let body: NewSession = input.json()?;
+    let body: SessionOpening = input.json()?;
     if body.keep_open && body.close_on_denial {
         let why = "does not go with close_on_denial";
         return Err(field_problem(FaultLocation::Body("/keep_open"), why));

@@ -1,7 +1,7 @@
 //! Chains: each command is the request that it would be alone, written as one object.
 
 use super::answer::{Answer, Body, ChainAnswer};
-use super::body::{Debit, NewSession, Refund, SessionEnd, SessionUpdate, TopUp};
+use super::body::{Debit, Refund, SessionEnd, SessionOpening, SessionUpdate, TopUp};
 use super::command::Command;
 use super::input::{FaultLocation, IDEMPOTENCY_KEY, Input, field_problem};
 use super::members::Members;
@@ -37,14 +37,26 @@ impl JsonSchema for ChainedCommand {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "oneOf": [
-            named("reserve", OnSession::<NewSession>::json_schema(generator)),
-            named("update", OnSession::<SessionUpdate>::json_schema(generator)),
-            named("terminate", OnSession::<SessionEnd>::json_schema(generator)),
-            named("debit", OnAccount::<Debit>::json_schema(generator)),
-            named("top_up", OnAccount::<TopUp>::json_schema(generator)),
-            named("refund", OnAccount::<Refund>::json_schema(generator)),
-        ]})
+        let kinds = [
+            ("ChainedReserve", "reserve", OnSession::<SessionOpening>::json_schema(generator)),
+            ("ChainedUpdate", "update", OnSession::<SessionUpdate>::json_schema(generator)),
+            ("ChainedTerminate", "terminate", OnSession::<SessionEnd>::json_schema(generator)),
+            ("ChainedDebit", "debit", OnAccount::<Debit>::json_schema(generator)),
+            ("ChainedTopUp", "top_up", OnAccount::<TopUp>::json_schema(generator)),
+            ("ChainedRefund", "refund", OnAccount::<Refund>::json_schema(generator)),
+        ];
+        let (mut mapping, mut branches) = (Map::new(), Vec::new());
+        for (name, word, schema) in kinds {
+            let place = format!("#/components/schemas/{name}");
+            generator.definitions_mut().insert(name.to_owned(), named(word, schema).into());
+            branches.push(json!({ "$ref": place }));
+            mapping.insert(word.to_owned(), place.into());
+        }
+        json_schema!({
+            "description": "A command of a chain: the request that it is alone, written as one object.",
+            "oneOf": branches,
+            "discriminator": { "propertyName": "operation", "mapping": mapping },
+        })
     }
 }
 
@@ -52,7 +64,8 @@ impl JsonSchema for ChainedCommand {
 fn named(word: &str, mut schema: Schema) -> Schema {
     let object = schema.ensure_object();
     let members = object.entry("properties").or_insert_with(|| json!({}));
-    members["operation"] = json!({ "const": word });
+    let described = "The request that the command is.";
+    members["operation"] = json!({ "type": "string", "enum": [word], "description": described });
     if let Some(required) = object.entry("required").or_insert_with(|| json!([])).as_array_mut() {
         required.push(json!("operation"));
     }
@@ -64,7 +77,9 @@ fn named(word: &str, mut schema: Schema) -> Schema {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the schema alone")]
 struct OnSession<B> {
+    /// The account.
     account: AccountId,
+    /// The session.
     session: Id,
     #[schemars(flatten)]
     body: B,
@@ -73,6 +88,7 @@ struct OnSession<B> {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the schema alone")]
 struct OnAccount<B> {
+    /// The account.
     account: AccountId,
     /// The transaction id: the same when the chain is sent again.
     transaction: Id,

@@ -1,11 +1,13 @@
 //! What the interface tells of itself: the OpenAPI 3.1 document, which is the table of operations said in
 //! JSON, and the table of codes that a problem can have.
 
-use super::operation::{Operation, Retry};
+use super::bounds::Bounds;
+use super::operation::{Operation, Retry, Tag};
 use super::table::OPERATIONS;
 use super::text::{AccountId, Id, Name};
 use super::wording;
 use crate::door_codes::DOOR_CODES;
+use axum::body::Bytes;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -14,9 +16,10 @@ use scurry_resp::table::Role;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-/// The document of a door that asks nobody who they are, or of one that does.
-pub(crate) fn document(is_open: bool) -> Value {
+/// The document of a door that asks nobody who they are, or of one that does, before a store with these bounds.
+pub(super) fn document(is_open: bool, bounds: &Bounds) -> Value {
     // What is read and what is written: an optional field of an answer is there all the same.
     let mut requests = generator(Contract::Deserialize);
     let mut answers = generator(Contract::Serialize);
@@ -34,8 +37,14 @@ pub(crate) fn document(is_open: bool) -> Value {
     paths.insert("/v1/openapi.json".to_owned(), document);
     let mut schemas = requests.take_definitions(true);
     schemas.extend(answers.take_definitions(true));
+    for (name, schema) in &mut schemas {
+        name_words(name, schema);
+    }
     schemas.insert("Problem".to_owned(), problem());
-    json!({
+    schemas.insert("Fault".to_owned(), fault());
+    let tags = Tag::ALL.map(Tag::words);
+    let tags = tags.map(|(name, description)| json!({ "name": name, "description": description }));
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Scurry charging",
@@ -43,12 +52,39 @@ pub(crate) fn document(is_open: bool) -> Value {
             "description": "Accounts, direct debits and charging sessions. The rules are those of docs/ledger.md, this interface is docs/charging-http.md.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
+        "servers": [{ "url": "/", "description": "The door that serves this document." }],
+        "tags": tags,
+        "security": security(is_open, None),
         "paths": paths,
         "components": { "schemas": schemas, "securitySchemes": security_schemes() },
-    })
+    });
+    bounds.set(&mut document);
+    document
 }
 
-fn security_schemes() -> Value {
+/// The document as text, of the bounds that were told last: it takes long to make.
+pub(super) struct Texts {
+    is_open: bool,
+    last: Mutex<Option<(Bounds, Bytes)>>,
+}
+
+impl Texts {
+    pub(super) fn new(is_open: bool) -> Texts {
+        Texts { is_open, last: Mutex::default() }
+    }
+
+    pub(super) fn of(&self, bounds: Bounds) -> Bytes {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = last.as_ref().filter(|(known, _)| *known == bounds) {
+            return text.clone();
+        }
+        let text = Bytes::from(document(self.is_open, &bounds).to_string());
+        *last = Some((bounds, text.clone()));
+        text
+    }
+}
+
+pub(crate) fn security_schemes() -> Value {
     json!({
         "bearer": {
             "type": "http",
@@ -63,10 +99,13 @@ fn security_schemes() -> Value {
     })
 }
 
-/// Either scheme, with the role that the user needs.
-fn security(role: Role) -> Value {
-    let roles = [role.name()];
-    json!([{ "bearer": roles }, { "basic": roles }])
+/// Either scheme, with the role that the user needs; where nobody is asked, neither.
+fn security(is_open: bool, role: Option<Role>) -> Value {
+    let roles: Vec<&str> = role.iter().map(|role| role.name()).collect();
+    match is_open {
+        true => json!([{}, { "bearer": roles }, { "basic": roles }]),
+        false => json!([{ "bearer": roles }, { "basic": roles }]),
+    }
 }
 
 fn generator(contract: Contract) -> SchemaGenerator {
@@ -74,17 +113,41 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.definitions_path = "/components/schemas".into();
     settings.contract = contract;
     settings.transforms.push(Box::new(RecursiveTransform(bound)));
+    settings.transforms.push(Box::new(RecursiveTransform(say_names)));
     settings.into_generator()
 }
 
-/// An integer has the bounds of its width.
+/// The words of a list with the name of the list before them: in Go a word is a constant of the whole client.
+fn name_words(name: &str, schema: &mut Value) {
+    let words = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let names: Vec<String> =
+        words.map(|word| format!("{name}_{word}").to_ascii_uppercase()).collect();
+    if !names.is_empty() {
+        schema["x-enum-varnames"] = json!(names);
+    }
+}
+
+/// A map whose names have a pattern, in the form that generators of clients know.
+fn say_names(schema: &mut Schema) {
+    let Some(Value::Object(patterns)) = schema.remove("patternProperties") else { return };
+    if let Some((pattern, value)) = patterns.into_iter().next() {
+        schema.insert("additionalProperties".to_owned(), value);
+        schema.insert("propertyNames".to_owned(), json!({ "pattern": pattern }));
+    }
+}
+
+/// An integer has the bounds of its width, and one of the two formats that OpenAPI knows.
 fn bound(schema: &mut Schema) {
-    let (least, most) = match schema.get("format").and_then(Value::as_str) {
-        Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
-        Some("uint32") => (json!(u32::MIN), json!(u32::MAX)),
-        Some("int64") => (json!(i64::MIN), json!(i64::MAX)),
+    let (format, least, most) = match schema.get("format").and_then(Value::as_str) {
+        Some("uint8") => ("int32", json!(u8::MIN), json!(u8::MAX)),
+        Some("int16") => ("int32", json!(i16::MIN), json!(i16::MAX)),
+        Some("uint16") => ("int32", json!(u16::MIN), json!(u16::MAX)),
+        Some("int32") => ("int32", json!(i32::MIN), json!(i32::MAX)),
+        Some("uint32") => ("int64", json!(u32::MIN), json!(u32::MAX)),
+        Some("int64") => ("int64", json!(i64::MIN), json!(i64::MAX)),
         _ => return,
     };
+    schema.insert("format".to_owned(), json!(format));
     for (name, bound) in [("minimum", least), ("maximum", most)] {
         if schema.get(name).is_none() {
             schema.insert(name.to_owned(), bound);
@@ -97,8 +160,10 @@ fn told(id: &str, summary: &str, schema: &Value) -> Value {
     let content = json!({ "application/json": { "schema": schema } });
     json!({ "get": {
         "operationId": id,
+        "tags": [Tag::Store.words().0],
         "summary": summary,
         "x-scurry-role": "-",
+        "security": [],
         "responses": { "200": { "description": "It.", "content": content } },
     }})
 }
@@ -112,6 +177,7 @@ fn describe(
     let spec = operation.spec();
     let mut page = json!({
         "operationId": operation.id,
+        "tags": [operation.tag.words().0],
         "summary": wording::http(spec.summary),
         "description": format!("Runs `{}`. {}", operation.command, operation.notes).trim(),
         "x-scurry-role": spec.role.name(),
@@ -119,7 +185,7 @@ fn describe(
         "responses": responses(operation, is_open, answers),
     });
     if !is_open {
-        page["security"] = security(spec.role);
+        page["security"] = security(is_open, Some(spec.role));
     }
     if let Some((schema, example)) = operation.body {
         let example: Value = serde_json::from_str(example).unwrap_or_default();
@@ -139,13 +205,23 @@ fn parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Valu
             "session" | "value" => requests.subschema_for::<Id>(),
             _ => requests.subschema_for::<Name>(),
         };
-        parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+        parameters.push(json!({
+            "name": name,
+            "in": "path",
+            "required": true,
+            "description": format!("Id of the {name}. A slash in it is written as %2F."),
+            "schema": schema,
+        }));
     }
     for parameter in operation.query {
         let schema = (parameter.schema)(requests);
-        let (name, required) = (parameter.name, parameter.required);
-        parameters
-            .push(json!({ "name": name, "in": "query", "required": required, "schema": schema }));
+        parameters.push(json!({
+            "name": parameter.name,
+            "in": "query",
+            "required": parameter.required,
+            "description": parameter.description,
+            "schema": schema,
+        }));
     }
     if matches!(operation.retry, Retry::Key | Retry::StateOrKey) {
         let schema = requests.subschema_for::<Id>();
@@ -179,7 +255,9 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
         let of_bodies =
             matches!(code.name, "UNSUPPORTED_MEDIA_TYPE" | "CONTENT_TOO_LARGE" | "REQUEST_TIMEOUT");
         let of_users = code.name == "UNAUTHORIZED";
-        let is_met = !of_paths && (!of_users || !is_open);
+        let of_lacks = code.name == "NOT_IMPLEMENTED";
+        let may_lack = matches!(operation.command, "SCUR.STATEMENT" | "SCUR.FIND");
+        let is_met = !of_paths && (!of_users || !is_open) && (!of_lacks || may_lack);
         if is_met && (!of_bodies || operation.body.is_some()) {
             by_status.entry(code.status.as_u16()).or_default().push(code.name);
         }
@@ -208,31 +286,48 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
     Value::Object(responses)
 }
 
+/// The schema of problems. Others of the interface are named by their components.
 fn problem() -> Value {
+    let own = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    let text = |description: &str| json!({ "type": "string", "description": description });
     json!({
         "description": "RFC 9457. Of a denial the members of the answer stand beside these.",
         "type": "object",
         "required": ["type", "title", "status", "detail", "code"],
         "properties": {
-            "type": { "type": "string" },
-            "title": { "type": "string" },
-            "status": { "type": "integer" },
-            "detail": { "type": "string" },
-            "code": { "type": "string" },
+            "type": text("Where the code is told of, or about:blank."),
+            "title": text("The status in words."),
+            "status": { "type": "integer", "format": "int32", "description": "The status of the answer." },
+            "detail": text("What is wrong and what to do about it, for people."),
+            "code": text("What is wrong, for programs: GET /v1/problems lists the codes."),
             "errors": {
-                "description": "Where it is wrong: a JSON pointer into the body, a header, or a parameter.",
+                "description": "Where it is wrong.",
                 "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["detail"],
-                    "properties": {
-                        "pointer": { "type": "string" },
-                        "header": { "type": "string" },
-                        "parameter": { "type": "string" },
-                        "detail": { "type": "string" },
-                    },
-                },
+                "items": own("Fault"),
             },
+            "replayed": { "type": "boolean", "description": "Of a denial: it is the stored answer." },
+            "version": { "type": "integer", "format": "int64", "description": "Of a denial: as in its answer." },
+            "amount": own("Quantity"),
+            "items": { "type": "array", "items": own("ItemAnswer"), "description": "Of a denial: its items." },
+            "cause": text("Of a denial: balance, no_bucket, limit, chain or status."),
+            "limit": text("Of a denial: the limit that is reached."),
+        },
+        "additionalProperties": true,
+    })
+}
+
+/// The schema of an error of a problem.
+fn fault() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "description": "A fault of a request, and where it is: in the body, a header, or a parameter.",
+        "type": "object",
+        "required": ["detail"],
+        "properties": {
+            "pointer": text("A JSON pointer into the body."),
+            "header": text("A header."),
+            "parameter": text("A parameter of the path or the query."),
+            "detail": text("What is wrong."),
         },
     })
 }
@@ -240,11 +335,14 @@ fn problem() -> Value {
 /// One row of the table of codes, as it is served.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CodeRow {
+    /// The code.
     code: &'static str,
     /// Of the ledger's codes, as RESP has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<u8>,
+    /// Status of the answers that have it.
     status: u16,
+    /// Meaning of it, for people.
     meaning: String,
 }
 

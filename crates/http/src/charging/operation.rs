@@ -14,6 +14,8 @@ use scurry_resp::table::{Spec, find};
 pub(crate) struct Operation {
     /// The `operationId`.
     pub(crate) id: &'static str,
+    /// Group of operations that it belongs to.
+    pub(crate) tag: Tag,
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     /// The command that it runs: its role, its codes and its summary are the operation's.
@@ -39,6 +41,48 @@ pub(crate) struct Operation {
 }
 
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Groups of operations. Generated clients have a class for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Accounts,
+    Buckets,
+    Debits,
+    Limits,
+    Sessions,
+    Chains,
+    Store,
+}
+
+impl Tag {
+    pub(crate) const ALL: [Tag; 7] = [
+        Tag::Accounts,
+        Tag::Buckets,
+        Tag::Debits,
+        Tag::Limits,
+        Tag::Sessions,
+        Tag::Chains,
+        Tag::Store,
+    ];
+
+    /// Name of the group, and what is in it.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Tag::Accounts => (
+                "accounts",
+                "Accounts, their status and identities, and what has happened to them.",
+            ),
+            Tag::Buckets => ("buckets", "Credit: top-ups, corrections, allowances, credit limits."),
+            Tag::Debits => ("debits", "Amounts that are debited at once, and refunds."),
+            Tag::Limits => ("limits", "Counters, and limits of use and of open sessions."),
+            Tag::Sessions => ("sessions", "Reserve an estimate, report the use, settle."),
+            Tag::Chains => {
+                ("chains", "Commands on several accounts that are all carried out or none.")
+            }
+            Tag::Store => ("store", "The store as a whole, and this interface."),
+        }
+    }
+}
 
 /// Servers of the store that an operation asks.
 #[derive(Clone, Copy)]
@@ -133,6 +177,7 @@ pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) required: bool,
     pub(crate) schema: SchemaOf,
+    pub(crate) description: &'static str,
 }
 
 impl Operation {

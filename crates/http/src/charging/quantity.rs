@@ -56,12 +56,14 @@ impl<'de, const LEAST: i64, const MOST: i64> Deserialize<'de> for Amount<LEAST, 
 }
 
 impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
-        format!("Amount{LEAST}to{MOST}").into()
+        match (LEAST, MOST) {
+            (1, i64::MAX) => "PositiveAmount".into(),
+            (0, i64::MAX) => "NonNegativeAmount".into(),
+            (i64::MIN, 0) => "NonPositiveAmount".into(),
+            (i64::MIN, i64::MAX) => "SignedAmount".into(),
+            _ => format!("AmountFrom{LEAST}To{MOST}").into(),
+        }
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -75,10 +77,30 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
         if LEAST < 0 {
             digits.push(format!("-({})", up_to(LEAST.unsigned_abs())));
         }
-        json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": LEAST, "maximum": MOST },
-            { "type": "string", "pattern": format!("^({})$", digits.join("|")) },
-        ]})
+        json_schema!({
+            "description": "An integer, or a string of its digits.",
+            "oneOf": [
+                { "type": "integer", "format": "int64", "minimum": LEAST, "maximum": MOST },
+                { "type": "string", "pattern": format!("^({})$", digits.join("|")) },
+            ],
+        })
+    }
+}
+
+/// An integer of a query, from `LEAST` to `MOST`.
+pub(super) struct Whole<const LEAST: i64, const MOST: i64 = { i64::MAX }>;
+
+impl<const LEAST: i64, const MOST: i64> JsonSchema for Whole<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Whole".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "format": "int64", "minimum": LEAST, "maximum": MOST })
     }
 }
 
@@ -115,21 +137,25 @@ impl<'de> Deserialize<'de> for Correction {
 }
 
 impl JsonSchema for Correction {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
-        "Correction".into()
+        "NonZeroAmount".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let digits = up_to(i64::MAX.unsigned_abs());
-        json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": -i64::MAX, "maximum": -1 },
-            { "type": "integer", "minimum": 1, "maximum": i64::MAX },
-            { "type": "string", "pattern": format!("^-?({digits})$") },
-        ]})
+        json_schema!({
+            "description": "An integer of any sign, and not 0, or a string of its digits.",
+            "oneOf": [
+                {
+                    "type": "integer",
+                    "format": "int64",
+                    "minimum": -i64::MAX,
+                    "maximum": i64::MAX,
+                    "not": { "const": 0 },
+                },
+                { "type": "string", "pattern": format!("^-?({digits})$") },
+            ],
+        })
     }
 }
 
@@ -161,8 +187,13 @@ impl JsonSchema for Quantity {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "An integer from -(2^53 - 1) to 2^53 - 1, beyond that a string of its digits.",
-            "anyOf": [
-                { "type": "integer", "minimum": -9_007_199_254_740_991i64, "maximum": 9_007_199_254_740_991i64 },
+            "oneOf": [
+                {
+                    "type": "integer",
+                    "format": "int64",
+                    "minimum": -9_007_199_254_740_991i64,
+                    "maximum": 9_007_199_254_740_991i64,
+                },
                 { "type": "string", "pattern": "^-?[1-9][0-9]*$" },
             ],
         })

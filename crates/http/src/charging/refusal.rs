@@ -4,7 +4,9 @@
 use super::input::{FaultLocation, field_problem};
 use super::operation::Retry;
 use super::wording::{http, subject};
-use crate::door_codes::{DoorCode, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE};
+use crate::door_codes::{
+    DoorCode, NOT_IMPLEMENTED, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE,
+};
 use crate::problem::Problem;
 use crate::service::ServiceError;
 use axum::http::StatusCode;
@@ -96,7 +98,11 @@ fn refusal(error: &ServerError) -> Refused {
                    {tag}";
         return Refused::Rejected(Code::Invalid, why.to_owned());
     }
-    let whole = http(&format!("{name} {details}"));
+    let whole = format!("{name} {details}");
+    if scurry_resp::is_lack(&whole) {
+        return Refused::Otherwise(&NOT_IMPLEMENTED, http(details));
+    }
+    let whole = http(&whole);
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
         "OOM" | "MISCONF" | "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "READONLY"
@@ -152,6 +158,17 @@ fn find(body: &Json, member: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scurry_resp::{NO_INDEX_OF_MODULE, NO_LOG, NO_LOG_OF_MODULE};
+
+    #[test]
+    fn a_store_that_lacks_something_has_not_refused_the_door() {
+        for lack in [NO_LOG, NO_LOG_OF_MODULE, NO_INDEX_OF_MODULE] {
+            let reply = redis::parse_redis_value(format!("-{lack}\r\n").as_bytes());
+            let refused = outcome(Ok(reply.expect("an error")), Retry::Read).expect_err(lack);
+            let Refused::Otherwise(code, why) = refused else { panic!("{refused:?}") };
+            assert_eq!((code.name, format!("ERR {why}")), ("NOT_IMPLEMENTED", lack.to_owned()));
+        }
+    }
 
     #[test]
     fn what_is_wrong_has_a_place_as_far_as_it_can_be_told() {

@@ -1,9 +1,10 @@
 //! From a request to a response: one way for every operation of the table.
 
 use super::answer::Answer;
+use super::bounds::Bounds;
 use super::denial;
 use super::input::{BODY_LEN_MAX, IDEMPOTENCY_KEY, Input};
-use super::openapi;
+use super::openapi::{self, Texts};
 use super::operation::{Asked, Method, Operation};
 use super::refusal::{explain, foreign, outcome};
 use super::table::OPERATIONS;
@@ -41,9 +42,11 @@ pub(crate) const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Rol
 pub(crate) fn routes(role: Role, service: &Arc<dyn Service>, is_open: bool) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
-        let text = Bytes::from(openapi::document(is_open).to_string());
-        let kind = HeaderValue::from_static("application/json");
-        let document = async move || ([(header::CONTENT_TYPE, kind)], text);
+        let (service, texts) = (Arc::clone(service), Arc::new(Texts::new(is_open)));
+        let document = async move || {
+            let kind = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, kind)], texts.of(Bounds::of(&*service).await))
+        };
         router = router
             .route("/v1/openapi.json", get(document))
             .route("/v1/problems", get(async || Json(openapi::codes())));

@@ -1,8 +1,8 @@
 //! THE operations of charging over HTTP.
 
 use super::list_cursor::{Cursor, LIMIT_MAX};
-use super::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf};
-use super::quantity::Amount;
+use super::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf, Tag};
+use super::quantity::Whole;
 use super::statement::{self, ENTRIES_MAX, Position};
 use super::text::{AccountId, Name, Status};
 use super::{answer, body, build, chain, reading, totals};
@@ -21,6 +21,7 @@ const OF_SESSION: &str = "/v1/accounts/{account}/sessions/{session}";
 
 const BLANK: Operation = Operation {
     id: "",
+    tag: Tag::Accounts,
     method: Method::Post,
     path: ACCOUNT,
     command: "",
@@ -44,7 +45,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         status: 201,
         retry: Retry::StateOrKey,
         body: Some((
-            of::<body::NewAccount>,
+            of::<body::AccountCreation>,
             r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},{"bucket":"data","unit":"octet","amount":5000000}]}"#,
         )),
         build: build::create,
@@ -67,7 +68,12 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         method: Method::Delete,
         command: "SCUR.DELETE",
         retry: Retry::State,
-        query: &[Parameter { name: "force", required: false, schema: of::<bool> }],
+        query: &[Parameter {
+            name: "force",
+            required: false,
+            schema: of::<bool>,
+            description: "Does not wait until remembered ids are forgotten.",
+        }],
         build: build::delete,
         read: reading::done,
         answer: DONE,
@@ -79,7 +85,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         path: "/v1/accounts/{account}/status",
         command: "SCUR.STATUS",
         retry: Retry::StateOrKey,
-        body: Some((of::<body::NewStatus>, r#"{"status":"active"}"#)),
+        body: Some((of::<body::StatusChange>, r#"{"status":"active"}"#)),
         build: build::status,
         read: reading::done,
         answer: DONE,
@@ -107,12 +113,42 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 newest entries come first, however long the log is. It has none and is no 404 for an account that there is not: one that was deleted is still in the log.",
         retry: Retry::Read,
         query: &[
-            Parameter { name: "from_ms", required: false, schema: of::<Amount<1>> },
-            Parameter { name: "to_ms", required: false, schema: of::<Amount<1>> },
-            Parameter { name: "unit", required: false, schema: of::<Name> },
-            Parameter { name: "limit", required: false, schema: of::<Amount<1, ENTRIES_MAX>> },
-            Parameter { name: "cursor", required: false, schema: of::<Position> },
-            Parameter { name: "newest_first", required: false, schema: of::<bool> },
+            Parameter {
+                name: "from_ms",
+                required: false,
+                schema: of::<Whole<1>>,
+                description: "Begin of the period, ms of the UNIX epoch.",
+            },
+            Parameter {
+                name: "to_ms",
+                required: false,
+                schema: of::<Whole<1>>,
+                description: "End of the period, after its begin.",
+            },
+            Parameter {
+                name: "unit",
+                required: false,
+                schema: of::<Name>,
+                description: "The unit.",
+            },
+            Parameter {
+                name: "limit",
+                required: false,
+                schema: of::<Whole<1, ENTRIES_MAX>>,
+                description: "Elements of an answer at most.",
+            },
+            Parameter {
+                name: "cursor",
+                required: false,
+                schema: of::<Position>,
+                description: "That of the answer before, to go on.",
+            },
+            Parameter {
+                name: "newest_first",
+                required: false,
+                schema: of::<bool>,
+                description: "The newest entry first, instead of the oldest.",
+            },
         ],
         build: statement::build,
         read: statement::read,
@@ -121,6 +157,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "getTotals",
+        tag: Tag::Store,
         method: Method::Get,
         path: "/v1/totals",
         command: "SCUR.TOTALS",
@@ -143,10 +180,30 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 says otherwise, and may list fewer accounts, also none.",
         retry: Retry::Read,
         query: &[
-            Parameter { name: "cursor", required: false, schema: of::<Cursor> },
-            Parameter { name: "limit", required: false, schema: of::<Amount<1, LIMIT_MAX>> },
-            Parameter { name: "prefix", required: false, schema: of::<AccountId> },
-            Parameter { name: "status", required: false, schema: of::<Status> },
+            Parameter {
+                name: "cursor",
+                required: false,
+                schema: of::<Cursor>,
+                description: "That of the answer before, to go on.",
+            },
+            Parameter {
+                name: "limit",
+                required: false,
+                schema: of::<Whole<1, LIMIT_MAX>>,
+                description: "Elements of an answer at most.",
+            },
+            Parameter {
+                name: "prefix",
+                required: false,
+                schema: of::<AccountId>,
+                description: "Ids that begin so.",
+            },
+            Parameter {
+                name: "status",
+                required: false,
+                schema: of::<Status>,
+                description: "Accounts of this status.",
+            },
         ],
         build: build::list,
         asked: Asked::One(build::listed_server),
@@ -169,14 +226,25 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "checkCredit",
+        tag: Tag::Debits,
         method: Method::Get,
         path: "/v1/accounts/{account}/check",
         command: "SCUR.CHECK",
         notes: "The code is in the answer: 200 also says no.",
         retry: Retry::Read,
         query: &[
-            Parameter { name: "unit", required: true, schema: of::<Name> },
-            Parameter { name: "amount", required: true, schema: of::<Amount<1>> },
+            Parameter {
+                name: "unit",
+                required: true,
+                schema: of::<Name>,
+                description: "The unit.",
+            },
+            Parameter {
+                name: "amount",
+                required: true,
+                schema: of::<Whole<1>>,
+                description: "The amount.",
+            },
         ],
         build: build::check,
         read: reading::checked,
@@ -185,6 +253,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "topUp",
+        tag: Tag::Buckets,
         path: "/v1/accounts/{account}/top-ups",
         command: "SCUR.TOPUP",
         body: Some((of::<body::TopUp>, r#"{"bucket":"main","amount":500}"#)),
@@ -193,6 +262,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "adjust",
+        tag: Tag::Buckets,
         path: "/v1/accounts/{account}/adjustments",
         command: "SCUR.ADJUST",
         body: Some((of::<body::Adjustment>, r#"{"bucket":"main","amount":-20}"#)),
@@ -201,6 +271,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "changeBucket",
+        tag: Tag::Buckets,
         method: Method::Patch,
         path: "/v1/accounts/{account}/buckets/{bucket}",
         command: "SCUR.BUCKET",
@@ -210,6 +281,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "removeBucket",
+        tag: Tag::Buckets,
         method: Method::Delete,
         path: "/v1/accounts/{account}/buckets/{bucket}",
         command: "SCUR.BUCKET",
@@ -219,6 +291,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "debit",
+        tag: Tag::Debits,
         path: "/v1/accounts/{account}/debits",
         command: "SCUR.DEBIT",
         body: Some((of::<body::Debit>, r#"{"unit":"cent","amount":30}"#)),
@@ -227,6 +300,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "refund",
+        tag: Tag::Debits,
         path: "/v1/accounts/{account}/refunds",
         command: "SCUR.REFUND",
         body: Some((of::<body::Refund>, r#"{"debit":"order-77","amount":10}"#)),
@@ -235,6 +309,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "count",
+        tag: Tag::Limits,
         path: "/v1/accounts/{account}/counters/{counter}",
         command: "SCUR.COUNTER",
         body: Some((of::<body::Count>, r#"{"amount":1,"period":"day"}"#)),
@@ -243,15 +318,17 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "setLimit",
+        tag: Tag::Limits,
         method: Method::Put,
         path: "/v1/accounts/{account}/limits/{limit}",
         command: "SCUR.LIMIT",
-        body: Some((of::<body::NewLimit>, r#"{"unit":"cent","amount":500,"period":"day"}"#)),
+        body: Some((of::<body::LimitSetting>, r#"{"unit":"cent","amount":500,"period":"day"}"#)),
         build: build::set_limit,
         ..BLANK
     },
     Operation {
         id: "removeLimit",
+        tag: Tag::Limits,
         method: Method::Delete,
         path: "/v1/accounts/{account}/limits/{limit}",
         command: "SCUR.LIMIT",
@@ -261,6 +338,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "chain",
+        tag: Tag::Chains,
         path: "/v1/chains",
         command: "SCUR.CHAIN",
         notes: "Each command is one of reserve, update, terminate, debit, top_up and refund, with what its request says in path, Idempotency-Key (`transaction`) and body. A command asks for its own role. Send the same commands again when the outcome is unknown.",
@@ -276,6 +354,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "listSessions",
+        tag: Tag::Sessions,
         method: Method::Get,
         path: "/v1/accounts/{account}/sessions",
         command: "SCUR.GET",
@@ -288,12 +367,13 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "createSession",
+        tag: Tag::Sessions,
         path: OF_SESSION,
         command: "SCUR.RESERVE",
         status: 201,
         retry: Retry::Request,
         body: Some((
-            of::<body::NewSession>,
+            of::<body::SessionOpening>,
             r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
         )),
         build: build::reserve,
@@ -303,6 +383,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "getSession",
+        tag: Tag::Sessions,
         method: Method::Get,
         path: OF_SESSION,
         command: "SCUR.SESSION",
@@ -314,6 +395,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "updateSession",
+        tag: Tag::Sessions,
         path: "/v1/accounts/{account}/sessions/{session}/update",
         command: "SCUR.UPDATE",
         retry: Retry::Request,
@@ -328,6 +410,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "terminateSession",
+        tag: Tag::Sessions,
         path: "/v1/accounts/{account}/sessions/{session}/terminate",
         command: "SCUR.TERMINATE",
         retry: Retry::Request,
@@ -342,6 +425,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     },
     Operation {
         id: "releaseSession",
+        tag: Tag::Sessions,
         method: Method::Delete,
         path: OF_SESSION,
         command: "SCUR.RELEASE",

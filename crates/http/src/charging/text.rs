@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// 1 to `MAX` printable ASCII characters without space.
+/// 1 to `MAX` printable ASCII characters without space, and not `.` or `..`: clients and proxies take these two
+/// out of a path, as `%2E` too (RFC 3986 clause 6.2.2), so that nobody could ask for what has such a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Text<const MAX: usize>(String);
@@ -26,6 +27,9 @@ impl<const MAX: usize> Text<MAX> {
     pub(crate) fn new(text: String) -> Result<Self, String> {
         if text.is_empty() || text.len() > MAX || !is_printable(text.as_bytes()) {
             return Err(format!("must be 1 to {MAX} printable ASCII characters without space"));
+        }
+        if matches!(text.as_str(), "." | "..") {
+            return Err(format!("must not be `{text}`, which no path of a URL can name"));
         }
         Ok(Text(text))
     }
@@ -55,7 +59,12 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX,
-            "pattern": format!("^[!-~]{{1,{MAX}}}$"),
+            // All but the two names of dots, without a look ahead, which not every reader of patterns has.
+            "pattern": format!(
+                "^([!-,/-~-][!-~]{{0,{}}}|[.][!-,/-~-][!-~]{{0,{rest}}}|[.]{{2}}[!-~]{{1,{rest}}})$",
+                MAX - 1,
+                rest = MAX - 2,
+            ),
         })
     }
 }
@@ -118,24 +127,24 @@ impl Serialize for Key {
 }
 
 impl JsonSchema for Key {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
-        "Key".into()
+        "ItemKey".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": 0, "maximum": u32::MAX },
-            {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": ITEM_KEY_LEN_MAX,
-                "pattern": format!("^[!-~]{{1,{ITEM_KEY_LEN_MAX}}}$"),
-            },
-        ]})
+        json_schema!({
+            "description": "The rating group, or another name of what is charged: a number, or text. A string of \
+                            the digits of a number is the same key.",
+            "oneOf": [
+                { "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX },
+                {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": ITEM_KEY_LEN_MAX,
+                    "pattern": format!("^[!-~]{{1,{ITEM_KEY_LEN_MAX}}}$"),
+                },
+            ],
+        })
     }
 }
 

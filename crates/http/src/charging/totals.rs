@@ -11,23 +11,35 @@ use serde::Serialize;
 pub(crate) struct TotalsBody {
     /// Units are conserved: `error` is 0 in every unit.
     ok: bool,
+    /// Accounts that exist.
     accounts: i64,
     /// Open sessions.
     sessions: i64,
+    /// The totals of each unit.
     units: Vec<UnitTotals>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct UnitTotals {
+    /// The unit.
     unit: String,
+    /// What can be debited or held.
     available: Quantity,
+    /// What open sessions hold.
     held: Quantity,
+    /// Units that came in.
     credited: Quantity,
+    /// Units that came back.
     refunded: Quantity,
+    /// Units that were debited.
     consumed: Quantity,
+    /// Units that went with the end of a validity or period.
     expired: Quantity,
+    /// Units that were taken out by a correction.
     voided: Quantity,
+    /// Units that are owed below 0.
     overdrawn: Quantity,
+    /// Units that were used and could not be debited.
     uncollected: Quantity,
     /// available + held - credited - refunded + consumed + expired + voided: 0, or units were lost
     /// or made.

@@ -5,16 +5,13 @@ use super::Call;
 use crate::account::AccountValue;
 use crate::server::{Mode, OpenKey, OwnedName};
 use scurry_codec::decode_state;
-use scurry_resp::{Protocol, Reply, list_row, parse_find, parse_list};
+use scurry_resp::{NO_INDEX_OF_MODULE, Protocol, Reply, list_row, parse_find, parse_list};
 
 const NO_SCAN: &str = "ERR the server does not say which keys it has: use SCAN with TYPE scurryacc";
 
-const NO_INDEX: &str =
-    "ERR accounts are not found by identity on a Valkey node: keep such a list yourself";
-
 pub(super) fn find(call: &Call<'_>, reply: &mut Reply<'_>) {
     match parse_find(call.args) {
-        Ok(_) => reply.error(NO_INDEX),
+        Ok(_) => reply.error(NO_INDEX_OF_MODULE),
         Err(fault) => reply.error(fault),
     }
 }

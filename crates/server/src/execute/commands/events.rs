@@ -7,10 +7,7 @@ use crate::mail::message::{Ask, Message, Statement};
 use crate::net::port::PortKind;
 use crate::ticket::Sender;
 use scurry_engine::{Durability, Low, Span};
-use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start, StatementRequest};
-
-const NO_LOG: &str = "ERR events are read from the log, and this server keeps none: start it with \
-                      --durability write or fsync";
+use scurry_resp::{Args, FollowRequest, NO_LOG, Reply, Scratch, Start, StatementRequest};
 
 /// The reply comes from the thread that reads events.
 pub(crate) fn follow(
