@@ -212,7 +212,7 @@ impl Cli {
     }
 }
 
-/// What replies say of their commands; of several the greatest counts.
+/// Verdict of replies on their commands; of several the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Done,

@@ -35,7 +35,7 @@ pub use metrics::certificates::show_certificates;
 pub use metrics::exposition::{Exposition, Kind, Labels};
 pub use net::tls::Certificates;
 pub use net::tls::validity::{Expiry, ExpiryWarning};
-pub use net::tls::words::tls_words;
+pub use net::tls_words::tls_words;
 pub use open_files::make_room;
 pub use reload::{ReloadError, Reloader};
 pub use scurry_engine::Durability;

@@ -12,4 +12,5 @@ pub(crate) mod rdma;
 pub(crate) mod socket;
 pub(crate) mod tcp;
 pub(crate) mod tls;
+pub(crate) mod tls_words;
 pub(crate) mod transport;

@@ -6,7 +6,7 @@ use scurry_ledger::{Code, CodeKind};
 use scurry_resp::parse_integer;
 use scurry_resp::table::find;
 
-/// What is known of a value and of those within it.
+/// Knowledge of a value and of those within it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shape {
     #[default]

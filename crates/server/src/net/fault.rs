@@ -1,7 +1,7 @@
 //! What goes wrong between a peer and what carries its bytes, TLS or RDMA, and passwords that are
 //! wrong. Peers can make it go wrong as often as they like, so the log tells of many in one line.
 
-use crate::net::tls::words::tls_words;
+use crate::net::tls_words::tls_words;
 use std::net::SocketAddr;
 
 /// Why a connection was closed.

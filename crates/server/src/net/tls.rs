@@ -6,7 +6,6 @@ mod handshaker;
 pub(crate) mod pem;
 mod stream;
 pub(crate) mod validity;
-pub(crate) mod words;
 
 pub use certificates::Certificates;
 pub(crate) use handshaker::Handshaker;

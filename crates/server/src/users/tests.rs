@@ -20,7 +20,7 @@ fn alice() -> Vec<UserEntry> {
     vec![entry("alice", CHEAP, &["read", "charge"])]
 }
 
-/// Who may come in is counted as it is told: users with a token alone too, the default user that is off not.
+/// Users with a token alone count among those who may come in, and the default user that is off does not.
 #[test]
 fn who_comes_in_is_told_with_those_who_have_a_token_alone() {
     let token = |name: &str| UserEntry {

@@ -19,7 +19,7 @@ fn users(name: &str) -> Server {
 /// Keys of the first, second and third core, as CLUSTER KEYSLOT says: 3300, 7365, 12182.
 const KEYS: [&str; 3] = ["b", "c", "foo"];
 
-/// What a user with the role `read` is told of a command.
+/// The refusal of a command to a user with the role `read`.
 fn refusal(user: &str, command: &str) -> String {
     let (name, sub) = command.split_once('|').unwrap_or((command, ""));
     let spec = scurry_resp::table::find(name.as_bytes()).expect("a command");

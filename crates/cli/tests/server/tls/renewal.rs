@@ -72,7 +72,7 @@ fn ends(trust: &Trust<'_>, port: u16) -> Vec<String> {
     page.lines().filter_map(|line| line.strip_prefix(begin)).map(str::to_owned).collect()
 }
 
-/// It goes on serving, as clients that do not look and its plain ports do.
+/// The server goes on, as clients that do not look and its plain ports do.
 #[test]
 fn a_certificate_that_has_expired_is_told_at_the_start_and_at_sighup_and_shown_as_a_metric() {
     let files = Certificates::make("expiry");

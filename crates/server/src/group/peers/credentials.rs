@@ -3,7 +3,7 @@
 
 use crate::net::tls::pem;
 use crate::net::tls::validity::{Expiry, ExpiryGauge, Peers};
-use crate::net::tls::words::tls_words;
+use crate::net::tls_words::tls_words;
 use crate::settings::{NodeTlsSettings, TlsError};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;

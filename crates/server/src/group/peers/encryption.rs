@@ -1,7 +1,7 @@
 //! TLS on a socket between two nodes, which blocks: the handshake is part of the first read or write.
 
 use super::credentials::{Sides, name_of};
-use crate::net::tls::words::certificate_words;
+use crate::net::tls_words::certificate_words;
 use rustls::client::verify_server_name;
 use rustls::server::ParsedCertificate;
 use rustls::{
