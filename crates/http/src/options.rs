@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 
 /// Paths that say how a door is, for a balancer.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
-/// What these allow, as the router says it.
+/// Methods that these allow, as the router says it.
 const OF_HEALTH: HeaderValue = HeaderValue::from_static("GET,HEAD");
-/// What some path of a door allows: the answer to `OPTIONS *`.
+/// Methods that some path of a door allows: the answer to `OPTIONS *`.
 const OF_DOOR: HeaderValue = HeaderValue::from_static("GET,HEAD,POST,PUT,PATCH,DELETE");
 
 /// Makes a question for health the GET that it means; true where it was one.

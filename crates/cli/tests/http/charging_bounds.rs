@@ -221,7 +221,7 @@ fn every_bound_of_a_body_is_the_one_that_is_enforced() {
     assert!(count > 100, "only {count} bounds were found");
 }
 
-/// What a store is set to is what its own door says, and what no store goes beyond where it does not tell.
+/// The bounds that a store is set to are those of its own door's document.
 #[test]
 fn bounds_are_those_of_the_store() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -245,7 +245,7 @@ fn the_port_of_the_door_is_taken_or_the_store_does_not_start() {
     );
 }
 
-/// One that this server itself takes is told as such, and no stranger is blamed.
+/// The port that this server itself takes is told as such, and no stranger is blamed.
 #[test]
 fn the_port_of_the_door_is_no_port_of_a_thread() {
     let door = format!("127.0.0.1:{}", free_port());

@@ -159,13 +159,13 @@ pub(crate) struct AccountBody {
     pub(super) version: i64,
     /// Kind to value.
     pub(super) identities: BTreeMap<String, String>,
-    /// Its buckets, in the order in which they burn.
+    /// Buckets, in the order in which they burn.
     pub(super) buckets: Vec<BucketBody>,
-    /// Its counters.
+    /// Counters of the account.
     pub(super) counters: Vec<CounterBody>,
-    /// Its limits.
+    /// Limits of the account.
     pub(super) limits: Vec<LimitBody>,
-    /// Its open sessions.
+    /// Open sessions of the account.
     pub(super) sessions: Vec<SessionRow>,
 }
 
@@ -176,9 +176,9 @@ pub(super) struct BucketBody {
     pub(super) bucket: String,
     /// Unit that is counted.
     pub(super) unit: String,
-    /// What can be debited or held.
+    /// Amount that can be debited or held.
     pub(super) available: Quantity,
-    /// What open sessions hold.
+    /// Amount that open sessions hold.
     pub(super) held: Quantity,
     /// 0 or less: minus the credit limit.
     pub(super) floor: Quantity,
@@ -200,7 +200,7 @@ pub(super) struct AllowanceBody {
     pub(super) period: String,
     /// Minutes by which the clocks of the time zone are ahead of UTC.
     pub(super) offset_minutes: i64,
-    /// What the bucket has when a period begins.
+    /// Amount of the bucket when a period begins.
     pub(super) amount: Quantity,
     /// null where the bucket ends before.
     pub(super) refills_at_ms: Option<i64>,
@@ -213,7 +213,7 @@ pub(super) struct CounterBody {
     pub(super) counter: String,
     /// Unit that is counted.
     pub(super) unit: String,
-    /// Its value.
+    /// Value of the counter.
     pub(super) value: Quantity,
     /// When it begins anew, in UTC.
     pub(super) period: String,
@@ -232,13 +232,13 @@ pub(super) struct LimitBody {
     pub(super) item: Option<Key>,
     /// Units in a period, or sessions that may be open.
     pub(super) amount: Quantity,
-    /// What was used of it in this period.
+    /// Amount of it that was used in this period.
     pub(super) used: Quantity,
-    /// What open sessions hold of it.
+    /// Amount of it that open sessions hold.
     pub(super) held: Quantity,
-    /// What is left of it.
+    /// Amount of it that is left.
     pub(super) left: Quantity,
-    /// What was used beyond it.
+    /// Amount that was used beyond it.
     pub(super) overrun: Quantity,
     /// When it begins anew, in UTC moved by the offset.
     pub(super) period: String,
@@ -302,7 +302,7 @@ pub(crate) struct StatementBody {
     pub(super) looked: i64,
     /// The time of the last of them; null when there was none.
     pub(super) reached_ms: Option<i64>,
-    /// What has happened.
+    /// Entries, in their order.
     pub(super) entries: Vec<StatementEntry>,
 }
 
@@ -313,7 +313,7 @@ pub(super) struct StatementEntry {
     pub(super) position: String,
     /// When it happened, ms of the UNIX epoch.
     pub(super) time_ms: i64,
-    /// What happened: docs/events.md.
+    /// Kind of the event: docs/events.md.
     pub(super) event: String,
     #[serde(flatten)]
     pub(super) more: BTreeMap<String, StatementMember>,
@@ -370,9 +370,9 @@ pub(crate) struct OpenSession {
     pub(super) last_request: Option<i64>,
     /// Base64.
     pub(super) data: String,
-    /// What was granted and used of each item.
+    /// Items, with what was granted and used of each.
     pub(super) items: Vec<OpenItem>,
-    /// Its account.
+    /// Account of the session.
     pub(super) account: AccountBody,
 }
 
@@ -417,9 +417,9 @@ pub(super) struct BucketTotals {
     pub(super) bucket: String,
     /// Unit that is counted.
     pub(super) unit: String,
-    /// What can be debited or held.
+    /// Amount that can be debited or held.
     pub(super) available: Quantity,
-    /// What open sessions hold.
+    /// Amount that open sessions hold.
     pub(super) held: Quantity,
     /// Units that came in.
     pub(super) credited: Quantity,

@@ -62,7 +62,7 @@ pub(super) struct Allowance {
     /// Minutes by which the clocks of the time zone are ahead of UTC.
     #[schemars(range(min = -840, max = 840))]
     pub(super) offset_minutes: Option<i16>,
-    /// What the bucket has when a period begins.
+    /// Amount of the bucket when a period begins.
     pub(super) amount: Option<Amount<1>>,
 }
 
@@ -141,7 +141,7 @@ pub(super) struct BucketChange {
 pub(super) struct Debit {
     /// Unit of the amount; not beside `items`.
     pub(super) unit: Option<Name>,
-    /// What is debited; not beside `items`.
+    /// Amount that is debited; not beside `items`.
     pub(super) amount: Option<Amount<1>>,
     /// Each with another key or unit.
     #[schemars(length(min = 1, max = ITEMS_MAX))]
@@ -156,7 +156,7 @@ pub(super) struct ItemAmount {
     pub(super) key: Key,
     /// Unit that is counted.
     pub(super) unit: Name,
-    /// What is debited or goes back of it.
+    /// Amount that is debited or goes back of it.
     pub(super) amount: Amount<1>,
 }
 
@@ -181,7 +181,7 @@ pub(super) struct Refund {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Count {
-    /// What is added, of any sign.
+    /// Amount that is added, of any sign.
     pub(super) amount: Amount<{ i64::MIN }>,
     /// Of a counter that is made by this; `events` unless told otherwise.
     pub(super) unit: Option<Name>,
@@ -386,7 +386,7 @@ pub(super) fn base64_of(len_max: u64) -> Map<String, Value> {
     ])
 }
 
-/// What must hold between the members of a body, for the `then` of an `if` that always holds: those who
+/// Rules between the members of a body, for the `then` of an `if` that always holds: those who
 /// generate clients make a type of each `anyOf` beside members, and pass over this.
 fn any_of(rules: Value) -> Value {
     json!({ "anyOf": rules })

@@ -23,9 +23,9 @@ pub(crate) struct TotalsBody {
 struct UnitTotals {
     /// The unit.
     unit: String,
-    /// What can be debited or held.
+    /// Amount that can be debited or held.
     available: Quantity,
-    /// What open sessions hold.
+    /// Amount that open sessions hold.
     held: Quantity,
     /// Units that came in.
     credited: Quantity,
