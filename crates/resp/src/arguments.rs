@@ -4,7 +4,7 @@
 /// Kind of an argument, in the words of COMMAND DOCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// What somebody types.
+    /// Text that somebody types.
     String,
     /// The same, and it is a key.
     Key,
@@ -34,15 +34,15 @@ impl ArgumentKind {
 pub struct Argument<'a> {
     /// Kind.
     pub kind: ArgumentKind,
-    /// What stands for it in a syntax.
+    /// Name of it in a syntax.
     pub name: &'a str,
     /// The keyword in front of it.
     pub token: Option<&'a str>,
-    /// It may be left out.
+    /// True where it may be left out.
     pub is_optional: bool,
-    /// It may come again and again, its keyword too.
+    /// True where it may come again and again, its keyword too.
     pub is_multiple: bool,
-    /// Those of a block, and the alternatives of one of several.
+    /// Arguments of a block, and the alternatives of one of several.
     pub arguments: Vec<Argument<'a>>,
 }
 
@@ -118,7 +118,7 @@ enum Piece<'a> {
     Keyword(&'a str),
     Place(&'a str),
     Bar,
-    /// What precedes it comes again.
+    /// Mark that what precedes it comes again.
     Dots,
     Group {
         inner: &'a str,

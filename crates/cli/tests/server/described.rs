@@ -108,7 +108,7 @@ fn commands_are_described_as_valkey_describes_them() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What `valkey-cli` shows behind a line.
+/// The hint that `valkey-cli` shows behind a line.
 fn hint(port: &str, socket: Option<&str>, line: &str) -> String {
     let place = socket.map_or(["-p", port], |socket| ["-s", socket]);
     let output = tool("valkey-cli", &[&place[..], &["--test_hint", line]].concat());

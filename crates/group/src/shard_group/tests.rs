@@ -270,7 +270,7 @@ fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
     }
 }
 
-/// Its frames may be those of another leader's entries by the time that it would be sent.
+/// Frames of an append may be those of another leader's entries by the time that it would be sent.
 #[test]
 fn an_append_of_a_leadership_that_has_ended_does_not_leave() {
     let mut nodes = [Alone::of(1, &[1, 2, 3]), Alone::of(2, &[1, 2, 3])];

@@ -5,7 +5,7 @@ use scurry_resp::table;
 /// Letters of a name that is looked at, at most: no command has more.
 const NAME_LEN_MAX: usize = 32;
 
-/// What Redis and Valkey have and Scurry has not, each with its commands.
+/// Kinds of things that Redis and Valkey have and Scurry has not, each with its commands.
 const KINDS: [(&str, &str); 9] = [
     (
         "hashes",
@@ -68,7 +68,7 @@ const INSTEAD: [(&[&str], &str); 8] = [
     ),
 ];
 
-/// What to do instead of a command that the table does not have; none where nobody can tell.
+/// Advice for a command that the table does not have; none where nobody can tell.
 #[cold]
 pub(super) fn advice(name: &[u8]) -> Option<String> {
     let name = str::from_utf8(name.get(..NAME_LEN_MAX).unwrap_or(name)).ok()?.to_ascii_uppercase();

@@ -44,7 +44,7 @@ pub(crate) struct Node {
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
-    /// What the counters grow by in a second.
+    /// Growth of the counters in a second.
     pub(crate) rates: Rates,
     /// Counts by command and by duration.
     pub(crate) measures: Measures,

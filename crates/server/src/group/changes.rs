@@ -115,7 +115,7 @@ fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     }
 }
 
-/// Who leads, where that or its term is another one, and what this node leads no more.
+/// Lines about leaders: of shards that another one leads or in another term, and of those that this node leads no more.
 fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     let was = |at: usize| before.and_then(|before| before.shards.get(at));
     let shards = || view.shards.iter().enumerate();

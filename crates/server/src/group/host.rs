@@ -198,7 +198,7 @@ pub(super) struct Host {
     pub(super) clock: Clock,
     /// The log has said that this node's wall clock is far from the others'.
     pub(super) is_clock_told: bool,
-    /// What the log has told of the group.
+    /// Changes of the group that the log has told.
     pub(super) changes: Changes,
     /// Why a message of a node about a shard was not taken last: told once.
     pub(super) refused: BTreeMap<(NodeId, u16), String>,

@@ -27,7 +27,7 @@ const STRANGE_MS: i64 = 1_000;
 const SAME_MS: i64 = 3_600_000;
 /// Strange things that are told apart.
 const STRANGE_MAX: usize = 64;
-/// What a node is told that is not known here.
+/// Answer to a node that is not known here.
 const NOT_YET: &str = "it has not been admitted yet";
 /// Refusals in these words, one behind another, after which they are told of: a node that joins knows members that
 /// have not heard of it yet. A minute of them.

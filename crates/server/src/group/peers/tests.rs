@@ -309,7 +309,7 @@ fn a_node_that_is_not_known_yet_is_told_of_when_it_is_refused_again_and_again() 
     assert!(words.contains("is no member of this group: it was removed. A node"), "{words}");
 }
 
-/// It may be there before this node knows who its members are: it waits until then.
+/// A member may be there before this node knows who its members are: it waits until then.
 #[test]
 fn a_member_that_dials_before_this_node_begins_is_no_stranger() {
     let listener = bind();
