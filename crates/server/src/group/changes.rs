@@ -77,22 +77,28 @@ fn why_unserved(view: &View) -> Option<String> {
     ))
 }
 
-/// Members that are connected no more, or again.
+/// Members that are not reached any more, or again.
 fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     let was = |id| before.and_then(|before| before.member(id));
     let others = view.members.iter().filter(|member| member.id != view.node);
-    for Member { id, addresses, is_connected, stands_still, .. } in others {
+    for member in others {
+        let Member { id, addresses, is_connected, stands_still, .. } = member;
         let before = was(*id);
         let peer = addresses.peer;
         let reached = || {
             let all = view.voters().count();
             format!("this node reaches {} of {all} with a vote, itself included", view.reached())
         };
-        match (before.is_some_and(|before| before.is_connected), *is_connected) {
-            (true, false) => lines.push(Line::Alarm(format!(
-                "node {id} at {peer} is lost: {}. See whether it runs, and whether nodes reach each other",
-                reached()
-            ))),
+        match (before.is_some_and(Member::is_reached), member.is_reached()) {
+            (true, false) => {
+                let silent =
+                    if *is_connected { ", silent on a connection that stands" } else { "" };
+                lines.push(Line::Alarm(format!(
+                    "node {id} at {peer} is lost{silent}: {}. See whether it runs, and whether nodes reach each \
+                     other",
+                    reached()
+                )));
+            }
             (false, true) => {
                 lines.push(Line::Note(format!("node {id} at {peer} is connected: {}", reached())));
             }
@@ -238,6 +244,24 @@ mod tests {
                 "INFO node 0000000000000003 leads: shard 0 in term 2, shard 1 in term 2",
             ]
         );
+    }
+
+    #[test]
+    fn a_node_that_says_nothing_is_lost_although_its_connection_stands() {
+        let mut changes = Changes::default();
+        let mut seen = view(&[2, 3], Some(1), 1);
+        told(&mut changes, &seen, 0);
+        seen.members[1].is_silent = true;
+        let said = told(&mut changes, &seen, 10);
+        assert!(
+            said[0].starts_with(
+                "WARN node 0000000000000002 at 10.0.0.1:7389 is lost, silent on a connection that stands: this \
+                 node reaches 2 of 3"
+            ),
+            "{said:?}"
+        );
+        seen.members[1].is_silent = false;
+        assert!(told(&mut changes, &seen, 20)[0].contains("is connected"));
     }
 
     #[test]
