@@ -120,7 +120,7 @@ impl ExpiryKind {
     fn request(self, id: &str, due: i64, now: i64) -> Vec<String> {
         let due_text = due.to_string();
         // A session's time is told as how long it lasts.
-        let tcc = (due - now).max(1).to_string();
+        let tcc = format!("{}ms", (due - now).max(1));
         let words: Vec<&str> = match self {
             ExpiryKind::Keys => vec!["SET", id, "0123456789", "PXAT", &due_text],
             ExpiryKind::Entities => vec!["ENTITY.PUT", id, "0123456789", "PXAT", &due_text],
@@ -174,7 +174,7 @@ mod tests {
         let text = |kind: ExpiryKind| kind.request("due:1", 5_000, 2_000).join(" ");
         assert_eq!(text(ExpiryKind::Keys), "SET due:1 0123456789 PXAT 5000");
         assert_eq!(text(ExpiryKind::Entities), "ENTITY.PUT due:1 0123456789 PXAT 5000");
-        assert!(text(ExpiryKind::Sessions).contains(" TCC 3000 "));
+        assert!(text(ExpiryKind::Sessions).contains(" TCC 3000ms "));
         assert!(text(ExpiryKind::Buckets).ends_with(" TO 5000"));
         for kind in ExpiryKind::ALL {
             assert_eq!(kind.to_possible_value().unwrap().get_name(), kind.name());

@@ -41,7 +41,7 @@ impl Status {
         let clock_off_ms = lines.iter().find(|(name, _)| *name == "clock_off_ms");
         let clock_off_ms =
             clock_off_ms.with_context(|| format!("no clock in {said}"))?.1.parse()?;
-        let can_lose = lines.iter().any(|line| *line == ("can_lose_a_node", "yes"));
+        let can_lose = lines.contains(&("can_lose_a_node", "yes"));
         let of = |kind: &'static str| {
             let is_one = move |name: &str| {
                 name.strip_prefix(kind).is_some_and(|rest| rest.parse::<u32>().is_ok())
