@@ -147,6 +147,10 @@ fn codes_have_the_statuses_of_the_table() {
     let reply = door.ask_once("POST /v1/accounts/alice/debits", "k2", debit);
     assert_eq!((reply.status, &reply.body["code"]), (403, &json!("SERVICE_DENIED")));
     assert_eq!(reply.body["cause"], "status");
+    // A request without items tells it beside them.
+    let reply = door.ask("POST /v1/accounts/alice/sessions/s", &[], r#"{"request":0}"#);
+    assert_eq!((reply.status, &reply.body["code"]), (403, &json!("SERVICE_DENIED")));
+    assert_eq!((&reply.body["items"], &reply.body["cause"]), (&json!([]), &json!("status")));
 }
 
 #[test]
