@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn an_hour_is_kept_and_what_was_not_there_was_0() {
         let past = Past::default();
-        for number in 0..=SAMPLES_MAX as i64 {
+        for number in 0..=360 {
             let page = format!("\nscurry_info{{}} 1\nscurry_commands_total {number}\n");
             past.add(Time(number), &page);
         }
