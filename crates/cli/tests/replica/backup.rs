@@ -69,9 +69,12 @@ fn a_copy_of_any_node_that_runs_becomes_a_store_of_one_machine_with_all_that_is_
         assert!(names(&copy).iter().all(|name| name != "GROUP" && !name.starts_with("ballot")));
         let said = nodes::refused(&["--dir", text(&copy)]);
         assert!(said.contains("`scurry restore` makes a store of one machine"), "{said}");
+        // Also where somebody says that a group begins there.
         let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
+        nodes::begin_in(&copy);
         let said = nodes::refused(&["--dir", text(&copy), "--threads", "2", "--replicate", &peer]);
         assert!(said.contains("`scurry restore` makes a store of one machine"), "{said}");
+        fs::remove_file(copy.join("BEGIN")).expect("it is there");
 
         let single = Nodes::single(&restore(&copy, &format!("restored-{node}"), &[]), "fsync");
         let again = single.execute(&DEBIT);

@@ -94,7 +94,9 @@ fn every_door_charges_and_shows_the_group_whichever_node_leads() {
         let shown = until_answered(&nodes, &[node], account, "", "").json();
         let left = (9_999 - node).to_string();
         assert_eq!(shown["buckets"][0]["available"], left, "{shown}");
-        assert!(shown["events"].is_array(), "{shown}");
+        let statement = "GET /v1/accounts/purse/statement?newest_first=true";
+        let shown = until_answered(&nodes, &[node], statement, "", "").json();
+        assert!(shown["entries"].is_array(), "{shown}");
     }
     let leader = nodes.leader();
     let others: Vec<usize> = (0..3).filter(|node| *node != leader).collect();
