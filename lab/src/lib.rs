@@ -45,7 +45,7 @@ pub mod progress;
 pub mod random;
 pub mod recovery;
 pub mod report;
-pub mod resp;
+pub use scurry_resp::client as resp;
 pub mod results;
 pub mod rivals;
 pub mod room;

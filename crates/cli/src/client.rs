@@ -207,7 +207,7 @@ impl Cli {
         if self.rdma {
             rdma::connect(&self.server, patience)
         } else {
-            self.server.connect(patience)
+            Ok(self.server.connect(patience)?)
         }
     }
 }

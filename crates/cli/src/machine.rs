@@ -1,15 +1,17 @@
-//! What `scurry cluster` and `scurry replica` share: programs that they start on this machine, which go on when
-//! the tool ends, and that its next calls find again by a file in their directory.
+//! Programs that `scurry cluster`, `scurry replica` and `scurry bench` start on this machine. Those of the first two
+//! run on when the tool ends; its next call finds them by a file in their directory.
 
 mod ports;
 mod process;
 mod state;
 mod table;
+mod temporary_home;
 
 pub(crate) use ports::free_ports;
 pub(crate) use process::{Process, last_words, start, stop};
 pub(crate) use state::{alone, read, write};
 pub(crate) use table::print_table;
+pub(crate) use temporary_home::TemporaryHome;
 
 use anyhow::{Result, ensure};
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 mod printing;
 
 mod backup;
+mod bench;
 mod client;
 mod cluster;
 mod foreign_options;
@@ -75,6 +76,12 @@ enum Command {
     ///
     /// At a terminal it is a shell with completion and history. redis-cli and valkey-cli work as well.
     Cli(client::Cli),
+
+    /// Put load on a server, audit what it did and show its figures; without an address, on a server of its own.
+    ///
+    /// The loads are those of the charging comparison that the documents quote, and plain keys. Each makes accounts or
+    /// keys whose names begin with bench-, compares all of them with what was acknowledged, and removes them.
+    Bench(bench::Bench),
 
     /// Show the figures of a running server in the terminal, each second anew.
     ///
@@ -177,6 +184,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
         Command::Serve(options) => serve::run(*options, given),
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Http(http) => http.run(),
+        Command::Bench(bench) => bench.run(given),
         Command::Top(top) => top.run(),
         Command::HashPassword => users::hash_password(),
         Command::MakeToken => users::make_token(),

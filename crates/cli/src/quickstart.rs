@@ -2,15 +2,14 @@
 
 mod load;
 
+use crate::machine::TemporaryHome;
 use crate::serve::{Open, Options, serve};
 use crate::written::{Address, Level};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use load::Load;
 use std::env;
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -44,11 +43,11 @@ pub(crate) struct Quickstart {
 
 impl Quickstart {
     pub(crate) fn run(&self) -> Result<()> {
-        let home = TemporaryHome::make()?;
+        let home = TemporaryHome::make(&env::temp_dir(), "scurry-quickstart")?;
         let options = Options {
             listen: Some(port_of(self.port, PORT)),
             http_listen: Some(port_of(self.http_port, HTTP_PORT)),
-            dir: Some(home.0.join("store")),
+            dir: Some(home.path().join("store")),
             log: Some(Level(LevelFilter::WARN)),
             ..Options::default()
         };
@@ -80,25 +79,6 @@ impl Quickstart {
         );
         if !self.no_browser && has_screen() {
             browse(&console);
-        }
-    }
-}
-
-/// A directory of its own, which goes with this.
-struct TemporaryHome(PathBuf);
-
-impl TemporaryHome {
-    fn make() -> Result<TemporaryHome> {
-        let path = env::temp_dir().join(format!("scurry-quickstart-{}", std::process::id()));
-        fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;
-        Ok(TemporaryHome(path))
-    }
-}
-
-impl Drop for TemporaryHome {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("scurry: {} was not removed: {error}", self.0.display());
         }
     }
 }

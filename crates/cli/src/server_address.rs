@@ -21,7 +21,7 @@ const HOST: &str = "127.0.0.1";
 const PORT: u16 = 6389;
 
 /// A server, and who asks it.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerAddress {
     /// The server; the same as -h HOST -p PORT
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["host", "port"])]
@@ -118,6 +118,16 @@ impl Stream for StreamOwned<ClientConnection, TcpStream> {
 }
 
 impl ServerAddress {
+    /// A server at `HOST:PORT` that is asked without a password or TLS.
+    pub(crate) fn plain(address: &str) -> ServerAddress {
+        ServerAddress::default().at(address)
+    }
+
+    /// Another server that is asked in the same way.
+    pub(crate) fn at(&self, address: &str) -> ServerAddress {
+        ServerAddress { address: Some(address.to_owned()), ..self.clone() }
+    }
+
     /// For people, and for the system to resolve.
     pub(crate) fn address(&self) -> String {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
@@ -139,7 +149,7 @@ impl ServerAddress {
     }
 
     /// A connection on which a reply may take so long.
-    pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Stream>> {
+    pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Stream + Send>> {
         ensure!(!self.tls || self.cacert.is_some(), without_ca());
         let stream = self.first(|address| {
             let stream = TcpStream::connect_timeout(&address, CONNECT_PATIENCE)?;

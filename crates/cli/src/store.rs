@@ -23,4 +23,4 @@ pub(crate) use survey::{
     CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
 };
 pub(crate) use target::Target;
-pub(crate) use text::{count_text, time_text};
+pub(crate) use text::{count_text, grouped, time_text};

@@ -5,6 +5,7 @@
 mod args;
 mod arguments;
 mod chain;
+pub mod client;
 mod decimal;
 mod entity_reply;
 mod entity_request;

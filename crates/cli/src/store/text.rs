@@ -8,8 +8,8 @@ pub(crate) fn time_text(time: Time) -> String {
     format!("{}.{:03}Z", date_time(time.0.div_euclid(1_000)), time.0.rem_euclid(1_000))
 }
 
-/// A number with its noun: `1 record`, `12,345 records`.
-pub(crate) fn count_text(number: u64, noun: &str) -> String {
+/// A number with a comma at each thousand: `12,345`.
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -18,12 +18,17 @@ pub(crate) fn count_text(number: u64, noun: &str) -> String {
         }
         text.push(digit);
     }
+    text
+}
+
+/// A number with its noun: `1 record`, `12,345 records`.
+pub(crate) fn count_text(number: u64, noun: &str) -> String {
     let end = match (number, noun) {
         (1, noun) => noun.to_owned(),
         (_, "entry") => "entries".to_owned(),
         (_, noun) => format!("{noun}s"),
     };
-    format!("{text} {end}")
+    format!("{} {end}", grouped(number))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod bench;
 mod by_hand;
 mod chains;
 mod described;

@@ -1,4 +1,4 @@
-//! RESP as a client of stores speaks it: requests from templates, replies without allocation.
+//! RESP as a client speaks it: requests from templates, replies read in place, without allocation.
 
 mod reply;
 mod request;

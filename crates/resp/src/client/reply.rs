@@ -1,16 +1,28 @@
-//! Reading replies in place. The loader reads millions a second, so it skips what it only
-//! needs to be complete and picks the few numbers that the audit needs out of the rest.
+//! Reading replies in place. A load reads millions a second, so it skips what it only
+//! needs to be complete and picks the few numbers that an audit needs out of the rest.
+
+use std::error::Error;
+use std::fmt;
 
 /// Why a reply could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The rest has not arrived yet: try again with more bytes.
-    #[error("the reply is incomplete")]
     Incomplete,
     /// Bytes that are not the RESP that was expected.
-    #[error("the reply is not the RESP that was expected")]
     Malformed,
 }
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stop::Incomplete => "the reply is incomplete",
+            Stop::Malformed => "the reply is not the RESP that was expected",
+        })
+    }
+}
+
+impl Error for Stop {}
 
 /// Facts of an answer to RESERVE, UPDATE or TERMINATE that the audit needs, summed over its items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

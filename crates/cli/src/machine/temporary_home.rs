@@ -1,0 +1,28 @@
+//! A directory that is removed when this ends.
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) struct TemporaryHome(PathBuf);
+
+impl TemporaryHome {
+    /// Makes a directory with this name and the number of this process.
+    pub(crate) fn make(parent: &Path, name: &str) -> Result<TemporaryHome> {
+        let path = parent.join(format!("{name}-{}", std::process::id()));
+        fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;
+        Ok(TemporaryHome(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryHome {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            eprintln!("scurry: {} was not removed: {error}", self.0.display());
+        }
+    }
+}
