@@ -7,26 +7,19 @@ SHELL := bash
 export PATH := $(PATH):$(if $(CARGO_HOME),$(CARGO_HOME),$(HOME)/.cargo)/bin
 TARGET_DIR := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 
-SESSIONS ?= 3200
-CONNECTIONS ?= 50
-DEPTH ?= 64
-ACCOUNTS ?= 100000
-DEMO_SECONDS ?= 5
 # For instance --full, or --within 60 (minutes).
 LAB_ARGS ?=
 # Further peers of `make lab-peers`: ndb, which is built from source.
 PEERS ?=
 LAB_DIR ?= $(TARGET_DIR)/lab
-# A release has everything: RDMA is a feature that builds for development leave out.
-RELEASE := --release --locked --features rdma
-BUILD_BOTH = cargo build $(RELEASE) -p scurry-cli && \
-	  cargo build --release --locked --manifest-path lab/Cargo.toml
+# What is tried from source: Cargo.toml says what it leaves out.
+SOURCE := --profile source --locked -p scurry-cli
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test test-all test-rdma serve optimized figures site release lab lab-peers clean cargo
 
 help:
-	@echo "make demo    build, run charging load against the store, audit it, print the table"
+	@echo "make demo    build, put charging load and plain keys on the store, audit it, print the table"
 	@echo "make check   the quick gate, before each commit: minutes"
 	@echo "make test    install what is missing, run everything that CI runs"
 	@echo "make test-all  install what is missing, run everything there is: hours; each step is recorded"
@@ -48,9 +41,9 @@ help:
 
 demo: cargo
 	@scripts/install-tools.sh demo
-	$(BUILD_BOTH)
-	@"$(TARGET_DIR)/release/scurry-lab" run moaf-scur --target scurry --sessions $(SESSIONS) \
-	  --connections $(CONNECTIONS) --depth $(DEPTH) --accounts $(ACCOUNTS) --seconds $(DEMO_SECONDS)
+	cargo build $(SOURCE)
+	@"$(TARGET_DIR)/source/scurry" bench --dir "$(TARGET_DIR)" $(ARGS)
+	@echo "built quickly from source: a package, or make optimized, answers about 1.5 times as many"
 
 check: cargo
 	@scripts/install-tools.sh check
@@ -69,7 +62,7 @@ test-rdma: cargo
 	cargo xtask rdma
 
 serve: cargo
-	cargo run $(RELEASE) -p scurry-cli -- serve $(ARGS)
+	cargo run $(SOURCE) -- serve $(ARGS)
 
 optimized: cargo
 	@scripts/install-tools.sh optimized

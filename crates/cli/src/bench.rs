@@ -82,7 +82,7 @@ enum WorkloadName {
 struct Row {
     operations: u64,
     latencies: Latencies,
-    /// What the audit has compared.
+    /// Accounts or keys that the audit has compared.
     audited: u64,
 }
 

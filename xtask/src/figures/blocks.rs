@@ -13,7 +13,7 @@ const END: &str = "<!-- end -->";
 
 /// Pages that quote measurements, and the heading under which they do; without one the whole page.
 pub(crate) const PLACES: &[(&str, &str)] = &[
-    ("README.md", "## How fast"),
+    ("README.md", "## Figures"),
     ("docs/performance.md", ""),
     ("docs/charging-http.md", "## What it costs"),
     ("docs/cluster.md", "## A busy account on a node"),

@@ -34,21 +34,21 @@ enum Step {
 }
 
 pub(super) struct Charging {
-    accounts: Vec<Account>,
-    sessions: Vec<Session>,
+    accounts: Vec<LoadedAccount>,
+    sessions: Vec<LoadedSession>,
     templates: [Template; LOOP.len()],
     begun: u64,
     fault: Option<String>,
 }
 
-struct Account {
+struct LoadedAccount {
     name: Vec<u8>,
     /// Units that the server has acknowledged as consumed.
     consumed: i64,
 }
 
 #[derive(Clone)]
-struct Session {
+struct LoadedSession {
     account: usize,
     id: [u8; 8],
     step: usize,
@@ -64,8 +64,8 @@ impl Workload for Charging {
             number += u32::from(step.writes());
             template
         });
-        let accounts = names.into_iter().map(|name| Account { name, consumed: 0 }).collect();
-        let idle = Session { account: 0, id: [b'0'; 8], step: 0, is_open: false };
+        let accounts = names.into_iter().map(|name| LoadedAccount { name, consumed: 0 }).collect();
+        let idle = LoadedSession { account: 0, id: [b'0'; 8], step: 0, is_open: false };
         Charging { accounts, sessions: vec![idle; slots], templates, begun: 0, fault: None }
     }
 
@@ -127,7 +127,7 @@ impl Workload for Charging {
     }
 
     fn append_task(&self, task: Task, number: usize, out: &mut Vec<u8>) {
-        let Account { name, consumed } = &self.accounts[number];
+        let LoadedAccount { name, consumed } = &self.accounts[number];
         match task {
             Task::Prepare => {
                 let credit = CREDIT.to_string();
@@ -169,7 +169,7 @@ impl Workload for Charging {
     }
 
     fn check_audit(&self, number: usize, reply: &Value) -> Result<()> {
-        let Account { name, consumed } = &self.accounts[number];
+        let LoadedAccount { name, consumed } = &self.accounts[number];
         let name = name.escape_ascii();
         ensure!(reply.entry("ok") == &Value::Integer(1), "{name}: AUDIT answers {reply}");
         let buckets = reply.entry("buckets").elements();

@@ -2,13 +2,15 @@
 
 use super::client::{Task, Workload, request};
 use anyhow::{Result, ensure};
-use scurry_resp::client::{Stop, Value, skip};
+use scurry_resp::client::{Stop, Template, Value, skip};
 
 const VALUE_LEN: usize = 100;
 
 pub(super) struct Keys {
     keys: Vec<Key>,
     slots: Vec<Slot>,
+    get: Template,
+    set: Template,
     begun: u64,
     fault: Option<String>,
 }
@@ -27,8 +29,11 @@ enum Slot {
 
 impl Workload for Keys {
     fn new(names: Vec<Vec<u8>>, slots: usize) -> Keys {
+        let name = names.first().cloned().unwrap_or_default();
+        let get = Template::new(&[b"GET".to_vec(), name.clone()], 1, None);
+        let set = Template::new(&[b"SET".to_vec(), name, value(0).to_vec()], 1, Some(2));
         let keys = names.into_iter().map(|name| Key { name, written: 0 }).collect();
-        Keys { keys, slots: vec![Slot::Set; slots], begun: 0, fault: None }
+        Keys { keys, slots: vec![Slot::Set; slots], get, set, begun: 0, fault: None }
     }
 
     fn append_next(&mut self, slot: usize, out: &mut Vec<u8>) {
@@ -36,11 +41,11 @@ impl Workload for Keys {
         self.begun += 1;
         let key = &mut self.keys[at];
         self.slots[slot] = if self.begun.is_multiple_of(2) {
-            request(out, &[b"GET", &key.name]);
+            self.get.append(out, &key.name, &[]);
             Slot::Get { key: at, written: key.written }
         } else {
             key.written = self.begun;
-            request(out, &[b"SET", &key.name, &value(key.written)]);
+            self.set.append(out, &key.name, &value(key.written));
             Slot::Set
         };
     }

@@ -156,7 +156,6 @@ impl<'a> Cursor<'a> {
 ///
 /// # Errors
 /// [`Stop`].
-#[inline]
 pub fn skip(bytes: &[u8]) -> Result<usize, Stop> {
     let mut cursor = Cursor::new(bytes);
     let mut pending = 1i64;
@@ -186,7 +185,6 @@ pub fn skip(bytes: &[u8]) -> Result<usize, Stop> {
 ///
 /// # Errors
 /// [`Stop`].
-#[inline]
 pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
     let mut cursor = Cursor::new(bytes);
     if cursor.array()? != 4 {
@@ -219,7 +217,6 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
 ///
 /// # Errors
 /// [`Stop`].
-#[inline]
 pub fn read_amount_reply(bytes: &[u8]) -> Result<(usize, AmountReply), Stop> {
     let mut cursor = Cursor::new(bytes);
     let fields = cursor.array()?;

@@ -40,7 +40,6 @@ impl Template {
 
     /// Appends the request with these texts in the places of the patched arguments. The texts
     /// must have the widths that the template was made with.
-    #[inline]
     pub fn append(&self, out: &mut Vec<u8>, first: &[u8], second: &[u8]) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
@@ -79,7 +78,7 @@ pub fn words(request: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
     let count = cursor.array().ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     (0..count).map(move |_| {
         let bytes = cursor.kind().and_then(|_| cursor.bulk());
-        bytes.ok().flatten().expect("the lab's requests are arrays of bulk strings")
+        bytes.ok().flatten().expect("requests are arrays of bulk strings")
     })
 }
 

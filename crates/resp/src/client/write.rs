@@ -49,7 +49,7 @@ fn decimal(mut number: u64, digits: &mut [u8; DIGITS_MAX]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resp::encode;
+    use crate::client::encode;
 
     #[test]
     fn pieces_make_what_encode_makes() {
