@@ -98,7 +98,7 @@ impl Bench {
             "{} connections, {} requests under way on each, {} s a line after {} s of warm-up",
             self.connections, self.depth, self.seconds, self.warmup
         );
-        if SERVER_OPTIONS.iter().any(|name| is_given(&name)) {
+        if SERVER_OPTIONS.iter().any(is_given) {
             println!("server {}\n\n{}", self.server.address(), Row::HEAD);
             return self.each_workload(|name| self.measure(name, &self.server, "", &patience));
         }
