@@ -43,7 +43,7 @@ mod tests {
         page.push('.');
         assert_eq!(
             found(&page),
-            ["has 7169 bytes, at most 7168: move what is not for newcomers to docs/"]
+            ["has 6145 bytes, at most 6144: move what is not for newcomers to docs/"]
         );
     }
 
