@@ -122,7 +122,7 @@ const MUTANT_PARTS: u8 = 8;
 /// Mutants of what has changed: of no gate, since it takes a processor from the tests for minutes.
 const MUTANTS_CHANGED: Step = ("mutants-changed", mutants_changed);
 
-/// It begins no mutant later than this.
+/// Minutes after which that step begins no mutant.
 const MUTANT_MINUTES: &str = "4";
 
 /// All steps, each once.

@@ -5,8 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where scripts/install-tools.sh puts the runner of tests.
-
 /// The workspace on this machine.
 pub(crate) struct Host {
     /// The directory of the root Cargo.toml.
