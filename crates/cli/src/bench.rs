@@ -130,22 +130,15 @@ impl Bench {
         patience: &Patience,
     ) -> Result<()> {
         let row = match name {
-            WorkloadName::Charging => {
-                self.load::<Charging>(server, Charging::REMOVALS, patience)?
-            }
-            WorkloadName::Keys => self.load::<Keys>(server, Keys::REMOVALS, patience)?,
+            WorkloadName::Charging => self.load::<Charging>(server, patience)?,
+            WorkloadName::Keys => self.load::<Keys>(server, patience)?,
         };
         println!("{}", row.line(name, durability, self.seconds));
         Ok(())
     }
 
-    /// Connects, prepares, loads, audits and cleans up.
-    fn load<W: Workload>(
-        &self,
-        server: &ServerAddress,
-        removals: usize,
-        patience: &Patience,
-    ) -> Result<Row> {
+    /// Connects and runs the load.
+    fn load<W: Workload>(&self, server: &ServerAddress, patience: &Patience) -> Result<Row> {
         let routes = Routes::ask(server)?;
         let depth = self.depth as usize;
         let run = routes::run_number();
@@ -156,22 +149,28 @@ impl Bench {
         };
         let mut clients: Vec<Client<W>> =
             (0..self.connections).map(connect).collect::<Result<_>>()?;
+        self.run_on(&mut clients, patience).with_context(|| {
+            format!("accounts and keys bench-{run:08x}-* may be left on the server")
+        })
+    }
+
+    /// Prepares, loads, audits and cleans up.
+    fn run_on<W: Workload>(&self, clients: &mut [Client<W>], patience: &Patience) -> Result<Row> {
         let (warmup, seconds) =
             (Duration::from_secs(self.warmup), Duration::from_secs(self.seconds));
-        each(&mut clients, |client| client.carry_out(Task::Prepare, patience))
+        each(clients, |client| client.carry_out(Task::Prepare, patience))
             .context("the load cannot be prepared")?;
-        let loaded = each(&mut clients, |client| client.load(warmup, seconds, patience))?;
+        let loaded = each(clients, |client| client.load(warmup, seconds, patience))?;
         let mut row = Row { operations: 0, latencies: Latencies::new()?, audited: 0 };
         for (operations, latencies) in &loaded {
             row.operations += operations;
             row.latencies.add(latencies);
         }
-        let audited = each(&mut clients, |client| client.carry_out(Task::Audit, patience))
+        let audited = each(clients, |client| client.carry_out(Task::Audit, patience))
             .context("the audit failed")?;
         row.audited = audited.into_iter().sum();
         ensure!(row.operations > 0, "no request was answered in {} s", self.seconds);
-        each(&mut clients, |client| client.carry_out(Task::Remove(removals), patience))
-            .with_context(|| format!("accounts and keys bench-{run:08x}-* are still there"))?;
+        each(clients, |client| client.carry_out(Task::Remove, patience))?;
         Ok(row)
     }
 }

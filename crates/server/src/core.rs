@@ -12,7 +12,7 @@ mod rdma;
 mod stopping;
 mod turns;
 
-pub(crate) use stopping::{Signals, survive_file_limit};
+pub(crate) use stopping::{EndsWhileStarting, Signals, survive_file_limit};
 
 use crate::connection::Connection;
 use crate::connection::memory::Pool;

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 
-use crate::core::{self, Core, Signals, survive_file_limit};
+use crate::core::{self, Core, EndsWhileStarting, Signals, survive_file_limit};
 use crate::durable::{
     self, Durable, GroupPlan, Opened, Plan, RecoveryProgress, RecoveryReport, Retention,
 };
@@ -69,6 +69,7 @@ impl Server {
         let run_id =
             getrandom::u64().map_err(|error| system("a random number")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max, settings.files_beside());
+        let starting = EndsWhileStarting::new().map_err(system("the signals"))?;
         survive_file_limit().map_err(system("the signals"))?;
         let shared = Shared::new(ports.main_address(), ports.core_addresses(), run_id);
         let shared = Arc::new(shared);
@@ -85,9 +86,8 @@ impl Server {
             ..Config::default()
         };
         let (mut opened, grouped) = open(&settings, &shared, &config, progress)?;
-        // Until here they end the process at once: what is recovered is on the device, and a node that asks to be
-        // admitted may ask for ever.
         let mut signals = Some(Signals::new().map_err(system("the signals"))?);
+        drop(starting);
         let clock = Clock::start(opened.as_ref().map_or(Time(0), |opened| opened.time));
         if let Some(ms) = clock.behind_ms() {
             tracing::warn!(

@@ -56,6 +56,8 @@ struct LoadedSession {
 }
 
 impl Workload for Charging {
+    const REMOVALS: usize = 4;
+
     fn new(names: Vec<Vec<u8>>, slots: usize) -> Charging {
         let mut number = 0;
         let name = names.first().cloned().unwrap_or_default();
@@ -153,7 +155,7 @@ impl Workload for Charging {
                 );
             }
             Task::Audit => request(out, &[b"SCUR.AUDIT", name]),
-            Task::Remove(_) => {
+            Task::Remove => {
                 // The lower priority is consumed first.
                 let of_bonus = CREDIT.min(*consumed);
                 for (txn, bucket, consumed) in
@@ -186,11 +188,6 @@ impl Workload for Charging {
         );
         Ok(())
     }
-}
-
-impl Charging {
-    /// Requests that remove an account.
-    pub(super) const REMOVALS: usize = 4;
 }
 
 impl Step {

@@ -17,6 +17,9 @@ const RECEIVED_MAX: usize = 64 << 20;
 
 /// Requests of one connection, and what they should have done.
 pub(super) trait Workload: Send + Sized {
+    /// Requests that remove an account or key.
+    const REMOVALS: usize;
+
     /// Makes the load of the accounts or keys with these names; so many are worked on at a time.
     fn new(names: Vec<Vec<u8>>, slots: usize) -> Self;
 
@@ -49,8 +52,8 @@ pub(super) enum Task {
     Prepare,
     /// Asks what the server has: one request.
     Audit,
-    /// Removes it: so many requests, none of which is refused.
-    Remove(usize),
+    /// Removes it: [`Workload::REMOVALS`] requests, none of which is refused.
+    Remove,
 }
 
 /// A connection, and the work on it.
@@ -81,7 +84,7 @@ impl<W: Workload> Client<W> {
         Ok(Client { workload, depth, line: Line::connect(server)? })
     }
 
-    /// Keeps all slots busy, and ends what is open then. Returns the operations of the measured seconds and how
+    /// Keeps all slots busy, and ends the open sessions. Returns the operations of the measured seconds and how
     /// long they took.
     pub(super) fn load(
         &mut self,
@@ -114,7 +117,7 @@ impl<W: Workload> Client<W> {
         Ok((operations, latencies))
     }
 
-    /// Sends what is to be sent, of these slots, and takes the replies.
+    /// Sends the requests of these slots, and takes the replies.
     fn exchange(
         &mut self,
         slots: &[usize],
@@ -131,7 +134,7 @@ impl<W: Workload> Client<W> {
     /// Carries out a task about all accounts or keys. Returns how many there are.
     pub(super) fn carry_out(&mut self, task: Task, patience: &Patience) -> Result<u64> {
         let Client { workload, line, depth } = self;
-        let replies_each = if let Task::Remove(requests) = task { requests } else { 1 };
+        let replies_each = if task == Task::Remove { W::REMOVALS } else { 1 };
         for from in (0..workload.len()).step_by(*depth) {
             patience.check()?;
             let until = workload.len().min(from + *depth);

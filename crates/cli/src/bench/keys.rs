@@ -28,6 +28,8 @@ enum Slot {
 }
 
 impl Workload for Keys {
+    const REMOVALS: usize = 1;
+
     fn new(names: Vec<Vec<u8>>, slots: usize) -> Keys {
         let name = names.first().cloned().unwrap_or_default();
         let get = Template::new(&[b"GET".to_vec(), name.clone()], 1, None);
@@ -89,7 +91,7 @@ impl Workload for Keys {
         match task {
             Task::Prepare => request(out, &[b"SET", name, &value(0)]),
             Task::Audit => request(out, &[b"GET", name]),
-            Task::Remove(_) => request(out, &[b"DEL", name]),
+            Task::Remove => request(out, &[b"DEL", name]),
         }
     }
 
@@ -102,11 +104,6 @@ impl Workload for Keys {
         );
         Ok(())
     }
-}
-
-impl Keys {
-    /// Requests that remove a key.
-    pub(super) const REMOVALS: usize = 1;
 }
 
 /// A value that tells by itself which one it is.

@@ -5,7 +5,6 @@ use crate::said::scurry;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -168,5 +167,5 @@ fn a_node_that_waits_to_be_admitted_says_whom_it_asks_and_why_it_waits() {
     let pid = Pid::from_raw(i32::try_from(node.0.id()).expect("a number"));
     kill(pid, Signal::SIGTERM).expect("it runs");
     let ended = node.0.wait().expect("it ends");
-    assert_eq!(ended.signal(), Some(Signal::SIGTERM as i32));
+    assert!(ended.success(), "{ended}");
 }

@@ -15,6 +15,26 @@ pub(crate) fn survive_file_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
+/// Ends the process at SIGTERM and SIGINT until it is dropped: while a store is opened, or a node asks for a long time to
+/// be admitted, no client waits for an answer. The first process of a container would ignore them without a handler.
+pub(crate) struct EndsWhileStarting(Arc<AtomicBool>);
+
+impl EndsWhileStarting {
+    pub(crate) fn new() -> io::Result<EndsWhileStarting> {
+        let is_starting = Arc::new(AtomicBool::new(true));
+        for signal in [SIGTERM, SIGINT] {
+            signal_hook::flag::register_conditional_shutdown(signal, 0, Arc::clone(&is_starting))?;
+        }
+        Ok(EndsWhileStarting(is_starting))
+    }
+}
+
+impl Drop for EndsWhileStarting {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
 /// A source of events for the poller.
 pub(crate) struct Signals(signal_hook_mio::v1_0::Signals);
 
