@@ -151,6 +151,13 @@ mod tests {
             assert!(led.lines().any(|shown| shown == line), "{line}: {led}");
         }
         assert!(!led.contains("scurry_group_cannot_lose_a_node{"), "{led}");
+        let mut parted = view(1, Some(1), 2);
+        parted.shards[1].leader = Some(parted.members[1].id);
+        let parted = page(Some(parted));
+        assert!(
+            parted.contains("cannot_lose_a_node{why=\"the shards have different leaders"),
+            "{parted}"
+        );
         let nobody = page(Some(view(1, None, 1)));
         assert!(nobody.contains("scurry_group_can_lose_a_node 0"));
         let why = "scurry_group_cannot_lose_a_node{why=\"shard 0 has no leader\"} 1";

@@ -73,9 +73,21 @@ pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
 /// The end of what a program has logged.
 pub(crate) fn last_words(home: &Path) -> String {
     let log = fs::read(home.join(LOG)).unwrap_or_default();
-    let tail = &log[log.len().saturating_sub(LOG_TAIL)..];
-    let text = String::from_utf8_lossy(tail).trim().to_owned();
+    let text = last_lines(&String::from_utf8_lossy(&log));
     if text.is_empty() { "it logged nothing".to_owned() } else { text }
+}
+
+/// Returns the last lines of a log that fit in [`LOG_TAIL`] bytes, the last one in any case.
+fn last_lines(log: &str) -> String {
+    let mut bytes = 0;
+    let fits = |line: &&str| {
+        let is_first = bytes == 0;
+        bytes += line.len() + 1;
+        is_first || bytes <= LOG_TAIL
+    };
+    let mut lines: Vec<&str> = log.trim().lines().rev().take_while(fits).collect();
+    lines.reverse();
+    lines.join("\n")
 }
 
 /// Stops those that run, and waits for their end. Returns how many there were.
@@ -118,6 +130,15 @@ fn began(pid: i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_log_is_whole_lines() {
+        let line = "x".repeat(LOG_TAIL / 2);
+        assert_eq!(last_lines(""), "");
+        assert_eq!(last_lines(&format!("{line}\n{line}1\nend\n")), format!("{line}1\nend"));
+        let long = "y".repeat(2 * LOG_TAIL);
+        assert_eq!(last_lines(&format!("{line}\n{long}\n")), long);
+    }
 
     #[test]
     fn a_process_is_known_by_its_beginning_and_another_one_is_left_alone() {

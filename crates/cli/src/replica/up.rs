@@ -84,6 +84,11 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
 }
 
 fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
+    // These are members, unless they were removed; the others join.
+    let was_admitted =
+        |node: &&Node| matches!(scurry_disk::read_group(&node.store(dir)), Ok(Some(_)));
+    let admitted: Vec<u16> =
+        group.nodes.iter().filter(was_admitted).map(|node| node.port).collect();
     for index in 0..group.nodes.len() {
         patience.check()?;
         if !group.nodes[index].is_alive() {
@@ -91,25 +96,44 @@ fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
         }
         if !group.is_made {
             // A node can only join a group that is there.
-            wait(group, dir, patience, index + 1)?;
+            wait(group, dir, patience, index + 1, &[])?;
         }
     }
     for node in &group.nodes {
         println!("  127.0.0.1:{}  process {}", node.port, node.process.map_or(0, Process::pid));
     }
-    wait(group, dir, patience, group.nodes.len())?;
+    wait(group, dir, patience, group.nodes.len(), &admitted)?;
     group.is_made = true;
     group.write(dir)
 }
 
-/// Waits until the first nodes have a vote each and all know of it, and one of them serves.
-fn wait(group: &Group, dir: &Path, patience: &Patience, count: usize) -> Result<()> {
+/// Waits until the first nodes have a vote each and all know of it, and one of them serves. Fails at once where one of
+/// `admitted`, which are main ports, was removed from the group.
+fn wait(
+    group: &Group,
+    dir: &Path,
+    patience: &Patience,
+    count: usize,
+    admitted: &[u16],
+) -> Result<()> {
     let nodes = &group.nodes[..count];
     let is_there = patience.until(|| {
         group.check(dir)?;
         let views: Option<Vec<View>> =
             nodes.iter().map(|node| View::ask(&node.address()).ok()).collect();
         let Some(views) = views else { return Ok(false) };
+        if let Some(view) = views.iter().find(|view| view.serves()) {
+            let removed = nodes.iter().find(|node| admitted.contains(&node.port) && !view.has(node.port));
+            if let Some(node) = removed {
+                bail!(
+                    "the node at port {} was removed from the group. To have it join again, stop it (process {}), \
+                     remove {} and run this command again",
+                    node.port,
+                    node.process.map_or(0, Process::pid),
+                    node.store(dir).display()
+                );
+            }
+        }
         Ok(views.iter().all(|view| view.voters() == count && is_led(view))
             && views.iter().any(View::serves))
     })?;

@@ -73,6 +73,11 @@ impl View {
         field(&self.text, "can_lose_a_node").unwrap_or("-")
     }
 
+    /// True when the node with this main port is a member.
+    pub(super) fn has(&self, port: u16) -> bool {
+        self.members().any(|member| member.port == port.to_string())
+    }
+
     /// Nodes that have a vote and are connected.
     pub(super) fn voters(&self) -> usize {
         let is_voter = |line: &&str| {

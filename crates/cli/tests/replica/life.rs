@@ -67,6 +67,26 @@ fn a_group_loses_its_leader_and_keeps_what_it_has_acknowledged() {
     assert_eq!(said(nodes[2].port, "GET k0"), "w");
 }
 
+#[test]
+fn a_group_that_is_started_again_says_at_once_which_node_was_removed() {
+    let group = Group::up(1);
+    group.wait_for(&["can lose a node: yes"]);
+    let nodes = group.nodes();
+    let leader = of_role(&nodes, "leader")[0].clone();
+    let removed = of_role(&nodes, "follower")[0].clone();
+    assert_eq!(said(leader.port, &format!("SCUR.REPLICA REMOVE {}", removed.id)), "OK");
+    group.down().well();
+    group
+        .up_again()
+        .refused(&[&format!("the node at port {} was removed", removed.port), "remove "]);
+    // As the words say.
+    end(group.nodes().iter().find(|node| node.port == removed.port).expect("it runs").process);
+    let store = format!("{}/node-{}/data", group.path(), removed.port);
+    std::fs::remove_dir_all(store).expect("it was there");
+    group.up_again().well();
+    group.wait_for(&["can lose a node: yes"]);
+}
+
 /// Main ports serve every key; a thread's port of a node that does not lead answers MOVED.
 fn every_port_leads_to_the_leader(nodes: &[Line], leader: &Line, followers: &[Line]) {
     for node in nodes {

@@ -23,9 +23,10 @@ impl Valkey {
     /// The same of Valkey 9: of the program that `SCURRY_VALKEY9` names, else the one that the script
     /// has installed.
     pub(crate) fn start_9(name: &str) -> Valkey {
-        let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/valkey-9/bin/valkey-server");
+        let cache = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache");
+        let cache = std::env::var("SCURRY_TEST_CACHE").unwrap_or(cache.to_owned());
         let named = std::env::var("SCURRY_VALKEY9");
-        Valkey::run(named.as_deref().unwrap_or(own), name)
+        Valkey::run(&named.unwrap_or(format!("{cache}/valkey-9/bin/valkey-server")), name)
     }
 
     fn run(program: &str, name: &str) -> Valkey {

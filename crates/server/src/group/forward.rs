@@ -24,16 +24,15 @@ const PAUSE_MS: i64 = 50;
 /// The thread looks around this often.
 const WAKE: Duration = Duration::from_millis(50);
 const WAKER: Token = Token(usize::MAX);
-const NO_LEADER: &[u8] =
-    b"-CLUSTERDOWN no node leads: try again (this node forwards to the leader when there \
-                           is one)\r\n";
-const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
+
+/// The leader's main port, or why no node leads.
+pub(crate) type Leader = Result<SocketAddr, String>;
 
 /// The way to the thread. It ends with this.
 pub(crate) struct Forwarder {
     clients: Sender<TcpStream>,
     waker: Arc<Waker>,
-    leader: Arc<Mutex<Option<SocketAddr>>>,
+    leader: Arc<Mutex<Leader>>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -47,7 +46,7 @@ impl Forwarder {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let (clients, taken) = channel();
-        let leader = Arc::new(Mutex::new(None));
+        let leader = Arc::new(Mutex::new(Err("this node is starting: try again".to_owned())));
         let is_over = Arc::new(AtomicBool::new(false));
         let mut work = Work {
             poll,
@@ -76,8 +75,8 @@ impl Forwarder {
         }
     }
 
-    /// The leader's main port. Connections to another one are closed.
-    pub(crate) fn leader_is(&self, leader: Option<SocketAddr>) {
+    /// Takes the leader's main port. Connections to another one are closed.
+    pub(crate) fn leader_is(&self, leader: Leader) {
         let mut known = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         if *known != leader {
             *known = leader;
@@ -136,7 +135,7 @@ struct Waiting {
 struct Work {
     poll: Poll,
     taken: Receiver<TcpStream>,
-    leader: Arc<Mutex<Option<SocketAddr>>>,
+    leader: Arc<Mutex<Leader>>,
     is_over: Arc<AtomicBool>,
     clock: Clock,
     connections_max: usize,
@@ -155,9 +154,9 @@ impl Work {
             {
                 return Err(error);
             }
-            let leader = *self.leader.lock().unwrap_or_else(PoisonError::into_inner);
-            self.part_from_others(leader);
-            self.take(leader);
+            let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            self.part_from_others(&leader);
+            self.take(&leader);
             for event in &events {
                 if event.token() != WAKER {
                     self.pump(event.token().0 / 2);
@@ -168,18 +167,19 @@ impl Work {
     }
 
     /// Closes connections to a node that leads no more.
-    fn part_from_others(&mut self, leader: Option<SocketAddr>) {
-        let is_old = |(key, pair): (usize, &Pair)| (Some(pair.address) != leader).then_some(key);
+    fn part_from_others(&mut self, leader: &Leader) {
+        let leader = leader.as_ref().ok();
+        let is_old = |(key, pair): (usize, &Pair)| (Some(&pair.address) != leader).then_some(key);
         let old: Vec<usize> = self.pairs.iter().filter_map(is_old).collect();
         old.into_iter().for_each(|key| self.end(key, 0));
     }
 
     /// Connects those who have come, and refuses those who have waited for too long.
-    fn take(&mut self, leader: Option<SocketAddr>) {
+    fn take(&mut self, leader: &Leader) {
         let now_ms = self.clock.read().uptime_ms;
         while let Ok(client) = self.taken.try_recv() {
             if self.pairs.len() + self.waiting.len() >= self.connections_max {
-                refuse(client, TOO_MANY);
+                refuse(client, "-ERR max number of clients reached\r\n");
             } else {
                 let until_ms = now_ms + self.wait_ms;
                 self.waiting.push_back(Waiting { client, until_ms, from_ms: now_ms });
@@ -187,13 +187,13 @@ impl Work {
         }
         for waiting in std::mem::take(&mut self.waiting) {
             match leader {
-                _ if now_ms >= waiting.until_ms => refuse(waiting.client, NO_LEADER),
-                Some(address) if now_ms >= waiting.from_ms => {
-                    if let Err(error) = self.connect(waiting, address) {
+                _ if now_ms >= waiting.until_ms => refuse(waiting.client, &no_leader(leader)),
+                Ok(address) if now_ms >= waiting.from_ms => {
+                    if let Err(error) = self.connect(waiting, *address) {
                         tracing::debug!("a connection was not forwarded: {error}");
                     }
                 }
-                Some(_) | None => self.waiting.push_back(waiting),
+                Ok(_) | Err(_) => self.waiting.push_back(waiting),
             }
         }
     }
@@ -317,9 +317,19 @@ fn waits(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected | ErrorKind::Interrupted)
 }
 
-fn refuse(mut client: TcpStream, why: &[u8]) {
+/// Returns what a client is told that has waited for a leader in vain.
+fn no_leader(leader: &Leader) -> String {
+    match leader {
+        Ok(address) => format!(
+            "-CLUSTERDOWN no node leads shard 0: the one that did, at {address}, takes no connection: try again\r\n"
+        ),
+        Err(why) => format!("-CLUSTERDOWN no node leads shard 0: {why}\r\n"),
+    }
+}
+
+fn refuse(mut client: TcpStream, why: &str) {
     // A few bytes into an empty socket; the client sees its end in any case.
-    let _ = client.write(why);
+    let _ = client.write(why.as_bytes());
 }
 
 #[cfg(test)]
@@ -342,7 +352,7 @@ mod tests {
     fn bytes_go_to_the_leader_and_back_until_it_leads_no_more() {
         let forwarder = Forwarder::start(2).expect("it starts");
         let leader = TcpListener::bind("127.0.0.1:0").expect("it listens");
-        forwarder.leader_is(Some(leader.local_addr().expect("an address")));
+        forwarder.leader_is(Ok(leader.local_addr().expect("an address")));
         let mut client = connected(&forwarder);
         let (mut server, _) = leader.accept().expect("it was forwarded");
         let question = vec![7; 1 << 20];
@@ -360,13 +370,15 @@ mod tests {
         let mut answer = [0; 6];
         client.read_exact(&mut answer).expect("the answer, after its own end");
         assert_eq!(&answer, b"answer");
-        forwarder.leader_is(None);
+        forwarder.leader_is(Err("this node reaches 1 of 3".to_owned()));
         assert!(matches!(client.read(&mut answer), Ok(0) | Err(_)), "it is closed");
         let mut other = connected(&forwarder);
         let mut said = Vec::new();
         other.read_to_end(&mut said).expect("words, and the end");
-        assert!(said.starts_with(b"-CLUSTERDOWN"), "{}", said.escape_ascii());
+        let why = b"-CLUSTERDOWN no node leads shard 0: this node reaches 1 of 3\r\n";
+        assert_eq!(said.escape_ascii().to_string(), why.escape_ascii().to_string());
     }
+
     #[test]
     fn a_client_waits_while_the_leader_is_dead_and_another_is_not_known() {
         let patient = Forwarder::start_with(2, 600_000).expect("it starts");
@@ -374,17 +386,17 @@ mod tests {
         let next = TcpListener::bind("127.0.0.1:0").expect("it listens");
         let address = dead.local_addr().expect("an address");
         drop(dead);
-        patient.leader_is(Some(address));
+        patient.leader_is(Ok(address));
         let mut client = connected(&patient);
         client.write_all(b"question").expect("it is taken");
-        patient.leader_is(Some(next.local_addr().expect("an address")));
+        patient.leader_is(Ok(next.local_addr().expect("an address")));
         let (mut server, _) = next.accept().expect("it was forwarded");
         let mut question = [0; 8];
         server.read_exact(&mut question).expect("all of it");
         assert_eq!(&question, b"question");
         // Nobody takes this one: it is told so, and not only closed.
         let forwarder = Forwarder::start(2).expect("it starts");
-        forwarder.leader_is(Some(address));
+        forwarder.leader_is(Ok(address));
         let mut other = connected(&forwarder);
         let mut said = Vec::new();
         other.read_to_end(&mut said).expect("words, and the end");

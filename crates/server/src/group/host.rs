@@ -566,9 +566,9 @@ impl Host {
         self.changes.tell(&view, self.clock.read().uptime_ms);
         let leader = view.leader(0);
         self.member.passages.leader_is(leader.map(|leader| (leader.id, leader.addresses.peer)));
-        let leader =
-            leader.map(|leader| SocketAddr::new(leader.addresses.ip, leader.addresses.main));
-        self.member.forwarder.leader_is(leader);
+        let main =
+            leader.map(|Member { addresses, .. }| SocketAddr::new(addresses.ip, addresses.main));
+        self.member.forwarder.leader_is(main.ok_or_else(|| view.why_nobody()));
         self.member.board.show(view);
     }
 

@@ -149,6 +149,12 @@ impl View {
         if let Some(shard) = self.shards.iter().position(|shard| shard.leader.is_none()) {
             return Some(format!("shard {shard} has no leader"));
         }
+        // What others lack of a shard is known where it is led.
+        if self.shards.iter().any(|shard| shard.leader != self.shards[0].leader) {
+            return Some(
+                "the shards have different leaders until one node leads them all".to_owned(),
+            );
+        }
         let voters = self.voters().count();
         if voters < 3 {
             return Some(format!("{voters} of 3 nodes have a vote: let others join"));

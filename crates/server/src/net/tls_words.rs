@@ -23,7 +23,7 @@ pub(crate) fn certificate_words(fault: &CertificateError) -> Option<String> {
             date(*time)
         )),
         CertificateError::NotValidYetContext { time, not_before } => Some(format!(
-            "certificate not valid before {}, and it is {} here: is the clock right on both machines?",
+            "certificate not valid before {}, and it is {} here: see whether the clocks of both machines are right",
             date(*not_before),
             date(*time)
         )),
