@@ -94,6 +94,7 @@ fn a_group_of_one_ends_for_good_when_it_hears_a_member_of_another_group() {
     signal_others(&nodes, Signal::SIGCONT);
     nodes.until("it ends", || nodes.log(0).contains("this node stops for good").then_some(()));
     let said = refused_alone(&nodes, &lost);
+    assert!(!said.contains("listening"), "it is refused before it serves: {said}");
     assert!(said.contains("RETIRED") && said.contains(&format!("--replaces {id}")), "{said}");
     scurry(&["replica", "init", "--dir", lost.to_str().expect("text")]).refused(&["RETIRED"]);
     is_whole_again(nodes);

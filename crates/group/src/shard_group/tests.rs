@@ -153,6 +153,7 @@ fn a_leader_that_gets_nothing_committed_lets_nobody_wait_for_long() {
     assert!(alone.group.view().serves && !alone.is_told_to_resign());
     alone.pass(2);
     assert!(!alone.group.view().serves && alone.is_told_to_resign());
+    assert!(!alone.group.could_lead(), "its memory shows what nobody has committed");
     // Its device goes on: it leads again, behind what was executed, which was committed after all.
     alone.group.core_says(FromCore::Resigned { executed: alone.group.bodies.end().sequence });
     for _ in 0..200 {
