@@ -1,5 +1,5 @@
-//! `make site`: the pages that docs/SUMMARY.md lists, by mdBook, with a search. It is read where it lies, and
-//! asks nobody for anything.
+//! `make site`: the pages that docs/SUMMARY.md lists and a page for each command, by mdBook, with a search. It
+//! is read where it lies, and asks nobody for anything.
 
 mod check;
 mod stage;
@@ -53,6 +53,10 @@ fn build(host: &Host) -> Result<PathBuf> {
         }
     }
     stage::fill(&host.root, &work)?;
+    stage::add_commands(
+        &work,
+        &crate::tidy::reference::write_pages(host, &work.join("src/docs"))?,
+    )?;
     let mut mdbook = Command::new(program(&host.root)?);
     host.show(mdbook.env("MDBOOK_LOG", "warn").args(["build", "--dest-dir"]).args([&made, &work]))?;
     Ok(made)

@@ -31,6 +31,7 @@ use words::split;
 
 const EXAMPLES: &str = "Examples:
   scurry cli SCUR.GET alice
+  scurry cli help SCUR.RESERVE
   scurry cli -3 -h 10.0.0.7 -p 6389 SCUR.AUDIT alice
   scurry cli -h store.example --tls --cacert ca.pem PING
   echo 'SCUR.TOTALS' | SCURRY_PASSWORD=secret scurry cli
@@ -85,6 +86,13 @@ impl Cli {
             !(self.rdma && self.server.has_tls()),
             "RDMA has no TLS: leave --tls or --rdma out"
         );
+        if let Some((name, words)) = self.words.split_first()
+            && name.eq_ignore_ascii_case("help")
+        {
+            let words: Vec<Vec<u8>> = words.iter().map(|word| word.clone().into_bytes()).collect();
+            println!("{}", help::help(&words));
+            return Ok(ExitCode::SUCCESS);
+        }
         let is_for_people = io::stdin().is_terminal() && io::stdout().is_terminal();
         if self.words.is_empty() && is_for_people {
             Shell::open(&self)?.run()?;

@@ -125,7 +125,7 @@ pub struct ItemAnswer {
     pub code: Code,
     /// Granted-Service-Unit, minor units.
     pub granted: i64,
-    /// Final-Unit-Indication: less was granted than requested.
+    /// Final-Unit-Indication: credit or a limit gave less than was requested; not set by another denial.
     pub last: bool,
     /// Use of this request that could not be debited.
     pub uncollected: i64,

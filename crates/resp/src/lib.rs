@@ -55,7 +55,7 @@ pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
 pub use position::{Position, Start};
 pub use read::unknown_account;
-pub use reference::reference;
+pub use reference::{ReferencePage, details, reference, reference_pages};
 pub use render::{
     account_map, answer, audit_map, chain_answers, chain_rejection, chain_wrong_type, check_answer,
     reject, rejection, session_map, totals_map,

@@ -4,7 +4,7 @@
 fn the_page_is_generated_from_the_table() {
     let page = include_str!("../../../docs/commands.md");
     assert!(
-        page == scurry_resp::reference(),
+        page == scurry_resp::reference(false),
         "docs/commands.md differs from the table: \
          run `cargo run -p scurry-resp --example reference > docs/commands.md`"
     );

@@ -30,6 +30,21 @@ pub(crate) fn fill(root: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Lists pages of commands below the page that names all of them: a line `FILE TITLE` each.
+pub(crate) fn add_commands(work: &Path, pages: &str) -> Result<()> {
+    let path = work.join("src/SUMMARY.md");
+    let summary = std::fs::read_to_string(&path).context("cannot read the summary")?;
+    write(&path, with_commands(&summary, pages)?.as_bytes())
+}
+
+fn with_commands(summary: &str, pages: &str) -> Result<String> {
+    const INDEX: &str = "- [Commands](docs/commands.md)\n";
+    let (before, after) = summary.split_once(INDEX).context("the summary lists no commands")?;
+    let pages = pages.lines().filter_map(|line| line.split_once(' '));
+    let lines = pages.map(|(file, title)| format!("  - [{title}](docs/commands/{file})\n"));
+    Ok(format!("{before}{INDEX}{}{after}", lines.collect::<String>()))
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     std::fs::create_dir_all(path.parent().with_context(cannot)?).with_context(cannot)?;
@@ -88,6 +103,15 @@ mod tests {
         let summary = "[All](../README.md)\n- [A](a.md)\n  - [B](adr/README.md)\n";
         let moved = "[All](index.md)\n- [A](docs/a.md)\n  - [B](docs/adr/index.md)\n";
         assert_eq!(from_root(summary), moved);
+    }
+
+    #[test]
+    fn commands_are_listed_below_their_index() {
+        let summary = "- [Commands](docs/commands.md)\n- [Events](docs/events.md)\n";
+        let wanted = "- [Commands](docs/commands.md)\n  - [A B](docs/commands/a.md)\n\
+            - [Events](docs/events.md)\n";
+        assert_eq!(with_commands(summary, "a.md A B\n").unwrap(), wanted);
+        assert!(with_commands("- [Events](docs/events.md)\n", "a.md A\n").is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::Finding;
 use super::tree::Tree;
 use crate::host::Host;
 use anyhow::{Context, Result};
+use std::path::Path;
 
 /// A file that is made from the command table.
 pub(crate) struct Page {
@@ -18,6 +19,13 @@ pub(crate) const PAGES: [Page; 2] = [
     Page { path: "docs/commands.md", example: "reference" },
     Page { path: "docs/commands.json", example: "table" },
 ];
+
+/// Writes the pages that only the site has into its documents. Returns a line `FILE TITLE` for each command's.
+pub(crate) fn write_pages(host: &Host, docs: &Path) -> Result<String> {
+    let print = ["run", "-q", "--locked", "-p", "scurry-resp", "--example", "reference", "--"];
+    let docs = docs.to_str().context("the directory of the site is no UTF-8")?;
+    host.cargo_output(&[&print[..], &[docs]].concat()).context("cannot write the pages of commands")
+}
 
 impl Page {
     /// The page as the command table gives it.

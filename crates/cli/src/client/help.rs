@@ -1,8 +1,9 @@
-//! Text of `help` in the shell: it is of the table of commands, so it does not go stale.
+//! Text of `help`: it is of the table of commands, as the pages of the site are, so it does not go stale.
 
 use super::helper::{command, is_container, last, names};
 use crate::nearest::{either, nearest};
 use crate::shown::escaped;
+use scurry_resp::details;
 use scurry_resp::table::{self, Spec};
 
 const HELP: &str = "help COMMAND   syntax, summary and an example of a command
@@ -41,16 +42,14 @@ fn about(spec: &Spec) -> String {
     out += &format!("\n{}", spec.summary);
     if is_container(spec) {
         let subs: Vec<&str> = spec.subcommands.iter().map(last).collect();
-        return format!("{out}\nSubcommands: {}", subs.join(", "));
-    }
-    for (title, text) in [("Reply", spec.reply), ("Example", spec.example)] {
-        if !text.is_empty() {
-            out += &format!("\n{title}: {text}");
+        out += &format!("\nSubcommands: {}", subs.join(", "));
+    } else {
+        for (title, text) in details(spec) {
+            out += &format!("\n{title}: {}", text.replace('\n', "\n  "));
         }
     }
-    if !spec.codes.is_empty() {
-        let codes: Vec<&str> = spec.codes.iter().map(|code| code.name()).collect();
-        out += &format!("\nRefusals: {}", codes.join(", "));
+    if !spec.notes.is_empty() {
+        out += &format!("\n{}", spec.notes);
     }
     out
 }
@@ -81,6 +80,10 @@ mod tests {
         let text = said("scur.release");
         assert!(text.starts_with("SCUR.RELEASE account session\n"), "{text}");
         assert!(text.contains("\nReply: ") && text.contains("UNKNOWN_SESSION"), "{text}");
+        assert!(
+            text.contains("\nExample: SCUR.RESERVE ") && text.contains("never denied"),
+            "{text}"
+        );
         assert!(said("config set").starts_with("CONFIG SET name value"), "{}", said("config set"));
         assert!(said("config").contains("Subcommands: ") && said("config").contains("SET"));
         assert_eq!(
