@@ -6,14 +6,19 @@ use crate::charging::open;
 use crate::node::indexed;
 use crate::support::Door;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The page with the tables.
+const PAGE: &str = "docs/charging-http.md";
 
 #[test]
 fn the_lines_on_charging_work() {
     let (_nodes, door) = open();
-    let ran = run("docs/charging-http.md", &door);
+    let ran = run(PAGE, &door);
     assert!(ran >= 20, "only {ran} lines were found");
+    let ran = run("docs/charging-5g.md", &door);
+    assert!(ran >= 4, "only {ran} lines were found");
 }
 
 #[test]
@@ -29,7 +34,7 @@ fn the_tables_are_those_of_the_code() {
     let (_nodes, door) = open();
     let document = door.ask("GET /v1/openapi.json", &[], "").body;
     let mut operations =
-        String::from("\n| request | does | command | role | sent again |\n|---|---|---|---|---|\n");
+        String::from("\n| request | command | role | sent again |\n|---|---|---|---|\n");
     for (path, item) in document["paths"].as_object().expect("an object") {
         for (method, operation) in item.as_object().expect("an object") {
             let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
@@ -53,36 +58,35 @@ fn the_tables_are_those_of_the_code() {
                 .collect();
             let query =
                 if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
-            let summary = operation["summary"].as_str().unwrap_or_default();
             let role = operation["x-scurry-role"].as_str().unwrap_or_default();
             let method = method.to_uppercase();
-            writeln!(
-                operations,
-                "| `{method} {path}{query}` | {summary} | {command} | {role} | {again} |"
-            )
-            .expect("a string");
+            writeln!(operations, "| `{method} {path}{query}` | {command} | {role} | {again} |")
+                .expect("a string");
         }
     }
     operations.push('\n');
     let mut problems = String::from("\n| code | status | meaning |\n|---|---|---|\n");
+    let commands = read("docs/commands.md");
     for row in door.ask("GET /v1/problems", &[], "").body.as_array().expect("a list") {
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        writeln!(problems, "| `{}` | {} | {} |", text("code"), row["status"], text("meaning"))
-            .expect("a string");
+        let (code, status) = (text("code"), &row["status"]);
+        if commands.contains(&format!("\n| `{code}` | ")) {
+            let listed = commands.lines().find(|line| line.starts_with(&format!("| `{code}` | ")));
+            let listed = listed.is_some_and(|line| line.contains(&format!(" | {status} | ")));
+            assert!(listed, "docs/commands.md has another status for {code}");
+            continue;
+        }
+        writeln!(problems, "| `{code}` | {status} | {} |", text("meaning")).expect("a string");
     }
     problems.push('\n');
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/charging-http.md");
-    let page = std::fs::read_to_string(&path).expect("a page");
+    let page = read(PAGE);
     let wanted =
         with_section(&with_section(&page, "operations", &operations), "problems", &problems);
     if page != wanted && std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&path, &wanted).expect("the page is written");
+        std::fs::write(root().join(PAGE), &wanted).expect("the page is written");
         return;
     }
-    assert!(
-        page == wanted,
-        "the tables of docs/charging-http.md are old: run this test with UPDATE_EXPECT=1"
-    );
+    assert!(page == wanted, "the tables of {PAGE} are old: run this test with UPDATE_EXPECT=1");
 }
 
 /// A page with this between the marks of a section.
@@ -93,10 +97,17 @@ fn with_section(page: &str, name: &str, text: &str) -> String {
     format!("{}{text}{}", &page[..begin], &page[end..])
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(page: &str) -> String {
+    std::fs::read_to_string(root().join(page)).expect("a page")
+}
+
 /// Runs the lines of a page against a door in the place of the page's; how many there were.
 fn run(page: &str, door: &Door) -> usize {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join(page)).expect("a page");
+    let text = read(page);
     let mut is_curl = false;
     let mut expected = None;
     let mut ran = 0;
