@@ -257,6 +257,15 @@ fn the_tools_speak_tls_and_trust_nobody_else() {
 }
 
 #[test]
+fn help_is_answered_without_asking_the_server() {
+    let server = Server::start(&[]);
+    let (shown, complaint, is_well) = cli(&server, &["help", "scur.release"], None, "");
+    assert!(is_well && complaint.is_empty(), "{shown}{complaint}");
+    assert!(shown.starts_with("SCUR.RELEASE account session\n"), "{shown}");
+    assert_eq!(cli(&server, &["INFO", "commandstats"], None, "").0.matches("help").count(), 0);
+}
+
+#[test]
 fn the_examples_of_the_reference_run_in_their_order() {
     let directory = Directory::make();
     let kept = ["--dir", directory.path(), "--durability", "write"];
