@@ -44,8 +44,8 @@ To a terminal replies are shown with the names of their values, else as redis-cl
 
 Exit code, of several commands that of the worst:
   0  each was answered, and nothing was denied
-  1  an error: of the server, or no answer came
-  2  the options are wrong
+  1  an error: of the server, no answer came, or an option before the command is not known
+  2  an option lacks its value, or has a wrong one
   3  a denial (CREDIT_LIMIT_REACHED, SERVICE_DENIED, CHAIN_DENIED), also of one item among several,
      of one command of a chain, and of SCUR.CHECK: what was asked for was not granted";
 

@@ -54,11 +54,12 @@ pub(crate) struct Http {
     #[arg(long, value_name = "N", default_value = "0")]
     number: NodeNumber,
 
-    /// Longest value
+    /// Longest value, at most 512mb; a longer one gets 413
     #[arg(long, value_name = "SIZE", default_value = "1mb")]
     max_value: Size,
 
-    /// How long a node or the store may take to answer, milliseconds
+    /// How long a node or the store may take to answer, milliseconds: then the client gets 504, and what the node
+    /// answers later does not count
     #[arg(long, value_name = "MS", default_value = "1000")]
     patience_ms: Number<u64, 10, 600_000>,
 
@@ -108,11 +109,11 @@ pub(crate) struct Http {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
 
-    /// Connections at most
+    /// Connections at most; a new one above them is closed
     #[arg(long, value_name = "N", default_value = "10000")]
     max_clients: Clients,
 
-    /// Threads
+    /// Threads of the door, at most 256
     #[arg(long, value_name = "N", default_value = "1")]
     threads: Number<usize, 1, 256>,
 

@@ -36,11 +36,11 @@ pub(crate) struct Options {
 
     /// Threads, each with its own share of the keys. With more than one, each also gets a port of
     /// its own for clients that know clusters (CLUSTER SLOTS names them); the main port serves
-    /// every key to everybody. Not more than the machine has cores is best [default: 1]
+    /// every key to everybody. At most 256; not more than the machine has cores is best [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<Number<u16, 1, 256>>,
 
-    /// Port of the first thread; the others follow [default: the one behind the main port]
+    /// Port of the first thread; the others follow [default: the one after the main port]
     #[arg(long, value_name = "PORT")]
     pub(crate) core_port: Option<Number<u16, 0, 65_535>>,
 
@@ -49,7 +49,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "IP")]
     pub(crate) announce_ip: Option<Machine>,
 
-    /// Memory for keys, values and accounts; writes above it get the OOM error [default: unlimited]
+    /// Memory for keys, values and accounts. Above it commands that need memory get the OOM error; those that
+    /// end, settle or correct something run [default: unlimited]
     #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
     pub(crate) max_memory: Option<Size>,
 
@@ -80,15 +81,18 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) tls_listen: Option<Address>,
 
-    /// Connections at most; a quarter of them may be such as have not authenticated [default: 10000]
+    /// Connections at most; a new one above them is closed. A quarter of them may be such as have not
+    /// authenticated, and of these the oldest is closed for a new one [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
     pub(crate) max_clients: Option<Clients>,
 
-    /// Longest argument of a command, so longest plain value [default: 8mb]
+    /// Longest argument of a command, so longest plain value: 1kb to --max-request. A longer one is an error
+    /// with both lengths, and the end of the connection [default: 8mb]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_argument: Option<Size>,
 
-    /// Longest whole command, which bounds the input buffer of a connection [default: 16mb]
+    /// Longest whole command, which bounds the input buffer of a connection: 64kb to 2gb, with a log 512mb.
+    /// A longer one is an error, and the end of the connection [default: 16mb]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_request: Option<Size>,
 
@@ -116,13 +120,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "MODE")]
     pub(crate) durability: Option<Mode>,
 
-    /// A thread writes a snapshot when its log has grown by this much; recovery reads as much of
+    /// A thread writes a snapshot when its log has grown by this much, 1mb at least; recovery reads as much of
     /// the log at most, or little more [default: 1gb]
     #[arg(long, value_name = "SIZE")]
     pub(crate) snapshot_log: Option<Size>,
 
     /// So much of each thread's log is kept for readers of events (SCUR.WATCH) although recovery
-    /// does not need it [default: 0, what recovery needs]
+    /// does not need it. A reader that asks for older events is told where they begin
+    /// [default: 0, what recovery needs]
     #[arg(long, value_name = "SIZE")]
     pub(crate) keep_log: Option<Size>,
 
@@ -165,7 +170,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) http_listen: Option<Address>,
 
-    /// Connections of the HTTP door at most [default: 1000]
+    /// Connections of the HTTP door at most; a new one above them is closed [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) http_max_clients: Option<Clients>,
 
@@ -175,7 +180,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) http_hosts: Option<Vec<String>>,
 
-    /// File of settings (TOML); the command line goes before it. See scurry.example.toml
+    /// File of settings (TOML); the command line goes before it. scurry.example.toml has every setting, also the
+    /// bounds of accounts, which no option sets
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
@@ -279,53 +285,81 @@ mod tests {
         assert_eq!((options.entity_index, options.threads), (Some(true), Some(Number(4))));
     }
 
+    /// A server with the settings of the example is the one that a server without settings is.
     #[test]
     fn the_example_says_the_defaults() {
-        let options: Options = toml::from_str(EXAMPLE).expect("it parses");
-        assert_eq!(options.limits, Limits::default());
-        assert_eq!(
-            options.listen.map(|listen| listen.0.to_string()).as_deref(),
-            Some(scurry_server::DEFAULT_LISTEN)
-        );
+        let told = |text: &str| {
+            let options: Options = toml::from_str(text).expect("it parses");
+            format!("{:#?}", options.settings().expect("settings"))
+        };
+        assert_eq!(told(EXAMPLE), told(""));
+        // The defaults of settings that need others beside them stand there as comments.
+        let tls = "tls_cert = 'cert.pem'\ntls_key = 'key.pem'\n";
+        let handshake = "tls_handshake_ms_max = 10000\n";
+        assert_eq!(told(tls), told(&format!("{tls}{handshake}")));
+        let clients = "http_max_clients = 1000\n";
+        let door = "http_listen = '127.0.0.1:0'\n";
+        let front = |text: &str| {
+            let options: Options = toml::from_str(text).expect("it parses");
+            let settings = options.settings().expect("settings");
+            options.front(&settings).expect("a door").expect("a door").connections_max
+        };
+        assert_eq!(front(door), front(&format!("{door}{clients}")));
+        assert!([handshake, clients].iter().all(|line| EXAMPLE.contains(&format!("# {line}"))));
     }
 
-    /// Every bound stands in the tables of the operator's manual, with its default.
+    /// Default that the help of an option names.
+    fn said_default(option: &clap::Arg) -> Option<String> {
+        let help = option.get_help()?.to_string();
+        let default = help.split_once("[default: ")?.1.trim_end_matches(']').to_owned();
+        Some(default)
+    }
+
+    /// Operators have the help and the example, and no other list of the options.
     #[test]
-    fn the_manual_has_every_bound_and_its_default() {
-        let manual = include_str!("../../../../docs/operations.md");
-        let has = |name: &str, default: &str| {
-            let row = format!("| `{name}` | {default} |");
-            assert!(manual.contains(&row), "docs/operations.md has no row {row}");
-        };
-        let is_bound = |option: &clap::Arg| {
-            let is_value = |name: &clap::builder::Str| ["N", "SIZE", "MS"].contains(&name.as_str());
-            option.get_value_names().is_some_and(|names| names.iter().any(is_value))
-        };
-        let serve = Options::augment_args(Command::new("serve"));
-        for option in serve.get_arguments().filter(|option| is_bound(option)) {
-            let help = option.get_help().expect("a help").to_string();
-            let default = help.split_once("[default: ").expect("a default").1.trim_end_matches(']');
+    fn every_option_has_a_help_of_its_own_and_says_the_default_of_the_example() {
+        let mut helps = BTreeSet::new();
+        let mut compared = 0;
+        for option in Options::augment_args(Command::new("serve")).get_arguments() {
             let long = option.get_long().expect("an option");
-            if !long.starts_with("rdma-") {
-                has(&format!("--{long}"), default);
-            }
+            let help = option.get_help().expect("a help").to_string();
+            assert!(help.len() > 20 && helps.insert(help), "--{long} has no help of its own");
+            let is_bound = |name: &clap::builder::Str| {
+                ["N", "SIZE", "MODE", "LEVEL", "DIR", "PORT"].contains(&name.as_str())
+            };
+            let is_bound = option.get_value_names().is_some_and(|names| names.iter().any(is_bound));
+            let default = said_default(option);
+            assert!(default.is_some() || !is_bound, "--{long} says no default");
+            let line = format!("{} = ", long.replace('-', "_"));
+            let shown = EXAMPLE.lines().find_map(|text| text.strip_prefix(&line));
+            let (Some(shown), Some(default)) = (shown, default) else { continue };
+            let shown = shown.trim_matches('"');
+            let is_no_bound = (shown, &*default) == ("0", "unlimited");
+            assert!(is_no_bound || default.split(',').next() == Some(shown), "--{long}: {default}");
+            compared += 1;
         }
+        assert!(compared >= 12, "{compared} defaults were compared");
         let http = crate::http::Http::augment_args(Command::new("http"));
-        for option in http.get_arguments().filter(|option| is_bound(option)) {
-            let default = option.get_default_values()[0].to_str().expect("a text");
-            has(&format!("--{}", option.get_long().expect("an option")), default);
+        for option in http.get_arguments() {
+            let help = option.get_help().expect("a help").to_string();
+            assert!(help.len() > 20 || !option.get_default_values().is_empty(), "{help}");
         }
-        // The example leaves some keys out, as comments, and shows their defaults all the same.
-        let shown = |key: &str| {
-            let begin = format!("{key} = ");
-            let line = |line: &'static str| line.trim_start_matches("# ").strip_prefix(&begin);
-            let value = EXAMPLE.lines().find_map(line).expect("a line of the example");
-            value.split('#').next().unwrap_or(value).trim().trim_matches('"')
-        };
+    }
+
+    /// A bound that no option sets is explained where it is set.
+    #[test]
+    fn every_key_that_no_option_has_is_explained_in_the_example() {
         let times =
             keys("").into_iter().filter(|key| key.ends_with("_ms") || key.ends_with("_ms_max"));
         for key in keys("[limits]").into_iter().chain(times) {
-            has(&key, shown(&key));
+            let begin = format!("{key} = ");
+            let is_it = |line: &&str| line.trim_start_matches("# ").starts_with(&begin);
+            let lines: Vec<&str> = EXAMPLE.lines().collect();
+            let index = lines.iter().position(|line| is_it(&line)).expect("a line of the example");
+            let is_comment = |line: &str| line.starts_with("# ") && !line.contains(" = ");
+            let is_explained = lines[index].trim_start_matches("# ").contains('#')
+                || index.checked_sub(1).is_some_and(|above| is_comment(lines[above]));
+            assert!(is_explained, "{key} has no words");
         }
     }
 

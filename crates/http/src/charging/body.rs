@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The longest supervision time, ms: as far as the settings of a store go, as the number of identities
-/// is. Most are set to less (docs/operations.md), and refuse what is beyond.
+/// is. Most are set to less (crates/cli/scurry.example.toml), and refuse what is beyond.
 const TCC_MS_MAX: i64 = LIMIT_MS_MAX;
 
 /// An account that is created.
