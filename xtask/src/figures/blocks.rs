@@ -16,14 +16,8 @@ pub(crate) const PLACES: &[(&str, &str)] = &[
     ("README.md", "## Figures"),
     ("docs/performance.md", ""),
     ("docs/charging-http.md", "## What it costs"),
-    ("docs/cluster.md", "## A busy account on a node"),
-    ("docs/cluster.md", "## What it costs"),
     ("docs/http.md", "## How fast"),
     ("docs/lab.md", "## Targets"),
-    ("docs/operations.md", "### How long a snapshot and a start take"),
-    ("docs/rdma.md", "## What is counted"),
-    ("docs/rdma.md", "## On two real hosts"),
-    ("docs/replication.md", "## What it costs"),
 ];
 
 /// Units behind a number that was measured.
