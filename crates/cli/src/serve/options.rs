@@ -355,7 +355,7 @@ mod tests {
             let begin = format!("{key} = ");
             let is_it = |line: &&str| line.trim_start_matches("# ").starts_with(&begin);
             let lines: Vec<&str> = EXAMPLE.lines().collect();
-            let index = lines.iter().position(|line| is_it(&line)).expect("a line of the example");
+            let index = lines.iter().position(is_it).expect("a line of the example");
             let is_comment = |line: &str| line.starts_with("# ") && !line.contains(" = ");
             let is_explained = lines[index].trim_start_matches("# ").contains('#')
                 || index.checked_sub(1).is_some_and(|above| is_comment(lines[above]));
