@@ -29,8 +29,8 @@ tar -xzf "$page/scurry-$version-x86_64-linux-gnu.tar.gz" -C "$work"
 cmp "$work"/unpacked/*.data/scripts/scurry "$work/scurry-$version-x86_64-linux-gnu/scurry" ||
   fail "the tarball has another program"
 
-# The client, on the server that runs: without redis-py on its fake, and where the tests of the client have put that,
-# on the wire.
+# The client finds the program of the wheel beside it, and starts it; where the tests of the client have put redis-py,
+# it charges there, and on the server that runs.
 client=$page/scurry_client-$version-py3-none-any.whl
 "$work/venv/bin/pip" install --quiet --no-index --no-deps "$client"
 "$tools/python" -m zipfile -e "$client" "$work/client"
@@ -38,25 +38,25 @@ no_path_of_here "$work/client"
 [ -n "$(find "$work/client" -path '*.dist-info/*LICENSE' -size +0)" ] || fail "the client has no licence"
 alone "$work/client/scurry_client-$version.dist-info/METADATA"
 libraries=$(echo "$tools"/../../python-client/lib/python3.*/site-packages)
-[ -d "$libraries/redis" ] || { libraries=; say "redis-py is not here: the client asks no server"; }
+[ -d "$libraries/redis" ] || { libraries=; say "redis-py is not here: the client charges nowhere"; }
 # Nothing is imported from where this was started.
-(cd "$work" && PYTHONPATH=$libraries "$work/venv/bin/python" - "$work/venv" "$port" "$libraries") <<'PY'
+(cd "$work" && unset SCURRY_BIN && PYTHONPATH=$libraries "$work/venv/bin/python" - "$work/venv" "$port" "$libraries") <<'PY'
 import sys
 import scurry_client
 from scurry_client import NewBucket, Store
-from scurry_client.fake import FakeConnection
+from scurry_client.testing import Server, find_binary
 environment, port, is_there = sys.argv[1:]
 assert scurry_client.__file__.startswith(environment), scurry_client.__file__
-stores = [Store(FakeConnection())]
-if is_there:
-    stores.append(Store.connect(f"redis://127.0.0.1:{port}"))
-for store in stores:
-    store.create("org-7", buckets=[NewBucket("june", "ucent", 1000)])
-    with store.session("org-7", unit="ucent", hold=300) as session:
-        session.use(250)
-    assert store.get("org-7").buckets[0].available == 750
+assert str(find_binary()) == f"{environment}/bin/scurry", find_binary()
+with Server() as server:
+    for url in (server.url, f"redis://127.0.0.1:{port}") if is_there else ():
+        store = Store.connect(url)
+        store.create("org-7", buckets=[NewBucket("june", "ucent", 1000)])
+        with store.session("org-7", unit="ucent", hold=300) as session:
+            session.use(250)
+        assert store.get("org-7").buckets[0].available == 750
 PY
-say "the client charges, in $([ -n "$libraries" ] && echo "the server and the fake" || echo "the fake alone")"
+say "the client starts the wheel's program$([ -z "$libraries" ] || echo ", and charges")"
 
 # uvx keeps what it has unpacked; here that is a directory that goes.
 export UV_CACHE_DIR=$work/uv UV_TOOL_DIR=$work/uv-tools UV_PYTHON_DOWNLOADS=never UV_OFFLINE=1

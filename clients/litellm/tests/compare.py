@@ -66,7 +66,7 @@ def free_port() -> int:
 async def world(kind: str, latency: float) -> AsyncIterator[tuple[Provider, Proxy, Store]]:
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = stack.enter_context(Server(directory, durability="fsync"))
+        server = stack.enter_context(Server(directory=directory / "store"))
         store = stack.enter_context(Store.connect(server.url))
         provider = stack.enter_context(Provider(directory, latency))
         more: dict[str, Any] = {"router_settings": {"disable_cooldowns": True}}

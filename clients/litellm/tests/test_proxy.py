@@ -28,7 +28,7 @@ TTL = 30.0
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with Server(tmp_path, durability="fsync") as running:
+    with Server(directory=tmp_path / "store") as running:
         yield running
 
 

@@ -1,6 +1,6 @@
-"""The rules of holds and charges, against the client's store in memory: no LiteLLM, no server, no packages.
+"""The rules of holds and charges, against a real Scurry in memory, and without LiteLLM; redis-py has to be there.
 
-python3 -m unittest discover -s tests -p 'test_rules.py'
+SCURRY_BIN=target/release/scurry python -m unittest discover -s tests -p 'test_rules.py'
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 HERE = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "python"), str(HERE.parent / "python" / "tests")]
 
 from scurry_client import NewBucket, Retry, Store, aio
-from scurry_client.fake import AsyncFakeConnection, Clock, FakeConnection
+from server import Server
 
 import scurry_litellm._budgets
 import scurry_litellm._line
@@ -43,12 +43,30 @@ from scurry_litellm._request import Malformed, Reach, answers, output_bound, pro
 
 CENT = Estimate(prompt=0.01)
 HOLD = 1_000_000
+SOON = 0.02
+"""A ttl, in seconds, that a test waits for."""
+SERVER = Server()
+
+
+def setUpModule() -> None:
+    SERVER.start()
+    unittest.addModuleCleanup(SERVER.kill)
+
+
+class Awaited:
+    """A connection that is awaited over one that is waited for: no other task runs before the answer is there."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    async def execute_command(self, *words: Any, **options: Any) -> Any:
+        return self.connection.execute_command(*words, **options)
 
 
 class Faulty:
     """A connection that may be down, or lose answers."""
 
-    def __init__(self, connection: AsyncFakeConnection) -> None:
+    def __init__(self, connection: Awaited) -> None:
         self.connection = connection
         self.is_down = False
         self.lose = 0
@@ -68,11 +86,12 @@ class Faulty:
 
 class WithBudgets(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
-        self.clock = Clock()
-        self.fake = FakeConnection(self.clock)
-        self.store = Store(self.fake)
-        self.line = Faulty(AsyncFakeConnection(self.fake))
+        SERVER.empty()
+        self.store = Store.connect(SERVER.url)
+        self.addCleanup(self.store.close)
+        self.line = Faulty(Awaited(self.store.connection))
         self.now = 0.0
+        """Of the plugin's clock; the server goes by its own."""
         self.budgets = self.made(accounts=["$key_alias"])
         # A settlement that is repeated does not wait in a test.
         self.addCleanup(setattr, scurry_litellm._budgets, "PAUSE", scurry_litellm._budgets.PAUSE)
@@ -85,14 +104,21 @@ class WithBudgets(unittest.IsolatedAsyncioTestCase):
     def account(self, id: str, amount: int = 10 * HOLD) -> None:
         self.store.create(id, buckets=[NewBucket("main", "ucent", amount)])
 
-    def advance(self, seconds: float) -> None:
-        self.now += seconds
-        self.clock.advance(seconds)
-
     def balance(self, id: str) -> tuple[int, int]:
         """Available and held."""
         bucket = self.store.get(id).buckets[0]
         return bucket.available, bucket.held
+
+    async def turns(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        for _ in range(1_000_000):
+            if is_so():
+                return
+            await asyncio.sleep(0)
+        self.fail("it does not come to it")
 
 
 class Calls(WithBudgets):
@@ -211,7 +237,10 @@ class Chains(WithBudgets):
         for id in self.accounts:
             self.account(id)
         call = await self.budgets.open(self.accounts, "gpt-x", CENT)
-        del self.fake._fake.accounts["{acme}:team:red"]
+        self.store.release("{acme}:team:red", call.id)
+        self.store.adjust("{acme}:team:red", "a1", "main", -10 * HOLD)
+        self.store.status("{acme}:team:red", "closed")
+        self.store.delete("{acme}:team:red", force=True)
         with self.assertLogs("scurry_litellm", "ERROR"):
             await self.budgets.settled(call, 300)
         self.assertEqual([self.balance(id) for id in self.accounts[::2]], [(10 * HOLD - 300, 0)] * 2)
@@ -220,10 +249,10 @@ class Chains(WithBudgets):
     async def test_the_time_that_ran_out_is_charged_late_in_all(self) -> None:
         for id in self.accounts:
             self.account(id)
-        call = await self.budgets.open(self.accounts, "gpt-x", CENT)
-        self.advance(61)
-        self.assertEqual([self.balance(id) for id in self.accounts], [(10 * HOLD, 0)] * 3)
-        await self.budgets.settled(call, 300)
+        budgets = self.made(accounts=["$key_alias"], ttl=SOON)
+        call = await budgets.open(self.accounts, "gpt-x", CENT)
+        await self.until(lambda: [self.balance(id) for id in self.accounts] == [(10 * HOLD, 0)] * 3)
+        await budgets.settled(call, 300)
         self.assertEqual([self.balance(id) for id in self.accounts], [(10 * HOLD - 300, 0)] * 3)
 
 
@@ -245,8 +274,8 @@ class ChargedFirst(WithBudgets):
         self.account("alice")
         await self.budgets.open(["alice"], "gpt-x", CENT)
         await self.budgets.renew()
-        self.advance(10_000)
-        self.assertEqual(self.balance("alice"), (9 * HOLD, 0))
+        self.assertEqual(self.line.names, ["SCUR.DEBIT"])
+        self.assertEqual((self.balance("alice"), self.store.get("alice").sessions), ((9 * HOLD, 0), ()))
 
     async def test_a_call_costs_all_none_or_more_of_it(self) -> None:
         for cost in (HOLD, 0, HOLD + 5):
@@ -292,11 +321,7 @@ class ChargedFirst(WithBudgets):
         self.account("alice")
         going = asyncio.ensure_future(self.budgets.open(["alice"], "gpt-x", CENT))
         self.line.connection = Slow(self.line.connection)  # type: ignore[assignment]
-        for _ in range(100):
-            if self.balance("alice") == (9 * HOLD, 0):
-                break
-            await asyncio.sleep(0)
-        self.assertEqual(self.balance("alice"), (9 * HOLD, 0))
+        await self.until(lambda: self.balance("alice") == (9 * HOLD, 0))
         going.cancel()
         with self.assertRaises(asyncio.CancelledError):
             await going
@@ -307,44 +332,51 @@ class ChargedFirst(WithBudgets):
 class Time(WithBudgets):
     async def test_a_proxy_that_died_holds_nothing_for_longer_than_the_ttl(self) -> None:
         self.account("alice")
-        await self.budgets.open(["alice"], "gpt-x", CENT)
-        self.advance(59)
+        call = await self.budgets.open(["alice"], "gpt-x", CENT)
         self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
-        self.advance(1)
-        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+        self.assertEqual(self.store.get_session("alice", call.id).session.tcc, 60_000)
+        self.store.release("alice", call.id)
+        await self.made(accounts=["$key_alias"], ttl=SOON).open(["alice"], "gpt-x", CENT)
+        await self.until(lambda: self.balance("alice") == (10 * HOLD, 0))
 
     async def test_a_long_call_renews_its_hold(self) -> None:
         self.account("alice")
         call = await self.budgets.open(["alice"], "gpt-x", CENT)
+        first = self.deadline("alice", call)
         for _ in range(20):
-            self.advance(20)
+            self.now += 20
             await self.budgets.renew()
+        self.assertEqual(self.line.names.count("SCUR.UPDATE"), 20)
+        self.assertGreater(self.deadline("alice", call), first)
         self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
         await self.budgets.settled(call, 300)
         self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
 
     async def test_a_call_of_which_nothing_is_heard_is_given_up(self) -> None:
         self.account("alice")
-        await self.budgets.open(["alice"], "gpt-x", CENT)
+        budgets = self.made(accounts=["$key_alias"], ttl=SOON)
+        await budgets.open(["alice"], "gpt-x", CENT)
         self.now += 7201
         with self.assertLogs("scurry_litellm", "ERROR"):
-            await self.budgets.renew()
-        self.assertEqual(self.budgets.calls, {})
-        self.advance(61)
-        self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
+            await budgets.renew()
+        self.assertEqual((budgets.calls, self.line.names), ({}, ["SCUR.RESERVE"]))
+        await self.until(lambda: self.balance("alice") == (10 * HOLD, 0))
 
     async def test_a_call_whose_cost_nobody_tells_is_charged_in_the_end(self) -> None:
         self.account("alice")
         call = await self.budgets.open(["alice"], "gpt-x", CENT)
         self.budgets.charge_later(call, 700)
-        self.advance(30)
+        self.now += 30
         await self.budgets.renew()
         self.assertEqual(self.balance("alice"), (9 * HOLD, HOLD))
-        self.advance(30)
+        self.now += 30
         with self.assertLogs("scurry_litellm", "WARNING"):
             await self.budgets.renew()
         await self.budgets.drain()
         self.assertEqual(self.balance("alice"), (10 * HOLD - 700, 0))
+
+    def deadline(self, id: str, call: Call) -> int:
+        return self.store.get_session(id, call.id).session.deadline
 
 
 class Outages(WithBudgets):
@@ -380,11 +412,12 @@ class Outages(WithBudgets):
 
     async def test_a_late_charge_whose_answer_is_lost_charges_once(self) -> None:
         self.account("alice")
-        call = await self.budgets.open(["alice"], "gpt-x", CENT)
-        self.advance(61)
+        budgets = self.made(accounts=["$key_alias"], ttl=SOON)
+        call = await budgets.open(["alice"], "gpt-x", CENT)
+        await self.until(lambda: self.balance("alice") == (10 * HOLD, 0))
         self.line.lose = 2
-        await self.budgets.settled(call, 300)
-        await self.budgets.drain()
+        await budgets.settled(call, 300)
+        await budgets.drain()
         self.assertEqual(self.balance("alice"), (10 * HOLD - 300, 0))
 
     async def test_a_charge_of_which_nothing_is_known_is_given_up_before_it_could_be_one_more(self) -> None:
@@ -395,7 +428,7 @@ class Outages(WithBudgets):
         await self.until(lambda: self.line.lose == 0)
         self.line.is_down = True
         await self.turns()
-        self.advance(201)
+        self.now += 201
         assert task is not None
         with self.assertLogs("scurry_litellm", "ERROR"):
             await task
@@ -414,22 +447,11 @@ class Outages(WithBudgets):
         await self.budgets.drain()
         self.assertEqual(self.balance("alice"), (10 * HOLD, 0))
 
-    async def turns(self) -> None:
-        for _ in range(20):
-            await asyncio.sleep(0)
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        for _ in range(10_000):
-            if is_so():
-                return
-            await asyncio.sleep(0)
-        self.fail("it does not come to it")
-
 
 class Slow:
     """Answers a turn of the loop after it was carried out."""
 
-    def __init__(self, connection: AsyncFakeConnection) -> None:
+    def __init__(self, connection: Awaited) -> None:
         self.connection = connection
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:

@@ -12,14 +12,27 @@ from server import Server
 
 from scurry_client import Store
 
+pytest_plugins = ["scurry_client.pytest_plugin"]
+
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with Server(tmp_path) as running:
+def server(scurry_server: Server) -> Server:
+    return scurry_server
+
+
+@pytest.fixture
+def store(scurry_store: Store) -> Store:
+    return scurry_store
+
+
+@pytest.fixture
+def durable_server(tmp_path: Path) -> Iterator[Server]:
+    """A server of the test alone, which has events and outlives a kill."""
+    with Server("--durability", "write", directory=tmp_path / "store") as running:
         yield running
 
 
 @pytest.fixture
-def store(server: Server) -> Iterator[Store]:
-    with Store.connect(server.url) as connected:
+def durable_store(durable_server: Server) -> Iterator[Store]:
+    with Store.connect(durable_server.url) as connected:
         yield connected

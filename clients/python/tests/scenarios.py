@@ -49,22 +49,20 @@ class Entries:
 @dataclass
 class Line:
     number: int
-    kind: str
-    """command, at, advance or tick."""
-    words: list[Any] = field(default_factory=list)
-    time: int = 0
-    expected: Any = None
-    text: str = ""
+    words: list[Any]
+    expected: Any
+    text: str
 
 
 @dataclass
 class Script:
     name: str
     lines: list[Line] = field(default_factory=list)
-    limits: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, int | str] = field(default_factory=dict)
     unique: list[str] = field(default_factory=list)
     doors: list[str] = field(default_factory=list)
     sets_clock: bool = False
+    """It needs a door whose clock can be set, which a server is not."""
 
 
 def scripts() -> list[Script]:
@@ -83,29 +81,24 @@ def read_line(script: Script, number: int, line: str) -> None:
     if not line or line.startswith("#") or line.startswith("rule:"):
         return
     if head == "limits":
-        script.limits = dict(word.split("=", 1) for word in rest.split())
+        values = (word.split("=", 1) for word in rest.split())
+        script.limits = {name: int(value) if value.isdigit() else value for name, value in values}
     elif head == "unique":
         script.unique = rest.split()
     elif head == "doors":
         script.doors = rest.split()
-    elif head == "at":
+    elif head == "at" or re.fullmatch(r"\+\d+", line) or line.startswith("tick "):
         script.sets_clock = True
-        script.lines.append(Line(number, "at", time=moment(rest), text=line))
-    elif re.fullmatch(r"\+\d+", line):
-        script.sets_clock = True
-        script.lines.append(Line(number, "advance", time=int(line), text=line))
     else:
         event, expected = split(line)
         pattern, names_times = Reader(expected).whole()
         words, has_times = words_of(event)
-        is_tick = event == "tick"
-        script.sets_clock = script.sets_clock or has_times or names_times or is_tick
-        kind = "tick" if is_tick else "command"
-        script.lines.append(Line(number, kind, words, expected=pattern, text=event))
+        script.sets_clock = script.sets_clock or has_times or names_times
+        script.lines.append(Line(number, words, pattern, event))
 
 
 def moment(text: str) -> int:
-    return START + int(text[1:]) if text.startswith(("t+", "t-")) else int(text)
+    return START + int(text[1:])
 
 
 def split(line: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ ACCOUNTS = [f"org-{number}" for number in range(8)]
 
 
 def test_sessions_of_many_accounts(tmp_path: Path) -> None:
-    with Server(tmp_path, "--threads", "2") as server:
+    with Server("--threads", "2", "--durability", "write", directory=tmp_path) as server:
         store = Store(RedisCluster(port=server.port, host="127.0.0.1"))
         for account in ACCOUNTS:
             store.create(account, buckets=[NewBucket("main", "ucent", 1000)])
@@ -42,7 +42,7 @@ def test_sessions_of_many_accounts(tmp_path: Path) -> None:
         plain.close()
 
 
-def test_sessions_that_are_awaited(tmp_path: Path) -> None:
+def test_sessions_that_are_awaited() -> None:
     async def main(port: int) -> None:
         async with aio.Store(AsyncCluster(host="127.0.0.1", port=port)) as store:
             for account in ACCOUNTS:
@@ -51,5 +51,5 @@ def test_sessions_that_are_awaited(tmp_path: Path) -> None:
                     session.use(100)
                 assert (await store.get(account)).buckets[0].available == 900
 
-    with Server(tmp_path, "--threads", "2") as server:
+    with Server("--threads", "2") as server:
         asyncio.run(main(server.port))

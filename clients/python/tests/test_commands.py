@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import redis
 import valkey
-from server import Server
+from server import Server, limits
 
 from scurry_client import (
     Busy,
@@ -24,7 +26,8 @@ from scurry_client import (
 )
 
 
-def test_an_account_from_its_beginning_to_its_end(store: Store) -> None:
+def test_an_account_from_its_beginning_to_its_end(durable_store: Store) -> None:
+    store = durable_store
     made = store.create(
         "alice",
         identities=[NewIdentity("msisdn", "4912345")],
@@ -124,7 +127,7 @@ def test_a_chain_is_denied_by_the_account_that_cannot_pay(store: Store) -> None:
     assert store.get("{acme}").buckets[0].available == 950
 
 
-def test_entities(tmp_path: object, store: Store) -> None:
+def test_entities(store: Store) -> None:
     written = store.entity_put("user:7", b"\x00\xff", version=5)
     assert (written.applied, written.version) == (True, 5)
     alone = store.entity_get("user:7")
@@ -135,13 +138,8 @@ def test_entities(tmp_path: object, store: Store) -> None:
     assert store.entity_get("user:7") is None
 
 
-def test_busy_says_which_bound_and_when_it_goes(tmp_path: object, server: Server) -> None:
-    server.kill()
-    path = server.directory / "settings.toml"
-    path.write_text("[limits]\nsessions_max = 1\n")
-    server.options += ["--config", str(path)]
-    server.start()
-    with Store.connect(server.url) as store:
+def test_busy_says_which_bound_and_when_it_goes(tmp_path: Path) -> None:
+    with Server(*limits(tmp_path, {"sessions_max": 1})) as server, Store.connect(server.url) as store:
         store.create("alice", buckets=[NewBucket("main", "cent", 100)])
         with store.session("alice", unit="cent", hold=1, ttl=60), pytest.raises(Busy) as busy:
             store.reserve("alice", "other", 0)

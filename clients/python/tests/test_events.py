@@ -16,7 +16,8 @@ def words(found: list[Event]) -> list[object]:
     return [event.fields["event"] for event in found]
 
 
-def test_a_reader_goes_on_where_the_last_one_stopped(store: Store, tmp_path: Path) -> None:
+def test_a_reader_goes_on_where_the_last_one_stopped(durable_store: Store, tmp_path: Path) -> None:
+    store = durable_store
     positions = FilePositions(tmp_path / "position")
     assert positions.load() is None
     store.create("alice", buckets=[NewBucket("main", "cent", 100)])
@@ -34,7 +35,8 @@ def test_a_reader_goes_on_where_the_last_one_stopped(store: Store, tmp_path: Pat
     assert next(events(store, positions)).fields["transaction"] == "d2"
 
 
-def test_a_reader_outlives_a_server_that_is_killed(server: Server) -> None:
+def test_a_reader_outlives_a_server_that_is_killed(durable_server: Server) -> None:
+    server = durable_server
     with Store.connect(server.url, retry=Retry(patience=0.05)) as store:
         patient = Store.connect(server.url)
         patient.create("alice", buckets=[NewBucket("main", "cent", 100)])
@@ -49,7 +51,8 @@ def test_a_reader_outlives_a_server_that_is_killed(server: Server) -> None:
         assert len({event.id for event in seen}) == 5
 
 
-def test_thresholds_and_one_account(store: Store) -> None:
+def test_thresholds_and_one_account(durable_store: Store) -> None:
+    store = durable_store
     for account in ("alice", "bob"):
         store.create(account, buckets=[NewBucket("main", "cent", 100)])
     store.debit("bob", "d1", "cent", 90)
@@ -59,9 +62,9 @@ def test_thresholds_and_one_account(store: Store) -> None:
     assert {event.fields["account"] for event in reply.events} == {"bob"}
 
 
-def test_events_are_awaited(server: Server) -> None:
+def test_events_are_awaited(durable_server: Server) -> None:
     async def read() -> list[Event]:
-        async with aio.Store.connect(server.url) as store:
+        async with aio.Store.connect(durable_server.url) as store:
             await store.create("alice", buckets=[NewBucket("main", "cent", 100)])
             found = []
             async for event in events_async(store, MemoryPositions()):

@@ -13,7 +13,7 @@ import pytest
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.retry import Retry as NoRetry
-from server import PATIENCE, binary
+from server import PATIENCE, find_binary
 from test_outage import CREDIT, PATIENT, SESSIONS, Work
 
 from scurry_client import NewBucket, Store
@@ -33,7 +33,7 @@ class Group:
         raise AssertionError(f"no group: {why}")
 
     def said(self, command: str) -> str:
-        words = [str(binary()), "replica", command, "--dir", str(self.directory)]
+        words = [str(find_binary()), "replica", command, "--dir", str(self.directory)]
         return subprocess.run(words, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
 
     def nodes(self) -> dict[int, tuple[int, str]]:

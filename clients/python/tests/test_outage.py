@@ -87,7 +87,7 @@ class Work:
 
 
 def test_nothing_is_charged_twice_and_nothing_is_lost(tmp_path: Path) -> None:
-    with Server(tmp_path, durability="write") as server, Store.connect(server.url) as store:
+    with Server("--durability", "write", directory=tmp_path) as server, Store.connect(server.url) as store:
         work = Work(lambda: Store.connect(server.url, retry=PATIENT))
         for account in work.used:
             store.create(account, buckets=[NewBucket("main", "ucent", CREDIT)])

@@ -22,14 +22,15 @@ def blocks() -> list[str]:
 
 
 def test_the_blocks_of_the_readme_run(
-    server: Server, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    durable_server: Server, durable_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    server, store = durable_server, durable_store
     monkeypatch.chdir(tmp_path)
     for account in ("{acme}", "{acme}:team"):
         store.create(account, buckets=[NewBucket("main", "token", 1000)])
     names: dict[str, Any] = {"__name__": "readme"}
     found = blocks()
-    assert len(found) == 4, "a block came or went"
+    assert len(found) == 6, "a block came or went"
     for block in found:
         code = block.replace(DEFAULT, server.url)
         if "in events(" in code:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import redis
 import redis.sentinel
 from faulty import Faulty
+from server import Server, limits, until
 
-from scurry_client import Mismatch, NewBucket, OutcomeUnknown, Retry, Store, UnknownAccount, Unreachable
-from scurry_client.fake import Clock, FakeConnection
+from scurry_client import (
+    Mismatch,
+    NewBucket,
+    OutcomeUnknown,
+    Retry,
+    Store,
+    UnknownAccount,
+    UnknownSession,
+    Unreachable,
+)
 
 QUICK = Retry(patience=60, pause=0.001, pause_max=0.001)
 NONE = Retry(patience=0)
@@ -124,39 +135,34 @@ def test_a_refusal_is_not_sent_again(store: Store) -> None:
 
 
 @pytest.mark.parametrize("fate", ["request", "answer"])
-def test_a_report_that_is_lost_before_the_time_runs_out_is_debited_once(fate: str) -> None:
-    clock = Clock()
-    fake = FakeConnection(clock)
-    sure = Store(fake)
-    sure.create("org-7", buckets=[NewBucket("main", "ucent", 1000)])
+def test_a_report_that_is_lost_before_the_session_goes_is_debited_once(store: Store, fate: str) -> None:
     fates = iter([None, fate, *[None] * 9])
-    shaky = Store(Faulty(fake, lambda *_: next(fates)), retry=NONE)
-    with shaky.session("org-7", unit="ucent", hold=300, ttl=60) as session:
+    shaky = Store(Faulty(store.connection, lambda *_: next(fates)), retry=NONE)
+    with shaky.session("org-7", unit="ucent", hold=300) as session:
         session.use(100)
         with pytest.raises(OutcomeUnknown):
             session.report()
         assert session.left() == 200
         session.use(20)
-        clock.advance(61)
+        store.release("org-7", session.id)
     assert session.used() == 120
-    assert balance(sure) == (880, 0)
+    assert balance(store) == (880, 0)
 
 
-def test_what_the_server_has_forgotten_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    fake = FakeConnection(clock)
-    sure = Store(fake)
-    sure.create("org-7", buckets=[NewBucket("main", "ucent", 1000)])
-    fates = iter([None, "answer", *[None] * 9])
-    shaky = Store(Faulty(fake, lambda *_: next(fates)), retry=NONE)
-    session = shaky.session("org-7", unit="ucent", hold=300, ttl=60)
-    with pytest.raises(OutcomeUnknown), session:
-        session.use(100)
-    clock.advance(300)
-    monkeypatch.setattr("scurry_client._meter.REMEMBERED", -1.0)
-    with pytest.raises(OutcomeUnknown):
-        session.settle()
-    assert balance(sure) == (900, 0)
+def test_what_the_server_has_forgotten_is_not_guessed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with Server(*limits(tmp_path, {"tombstone_ms": 1})) as server, Store.connect(server.url) as sure:
+        sure.create("org-7", buckets=[NewBucket("main", "ucent", 1000)])
+        fates = iter([None, "answer", *[None] * 9])
+        shaky = Store(Faulty(sure.connection, lambda *_: next(fates)), retry=NONE)
+        session = shaky.session("org-7", unit="ucent", hold=300)
+        with pytest.raises(OutcomeUnknown) as unknown, session:
+            session.use(100)
+        with pytest.raises(UnknownSession):
+            until(lambda: not sure.run(unknown.value.command), "the session is forgotten")
+        monkeypatch.setattr("scurry_client._meter.REMEMBERED", -1.0)
+        with pytest.raises(OutcomeUnknown):
+            session.settle()
+        assert balance(sure) == (900, 0)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +175,7 @@ def test_what_the_server_has_forgotten_is_not_guessed(monkeypatch: pytest.Monkey
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_while_a_group_elects_a_leader_nothing_is_done(error: Exception) -> None:
-    fake = FakeConnection()
-
+def test_while_a_group_elects_a_leader_nothing_is_done(store: Store, error: Exception) -> None:
     class Electing:
         attempts = 0
 
@@ -179,7 +183,7 @@ def test_while_a_group_elects_a_leader_nothing_is_done(error: Exception) -> None
             self.attempts += 1
             if self.attempts < 4:
                 raise error
-            return fake.execute_command(*words)
+            return store.connection.execute_command(*words, **options)
 
     electing = Electing()
     # Without an id it is sent again all the same: it was refused, and not lost.

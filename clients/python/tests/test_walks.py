@@ -15,7 +15,8 @@ def steps_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walks, "STEP", 3)
 
 
-def test_accounts_and_a_statement(store: Store) -> None:
+def test_accounts_and_a_statement(durable_store: Store) -> None:
+    store = durable_store
     names = {f"org-{number}" for number in range(20)}
     for name in names:
         store.create(name, buckets=[NewBucket("main", "cent", 100)])
@@ -31,9 +32,9 @@ def test_accounts_and_a_statement(store: Store) -> None:
     assert sum(int(entry.fields.get("change") or 0) for entry in entries) == 90
 
 
-def test_walks_that_are_awaited(server: Server) -> None:
+def test_walks_that_are_awaited(durable_server: Server) -> None:
     async def main() -> None:
-        async with aio.Store.connect(server.url) as store:
+        async with aio.Store.connect(durable_server.url) as store:
             for number in range(10):
                 await store.create(f"org-{number}", buckets=[NewBucket("main", "cent", 100)])
             assert len({found.account async for found in walks.accounts_async(store)}) == 10

@@ -1,0 +1,34 @@
+"""Fixtures of pytest for programs that use the client. In the `conftest.py` at the root of the tests:
+
+pytest_plugins = ["scurry_client.pytest_plugin"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ._store import Store
+from .testing import Server
+
+
+@pytest.fixture(scope="session")
+def scurry_session_server() -> Iterator[Server]:
+    """One server in memory for the whole run, since to empty it is quicker than to start another."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def scurry_server(scurry_session_server: Server) -> Server:
+    """A server that is empty when the test begins: `url` is where it listens."""
+    scurry_session_server.empty()
+    return scurry_session_server
+
+
+@pytest.fixture
+def scurry_store(scurry_server: Server) -> Iterator[Store]:
+    """A `Store` on that server."""
+    with Store.connect(scurry_server.url) as store:
+        yield store
