@@ -50,7 +50,10 @@ SERVER = Server()
 
 def setUpModule() -> None:
     SERVER.start()
-    unittest.addModuleCleanup(SERVER.kill)
+
+
+def tearDownModule() -> None:
+    SERVER.kill()
 
 
 class Awaited:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -82,6 +83,8 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=self._output,
         )
+        # One that nobody kills ends with the program.
+        atexit.register(self.kill)
         try:
             self.port = self._listening()
         except BaseException:
@@ -118,6 +121,7 @@ class Server:
             self.process.kill()
             self.process.wait(PATIENCE)
             self.process = None
+            atexit.unregister(self.kill)
         if self._output is not None:
             self._output.close()
             self._output = None

@@ -14,6 +14,8 @@ from server import REPOSITORY, Server, find_binary
 
 from scurry_client import NewBucket, Store
 
+CLIENT = os.environ | {"PYTHONPATH": str(REPOSITORY / "clients/python")}
+
 
 def program(path: Path) -> Path:
     path.parent.mkdir(exist_ok=True)
@@ -65,6 +67,14 @@ def test_a_server_ends_with_its_block_whatever_happens() -> None:
         os.kill(process, 0)
 
 
+def test_a_server_that_nobody_kills_ends_with_the_program() -> None:
+    program = "from scurry_client.testing import Server; print(Server().start().process.pid)"
+    done = subprocess.run([sys.executable, "-c", program], env=CLIENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
 def test_a_server_that_has_ended_is_started_again_at_its_port() -> None:
     with Server() as server:
         assert server.process is not None
@@ -103,8 +113,7 @@ def test_the_fixtures_give_each_test_an_empty_server_and_end_it(tmp_path: Path) 
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["scurry_client.pytest_plugin"]\n')
     (tmp_path / "test_of_a_user.py").write_text(TESTS)
     run = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", str(tmp_path)]
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "clients/python")}
-    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(run, cwd=tmp_path, env=CLIENT, capture_output=True, text=True)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     processes = {int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("process ")}
     assert len(processes) == 1
