@@ -3,7 +3,7 @@
 use super::python_client::succeed_in;
 
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/litellm");
-/// It has redis-py, and `make test` installs it.
+/// Python with redis-py, which `make test` installs.
 const WITH_REDIS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/venv/bin/python");
 const PROXY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/litellm/bin");
 const CHECKERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/python-client/bin");
