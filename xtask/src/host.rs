@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// The workspace on this machine.
 pub(crate) struct Host {
@@ -67,6 +67,21 @@ impl Host {
             bail!("{} ended with {status}", name(command));
         }
         Ok(())
+    }
+
+    /// Runs a program with its output shown, and interrupts it after so many seconds: timeout(1) ends with 124 then.
+    pub(crate) fn within(&self, command: &Command, seconds: u64) -> Result<ExitStatus> {
+        let mut timed = Command::new("timeout");
+        timed.args(["--signal=INT", "--kill-after=60", &seconds.to_string()]);
+        timed.arg(command.get_program()).args(command.get_args());
+        for (key, value) in command.get_envs() {
+            match value {
+                Some(value) => timed.env(key, value),
+                None => timed.env_remove(key),
+            };
+        }
+        let status = timed.current_dir(&self.root).stdin(Stdio::null()).status();
+        status.with_context(|| format!("cannot start {}", name(&timed)))
     }
 
     /// The output of cargo; an error when it fails.

@@ -10,6 +10,7 @@ mod gates;
 mod host;
 mod lab;
 mod markdown;
+mod mutants;
 mod optimized;
 mod rdma;
 mod record;
@@ -66,7 +67,8 @@ usage: cargo xtask COMMAND
                  the same, compiled by what was counted for another one
   release --binaries DIR
                  the same, of a scurry and a libscurry.so that are built already
-  mutants        seed each known bug and show the test that catches it
+  mutants [NAME]...
+                 seed each known bug, or the named ones, and show the test that catches it
   help           this text
 ";
 
@@ -96,6 +98,7 @@ fn run(args: &[String]) -> Result<()> {
                 | "figures"
                 | "fuzz"
                 | "group-test"
+                | "mutants"
                 | "rdma-sim"
                 | "release"
                 | "replica-sim"
@@ -135,7 +138,7 @@ fn run(args: &[String]) -> Result<()> {
         "figures" => figures::run(&Host::find()?, rest),
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
-        "mutants" => gates::mutants(&Host::find()?, &[]),
+        "mutants" => mutants::run(&Host::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

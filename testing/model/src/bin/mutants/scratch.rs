@@ -131,7 +131,7 @@ impl Scratch {
         command
             .args(["-c", &limited, "sh"])
             .arg(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-            .current_dir(self.tree.join(workspace(&catcher.package)))
+            .current_dir(&self.tree)
             .args(["test", "-q", "-p", &catcher.package])
             .args(match catcher.target.as_str() {
                 "lib" => vec!["--lib"],
@@ -153,12 +153,7 @@ impl Scratch {
     }
 }
 
-/// The directory of the workspace that a package is in.
-fn workspace(package: &str) -> &'static str {
-    if package == "scurry-lab" { "lab" } else { "" }
-}
-
-/// The standard output of a command that must succeed, without the end of its last line.
+/// Returns the standard output of a command that must succeed, without the end of its last line.
 pub(crate) fn stdout(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
