@@ -80,11 +80,7 @@ release: cargo
 	cargo xtask release $(ARGS)
 
 lab: cargo lab-peers optimized
-	@mkdir -p "$(LAB_DIR)"
-	"$(TARGET_DIR)/optimized/scurry-lab" ladder --accounts 100000 --seconds 1 --runs 3 \
-	  --json "$(LAB_DIR)/ladder.json"
-	"$(TARGET_DIR)/optimized/scurry-lab" compare --all $(LAB_ARGS) --out "$(LAB_DIR)" \
-	  --with "$(LAB_DIR)/ladder.json"
+	"$(TARGET_DIR)/optimized/scurry-lab" compare --all $(LAB_ARGS) --out "$(LAB_DIR)"
 
 lab-peers:
 	@for step in lab-peers $(PEERS); do scripts/install-tools.sh $$step || exit 1; done

@@ -875,7 +875,6 @@ case "${1:-all}" in
     install_go testing/clients/go
     install_node testing/clients/node
     install_node testing/console
-    install_node lab/report-test
     install_java testing/clients/java
     install_java testing/clients/java/spring
     install_java testing/clients/java/redisson

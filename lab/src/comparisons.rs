@@ -7,9 +7,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::figures::rounded;
-use crate::results::Results;
 use crate::rivals::{Figure, Finding, Outcome, findings, promise};
-use crate::row::by_load;
+use crate::row::{Report, by_load};
 use crate::testbed::write_json;
 
 /// All of them.
@@ -51,15 +50,13 @@ struct Compared {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(path: &Path, files: &[(PathBuf, &Results)]) -> Result<()> {
+pub fn write(path: &Path, files: &[(PathBuf, &Report)]) -> Result<()> {
     let mut comparisons = Vec::new();
-    for (file, results) in files {
-        if let Results::Rows(report) = results {
-            // Rows of one load each, as the page has them.
-            for group in by_load(&report.rows) {
-                let found = findings(&group);
-                comparisons.extend(found.iter().filter_map(|one| compared(file, one)));
-            }
+    for (file, report) in files {
+        // Rows of one load each, as the page has them.
+        for group in by_load(&report.rows) {
+            let found = findings(&group);
+            comparisons.extend(found.iter().filter_map(|one| compared(file, one)));
         }
     }
     write_json(Some(path), &Comparisons { comparisons })

@@ -15,7 +15,6 @@ use crate::routes::Ports;
 use crate::row::{Figures, Revival};
 use crate::scenario::{Bucket, Scenario};
 use crate::snapshotter::Snapshots;
-use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::{Testbed, allow_files, write_json};
 
@@ -93,7 +92,6 @@ pub fn fill(arguments: &FillArguments) -> Result<()> {
 fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<StoreRow> {
     let scenario = scenario(accounts, arguments.buckets, arguments.seconds)?;
     let bench = Bench {
-        stand: &Stand::Loopback,
         scenario: &scenario,
         target: Target::Scurry,
         durability: if arguments.recovery { Durability::Fsync } else { Durability::None },

@@ -682,7 +682,6 @@ mod tests {
                 address: SocketAddr::from(([127, 0, 0, 1], 20_000)),
                 wire: Wire::Resp,
                 place: "p".into(),
-                namespace: None,
             },
             is_cluster: false,
             group: Some(2),

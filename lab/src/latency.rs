@@ -2,10 +2,7 @@
 //! the figures that a row prints.
 
 use anyhow::{Context, Result};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
 /// The longest latency that is told apart, nanoseconds; longer ones count as this.
@@ -74,40 +71,6 @@ impl LatencyRecorder {
     /// The latency at or below which this share (0 to 1) lies, microseconds.
     pub fn quantile_us(&self, share: f64) -> f64 {
         micros(self.histogram.value_at_quantile(share))
-    }
-
-    /// All of it as an HdrHistogram of nanoseconds (V2, compressed, base64), as its logs hold it.
-    ///
-    /// # Errors
-    /// When the library cannot write it, which no histogram of these bounds can cause.
-    pub fn encode(&self) -> Result<String> {
-        let mut bytes = Vec::new();
-        let mut serializer = V2DeflateSerializer::new();
-        serializer.serialize(&self.histogram, &mut bytes).context("writing a histogram")?;
-        Ok(STANDARD.encode(bytes))
-    }
-
-    /// Reads what [`LatencyRecorder::encode`] wrote, or a driver.
-    ///
-    /// # Errors
-    /// When it is something else.
-    pub fn decode(text: &str) -> Result<LatencyRecorder> {
-        let bytes = STANDARD.decode(text).context("a histogram is no base64")?;
-        let read: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .context("reading a histogram")?;
-        let mut recorder = LatencyRecorder::new()?;
-        // One with other bounds is brought to these.
-        for value in read.iter_recorded() {
-            let nanos = value.value_iterated_to();
-            recorder.histogram.saturating_record_n(nanos, value.count_at_value());
-        }
-        Ok(recorder)
-    }
-
-    /// The shortest latency, microseconds.
-    pub fn min_us(&self) -> f64 {
-        micros(self.histogram.min())
     }
 
     /// The figures of a row.
@@ -186,18 +149,6 @@ mod tests {
         total.add(&interval);
         assert_eq!(total.summary(), whole.summary());
         assert_eq!(total.count(), whole.count());
-    }
-
-    #[test]
-    fn a_histogram_is_read_as_it_was_written() {
-        let mut recorder = LatencyRecorder::new().unwrap();
-        for nanos in (100..5_000_000).step_by(997) {
-            recorder.record(nanos);
-        }
-        let read = LatencyRecorder::decode(&recorder.encode().unwrap()).unwrap();
-        assert_eq!((read.count(), read.summary()), (recorder.count(), recorder.summary()));
-        assert!(near(read.min_us(), 0.1), "{}", read.min_us());
-        assert!(LatencyRecorder::decode("?").is_err() && LatencyRecorder::decode("aGk=").is_err());
     }
 
     #[test]

@@ -3,24 +3,19 @@
 //! on every path, even when the lab is killed, and no unsafe code is needed between fork and exec.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::cores::bind;
-use crate::stand::enter;
 
 /// Command of a launched process, and where it runs.
 #[derive(Debug)]
 pub struct Launch {
     /// The cores to run on; any without.
     pub cores: Vec<usize>,
-    /// The network namespace to run in; the lab's without.
-    pub namespace: Option<PathBuf>,
     /// The process that must still be the parent.
     pub parent: i32,
     /// The program and its arguments.
@@ -37,9 +32,6 @@ pub fn launch(launch: &Launch) -> Result<()> {
     ensure!(parent == launch.parent, "the lab has gone");
     if !launch.cores.is_empty() {
         bind(None, &launch.cores)?;
-    }
-    if let Some(path) = &launch.namespace {
-        enter(&File::open(path).context("opening the target's network namespace")?)?;
     }
     let (program, arguments) = launch.command.split_first().context("no program to start")?;
     let error = Command::new(program).args(arguments).exec();

@@ -23,13 +23,13 @@ use crate::errors::ErrorTally;
 use crate::filling::Filling;
 use crate::fleet::{Fleet, Plan};
 use crate::over_rdma::OverRdma;
-use crate::process::ServerCommand;
+use crate::process::{ServerCommand, free_address};
 use crate::progress::{Progress, RunCount};
 use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::scenario::{Kind, Quorum, Scenario};
+use crate::slow_disk::SlowDisk;
 use crate::snapshotter::Snapshots;
-use crate::stand::Stand;
 use crate::target::{Durability, Identity, ScurryOptions, Start, Target, beside};
 use crate::wire::{HttpTarget, Wire};
 use load::{Sampling, figures};
@@ -49,8 +49,6 @@ const HTTP_NODES: u16 = 3;
 /// Settings and cores of one run.
 #[derive(Clone, Debug)]
 pub struct Bench<'a> {
-    /// Where it meets the loader.
-    pub stand: &'a Stand,
     /// Scenario to run.
     pub scenario: &'a Scenario,
     /// Against what.
@@ -224,7 +222,7 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<Fleet> {
-        let first = self.command(self.stand.address(self.port)?);
+        let first = self.command(free_address(self.port)?);
         let copies = 1 + self.copies.replicas;
         let nodes = self.scenario.nodes + self.copies.replicas;
         let core = self.cores.map(|cores| cores.loader);
@@ -243,7 +241,7 @@ impl Bench<'_> {
             nodes: self.scenario.nodes,
             replicas: self.copies.replicas,
             replica_core: core,
-            last_behind: Vec::new(),
+            last_behind: self.scenario.slow_disk.map(SlowDisk::words).unwrap_or_default(),
             interrupted: self.interrupted,
         };
         if self.target.is_http() {
@@ -272,7 +270,7 @@ impl Bench<'_> {
 
     /// How it is started.
     fn command(&self, address: SocketAddr) -> ServerCommand {
-        let command = self.target.command(Start {
+        let mut command = self.target.command(Start {
             program: self.program.clone(),
             address,
             cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
@@ -286,7 +284,6 @@ impl Bench<'_> {
             backups: self.copies.replicas,
             connections: self.scenario.connections,
         });
-        let mut command = ServerCommand { namespace: self.stand.namespace(), ..command };
         // A target that does not speak it has been left out before.
         let words = self.rdma.and_then(|rdma| rdma.arguments(self.target, address.port()).ok());
         command.arguments.extend(words.into_iter().flatten().map(OsString::from));
@@ -374,6 +371,5 @@ fn settle(run: &mut Run, verdict: String, filling: Option<&Filling>, progress: &
         run.figures = Figures::default();
         run.by_operation.clear();
         run.timeline.clear();
-        run.histogram = None;
     }
 }

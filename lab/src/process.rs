@@ -46,8 +46,6 @@ pub struct ServerCommand {
     pub wire: Wire,
     /// Where its directory is made, which goes with it.
     pub place: PathBuf,
-    /// The network namespace to run in; the lab's without.
-    pub namespace: Option<PathBuf>,
 }
 
 impl ServerCommand {
@@ -305,9 +303,6 @@ fn spawn(command: &ServerCommand, cores: &[usize], directory: &Path) -> Result<(
     for core in cores {
         launcher.arg("--core").arg(core.to_string());
     }
-    if let Some(namespace) = &command.namespace {
-        launcher.arg("--namespace").arg(namespace);
-    }
     // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
     let mut child = launcher
         .arg("--")
@@ -382,7 +377,6 @@ mod tests {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
             wire: Wire::Resp,
             place: PathBuf::new(),
-            namespace: None,
         };
         let expected = "java --bind 127.0.0.1 -cp classes:* -e <3 lines>";
         assert_eq!(command.words().join(" "), expected);

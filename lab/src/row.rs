@@ -10,6 +10,7 @@ use crate::loader::{OperationResult, Second};
 use crate::log_growth::LogGrowth;
 use crate::sampler::CoreUse;
 use crate::search::Found;
+use crate::slow_disk::Syncs;
 use crate::teller::Told;
 use crate::workload::LiveCounts;
 
@@ -64,7 +65,7 @@ pub struct Row {
     /// The words that it was started with; empty where the lab did not start it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub configuration: Vec<String>,
-    /// `loopback` or `namespaces`; empty in older results, which are of the loopback.
+    /// `loopback` or RDMA; empty in older results, which are of the loopback.
     pub stand: String,
     /// The load.
     #[serde(flatten)]
@@ -201,10 +202,6 @@ pub struct Run {
     pub by_operation: Vec<OperationResult>,
     /// Second by second.
     pub timeline: Vec<Second>,
-    /// All latencies as an HdrHistogram of nanoseconds, as its logs hold it (V2, compressed,
-    /// base64).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub histogram: Option<String>,
     /// The search for the highest rate, where there was one: the figures are those of that rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Found>,
@@ -220,6 +217,9 @@ pub struct Run {
     /// Snapshot under load and start after a kill, where there were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revival: Option<Revival>,
+    /// Syncs of the server with a slow disk, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<Syncs>,
     /// Counts of the requests of live sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveCounts>,

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::arguments::RunArguments;
+use crate::arguments::{RunArguments, SoakArguments};
 use crate::clock::Clock;
 use crate::cores::{Allowed, Cores};
 use crate::data_directory::DataDirectory;
@@ -25,7 +25,6 @@ use crate::routes::Ports;
 use crate::row::{Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
 use crate::snapshotter::Snapshots;
-use crate::stand::Stand;
 use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
 use entry::Entry;
@@ -33,15 +32,57 @@ use entry::Entry;
 /// Files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
 
-/// Runs everything, prints the table, and says whether every target that was measured passed
-/// its audit.
+/// Runs a scenario in which nothing happens to a node or its disk, prints the table, and says whether every
+/// target that was measured passed its audit.
 ///
 /// # Errors
 /// When the arguments contradict each other, or no target could be measured.
 pub fn run(arguments: &RunArguments) -> Result<bool> {
     let steps = arguments.scenarios()?;
+    ensure!(
+        !steps.iter().any(Scenario::is_fault),
+        "{0} is a fault: say `scurry-lab faults {0}`",
+        arguments.scenario
+    );
+    show(arguments, &steps)
+}
+
+/// As [`run`], of a scenario in which something does.
+///
+/// # Errors
+/// As [`run`].
+pub fn faults(arguments: &RunArguments) -> Result<bool> {
+    let steps = arguments.scenarios()?;
+    ensure!(
+        steps.iter().all(Scenario::is_fault),
+        "{0} has no fault: say `scurry-lab run {0}`",
+        arguments.scenario
+    );
+    show(arguments, &steps)
+}
+
+/// Runs a scenario again and again for so many minutes, each round with a seed of its own on fresh servers,
+/// until a target fails.
+///
+/// # Errors
+/// As [`run`].
+pub fn soak(arguments: &SoakArguments) -> Result<bool> {
+    let mut steps = arguments.run.scenarios()?;
+    let (clock, minutes) = (Clock::start(), arguments.minutes()?);
+    for round in 1.. {
+        let is_sound = show(&arguments.run, &steps)?;
+        println!("round {round} ended after {:.1} minutes", clock.elapsed().as_secs_f64() / 60.0);
+        if !is_sound || clock.elapsed() >= minutes {
+            return Ok(is_sound);
+        }
+        steps.iter_mut().for_each(|step| step.seed = step.seed.wrapping_add(1));
+    }
+    Ok(true)
+}
+
+fn show(arguments: &RunArguments, steps: &[Scenario]) -> Result<bool> {
     let first = steps.first().context("a scenario has no steps")?;
-    let report = measure(arguments, &steps, None)?;
+    let report = measure(arguments, steps, None)?;
     print!("{}", report::render(first, &report)?);
     write_json(arguments.common.json.as_deref(), &report)?;
     if report.rows.iter().all(|row| row.not_measured.is_some()) {
@@ -77,7 +118,6 @@ pub(crate) fn measure(
         cores: Cores::choose(scurry.threads.or(first.target_cores).unwrap_or(1) as usize)?,
         scurry,
         place: DataDirectory::find(arguments.common.directory.as_deref())?,
-        stand: Stand::build(arguments.stand)?,
         rdma: arguments.over_rdma()?,
         host: Host::look(),
         library: library(arguments)?,
@@ -117,7 +157,6 @@ struct RunCommand<'a> {
     cores: Option<Cores>,
     scurry: ScurryOptions,
     place: DataDirectory,
-    stand: Stand,
     rdma: Option<OverRdma>,
     host: Host,
     library: Option<String>,
@@ -250,7 +289,6 @@ impl<'a> RunCommand<'a> {
         echo_sizes: &'b str,
     ) -> Bench<'b> {
         Bench {
-            stand: &self.stand,
             rdma: self.rdma.as_ref(),
             scenario: self.scenario,
             target,

@@ -52,19 +52,13 @@ struct CoreTicks {
 }
 
 impl Sample {
-    /// Looks at these processes, at the interface on the host of the first of them, and at the cores
-    /// now.
+    /// Looks at these processes, at the loopback interface, and at the cores now.
     ///
     /// # Errors
     /// When one of them has gone.
-    pub fn take(pids: &[u32], interface: &str) -> Result<Sample> {
-        let devices = match pids.first() {
-            Some(pid) => format!("/proc/{pid}/net/dev"),
-            None => "/proc/net/dev".to_owned(),
-        };
-        let devices = fs::read_to_string(devices).context("the system under test has ended")?;
-        let mut sample = read_interface(&devices, interface)
-            .with_context(|| format!("the kernel counts nothing for {interface}"))?;
+    pub fn take(pids: &[u32]) -> Result<Sample> {
+        let devices = fs::read_to_string("/proc/net/dev")?;
+        let mut sample = read_loopback(&devices).context("the kernel counts nothing for lo")?;
         sample.cpu_seconds = cpu_seconds(pids)?;
         sample.cores = read_cores(&fs::read_to_string("/proc/stat")?);
         Ok(sample)
@@ -170,10 +164,8 @@ fn read_cores(stat: &str) -> Vec<CoreTicks> {
     stat.lines().filter_map(core).collect()
 }
 
-fn read_interface(devices: &str, interface: &str) -> Option<Sample> {
-    let of_interface = |line: &str| {
-        line.trim_start().strip_prefix(interface)?.strip_prefix(':').map(str::to_owned)
-    };
+fn read_loopback(devices: &str) -> Option<Sample> {
+    let of_interface = |line: &str| line.trim_start().strip_prefix("lo:").map(str::to_owned);
     let line = devices.lines().find_map(of_interface)?;
     let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
     Some(Sample {
@@ -212,7 +204,7 @@ mod tests {
     #[test]
     fn the_loopback_line_and_the_resident_line() {
         let devices = "Inter-|\n face |\n  eth0: 9 9 0 0 0 0 0 0 9 9 0\n    lo:    3193      29    0    0    0     0          0         0     3194      30    0\n";
-        let sample = read_interface(devices, "lo").unwrap();
+        let sample = read_loopback(devices).unwrap();
         assert_eq!((sample.rx_bytes, sample.rx_packets), (3193, 29));
         assert_eq!((sample.tx_bytes, sample.tx_packets), (3194, 30));
         assert_eq!(read_resident("Name:\tx\nVmRSS:\t  12 kB\n"), Some(12_288));
@@ -221,7 +213,7 @@ mod tests {
     #[test]
     fn this_process_can_be_sampled() {
         let pid = std::process::id();
-        assert!(Sample::take(&[pid], "lo").is_ok());
+        assert!(Sample::take(&[pid]).is_ok());
         assert!(resident_bytes(pid).unwrap() > 0);
     }
 }

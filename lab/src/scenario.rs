@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::names::ACCOUNTS_MAX;
+use crate::slow_disk::SlowDisk;
 use steps::File;
 pub use steps::Form;
 
@@ -36,6 +37,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("charging-failover", include_str!("../scenarios/charging-failover.toml")),
     ("charging-transfer", include_str!("../scenarios/charging-transfer.toml")),
     ("charging-replace", include_str!("../scenarios/charging-replace.toml")),
+    ("slow-disk", include_str!("../scenarios/slow-disk.toml")),
     ("charging-hot", include_str!("../scenarios/charging-hot.toml")),
     ("growth-accounts", include_str!("../scenarios/growth-accounts.toml")),
     ("growth-sessions", include_str!("../scenarios/growth-sessions.toml")),
@@ -112,6 +114,8 @@ pub struct Scenario {
     pub live: Option<Live>,
     /// Charging through the loss of a node.
     pub failover: Option<Failover>,
+    /// Disk of the last server.
+    pub slow_disk: Option<SlowDisk>,
     /// The search for the highest rate, instead of one rate.
     pub search: Option<Search>,
 }
@@ -201,6 +205,7 @@ impl Scenario {
     /// # Errors
     /// The first that does not hold, in words.
     pub fn check(&self) -> Result<()> {
+        self.slow_disk.map_or(Ok(()), SlowDisk::check)?;
         let bounds = [
             ("sessions", self.sessions, 1, SESSIONS_MAX),
             ("connections", self.connections, 1, CONNECTIONS_MAX),
@@ -275,6 +280,11 @@ impl Scenario {
             self.accounts
         );
         Ok(())
+    }
+
+    /// Something happens to a node or to its disk: a scenario of `scurry-lab faults`.
+    pub fn is_fault(&self) -> bool {
+        self.failover.is_some() || self.slow_disk.is_some()
     }
 
     fn check_failover(&self) -> Result<()> {

@@ -26,8 +26,6 @@ pub enum Snapshots {
     None,
     /// One, and the load ends with it.
     One,
-    /// One after the other.
-    Always,
 }
 
 /// The thread that asks. It ends when this is finished or dropped.
@@ -44,17 +42,15 @@ impl Snapshotter {
     /// # Errors
     /// When the server does not take the connection.
     pub fn start(address: SocketAddr, snapshots: Snapshots) -> Result<Option<Snapshotter>> {
-        let ask = match snapshots {
-            Snapshots::None => return Ok(None),
-            Snapshots::One => one,
-            Snapshots::Always => always,
-        };
+        if snapshots == Snapshots::None {
+            return Ok(None);
+        }
         let mut client = Client::connect(address)?;
         let (end, ended) = channel::<()>();
         let over = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&over);
         let thread = std::thread::Builder::new().name("snapshots".to_owned()).spawn(move || {
-            let outcome = ask(&mut client, &ended);
+            let outcome = one(&mut client, &ended);
             done.store(true, Ordering::Relaxed);
             outcome
         })?;
@@ -90,15 +86,6 @@ fn begins(client: &mut Client) -> Result<bool> {
 /// True when nobody waits for more.
 fn is_ended(ended: &Receiver<()>) -> bool {
     !matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout))
-}
-
-fn always(client: &mut Client, ended: &Receiver<()>) -> Result<Option<f64>> {
-    loop {
-        begins(client)?;
-        if is_ended(ended) {
-            return Ok(None);
-        }
-    }
 }
 
 fn one(client: &mut Client, ended: &Receiver<()>) -> Result<Option<f64>> {

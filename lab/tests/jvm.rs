@@ -38,7 +38,6 @@ fn measured(line: &str) -> (Vec<Value>, String) {
     for row in &rows {
         assert_eq!(row["audit"], "ok", "{line}: {row}");
         assert!(row["operations"].as_u64().is_some_and(|count| count > 0), "{line}: {row}");
-        assert!(row["runs"][0]["histogram"].as_str().is_some_and(|text| text.starts_with("HIST")));
     }
     (rows, said)
 }

@@ -159,7 +159,6 @@ fn peer_in_a_jvm(target: &str, version: &str) {
     assert_measured(&row);
     assert!(row["version"].as_str().unwrap().starts_with(version), "{row}");
     let run = &row["runs"][0];
-    assert!(run["histogram"].as_str().is_some_and(|text| text.starts_with("HIST")), "{run}");
     assert_eq!(run["by_operation"].as_array().unwrap().len(), 5, "{run}");
 }
 

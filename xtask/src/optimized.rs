@@ -1,6 +1,5 @@
 //! The program and the module as packages carry them: compiled twice, the second time by what the first ones have
-//! counted under load ([ADR 39](../../docs/adr/0039-counted-builds.md)). The laboratory is compiled by the same counts,
-//! for the rungs that it runs in its own process.
+//! counted under load ([ADR 39](../../docs/adr/0039-counted-builds.md)). The laboratory is compiled by the same counts.
 
 use crate::host::Host;
 use crate::lab;
@@ -20,7 +19,7 @@ const COMPILED: [&str; 5] = ["crates", "lab", "Cargo.lock", "Cargo.toml", "xtask
 
 /// Words of scurry-lab, each a load. What none of them runs is compiled to be small and not to be fast, so all
 /// that is done often has its load here, charging the most.
-const LOADS: [&str; 15] = [
+const LOADS: [&str; 14] = [
     "run moaf-scur-pipelined --target scurry --accounts 200000 --seconds 5 --warmup 1",
     "run moaf-scur-pipelined --target scurry:fsync --accounts 50000 --seconds 3 --warmup 1",
     "run moaf-scur --target scurry --target scurry:fsync --accounts 50000 --seconds 2 --warmup 1",
@@ -35,7 +34,6 @@ const LOADS: [&str; 15] = [
     "run entity-quorum --target scurry-http --short",
     "run moaf-scur-pipelined --target valkey+module --accounts 100000 --seconds 4 --warmup 1",
     "run charging-live --target valkey+module --short",
-    "ladder --accounts 200000 --seconds 1 --runs 1",
 ];
 
 /// The laboratory's program.

@@ -5,14 +5,6 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::healthy::HealthyPlan;
-
-/// Requests per second of the healthy client at most: it must stay far from any limit.
-const RATE_MAX: f64 = 100_000.0;
-const CONNECTIONS_MAX: u32 = 100;
-/// Accounts of the healthy client at most.
-const ACCOUNTS_MAX: u32 = 1_000_000;
-
 /// The server that is started, and what is written.
 #[derive(Clone, Debug, Args)]
 pub struct CommonArguments {
@@ -36,39 +28,6 @@ pub struct CommonArguments {
     /// Show no progress.
     #[arg(long)]
     pub quiet: bool,
-}
-
-/// The client whose latencies count.
-#[derive(Clone, Debug, Args)]
-pub struct HealthyArguments {
-    /// Requests per second of the healthy client, sent by the clock whatever the answers do.
-    #[arg(long, value_name = "N", default_value_t = 2_000.0)]
-    pub rate: f64,
-
-    /// Connections of the healthy client, each with one request in flight.
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub connections: u32,
-
-    /// Accounts of the healthy client.
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    pub accounts: u32,
-}
-
-impl HealthyArguments {
-    /// Checks every bound.
-    ///
-    /// # Errors
-    /// The first that does not hold, in words.
-    pub fn plan(&self) -> Result<HealthyPlan> {
-        let HealthyArguments { rate, connections, accounts } = *self;
-        ensure!((1.0..=RATE_MAX).contains(&rate), "--rate must be 1 to {RATE_MAX}");
-        ensure!(
-            (1..=CONNECTIONS_MAX).contains(&connections),
-            "--connections must be 1 to {CONNECTIONS_MAX}"
-        );
-        ensure!((1..=ACCOUNTS_MAX).contains(&accounts), "--accounts must be 1 to {ACCOUNTS_MAX}");
-        Ok(HealthyPlan { rate, connections, accounts })
-    }
 }
 
 /// A length of time on the command line.

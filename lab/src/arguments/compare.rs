@@ -43,10 +43,6 @@ pub struct CompareArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Further files of results for report.html, for instance a ladder's.
-    #[arg(long, value_name = "FILE", requires = "out")]
-    pub with: Vec<PathBuf>,
-
     /// The server and the output.
     #[command(flatten)]
     pub common: CommonArguments,

@@ -1,20 +1,12 @@
 //! The command line: each flag beside its help, one file per sub-command.
 
 mod address;
-mod ammo;
-mod busy_account;
 mod common;
 mod compare;
-mod costs;
-mod expiry;
 mod fill;
-mod half_load;
-mod ladder;
-mod neighbours;
-mod recovery;
-mod results;
+mod report;
 mod run;
-mod slow_disk;
+mod soak;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -22,20 +14,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use ammo::{AmmoArguments, AmmoFormat};
-pub use busy_account::BusyAccountArguments;
-pub use common::{CommonArguments, HealthyArguments};
+pub use common::CommonArguments;
 pub use compare::CompareArguments;
-pub use costs::CostsArguments;
-pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
-pub use half_load::HalfLoadArguments;
-pub use ladder::LadderArguments;
-pub use neighbours::NeighboursArguments;
-pub use recovery::RecoveryArguments;
-pub use results::{DiffArguments, ReportArguments};
+pub use report::ReportArguments;
 pub use run::{RunArguments, YesNo};
-pub use slow_disk::SlowDiskArguments;
+pub use soak::SoakArguments;
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
 #[derive(Debug, Parser)]
@@ -53,32 +37,14 @@ pub enum LabCommand {
     Run(Box<RunArguments>),
     /// Measure all targets that suit a scenario, in the columns of what others have published for it.
     Compare(Box<CompareArguments>),
-    /// Compare two files of results, row by row: what differs by more than chance.
-    Diff(DiffArguments),
+    /// Run a scenario in which a node is killed, hands over or is replaced, or has a slow disk.
+    Faults(Box<RunArguments>),
+    /// Run a scenario again and again, each round audited, until a time is over or an audit fails.
+    Soak(Box<SoakArguments>),
     /// Write one self-contained page of HTML from files of results.
     Report(ReportArguments),
-    /// Write requests for the HTTP door in the formats of yandex-tank's phantom and pandora.
-    Ammo(AmmoArguments),
-    /// Show what each layer costs: the ledger, the engine, the bytes around it, the sockets.
-    Ladder(LadderArguments),
-    /// Show what a healthy client feels while another one misbehaves.
-    Neighbours(NeighboursArguments),
-    /// Show what a healthy client feels while a million things expire at once.
-    Expiry(ExpiryArguments),
     /// Fill a store with many accounts, weigh it, and load it.
     Fill(FillArguments),
-    /// Show what a command costs beside another: chains, limits, a busy account.
-    Costs(CostsArguments),
-    /// Show what a healthy client feels while an account with a million things in it is shown and copied.
-    BusyAccount(BusyAccountArguments),
-    /// Show how long a commit takes at half load, beside the device's own sync.
-    Commit(HalfLoadArguments),
-    /// Show what clients feel at half load while snapshots are written.
-    Snapshots(HalfLoadArguments),
-    /// Show what a healthy client feels of a slow disk, on one machine and in a group of three.
-    SlowDisk(SlowDiskArguments),
-    /// Show how fast a log and a snapshot are read back, in this process.
-    Recovery(RecoveryArguments),
     /// Show the scenarios and the targets, and what helps where a target is missing.
     List {
         /// Where the scurry binary is [default: beside the lab, then PATH].
@@ -101,9 +67,6 @@ pub enum LabCommand {
         /// A core that it may run on; any core without.
         #[arg(long = "core")]
         cores: Vec<usize>,
-        /// The network namespace to run in; the lab's without.
-        #[arg(long)]
-        namespace: Option<PathBuf>,
         /// Process id of the lab.
         #[arg(long)]
         parent: i32,

@@ -13,7 +13,6 @@ use crate::fleet::REPLICAS_MAX;
 use crate::over_rdma::{OverRdma, TransportKind};
 use crate::routes::Ports;
 use crate::scenario::{Form, Scenario};
-use crate::stand::StandKind;
 use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
@@ -128,11 +127,6 @@ pub struct RunArguments {
     /// keep their one [default: the server's own default, on one core].
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
-
-    /// Where loader and target meet: `loopback`, or `namespaces`, two network namespaces with a cable
-    /// of 1 Gbit/s (as root); `namespaces-unshaped` is the same without that limit.
-    #[arg(long, value_enum, default_value_t)]
-    pub stand: StandKind,
 
     /// Transport of the load; filling and the audit go over TCP. `rdma` reaches scurry and, with
     /// --valkey-rdma-module, Valkey; the server and the loader are on this machine.
@@ -288,8 +282,8 @@ impl RunArguments {
         let address = self.rdma_address;
         let address = address.context("--transport rdma needs --rdma-address, that of a device")?;
         ensure!(
-            !self.stand.is_apart() && self.addresses.is_empty() && self.ports == [Ports::Main],
-            "--transport rdma reaches the main port of servers that the lab starts here: leave --stand, \
+            self.addresses.is_empty() && self.ports == [Ports::Main],
+            "--transport rdma reaches the main port of servers that the lab starts here: leave \
              --address and --door out"
         );
         Ok(Some(OverRdma { address, module: self.valkey_rdma_module.clone() }))
@@ -298,10 +292,6 @@ impl RunArguments {
     /// Refuses what no target can do.
     fn check_copies(&self) -> Result<()> {
         let replicas = self.replicas.unwrap_or(0);
-        ensure!(
-            !self.stand.is_apart() || replicas == 0 && self.addresses.is_empty(),
-            "--stand namespaces has one host for the target: leave --replicas and --address out"
-        );
         ensure!(replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
         if let Some(copies) = self.acknowledged_copies {
             let most = 1 + REPLICAS_MAX;

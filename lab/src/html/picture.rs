@@ -4,15 +4,15 @@
 
 use maud::{Markup, html};
 
-use super::group::Group;
+use super::Group;
 use crate::report::grouped;
-use crate::rivals::{Figure, Finding, Outcome, findings, is_ours, promise, times};
+use crate::rivals::{Figure, Finding, Outcome, findings, promise, times};
 use crate::row::Row;
 
 /// One row of the picture.
 #[derive(Debug)]
 pub(super) struct Pair<'a> {
-    /// Where its charts are.
+    /// Where its rows are.
     anchor: String,
     /// Scenario and step.
     title: String,
@@ -176,10 +176,9 @@ fn unbroken(figure: &str) -> String {
     figure.replace(' ', "\u{a0}")
 }
 
-/// The picture with its legend, and its figures as a table that folds.
-pub(super) fn render(pairs: &[Pair<'_>], groups: &[Group]) -> Markup {
+/// The picture with its legend.
+pub(super) fn render(pairs: &[Pair<'_>]) -> Markup {
     let behind = pairs.iter().filter(|pair| pair.is_behind()).count();
-    let alone = alone(groups);
     html! {
         section.picture aria-labelledby="picture" {
             h2 id="picture" { "Scurry beside the best peer that promises the same" }
@@ -200,76 +199,9 @@ pub(super) fn render(pairs: &[Pair<'_>], groups: &[Group]) -> Markup {
                 ol.pairs { @for pair in pairs { (pair.render()) } }
                 p.note {
                     "The ratio, which the bars show, is the median over pairs of runs with the same number. \
-                    Where a clock sets the rate, it is of CPU per operation. A row leads to its charts."
-                }
-                details {
-                    summary { "The picture as a table" }
-                    (table(pairs))
-                }
-            }
-            @if !alone.is_empty() {
-                details {
-                    summary { (alone.len()) " rows of Scurry without a peer that promises the same" }
-                    ul { @for line in &alone { li { (line) } } }
+                    Where a clock sets the rate, it is of CPU per operation. A row leads to its figures."
                 }
             }
         }
     }
-}
-
-fn table(pairs: &[Pair<'_>]) -> Markup {
-    html! {
-        div.scroll {
-            table {
-                thead {
-                    tr {
-                        th.text scope="col" { "load" }
-                        th.text scope="col" { "promise" }
-                        th.text scope="col" { "Scurry" }
-                        th scope="col" { "its figure" }
-                        th.text scope="col" { "peer" }
-                        th scope="col" { "its figure" }
-                        th scope="col" { "ratio" }
-                        th.text scope="col" { "remarks" }
-                    }
-                }
-                tbody {
-                    @for pair in pairs {
-                        tr {
-                            th scope="row" {
-                                (pair.title)
-                                @if let Some(form) = &pair.form { ", " (form) }
-                            }
-                            td.text { (promise(&pair.found.ours.durability)) }
-                            td.text { (pair.found.ours.target) }
-                            td { (pair.figure_in_words(pair.ours)) }
-                            td.text { (pair.found.peer.target) }
-                            td { (pair.figure_in_words(pair.peer)) }
-                            td { (pair.times_in_words()) }
-                            td.text {
-                                (pair.doubt().into_iter().chain(pair.also_lost.iter().cloned())
-                                    .collect::<Vec<_>>().join("; "))
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Ours that nothing can be compared with.
-fn alone(groups: &[Group]) -> Vec<String> {
-    let of = |group: &Group| {
-        let found = findings(&group.rows);
-        let is_alone =
-            |row: &&Row| is_ours(row) && !found.iter().any(|one| std::ptr::eq(one.ours, *row));
-        let line = |row: &Row| {
-            let rate = row.figures.business_ops_per_s?;
-            let promise = promise(&row.durability);
-            Some(format!("{}: {}, {promise}, {}/s", group.name(), row.target, grouped(rate)))
-        };
-        group.rows.iter().filter(is_alone).filter_map(line).collect::<Vec<_>>()
-    };
-    groups.iter().flat_map(of).collect()
 }

@@ -57,8 +57,6 @@ pub struct LoadResult {
     /// Latencies of an open loop from when each request was written, microseconds; none of a closed
     /// loop, where they are those above.
     pub uncorrected_us: Option<LatencySummary>,
-    /// All latencies: [`LatencyRecorder::encode`].
-    pub histogram: Option<String>,
     /// Whether the load was ended early.
     pub stopped: bool,
 }
@@ -195,7 +193,6 @@ impl Recorder {
             not_enough_copies: copies_asked.then_some(self.not_enough),
             timeline: self.timeline,
             uncorrected_us: self.uncorrected.map(|uncorrected| uncorrected.summary().rounded()),
-            histogram: Some(all.encode()?),
             stopped: false,
         })
     }

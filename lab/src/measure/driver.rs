@@ -31,7 +31,6 @@ pub(super) struct Tally {
 
 /// Words of the driver when it is done.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Driven {
     seconds: f64,
     operations: u64,
@@ -40,7 +39,6 @@ struct Driven {
     errors: ErrorTally,
     replays: u64,
     wrong: u64,
-    histogram: String,
 }
 
 impl Bench<'_> {
@@ -63,7 +61,6 @@ impl Bench<'_> {
             address,
             wire: self.target.wire(),
             place: self.place.to_owned(),
-            namespace: None,
         };
         ServerProcess::start(&command, self.interrupted).context("starting the driver").map(Some)
     }
@@ -80,7 +77,6 @@ impl Bench<'_> {
     ) -> Result<(Run, Tally)> {
         let mut watch = Sampling {
             pids: server.pids(),
-            interface: self.stand.interface(),
             replica_pids: Vec::new(),
             replica_cpu: Vec::new(),
             gateway_pids: Vec::new(),
@@ -127,7 +123,6 @@ impl Bench<'_> {
             timeline,
             not_enough_copies: None,
             uncorrected_us: None,
-            histogram: Some(driven.histogram),
             stopped: false,
         };
         let run = Run {
@@ -137,7 +132,6 @@ impl Bench<'_> {
             errors: driven.errors,
             by_operation: result.by_operation,
             timeline: result.timeline,
-            histogram: result.histogram,
             ..Run::default()
         };
         let (amounts, rest) = tally.as_chunks();

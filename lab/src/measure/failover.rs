@@ -137,7 +137,6 @@ impl Bench<'_> {
             },
             timeline: seconds.iter().enumerate().map(second).collect(),
             by_operation: kinds.into_iter().map(operation).collect(),
-            histogram: Some(whole.encode()?),
             ..Run::default()
         })
     }

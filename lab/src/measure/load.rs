@@ -15,6 +15,7 @@ use crate::row::{Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
 use crate::scenario::Search;
 use crate::search::{Found, Seeker, Trial};
+use crate::slow_disk::Syncs;
 use crate::snapshotter::Snapshotter;
 use crate::target::Target;
 use crate::workload::Workload;
@@ -29,7 +30,6 @@ const IDLE_PERCENT_MIN: f64 = 10.0;
 /// Samples the kernel's view as the measured interval begins and ends.
 pub(super) struct Sampling<'a> {
     pub(super) pids: Vec<u32>,
-    pub(super) interface: &'static str,
     pub(super) samples: Vec<Sample>,
     pub(super) replica_pids: Vec<u32>,
     /// CPU seconds of the replicas.
@@ -45,7 +45,7 @@ pub(super) struct Sampling<'a> {
 
 impl Observer for Sampling<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
-        self.samples.push(Sample::take(&self.pids, self.interface)?);
+        self.samples.push(Sample::take(&self.pids)?);
         self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
         self.gateway_cpu.push(cpu_seconds(&self.gateway_pids)?);
         if let Some(client) = &mut self.client {
@@ -159,7 +159,6 @@ impl Bench<'_> {
         let has_log = self.target == Target::Scurry && self.durability.keeps();
         let mut watch = Sampling {
             pids: fleet.pids(),
-            interface: self.stand.interface(),
             samples: Vec::new(),
             replica_pids: fleet.replica_pids(),
             replica_cpu: Vec::new(),
@@ -177,7 +176,9 @@ impl Bench<'_> {
         if let Some(p99_us) = autostop_us {
             loader = loader.stop_above(p99_us);
         }
+        let before = self.syncs(fleet)?;
         let mut result = loader.run(&mut watch)?;
+        let syncs = self.syncs(fleet)?.zip(before).map(|(after, before)| after.since(before));
         let snapshot_seconds = match snapshotter {
             Some(snapshotter) => snapshotter.finish()?,
             None => None,
@@ -211,10 +212,16 @@ impl Bench<'_> {
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
             timeline: result.timeline,
-            histogram: result.histogram,
+            syncs,
             ..Run::default()
         };
         Ok((run, result.stopped))
+    }
+
+    /// Syncs of the last server until now; none where strace does not see them.
+    fn syncs(&self, system: &System) -> Result<Option<Syncs>> {
+        let directory = self.scenario.slow_disk.and_then(|_| system.last_directory());
+        directory.map(Syncs::count).transpose()
     }
 
     /// Throughput by the cores that the target is bound to.

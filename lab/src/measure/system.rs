@@ -1,6 +1,7 @@
 //! A system under test: started by the lab, or running already at an address that the lab was given.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
@@ -79,6 +80,11 @@ impl System {
     /// A run has filled it before.
     pub(super) fn is_used(&self) -> bool {
         matches!(self, System::Started { is_used: true, .. })
+    }
+
+    /// Directory of the server that was started last.
+    pub(super) fn last_directory(&self) -> Option<&Path> {
+        self.fleet().map(|fleet| fleet.last().directory())
     }
 
     /// Stops the last of several members, which hands nothing over.

@@ -43,7 +43,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
 }
 
 /// The load, and what a reader must know of each row.
-pub(crate) fn behind(rows: &[Row]) -> String {
+fn behind(rows: &[Row]) -> String {
     let mut out = rows.first().map(conditions).unwrap_or_default();
     for row in rows {
         out.push_str(&details(row));

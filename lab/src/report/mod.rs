@@ -7,12 +7,8 @@ mod published;
 use anyhow::Result;
 
 pub(crate) use grid::{Grid, grouped};
-pub(crate) use measured::duration;
-pub(crate) use measured::{behind, render as measured_table};
-pub(crate) use published::{
-    render as published_text, systems as published_systems, tables as published_tables,
-    tables_of as published_tables_of,
-};
+pub(crate) use measured::{duration, render as measured_table};
+pub(crate) use published::render as published_text;
 
 use crate::row::Report;
 use crate::scenario::Scenario;

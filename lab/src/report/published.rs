@@ -18,49 +18,35 @@ struct Tables {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Table {
+struct Table {
     id: String,
-    pub(crate) source: String,
-    pub(crate) hardware: String,
+    source: String,
+    hardware: String,
     /// The scenario that reproduces it; others may name it too.
-    pub(crate) scenario: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the scenarios"))]
+    scenario: String,
     note: Option<String>,
     /// The system of all rows, where no column says it.
-    system: Option<String>,
-    pub(crate) columns: Vec<String>,
+    #[serde(default)]
+    system: String,
+    columns: Vec<String>,
     rows: Vec<Vec<toml::Value>>,
 }
 
-/// The published systems of a scenario's tables, each once.
-pub(crate) fn systems(scenario: &Scenario) -> Result<Vec<String>> {
-    let mut all: Vec<String> = Vec::new();
-    for table in &tables(scenario)? {
-        for system in table.systems() {
-            if !all.iter().any(|known| known == system) {
-                all.push(system.to_owned());
-            }
-        }
-    }
-    Ok(all)
-}
-
 /// The published tables that a scenario names; nothing when there are none.
-pub(crate) fn tables(scenario: &Scenario) -> Result<Vec<Table>> {
+fn tables(scenario: &Scenario) -> Result<Vec<Table>> {
     let tables: Tables = toml::from_str(PUBLISHED).context("reading the published figures")?;
     let is_named = |table: &Table| scenario.published.contains(&table.id);
     Ok(tables.table.into_iter().filter(is_named).collect())
-}
-
-/// Tables of the built-in scenario of this name; none when there is no such scenario.
-pub(crate) fn tables_of(name: &str) -> Result<Vec<Table>> {
-    Scenario::built_in(name).map_or(Ok(Vec::new()), |scenario| tables(&scenario))
 }
 
 /// Tables of a scenario as text.
 pub(crate) fn render(scenario: &Scenario) -> Result<String> {
     let mut out = String::new();
     for table in &tables(scenario)? {
-        writeln!(out, "\npublished, other hardware, never in a ratio: {}", table.source)?;
+        let system =
+            if table.system.is_empty() { String::new() } else { format!("{}, ", table.system) };
+        writeln!(out, "\npublished, other hardware, never in a ratio: {system}{}", table.source)?;
         writeln!(out, "{}", table.hardware)?;
         let headings: Vec<String> = table
             .columns
@@ -84,20 +70,13 @@ pub(crate) fn render(scenario: &Scenario) -> Result<String> {
 }
 
 impl Table {
-    /// The systems that it is of.
-    fn systems(&self) -> impl Iterator<Item = &str> {
-        let column = self.columns.iter().position(|name| name == "system");
-        let in_rows = self.rows.iter().filter_map(move |row| row.get(column?)?.as_str());
-        self.system.as_deref().into_iter().chain(in_rows)
-    }
-
     /// The rows as text.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Vec<String>> {
+    fn cells(&self) -> impl Iterator<Item = Vec<String>> {
         self.rows.iter().map(|row| row.iter().map(cell).collect())
     }
 
     /// Whether a column has words, not numbers alone.
-    pub(crate) fn is_text(&self, column: usize) -> bool {
+    fn is_text(&self, column: usize) -> bool {
         self.rows.iter().any(|row| row.get(column).is_some_and(toml::Value::is_str))
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::RunCommand;
 use crate::routes::Ports;
 use crate::row::{Load, Row};
+use crate::slow_disk;
 use crate::target::{Target, Variant};
 
 /// A target on its way to a row.
@@ -37,9 +38,11 @@ impl RunCommand<'_> {
                 Ok(program)
             });
             let located = located.and_then(|program| {
-                target.meets_on(self.arguments.stand)?;
                 if let Some(rdma) = &self.rdma {
                     rdma.arguments(target, 0)?;
+                }
+                if self.scenario.slow_disk.is_some() {
+                    slow_disk::check()?;
                 }
                 Ok(program)
             });
@@ -102,7 +105,7 @@ impl RunCommand<'_> {
             host: self.host.clone(),
             stand: match &self.rdma {
                 Some(rdma) => format!("RDMA by {}", rdma.address),
-                None => self.arguments.stand.name().to_owned(),
+                None => "loopback".to_owned(),
             },
             ..Row::default()
         }

@@ -125,6 +125,9 @@ impl RunCommand<'_> {
         }
         let findings = findings(row);
         row.notes.extend(findings);
+        let syncs = row.runs.iter().find_map(|run| run.syncs);
+        row.notes
+            .extend(self.scenario.slow_disk.zip(syncs).map(|(disk, syncs)| disk.describe(syncs)));
         if let (Some(batch), Some(rate)) = (row.load.batch, row.figures.business_ops_per_s) {
             let changes = grouped(rate * f64::from(batch));
             row.notes.push(format!("{batch} changes an operation, {changes} changes/s"));

@@ -66,7 +66,7 @@ impl Target {
             _ if self.is_ndb() => Wire::Foreign,
             _ => self.wire(),
         };
-        ServerCommand { program, arguments, cores, address, wire, place, namespace: None }
+        ServerCommand { program, arguments, cores, address, wire, place }
     }
 }
 

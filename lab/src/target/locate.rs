@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::releases::{caveat, find, on_path};
 use super::{Missing, Target, Variant, jvm, ndb};
 use crate::scenario::Kind;
-use crate::stand::StandKind;
 
 /// The file of `scurry-valkey-module`.
 const MODULE: &str = "libscurry.so";
@@ -25,18 +24,6 @@ impl Target {
             let why = format!("{} has no charging logic of its own", self.name());
             let cure = "measure valkey+lua or redis+lua".to_owned();
             return Err(Missing { why, cure });
-        }
-        Ok(())
-    }
-
-    /// Says that a server cannot be put on another host.
-    ///
-    /// # Errors
-    /// [`Missing`].
-    pub fn meets_on(self, stand: StandKind) -> Result<(), Missing> {
-        if stand.is_apart() && (self.has_members() || self.is_group()) {
-            let why = format!("{} listens on the loopback interface only", self.name());
-            return Err(Missing { why, cure: "leave --stand namespaces out".to_owned() });
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
@@ -120,15 +119,9 @@ final class Load {
                     .append(work.operations().get(operation)).append("\", \"count\": ")
                     .append(of.getTotalCount()).append(", \"latency_us\": ").append(latency(of)).append('}');
         }
-        ByteBuffer packed = ByteBuffer.allocate(all.getNeededByteBufferCapacity());
-        int length = all.encodeIntoCompressedByteBuffer(packed);
-        byte[] bytes = new byte[length];
-        packed.flip();
-        packed.get(bytes);
         return "{\"seconds\": " + measured + ", \"operations\": " + all.getTotalCount() + ", \"latency_us\": "
                 + latency(all) + ", \"by_operation\": [" + operations + "], \"errors\": " + failures.json()
-                + ", \"replays\": " + work.replays() + ", \"wrong\": " + work.wrong() + ", \"histogram\": \""
-                + Base64.getEncoder().encodeToString(bytes) + "\"}";
+                + ", \"replays\": " + work.replays() + ", \"wrong\": " + work.wrong() + "}";
     }
 
     private static String latency(Histogram of) {

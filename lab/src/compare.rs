@@ -1,9 +1,6 @@
-//! `scurry-lab compare`: all targets that suit a scenario side by side, in the columns of what
-//! others have published for it, ours against the best of the others, and what could not be
+//! `scurry-lab compare`: all targets that suit a scenario side by side, above what others have published for
+//! it, ours against the best of the others, and what could not be
 //! measured here with the cure.
-
-mod absent;
-mod columns;
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,8 +11,7 @@ use clap::Parser;
 use crate::arguments::{Arguments, CompareArguments, LabCommand, RunArguments};
 use crate::clock::Clock;
 use crate::html::{Source, write};
-use crate::report::{behind, measured_table, published_text};
-use crate::results::Results;
+use crate::report::{measured_table, published_text};
 use crate::rivals::{Finding, findings};
 use crate::row::{Report, Row};
 use crate::run::measure;
@@ -73,22 +69,18 @@ pub fn compare(arguments: &CompareArguments) -> Result<bool> {
         if let Some(directory) = &arguments.out {
             let file = format!("{}.json", scenario.name);
             write_json(Some(&directory.join(&file)), &report)?;
-            sources.push(Source { name: file, results: Results::Rows(report) });
+            sources.push(Source { name: file, report });
         }
     }
     if let Some(directory) = &arguments.out {
-        page(directory, arguments, sources)?;
+        page(directory, &sources)?;
     }
     Ok(is_sound)
 }
 
-fn page(directory: &Path, arguments: &CompareArguments, mut sources: Vec<Source>) -> Result<()> {
-    for path in &arguments.with {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        sources.push(Source { name, results: Results::read(path)? });
-    }
+fn page(directory: &Path, sources: &[Source]) -> Result<()> {
     let page = directory.join("report.html");
-    write(&page, "Scurry measured", &sources)?;
+    write(&page, "Scurry measured", sources)?;
     println!("\n{}", page.display());
     Ok(())
 }
@@ -102,9 +94,8 @@ fn one(
     let run = words(arguments, name)?;
     let mut steps = run.scenarios()?;
     ensure!(!steps.is_empty(), "{name} has no steps");
-    let mut report = measure(&run, &steps, share).with_context(|| format!("measuring {name}"))?;
+    let report = measure(&run, &steps, share).with_context(|| format!("measuring {name}"))?;
     let scenario = steps.swap_remove(0);
-    report.rows.extend(absent::rows(&scenario, &report.rows)?);
     Ok((scenario, report))
 }
 
@@ -168,10 +159,7 @@ fn targets(kind: Kind, full: bool) -> Vec<String> {
 fn text(scenario: &Scenario, report: &Report) -> Result<String> {
     let rows = &report.rows;
     let mut out = format!("\n{}: {}\n", scenario.name, scenario.description);
-    let tables = columns::render(scenario, rows)?;
-    out.push_str(&if tables.is_empty() { measured_table(rows) } else { tables });
-    out.push('\n');
-    out.push_str(&behind(rows));
+    out.push_str(&measured_table(rows));
     let found = findings(rows);
     if !found.is_empty() {
         out.push_str("\nours against the best peer that promises the same\n");

@@ -7,23 +7,36 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 
-use super::{MS_US, SlowDiskPlan};
 use crate::target::Missing;
+
+const DELAY_MS_MAX: f64 = 1_000.0;
+const MS_US: f64 = 1_000.0;
 
 /// Stops the process at these calls alone.
 const TRACE: [&str; 5] = ["-f", "-qq", "--seccomp-bpf", "-e", "trace=fdatasync,fsync"];
 /// Where it writes a line for each, in the directory of the server.
 const LINES: &str = "strace";
 
+/// Disk of the last server of a scenario: the only one, or a follower of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowDisk {
+    /// Milliseconds by which a sync is late; with 0 strace delays nothing.
+    pub delay_ms: f64,
+    /// One of so many syncs is late.
+    pub every: u16,
+}
+
 /// Syncs of a server until now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Syncs {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Syncs {
     /// Syncs that were done.
-    pub(super) all: u64,
+    pub all: u64,
     /// Part of them that was held back, also by nothing.
-    pub(super) late: u64,
+    pub late: u64,
 }
 
 impl Syncs {
@@ -31,7 +44,7 @@ impl Syncs {
     ///
     /// # Errors
     /// When strace has written nothing there.
-    pub(super) fn count(directory: &Path) -> Result<Syncs> {
+    pub fn count(directory: &Path) -> Result<Syncs> {
         let lines =
             fs::read_to_string(directory.join(LINES)).context("reading what strace wrote")?;
         Ok(Syncs::read(&lines))
@@ -43,26 +56,55 @@ impl Syncs {
         Syncs { all: count(" = 0") + late, late }
     }
 
-    pub(super) fn since(self, before: Syncs) -> Syncs {
+    /// Counts those since an earlier look.
+    #[must_use]
+    pub fn since(self, before: Syncs) -> Syncs {
         Syncs { all: self.all - before.all, late: self.late - before.late }
     }
 }
 
-/// Words that stand before those of a server. The server stays the child of the lab (-D).
-pub(super) fn words(plan: SlowDiskPlan, is_slow: bool) -> Vec<OsString> {
-    // A number without a unit is of microseconds, in every release.
-    let delay = if is_slow { plan.delay_ms * MS_US } else { 0.0 };
-    let every = plan.every;
-    let inject = format!("inject=fdatasync,fsync:delay_enter={delay:.0}:when={every}+{every}");
-    let own = ["-o", LINES, "-e", &inject].map(OsString::from);
-    ["strace", "-D"].iter().chain(&TRACE).map(OsString::from).chain(own).collect()
+impl SlowDisk {
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first that does not hold, in words.
+    pub fn check(self) -> Result<()> {
+        ensure!(
+            (0.0..=DELAY_MS_MAX).contains(&self.delay_ms),
+            "slow_disk.delay_ms must be 0 to {DELAY_MS_MAX}"
+        );
+        ensure!(self.every > 0, "slow_disk.every must be 1 to {}", u16::MAX);
+        Ok(())
+    }
+
+    /// Words that stand before those of a server. The server stays the child of the lab (-D).
+    pub fn words(self) -> Vec<OsString> {
+        // A number without a unit is of microseconds, in every release.
+        let SlowDisk { delay_ms, every } = self;
+        let delay = delay_ms * MS_US;
+        let inject = format!("inject=fdatasync,fsync:delay_enter={delay:.0}:when={every}+{every}");
+        let own = ["-o", LINES, "-e", &inject].map(OsString::from);
+        ["strace", "-D"].iter().chain(&TRACE).map(OsString::from).chain(own).collect()
+    }
+
+    /// Words for the notes of a row.
+    pub fn describe(self, syncs: Syncs) -> String {
+        let Syncs { all, late } = syncs;
+        match self.delay_ms > 0.0 {
+            true => format!(
+                "{late} of {all} syncs of the last server were late by {} ms",
+                self.delay_ms
+            ),
+            false => format!("the disk as it is, under strace as a slow one is: {all} syncs"),
+        }
+    }
 }
 
 /// Says why nothing can be held back here.
 ///
 /// # Errors
 /// When strace is not there, or may not trace.
-pub(super) fn check() -> Result<(), Missing> {
+pub fn check() -> Result<(), Missing> {
     let tried = Command::new("strace").args(TRACE).arg("true").output();
     let output = match tried {
         Ok(output) if output.status.success() => return Ok(()),
@@ -89,12 +131,17 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_not_slow_is_traced_alike() {
-        let plan = SlowDiskPlan { delay_ms: 2.5, every: 7, seconds: 1.0, runs: 1 };
-        let line = |is_slow| words(plan, is_slow).join(&OsString::from(" ")).into_string().unwrap();
-        let slow = line(true);
+        let line = |delay_ms| {
+            SlowDisk { delay_ms, every: 7 }
+                .words()
+                .join(&OsString::from(" "))
+                .into_string()
+                .unwrap()
+        };
+        let slow = line(2.5);
         assert!(slow.starts_with("strace -D -f "), "{slow}");
         assert!(slow.ends_with("inject=fdatasync,fsync:delay_enter=2500:when=7+7"), "{slow}");
-        assert_eq!(line(false), slow.replace("=2500:", "=0:"));
+        assert_eq!(line(0.0), slow.replace("=2500:", "=0:"));
     }
 
     #[test]
