@@ -69,7 +69,7 @@ impl Client {
     /// # Errors
     /// When one cannot be reached, or the node knows no whole map of the slots.
     pub fn connect_cluster(address: SocketAddr) -> Result<Client> {
-        let routes = Routes::ask(&mut Client::connect(address)?, address)?;
+        let routes = Client::connect(address)?.routes(address)?;
         let lines =
             routes.addresses().iter().map(|address| NodeConnection::connect(Wire::Resp, *address));
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
@@ -83,6 +83,15 @@ impl Client {
         let lines =
             routes.addresses().iter().map(|address| NodeConnection::connect(Wire::Resp, *address));
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
+    }
+
+    /// Asks a server for its map of the slots.
+    ///
+    /// # Errors
+    /// When it has none, or the map leaves a slot without an owner.
+    pub fn routes(&mut self, server: SocketAddr) -> Result<Routes> {
+        let reply = self.call(&["CLUSTER", "SLOTS"])?;
+        Routes::read(&reply, server)
     }
 
     /// Sends one request and waits for its reply.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use crate::target::Missing;
+use crate::missing::Missing;
 
 /// File systems that keep nothing.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];

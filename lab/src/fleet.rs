@@ -497,7 +497,7 @@ impl Fleet {
 
 /// The map of the slots that a node has.
 fn map_of(door: SocketAddr) -> Result<Routes> {
-    Routes::ask(&mut Client::connect(door)?, door)
+    Client::connect(door)?.routes(door)
 }
 
 /// How the server of this number is started.

@@ -27,6 +27,7 @@ pub mod list;
 pub mod loader;
 pub mod log_growth;
 pub mod measure;
+pub mod missing;
 pub mod names;
 pub mod over_rdma;
 pub mod populate;

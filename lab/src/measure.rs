@@ -27,11 +27,11 @@ use crate::process::{ServerCommand, free_address};
 use crate::progress::{Progress, RunCount};
 use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
-use crate::scenario::{Kind, Quorum, Scenario};
+use crate::scenario::{Kind, Scenario};
 use crate::slow_disk::SlowDisk;
 use crate::snapshotter::Snapshots;
 use crate::target::{Durability, Identity, ScurryOptions, Start, Target, beside};
-use crate::wire::{HttpTarget, Wire};
+use crate::wire::{HttpTarget, Quorum, Wire};
 use load::{Sampling, figures};
 pub use system::Standing;
 use system::System;
@@ -329,7 +329,7 @@ impl Bench<'_> {
         if !by_core && !self.target.is_cluster() {
             return Ok(None);
         }
-        Routes::ask(client, fleet.address()).map(Some)
+        client.routes(fleet.address()).map(Some)
     }
 
     /// Text of the audit's column.

@@ -33,6 +33,17 @@ pub fn session_text(number: u64) -> SessionText {
     text
 }
 
+/// Bytes of the number that a value begins with, in base 36.
+pub const STAMP_LEN: usize = 8;
+
+/// The number of a write, as a value begins with it.
+#[inline]
+pub fn stamp(number: u64) -> [u8; STAMP_LEN] {
+    let mut stamp = [0; STAMP_LEN];
+    digits(&mut stamp, number, 36);
+    stamp
+}
+
 /// Writes `number` right-aligned in this base, from the right; what does not fit is cut off.
 #[inline]
 pub fn digits(out: &mut [u8], mut number: u64, base: u64) {

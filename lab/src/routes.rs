@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
-use crate::client::Client;
 use crate::resp::Value;
 
 const SLOTS: usize = 16_384;
@@ -42,19 +41,10 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Asks the server for its map.
-    ///
-    /// # Errors
-    /// When it has none, or the map leaves a slot without an owner.
-    pub fn ask(client: &mut Client, server: SocketAddr) -> Result<Routes> {
-        let reply = client.call(&["CLUSTER", "SLOTS"])?;
-        Routes::read(&reply, server)
-    }
-
     /// Reads the reply to CLUSTER SLOTS of this server.
     ///
     /// # Errors
-    /// As [`Routes::ask`].
+    /// When it has none, or the map leaves a slot without an owner.
     pub fn read(reply: &Value, server: SocketAddr) -> Result<Routes> {
         let ranges = reply.elements();
         ensure!(!ranges.is_empty(), "CLUSTER SLOTS gives no map of the cores: {reply}");

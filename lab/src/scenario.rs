@@ -17,8 +17,8 @@ use steps::File;
 pub use steps::Form;
 
 pub use charging::{Bucket, Charging, Operation, Phase};
-pub use failover::{Event, Failover};
-pub use key_value::{KeyValue, Order, Quorum};
+pub use failover::{CREDIT, Event, Failover};
+pub use key_value::{KeyValue, Order};
 pub use live::{AccountChoice, Live};
 pub use search::Search;
 pub use usage::Usage;

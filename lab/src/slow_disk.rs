@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::target::Missing;
+use crate::missing::Missing;
 
 const DELAY_MS_MAX: f64 = 1_000.0;
 const MS_US: f64 = 1_000.0;

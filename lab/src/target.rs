@@ -17,6 +17,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::client::Client;
 use crate::dialect::Dialect;
+pub use crate::missing::Missing;
 use crate::scenario::Kind;
 use crate::wire::{HttpTarget, Wire};
 use crate::workload::IndexDialect;
@@ -120,16 +121,6 @@ pub struct ScurryOptions {
     pub threads: Option<u32>,
     /// Further arguments of `scurry serve`.
     pub arguments: Vec<String>,
-}
-
-/// Why a target cannot be measured here, and what helps.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}: {cure}")]
-pub struct Missing {
-    /// Name of the missing thing.
-    pub why: String,
-    /// Cure that the user can apply.
-    pub cure: String,
 }
 
 impl Target {

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use crate::resp::Stop;
 use bulk::Bulk;
 use http::Http;
-pub use http::HttpTarget;
+pub use http::{HttpTarget, Quorum};
 use iproto::Iproto;
 use locked::Locked;
 use logic::Logic;

@@ -4,10 +4,10 @@
 use crate::dialect::Dialect;
 use crate::names::{account_text, session_text};
 use crate::resp::encode;
+#[cfg(test)]
+use crate::scenario::CREDIT;
 use crate::scenario::Failover;
 
-/// Credit of an account: more than its requests consume when each is done three times.
-pub const CREDIT: i64 = 10_000;
 /// Units that RESERVE and UPDATE ask for: no request uses more.
 const REQUESTED: u32 = 300;
 /// Base of the amounts: a request that is done up to three times is told apart.

@@ -10,9 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use scurry_rdma_proto::Endpoint;
+use scurry_rdma_proto::{Endpoint, Progress};
 
-use super::rdma;
 use crate::wire::{Translator, Wire};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -173,7 +172,7 @@ impl Connection {
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.carrier {
             Carrier::Tcp(stream) => stream.read(buffer),
-            Carrier::Rdma(endpoint) => rdma::read(endpoint, buffer),
+            Carrier::Rdma(endpoint) => read_endpoint(endpoint, buffer),
         }
     }
 
@@ -235,4 +234,28 @@ impl Connection {
         epoll::modify(set, stream, EventData::new_u64(self.number), flags)
             .context("watching a connection")
     }
+}
+
+/// As much as there is and fits.
+fn read_endpoint(
+    endpoint: &mut Endpoint<scurry_rdma::Connection>,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let input = endpoint.input();
+        if !input.is_empty() {
+            let len = input.len().min(buffer.len() - filled);
+            buffer[filled..filled + len].copy_from_slice(&input[..len]);
+            endpoint.consume(len);
+            filled += len;
+            continue;
+        }
+        match endpoint.progress() {
+            Progress::Drained(0) if filled == 0 => return Err(ErrorKind::WouldBlock.into()),
+            Progress::Drained(0) | Progress::End => break,
+            Progress::More(_) | Progress::Drained(_) => {}
+        }
+    }
+    Ok(filled)
 }

@@ -2,7 +2,6 @@
 //! is nothing to do.
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -12,7 +11,7 @@ use anyhow::{Context, Result};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use scurry_rdma::{Budget, Connection as Queue, Device, Hub, Notice, Settings as Queues};
-use scurry_rdma_proto::{Endpoint, Progress, Role, Settings};
+use scurry_rdma_proto::{Endpoint, Role, Settings};
 
 use super::Loader;
 use super::connection::Connection;
@@ -72,7 +71,7 @@ impl RdmaConnections {
         &mut self,
         connections: &mut [Connection],
         now_ms: i64,
-        poll: impl FnOnce(&mut Hub, &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize>,
+        poll: impl FnOnce(&mut Hub, &mut dyn FnMut(u32, Notice<'_>)) -> std::io::Result<usize>,
     ) -> Result<usize> {
         let RdmaConnections { hub, indices, touched, .. } = self;
         let mut outcome = Ok(());
@@ -138,27 +137,6 @@ impl<W: Workload> Loader<'_, W> {
         }
         Ok(())
     }
-}
-
-/// As much as there is and fits.
-pub(super) fn read(endpoint: &mut Endpoint<Queue>, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        let input = endpoint.input();
-        if !input.is_empty() {
-            let len = input.len().min(buffer.len() - filled);
-            buffer[filled..filled + len].copy_from_slice(&input[..len]);
-            endpoint.consume(len);
-            filled += len;
-            continue;
-        }
-        match endpoint.progress() {
-            Progress::Drained(0) if filled == 0 => return Err(ErrorKind::WouldBlock.into()),
-            Progress::Drained(0) | Progress::End => break,
-            Progress::More(_) | Progress::Drained(_) => {}
-        }
-    }
-    Ok(filled)
 }
 
 /// Queues that are large enough for an endpoint as it comes.

@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::failover::CREDIT;
+/// Credit of an account: more than its requests consume when each is done three times.
+pub const CREDIT: i64 = 10_000;
 
 /// Change of a node in the middle of the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

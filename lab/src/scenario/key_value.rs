@@ -1,17 +1,16 @@
 //! The key-value part of a scenario.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use super::{Kind, VALUE_SIZE_MAX};
 use crate::names::ACCOUNTS_MAX;
+use crate::wire::Quorum;
 
 /// Keys of one batch at most.
 const BATCH_MAX: u32 = 100_000;
 /// A value that an index finds again has room for its number.
 const INDEXED_SIZE_MIN: usize = 8;
-/// Nodes of a quorum at most: those that the lab starts.
-const QUORUM_NODES: u8 = 3;
 
 /// The key-value mix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -52,33 +51,6 @@ pub enum Order {
     /// The one after the last, so that nothing is written or read twice before all were. GETs
     /// beside SETs are of any key that has been set.
     Sequential,
-}
-
-/// Answers that are waited for, of how many copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quorum {
-    /// Nodes that must have answered.
-    pub ack: u8,
-    /// Nodes that keep an entity.
-    pub from: u8,
-}
-
-impl Quorum {
-    /// Reads `ack/from`.
-    ///
-    /// # Errors
-    /// When it is not that, or asks for more than there is.
-    pub fn parse(text: &str) -> Result<Quorum> {
-        let wrong = || format!("the quorum `{text}` is not ack/from, as in 2/3");
-        let (ack, from) = text.split_once('/').with_context(wrong)?;
-        let number = |text: &str| text.parse::<u8>().ok();
-        let (ack, from) = (number(ack).with_context(wrong)?, number(from).with_context(wrong)?);
-        ensure!(
-            1 <= ack && ack <= from && from <= QUORUM_NODES,
-            "the quorum `{text}` must be 1 <= ack <= from <= {QUORUM_NODES}"
-        );
-        Ok(Quorum { ack, from })
-    }
 }
 
 impl KeyValue {

@@ -5,12 +5,43 @@
 use std::collections::VecDeque;
 use std::io::Write;
 
+use anyhow::{Context, Result, ensure};
+
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, words};
-use crate::scenario::Quorum;
 
 /// Headers of an answer at most.
 const HEADERS_MAX: usize = 32;
+
+/// Nodes of a quorum at most: those that the lab starts.
+const QUORUM_NODES: u8 = 3;
+
+/// Answers that are waited for, of how many copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quorum {
+    /// Nodes that must have answered.
+    pub ack: u8,
+    /// Nodes that keep an entity.
+    pub from: u8,
+}
+
+impl Quorum {
+    /// Reads `ack/from`.
+    ///
+    /// # Errors
+    /// When it is not that, or asks for more than there is.
+    pub fn parse(text: &str) -> Result<Quorum> {
+        let wrong = || format!("the quorum `{text}` is not ack/from, as in 2/3");
+        let (ack, from) = text.split_once('/').with_context(wrong)?;
+        let number = |text: &str| text.parse::<u8>().ok();
+        let (ack, from) = (number(ack).with_context(wrong)?, number(from).with_context(wrong)?);
+        ensure!(
+            1 <= ack && ack <= from && from <= QUORUM_NODES,
+            "the quorum `{text}` must be 1 <= ack <= from <= {QUORUM_NODES}"
+        );
+        Ok(Quorum { ack, from })
+    }
+}
 
 /// A connection's state.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Writes of several keys in one request (MSET).
 
-use crate::names::key_text;
+use crate::names::{STAMP_LEN, key_text};
 use crate::resp::Template;
 
 /// The batches of all sessions: each has at most one on its way.
@@ -16,7 +16,7 @@ pub(super) struct Batches {
 impl Batches {
     /// Formats the request.
     pub(super) fn new(value_size: usize, size: u32, sessions: u32) -> Batches {
-        let has_stamp = value_size >= super::key_value::STAMP_LEN;
+        let has_stamp = value_size >= STAMP_LEN;
         let pair = [key_text(0).to_vec(), vec![b'x'; value_size]];
         Batches {
             head: format!("*{}\r\n$4\r\nMSET\r\n", 1 + 2 * u64::from(size)).into_bytes(),

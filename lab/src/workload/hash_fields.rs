@@ -6,12 +6,10 @@
 use super::Workload;
 use super::last_writes::{Last, LastWrites};
 use crate::errors::ErrorTally;
-use crate::names::{account_text, digits};
+use crate::names::{STAMP_LEN, account_text, stamp};
 use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
 
-/// Digits of the write's number, in base 36.
-const STAMP_LEN: usize = 8;
 /// Figures that an account could have, as wide as those of the charging loop.
 const AVAILABLE: &str = "999999999100";
 const HELD: &str = "1000";
@@ -79,12 +77,6 @@ impl HashFieldsWorkload {
         let number = self.writes.begin(account);
         self.template.append(out, &account_text(account), &stamp(number));
     }
-}
-
-fn stamp(number: u64) -> [u8; STAMP_LEN] {
-    let mut stamp = [0; STAMP_LEN];
-    digits(&mut stamp, number, 36);
-    stamp
 }
 
 impl Workload for HashFieldsWorkload {

@@ -5,13 +5,11 @@
 use super::Workload;
 use super::last_writes::{Last, LastWrites};
 use crate::errors::ErrorTally;
-use crate::names::{digits, key_text};
+use crate::names::{STAMP_LEN, key_text, stamp};
 use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
 use crate::scenario::KeyValue;
 
-/// Bytes of the write's number at the start of a value, in base 36.
-const STAMP_LEN: usize = 8;
 /// In front of the value in the name of its set.
 const SET_PREFIX: &str = "index:";
 
@@ -152,12 +150,6 @@ impl IndexWorkload {
             }
         }
     }
-}
-
-fn stamp(number: u64) -> [u8; STAMP_LEN] {
-    let mut stamp = [0; STAMP_LEN];
-    digits(&mut stamp, number, 36);
-    stamp
 }
 
 /// Whether a reply names this key and no other.

@@ -6,14 +6,11 @@ use super::Workload;
 use super::batch::Batches;
 use super::last_writes::{Last, LastWrites};
 use crate::errors::ErrorTally;
-use crate::names::{AccountText, digits, key_text};
+use crate::names::{AccountText, STAMP_LEN, key_text, stamp};
 use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
 use crate::routes::Owners;
 use crate::scenario::{KeyValue, Order};
-
-/// Bytes of the write's number at the start of a value, in base 36.
-pub(super) const STAMP_LEN: usize = 8;
 
 const SET: u8 = 0;
 const GET: u8 = 1;
@@ -124,7 +121,7 @@ impl KeyValueWorkload {
         };
         let mut value = vec![b'x'; self.value_size];
         if self.value_size >= STAMP_LEN {
-            digits(&mut value[..STAMP_LEN], number, 36);
+            value[..STAMP_LEN].copy_from_slice(&stamp(number));
         }
         KeyCheck::Value(value)
     }
@@ -177,9 +174,7 @@ impl KeyValueWorkload {
         batches.begin(session, out);
         for _ in 0..batches.size() {
             let key = self.key(session, SET);
-            let mut stamp = [0; STAMP_LEN];
-            digits(&mut stamp, self.writes.begin(key), 36);
-            batches.append(session, key, &stamp, out);
+            batches.append(session, key, &stamp(self.writes.begin(key)), out);
         }
         self.batches = Some(batches);
         true
@@ -196,8 +191,7 @@ impl KeyValueWorkload {
     }
 
     fn append_set(&mut self, key: u32, out: &mut Vec<u8>) {
-        let mut stamp = [0; STAMP_LEN];
-        digits(&mut stamp, self.writes.begin(key), 36);
+        let stamp = stamp(self.writes.begin(key));
         self.templates[usize::from(SET)].append(out, &key_text(key), &stamp);
     }
 
