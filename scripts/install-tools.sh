@@ -20,7 +20,7 @@
 #          for; Helm and kubernetes-validate into .cache/chart; qemu and e2fsprogs for a guest with systemd
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: strace, Redis, Valkey, Tarantool, the driver and
-#          servers of lab/jvm (Hazelcast, Ignite 2 and 3), into .cache, and what libscurry.so is built with; the newest
+#          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with; the newest
 #          Valkey and Redis that Debian has, into .cache/releases
 #   ndb    what `make lab-peers PEERS=ndb` brings beside that: MySQL NDB, built from Debian's source package into
 #          .cache/ndb, with the client of lab/ndb; never asked for by another word: 8 minutes of processor time,
@@ -577,13 +577,13 @@ lab_jvm_ready() { # lab_jvm_ready DIRECTORY SUM
   [ -d "$1/classes" ] && [ "$(cat "$1/sum" 2>/dev/null)" = "$2" ]
 }
 
-build_lab_jvm() { # build_lab_jvm SOURCE DIRECTORY DIRECTORY-OF-SHARED-CLASSES
-  local source=$1 directory=$2 shared=$3 files
+build_lab_jvm() { # build_lab_jvm SOURCE DIRECTORY
+  local source=$1 directory=$2 files
   mkdir -p "$directory/jars" "$directory/classes"
   quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
     -DoutputDirectory="$directory/jars" || fail "cannot install the JVM peers: see above"
   mapfile -t files < <(find "$source/src" -name '*.java')
-  quietly javac --release "$java_least" -Xlint:all -Werror -cp "$directory/jars/*:$shared/classes" \
+  quietly javac --release "$java_least" -Xlint:all -Werror -cp "$directory/jars/*" \
     -d "$directory/classes" "${files[@]}" || fail "$source does not compile: see above"
 }
 
@@ -596,9 +596,7 @@ install_lab_jvm() {
   has mvn || fail "mvn is missing: the laboratory's peers need Maven to install their libraries"
   say "building the laboratory's JVM peers into .cache"
   rm -rf "$directory"
-  build_lab_jvm "$source" "$directory" "$directory"
-  # Ignite 3 has libraries with the names of Ignite 2's, so that it needs a class path of its own.
-  build_lab_jvm "$source/ignite3" "$directory/ignite3" "$directory"
+  build_lab_jvm "$source" "$directory"
   echo "$sum" >"$directory/sum"
 }
 

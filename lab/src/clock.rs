@@ -37,16 +37,7 @@ pub fn unix_ms() -> i64 {
 
 /// CPU time that the calling thread has used, nanoseconds.
 pub fn thread_cpu_nanos() -> u64 {
-    cpu_nanos(ClockId::ThreadCPUTime)
-}
-
-/// CPU time that all threads of this process have used, nanoseconds.
-pub fn process_cpu_nanos() -> u64 {
-    cpu_nanos(ClockId::ProcessCPUTime)
-}
-
-fn cpu_nanos(of: ClockId) -> u64 {
-    let time = clock_gettime(of);
+    let time = clock_gettime(ClockId::ThreadCPUTime);
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
         + u64::try_from(time.tv_nsec).unwrap_or(0)
 }

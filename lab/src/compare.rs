@@ -138,7 +138,6 @@ fn targets(kind: Kind, full: bool) -> Vec<String> {
                         | Target::TarantoolLua
                         | Target::HazelcastJava
                         | Target::IgniteJava
-                        | Target::Ignite3Java
                         | Target::Echo
                 )
         }

@@ -48,14 +48,6 @@ impl DataDirectory {
             format!("{} is on {}, where syncing is free", self.path.display(), self.filesystem);
         Err(Missing { why, cure: "give --directory a directory on a disk".to_owned() })
     }
-
-    /// A directory in it that goes when it is dropped.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn directory(&self) -> Result<TempDir> {
-        temporary(&self.path)
-    }
 }
 
 /// A directory in another that goes when it is dropped.

@@ -100,7 +100,6 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         revives: arguments.recovery,
         address: None,
         program: testbed.program.clone(),
-        port: None,
         cores: testbed.cores.as_ref(),
         scurry: &testbed.scurry,
         ports: Ports::Main,

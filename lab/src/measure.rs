@@ -65,8 +65,6 @@ pub struct Bench<'a> {
     pub address: Option<SocketAddr>,
     /// Program of scurry.
     pub program: PathBuf,
-    /// The port to use; any free one without.
-    pub port: Option<u16>,
     /// The cores to use; none are bound without.
     pub cores: Option<&'a Cores>,
     /// How scurry is started.
@@ -222,7 +220,7 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<Fleet> {
-        let first = self.command(free_address(self.port)?);
+        let first = self.command(free_address()?);
         let copies = 1 + self.copies.replicas;
         let nodes = self.scenario.nodes + self.copies.replicas;
         let core = self.cores.map(|cores| cores.loader);

@@ -1,10 +1,8 @@
 //! What a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no
 //! terminal each run has a line when it is done, so that a log shows where the time goes.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::clock::Clock;
 use crate::figures::per;
@@ -23,52 +21,46 @@ pub struct RunCount {
 }
 
 /// The live line.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Progress {
     prefix: String,
     quiet: bool,
     total_seconds: f64,
     step: RunCount,
     clock: Clock,
-    bar: ProgressBar,
+    /// Somebody sees the live line.
+    is_live: bool,
 }
 
-const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
-/// The bar's length in steps, whatever it shows.
-const LENGTH: u64 = 1_000;
+/// Back to the begin of the line, and nothing on it.
+const CLEAR: &str = "\r\x1b[2K";
 
 impl Progress {
     /// A line for one run of one target.
     pub fn new(prefix: &str, quiet: bool, total_seconds: f64) -> Progress {
-        // Hidden by itself where stderr is no terminal.
-        let target =
-            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(LENGTH), target);
-        let style = ProgressStyle::with_template(TEMPLATE);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("##-"));
-        bar.set_prefix(prefix.to_owned());
+        let is_live = !quiet && stderr().is_terminal();
         let (prefix, step, clock) = (prefix.to_owned(), RunCount::default(), Clock::start());
-        Progress { prefix, quiet, total_seconds, step, clock, bar }
+        Progress { prefix, quiet, total_seconds, step, clock, is_live }
     }
 
     /// The same with the runs before and behind it.
-    pub fn with_step(self, step: RunCount) -> Progress {
-        Progress { step, ..self }
+    pub fn with_step(mut self, step: RunCount) -> Progress {
+        self.step = step;
+        self
     }
 
     /// Says something that stays.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            let line = format!("{}: {text}", self.prefix);
-            self.bar.suspend(|| eprintln!("{line}"));
+            self.clear();
+            eprintln!("{}: {text}", self.prefix);
         }
     }
 
     /// Shows how far the filling is.
     pub fn filling(&self, done: usize, total: usize) {
         let rate = per(done as u64, self.clock.elapsed().as_secs_f64());
-        self.show(per(done as u64, total as f64));
-        self.bar.set_message(format!(
+        self.show(&format!(
             "filling {} of {}, {} a second",
             grouped(done as f64),
             grouped(total as f64),
@@ -78,8 +70,7 @@ impl Progress {
 
     /// Shows the last second of the load.
     pub fn second(&self, second: &Second) {
-        self.show(if self.total_seconds > 0.0 { second.elapsed / self.total_seconds } else { 0.0 });
-        self.bar.set_message(self.words(second));
+        self.show(&self.words(second));
     }
 
     fn words(&self, second: &Second) -> String {
@@ -107,13 +98,23 @@ impl Progress {
         (self.total_seconds - elapsed).max(0.0) + behind * each
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a bar of a thousand steps"
-    )]
-    fn show(&self, share: f64) {
-        self.bar.set_position((share.clamp(0.0, 1.0) * LENGTH as f64) as u64);
+    fn show(&self, text: &str) {
+        if self.is_live {
+            // A terminal that has gone is no reason to end.
+            let _ = write!(stderr(), "{CLEAR}{} {text}", self.prefix);
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_live {
+            let _ = write!(stderr(), "{CLEAR}");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
@@ -151,12 +152,5 @@ mod tests {
         let step = RunCount { done: 2, of: 5, taken: Duration::from_secs(60) };
         let one = alone.with_step(step);
         assert!(one.words(&second).ends_with("1:08 left"), "{}", one.words(&second));
-    }
-
-    #[test]
-    fn nothing_is_drawn_where_nobody_looks() {
-        // Tests have no terminal.
-        assert!(Progress::new("a", false, 1.0).bar.is_hidden());
-        assert!(Progress::new("a", true, 1.0).bar.is_hidden());
     }
 }

@@ -298,7 +298,6 @@ impl<'a> RunCommand<'a> {
             revives: false,
             address: self.arguments.address_of(target),
             program,
-            port: self.arguments.port,
             cores: self.placement(target),
             scurry: &self.scurry,
             ports,

@@ -16,7 +16,7 @@ use crate::slow_disk::SlowDisk;
 use steps::File;
 pub use steps::Form;
 
-pub use charging::{Bucket, Charging, Operation, Phase};
+pub use charging::{Bucket, Charging, Operation};
 pub use failover::{CREDIT, Event, Failover};
 pub use key_value::{KeyValue, Order};
 pub use live::{AccountChoice, Live};
@@ -170,8 +170,8 @@ impl Scenario {
     ///
     /// # Errors
     /// When there is none of this name.
-    pub fn built_in_steps(name: &str, form: Form) -> Result<Vec<Scenario>> {
-        Scenario::parse_steps(built_in_text(name)?, form)
+    pub fn built_in_steps(name: &str, form: Form, set: &[String]) -> Result<Vec<Scenario>> {
+        Scenario::parse_steps(built_in_text(name)?, form, set)
     }
 
     /// Reads a scenario without its steps.
@@ -182,12 +182,12 @@ impl Scenario {
         File::read(text)?.plain()
     }
 
-    /// Reads the steps of a scenario in this form.
+    /// Reads the steps of a scenario in this form, with these values in the place of the file's.
     ///
     /// # Errors
     /// As [`Scenario::parse`].
-    pub fn parse_steps(text: &str, form: Form) -> Result<Vec<Scenario>> {
-        File::read(text)?.steps(form)
+    pub fn parse_steps(text: &str, form: Form, set: &[String]) -> Result<Vec<Scenario>> {
+        File::read(text)?.steps(form, set)
     }
 
     /// Requests per second by the clock; none in a closed loop and in a search.
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(names, files);
         for name in files {
             for form in [Form::Long, Form::ShortSteps, Form::Short] {
-                let steps = Scenario::built_in_steps(name, form).unwrap();
+                let steps = Scenario::built_in_steps(name, form, &[]).unwrap();
                 assert!(!steps.is_empty(), "{name}");
                 let seconds: f64 = steps.iter().map(|s| s.seconds + s.warmup_seconds).sum();
                 assert!(form != Form::Short || seconds <= 60.0, "{name}: {seconds} s in short");

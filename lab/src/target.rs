@@ -28,7 +28,7 @@ pub use identity::Identity;
 pub(crate) use jvm::{driver, driver_of_another};
 pub use ndb::NdbPlan;
 pub(crate) use ndb::beside;
-pub use probe::{Probe, probe_charging, probe_key_value, probe_refill};
+pub use probe::{probe_charging, probe_key_value, probe_refill};
 pub use two_phase::probe_two_phase;
 pub use variant::Variant;
 
@@ -41,77 +41,99 @@ const INDEX: &str = include_str!("../peers/index.lua");
 /// The rules as stored procedures of Tarantool, and what a client that decides needs.
 const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 
-/// A system and a way of doing the logic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Server of this project.
-    Scurry,
-    /// Three nodes of it that keep one log.
-    ScurryReplicas,
-    /// Valkey with the rules as a Lua library.
-    ValkeyLua,
-    /// Redis with the rules as a Lua library.
-    RedisLua,
-    /// Tarantool with the rules as stored procedures.
-    TarantoolLua,
-    /// Valkey, and the rules in the client.
-    ValkeyClient,
-    /// Redis, and the rules in the client.
-    RedisClient,
-    /// Tarantool, and the rules in the client.
-    TarantoolClient,
-    /// Valkey, and the rules in the client, which reads and writes many accounts at a time.
-    ValkeyBulk,
-    /// Redis with the same.
-    RedisBulk,
-    /// Tarantool with the same.
-    TarantoolBulk,
-    /// Hazelcast with the rules in an entry processor.
-    HazelcastJava,
-    /// Hazelcast, and the rules in the client.
-    HazelcastClient,
-    /// Ignite with the rules in an entry processor.
-    IgniteJava,
-    /// Ignite, and the rules in the client.
-    IgniteClient,
-    /// Ignite 3 with the rules in a compute job.
-    Ignite3Java,
-    /// Ignite 3, and the rules in the client.
-    Ignite3Client,
-    /// MySQL NDB, for key-value loads.
-    Ndb,
-    /// MySQL NDB, and the rules in the client, which reads and writes in one transaction.
-    NdbClient,
-    /// Valkey with this project's module.
-    ValkeyModule,
-    /// Redis with this project's module.
-    RedisModule,
-    /// A Valkey Cluster of three primaries with this project's module.
-    ValkeyClusterModule,
-    /// Plain Valkey with an HSET of four fields in the place of each charging operation.
-    ValkeyHset,
-    /// Plain Valkey, for key-value loads.
-    Valkey,
-    /// Plain Redis, for key-value loads.
-    Redis,
-    /// Dragonfly, by address.
-    Dragonfly,
-    /// KeyDB, by address.
-    KeyDb,
-    /// Kvrocks, by address.
-    Kvrocks,
-    /// Garnet, by address.
-    Garnet,
-    /// TigerBeetle, by address, for charging in two phases.
-    TigerBeetle,
-    /// Aerospike, by address, for charging in two phases.
-    Aerospike,
-    /// HTTP door of this project, and three servers that keep the entities.
-    ScurryHttp,
-    /// The same door asked for what it answers without them: the limit of the HTTP rung.
-    HttpEcho,
-    /// The echo server: the limit of the loopback rung.
-    Echo,
+/// Makes the targets of a table: name, how charging is spelt, protocol, and a line for `scurry-lab list`.
+macro_rules! targets {
+    ($($target:ident = $name:literal, $dialect:expr, $wire:expr => $description:literal;)*) => {
+        /// A system and a way of doing the logic.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Target {
+            $(#[doc = $description] $target,)*
+        }
+
+        impl Target {
+            /// All of them.
+            pub const ALL: &'static [Target] = &[$(Target::$target),*];
+
+            /// The name on the command line and in every row.
+            pub fn name(self) -> &'static str {
+                match self { $(Target::$target => $name,)* }
+            }
+
+            /// One line for `scurry-lab list`.
+            pub fn description(self) -> &'static str {
+                match self { $(Target::$target => $description,)* }
+            }
+
+            /// How charging is spelt; `None` where the target cannot do it.
+            pub fn dialect(self) -> Option<Dialect> {
+                match self { $(Target::$target => $dialect,)* }
+            }
+
+            /// Protocol of the target.
+            pub fn wire(self) -> Wire {
+                match self { $(Target::$target => $wire,)* }
+            }
+        }
+    };
+}
+
+targets! {
+    Scurry = "scurry", Some(Dialect::Scur), Wire::Resp => "scurry serve; charging by SCUR.* commands";
+    ScurryReplicas = "scurry+replicas", Some(Dialect::Scur), Wire::Resp =>
+        "three of scurry serve that keep one log; an answer is on the devices of two";
+    ValkeyLua = "valkey+lua", Some(Dialect::Functions), Wire::Resp =>
+        "valkey-server; charging by a Lua function library (FCALL)";
+    RedisLua = "redis+lua", Some(Dialect::Functions), Wire::Resp =>
+        "redis-server; charging by a Lua function library (FCALL)";
+    TarantoolLua = "tarantool+lua", Some(Dialect::Functions), Wire::Iproto =>
+        "tarantool; charging by stored procedures in Lua, kv without them";
+    ValkeyClient = "valkey+client", Some(Dialect::Decided), Wire::RespLogic =>
+        "valkey-server; the client reads, decides, compares and sets";
+    RedisClient = "redis+client", Some(Dialect::Decided), Wire::RespLogic =>
+        "redis-server; the client reads, decides, compares and sets";
+    TarantoolClient = "tarantool+client", Some(Dialect::Decided), Wire::IprotoLogic =>
+        "tarantool; the client reads, decides, compares and sets";
+    ValkeyBulk = "valkey+bulk", Some(Dialect::Decided), Wire::RespBulk =>
+        "valkey-server; as +client, for all requests of a connection at once";
+    RedisBulk = "redis+bulk", Some(Dialect::Decided), Wire::RespBulk =>
+        "redis-server; as +client, for all requests of a connection at once";
+    TarantoolBulk = "tarantool+bulk", Some(Dialect::Decided), Wire::IprotoBulk =>
+        "tarantool; as +client, for all requests of a connection at once";
+    HazelcastJava = "hazelcast+java", Some(Dialect::Decided), Wire::Resp =>
+        "Hazelcast; charging by an EntryProcessor, kv by its maps, its own client";
+    HazelcastClient = "hazelcast+client", Some(Dialect::Decided), Wire::Resp =>
+        "Hazelcast; the client reads, decides, compares and sets";
+    IgniteJava = "ignite+java", Some(Dialect::Decided), Wire::Resp =>
+        "Ignite 2; charging by IgniteCache.invoke, kv by its caches, its own client";
+    IgniteClient = "ignite+client", Some(Dialect::Decided), Wire::Resp =>
+        "Ignite 2; the client reads, decides, compares and sets";
+    Ndb = "ndb", None, Wire::Locked => "MySQL NDB, by its C++ API; plain keys, so kv only";
+    NdbClient = "ndb+client", Some(Dialect::Decided), Wire::Locked =>
+        "MySQL NDB; the client reads with a lock, decides and writes in one transaction";
+    ValkeyModule = "valkey+module", Some(Dialect::Scur), Wire::Resp =>
+        "valkey-server with libscurry.so; charging by SCUR.* commands";
+    RedisModule = "redis+module", Some(Dialect::Scur), Wire::Resp =>
+        "redis-server with libscurry.so; charging by SCUR.* commands";
+    ValkeyClusterModule = "valkey-cluster+module", Some(Dialect::Scur), Wire::Resp =>
+        "a Valkey Cluster of 3 primaries with libscurry.so; each request to its owner";
+    ValkeyHset = "valkey+hset", None, Wire::Resp =>
+        "valkey-server; an HSET of four fields for each operation: no rules, a yardstick";
+    Valkey = "valkey", None, Wire::Resp => "valkey-server; plain commands, so kv only";
+    Redis = "redis", None, Wire::Resp => "redis-server; plain commands, so kv only";
+    Dragonfly = "dragonfly", None, Wire::Resp => "by --address only; plain commands, so kv only";
+    KeyDb = "keydb", None, Wire::Resp => "by --address only; plain commands, so kv only";
+    Kvrocks = "kvrocks", None, Wire::Resp => "by --address only; plain commands, so kv only";
+    Garnet = "garnet", None, Wire::Resp => "by --address only; plain commands, so kv only";
+    TigerBeetle = "tigerbeetle", Some(Dialect::Decided), Wire::Resp =>
+        "by --address only; pending transfers that are posted, so two-phase only";
+    Aerospike = "aerospike", Some(Dialect::Decided), Wire::Resp =>
+        "by --address only; operations on a record with a filter, so two-phase only";
+    ScurryHttp = "scurry-http", None, Wire::Http(HttpTarget::Entities(None)) =>
+        "scurry http before three of scurry serve; entities over HTTP, so kv only";
+    HttpEcho = "http-echo", None, Wire::Http(HttpTarget::Healthz) =>
+        "the same door asked for GET /healthz, which no server is behind: HTTP's limit";
+    Echo = "echo", Some(Dialect::Scur), Wire::Resp =>
+        "answers as long as scurry's with no store behind: the loopback's limit";
 }
 
 /// How scurry is started, beyond where it listens.
@@ -124,155 +146,6 @@ pub struct ScurryOptions {
 }
 
 impl Target {
-    /// All of them.
-    pub const ALL: &'static [Target] = &[
-        Target::Scurry,
-        Target::ScurryReplicas,
-        Target::ValkeyLua,
-        Target::RedisLua,
-        Target::TarantoolLua,
-        Target::ValkeyClient,
-        Target::RedisClient,
-        Target::TarantoolClient,
-        Target::ValkeyBulk,
-        Target::RedisBulk,
-        Target::TarantoolBulk,
-        Target::HazelcastJava,
-        Target::HazelcastClient,
-        Target::IgniteJava,
-        Target::IgniteClient,
-        Target::Ignite3Java,
-        Target::Ignite3Client,
-        Target::Ndb,
-        Target::NdbClient,
-        Target::ValkeyModule,
-        Target::RedisModule,
-        Target::ValkeyClusterModule,
-        Target::ValkeyHset,
-        Target::Valkey,
-        Target::Redis,
-        Target::Dragonfly,
-        Target::KeyDb,
-        Target::Kvrocks,
-        Target::Garnet,
-        Target::TigerBeetle,
-        Target::Aerospike,
-        Target::ScurryHttp,
-        Target::HttpEcho,
-        Target::Echo,
-    ];
-
-    /// The name on the command line and in every row.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::Scurry => "scurry",
-            Target::ScurryReplicas => "scurry+replicas",
-            Target::ValkeyLua => "valkey+lua",
-            Target::RedisLua => "redis+lua",
-            Target::TarantoolLua => "tarantool+lua",
-            Target::ValkeyClient => "valkey+client",
-            Target::RedisClient => "redis+client",
-            Target::TarantoolClient => "tarantool+client",
-            Target::ValkeyBulk => "valkey+bulk",
-            Target::RedisBulk => "redis+bulk",
-            Target::TarantoolBulk => "tarantool+bulk",
-            Target::HazelcastJava => "hazelcast+java",
-            Target::HazelcastClient => "hazelcast+client",
-            Target::IgniteJava => "ignite+java",
-            Target::IgniteClient => "ignite+client",
-            Target::Ignite3Java => "ignite3+java",
-            Target::Ignite3Client => "ignite3+client",
-            Target::Ndb => "ndb",
-            Target::NdbClient => "ndb+client",
-            Target::ValkeyModule => "valkey+module",
-            Target::RedisModule => "redis+module",
-            Target::ValkeyClusterModule => "valkey-cluster+module",
-            Target::ValkeyHset => "valkey+hset",
-            Target::Valkey => "valkey",
-            Target::Redis => "redis",
-            Target::Dragonfly => "dragonfly",
-            Target::KeyDb => "keydb",
-            Target::Kvrocks => "kvrocks",
-            Target::Garnet => "garnet",
-            Target::TigerBeetle => "tigerbeetle",
-            Target::Aerospike => "aerospike",
-            Target::ScurryHttp => "scurry-http",
-            Target::HttpEcho => "http-echo",
-            Target::Echo => "echo",
-        }
-    }
-
-    /// One line for `scurry-lab list`.
-    pub fn description(self) -> &'static str {
-        match self {
-            Target::Scurry => "scurry serve; charging by SCUR.* commands",
-            Target::ScurryReplicas => {
-                "three of scurry serve that keep one log; an answer is on the devices of two"
-            }
-            Target::ValkeyLua => "valkey-server; charging by a Lua function library (FCALL)",
-            Target::RedisLua => "redis-server; charging by a Lua function library (FCALL)",
-            Target::TarantoolLua => {
-                "tarantool; charging by stored procedures in Lua, kv without them"
-            }
-            Target::ValkeyClient => "valkey-server; the client reads, decides, compares and sets",
-            Target::RedisClient => "redis-server; the client reads, decides, compares and sets",
-            Target::TarantoolClient => "tarantool; the client reads, decides, compares and sets",
-            Target::ValkeyBulk => {
-                "valkey-server; as +client, for all requests of a connection at once"
-            }
-            Target::RedisBulk => {
-                "redis-server; as +client, for all requests of a connection at once"
-            }
-            Target::TarantoolBulk => {
-                "tarantool; as +client, for all requests of a connection at once"
-            }
-            Target::HazelcastJava => {
-                "Hazelcast; charging by an EntryProcessor, kv by its maps, its own client"
-            }
-            Target::HazelcastClient => "Hazelcast; the client reads, decides, compares and sets",
-            Target::IgniteJava => {
-                "Ignite 2; charging by IgniteCache.invoke, kv by its caches, its own client"
-            }
-            Target::IgniteClient => "Ignite 2; the client reads, decides, compares and sets",
-            Target::Ignite3Java => {
-                "Ignite 3; charging by a compute job in a transaction, kv by its tables, its own client"
-            }
-            Target::Ignite3Client => "Ignite 3; the client reads, decides, compares and sets",
-            Target::Ndb => "MySQL NDB, by its C++ API; plain keys, so kv only",
-            Target::NdbClient => {
-                "MySQL NDB; the client reads with a lock, decides and writes in one transaction"
-            }
-            Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
-            Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
-            Target::ValkeyClusterModule => {
-                "a Valkey Cluster of 3 primaries with libscurry.so; each request to its owner"
-            }
-            Target::ValkeyHset => {
-                "valkey-server; an HSET of four fields for each operation: no rules, a yardstick"
-            }
-            Target::Valkey => "valkey-server; plain commands, so kv only",
-            Target::Redis => "redis-server; plain commands, so kv only",
-            Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet => {
-                "by --address only; plain commands, so kv only"
-            }
-            Target::TigerBeetle => {
-                "by --address only; pending transfers that are posted, so two-phase only"
-            }
-            Target::Aerospike => {
-                "by --address only; operations on a record with a filter, so two-phase only"
-            }
-            Target::ScurryHttp => {
-                "scurry http before three of scurry serve; entities over HTTP, so kv only"
-            }
-            Target::HttpEcho => {
-                "the same door asked for GET /healthz, which no server is behind: HTTP's limit"
-            }
-            Target::Echo => {
-                "answers as long as scurry's with no store behind: the loopback's limit"
-            }
-        }
-    }
-
     /// The target of this name.
     ///
     /// # Errors
@@ -283,70 +156,11 @@ impl Target {
         found.with_context(|| format!("no target `{name}`: there are {}", names.join(", ")))
     }
 
-    /// How charging is spelt; `None` where the target cannot do it.
-    pub fn dialect(self) -> Option<Dialect> {
-        match self {
-            Target::Scurry
-            | Target::ScurryReplicas
-            | Target::ValkeyModule
-            | Target::RedisModule
-            | Target::ValkeyClusterModule
-            | Target::Echo => Some(Dialect::Scur),
-            Target::ValkeyLua | Target::RedisLua | Target::TarantoolLua => Some(Dialect::Functions),
-            Target::ValkeyClient
-            | Target::RedisClient
-            | Target::TarantoolClient
-            | Target::ValkeyBulk
-            | Target::RedisBulk
-            | Target::TarantoolBulk
-            | Target::HazelcastJava
-            | Target::HazelcastClient
-            | Target::IgniteJava
-            | Target::IgniteClient
-            | Target::NdbClient
-            | Target::Ignite3Java
-            | Target::Ignite3Client
-            | Target::TigerBeetle
-            | Target::Aerospike => Some(Dialect::Decided),
-            Target::ValkeyHset
-            | Target::Ndb
-            | Target::Valkey
-            | Target::Redis
-            | Target::Dragonfly
-            | Target::KeyDb
-            | Target::Kvrocks
-            | Target::Garnet
-            | Target::ScurryHttp
-            | Target::HttpEcho => None,
-        }
-    }
-
-    /// Protocol of the target.
-    pub fn wire(self) -> Wire {
-        match self {
-            Target::TarantoolLua => Wire::Iproto,
-            Target::TarantoolClient => Wire::IprotoLogic,
-            Target::ValkeyClient | Target::RedisClient => Wire::RespLogic,
-            Target::ValkeyBulk | Target::RedisBulk => Wire::RespBulk,
-            Target::TarantoolBulk => Wire::IprotoBulk,
-            Target::Ndb | Target::NdbClient => Wire::Locked,
-            Target::ScurryHttp => Wire::Http(HttpTarget::Entities(None)),
-            Target::HttpEcho => Wire::Http(HttpTarget::Healthz),
-            _ => Wire::Resp,
-        }
-    }
-
     /// True when the rules run in the client, and the store keeps what it is given.
     pub fn decides_in_client(self) -> bool {
         let wire = self.wire();
         matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
-            || matches!(
-                self,
-                Target::HazelcastClient
-                    | Target::IgniteClient
-                    | Target::Ignite3Client
-                    | Target::NdbClient
-            )
+            || matches!(self, Target::HazelcastClient | Target::IgniteClient | Target::NdbClient)
     }
 
     /// True of Tarantool, whatever decides.
@@ -389,8 +203,7 @@ impl Target {
     /// Whether the members are each other's backups: those in a JVM of plain keys alone, because the
     /// entry processors of charging are not repeated there.
     pub fn backs_up(self, kind: Kind) -> bool {
-        let is_one = self.is_ignite3() || self.is_two_phase();
-        self.is_ndb() || self.jvm_system().is_some() && !is_one && kind == Kind::Kv
+        self.is_ndb() || self.jvm_system().is_some() && !self.is_two_phase() && kind == Kind::Kv
     }
 
     /// Whether the target has what replicas must have: what a primary keeps (Tarantool has none
@@ -443,11 +256,6 @@ impl Target {
     /// Whether the target is the HTTP door, with the servers behind it.
     pub fn is_http(self) -> bool {
         matches!(self, Target::ScurryHttp | Target::HttpEcho)
-    }
-
-    /// One node of Ignite 3, whatever decides.
-    pub fn is_ignite3(self) -> bool {
-        matches!(self, Target::Ignite3Java | Target::Ignite3Client)
     }
 
     /// Sets an amount aside and takes a part of it, and knows nothing else of charging.

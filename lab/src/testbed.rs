@@ -1,4 +1,4 @@
-//! What the sub-commands that drive scurry by itself need: the program, the cores, the signals.
+//! What filling a store needs, and what all sub-commands share: the program, the cores, the signals, the JSON.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,12 +9,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 
 use crate::arguments::CommonArguments;
-use crate::cores::{Cores, bind_this_thread};
+use crate::cores::Cores;
 use crate::data_directory::DataDirectory;
 use crate::host::Host;
-use crate::process::{ServerCommand, ServerProcess, free_address};
 use crate::scenario::Kind;
-use crate::target::{Durability, ScurryOptions, Start, Target};
+use crate::target::{ScurryOptions, Target};
 
 /// The machine, and how a server is started on it.
 #[derive(Debug)]
@@ -51,68 +50,6 @@ impl Testbed {
             interrupted: catch_signals()?,
             quiet: common.quiet,
         })
-    }
-
-    /// Starts a fresh scurry that keeps nothing, with these arguments and those of the command
-    /// line.
-    ///
-    /// # Errors
-    /// When it does not start.
-    pub fn start(&self, arguments: &[&str]) -> Result<ServerProcess> {
-        let mut scurry = self.scurry.clone();
-        let own = arguments.iter().map(|argument| (*argument).to_owned());
-        scurry.arguments = own.chain(scurry.arguments).collect();
-        let command = self.command(Target::Scurry, Durability::None, &scurry)?;
-        ServerProcess::start(&command, &self.interrupted)
-    }
-
-    /// How a fresh server that charges by itself is started, alone or as the first node of a group.
-    ///
-    /// # Errors
-    /// When it is not here, or no port is free.
-    pub fn command(
-        &self,
-        target: Target,
-        durability: Durability,
-        scurry: &ScurryOptions,
-    ) -> Result<ServerCommand> {
-        let cores = self.cores.as_ref().map(|cores| cores.target.clone()).unwrap_or_default();
-        let program = match target {
-            Target::ValkeyModule => target.locate(Kind::Charging, None)?,
-            _ => self.program.clone(),
-        };
-        Ok(target.command(Start {
-            program,
-            address: free_address(None)?,
-            cores,
-            durability,
-            place: self.place.path.clone(),
-            echo_sizes: "",
-            scurry,
-            library: None,
-            kind: Kind::Charging,
-            members: 1,
-            backups: 0,
-            connections: 0,
-        }))
-    }
-
-    /// Puts the calling thread on the loader's core.
-    ///
-    /// # Errors
-    /// When it may not be used.
-    pub fn bind_loader(&self) -> Result<()> {
-        self.cores.as_ref().map_or(Ok(()), |cores| bind_this_thread(cores.loader))
-    }
-
-    /// Words of what went wrong, with what the server has printed last.
-    ///
-    /// # Errors
-    /// On Ctrl-C, which is no fault of the server.
-    pub fn fault(&self, error: &anyhow::Error, tail: &str) -> Result<String> {
-        self.go_on()?;
-        let words = if tail.is_empty() { String::new() } else { format!("; the server: {tail}") };
-        Ok(format!("{error:#}{words}"))
     }
 
     /// Ends a long loop on Ctrl-C.

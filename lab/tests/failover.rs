@@ -12,11 +12,11 @@ use std::time::Duration;
 use anyhow::Result;
 use scurry_lab::audit::Balance;
 use scurry_lab::dialect::Dialect;
-use scurry_lab::failover::{CREDIT, FailoverPlan, Scene, run};
+use scurry_lab::failover::{FailoverPlan, Scene, run};
 use scurry_lab::names::account_text;
 use scurry_lab::resp::Value;
 use scurry_lab::row::{Loss, Row, Run};
-use scurry_lab::scenario::Scenario;
+use scurry_lab::scenario::{CREDIT, Scenario};
 
 /// Of the requests each seventh meets a fault.
 const FAULT_EVERY: u64 = 7;

@@ -47,7 +47,7 @@ fn values_are_written_read_and_deleted_on_one_start_of_each_system() {
     if !are_built() {
         return;
     }
-    let line = "kts-persistence --keys 2000 --target hazelcast+java --target ignite+java:fsync";
+    let line = "kts-persistence --accounts 2000 --target hazelcast+java --target ignite+java:fsync";
     let (rows, said) = measured(line);
     let found: Vec<[&str; 2]> = rows
         .iter()
@@ -64,29 +64,11 @@ fn values_are_written_read_and_deleted_on_one_start_of_each_system() {
 }
 
 #[test]
-fn ignite_3_keeps_values_and_the_rules_of_charging_in_a_job_and_in_its_client() {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/ignite3/classes");
-    if !are_built() || !own.is_dir() {
-        return;
-    }
-    let shares = "--get-share 40 --set-share 40 --del-share 20";
-    let (rows, _) =
-        measured(&format!("kv --keys 500 --sessions 16 {shares} --target ignite3+java:fsync"));
-    assert_eq!(rows[0]["durability"], "fsync");
-    assert!(rows[0]["version"].as_str().unwrap().starts_with("ignite 3."), "{}", rows[0]);
-    let line =
-        "moaf-scur --accounts 200 --sessions 8 --target ignite3+java --target ignite3+client";
-    let (rows, _) = measured(line);
-    assert_eq!(rows.len(), 2);
-}
-
-#[test]
 fn batches_are_one_call_of_many_keys() {
     if !are_built() {
         return;
     }
-    let line =
-        "kts-batches --step 10 --step 100 --keys 1000 --target hazelcast+java --target ignite+java";
+    let line = "kts-batches --step 10 --step 100 --accounts 1000 --target hazelcast+java --target ignite+java";
     let (rows, _) = measured(line);
     assert_eq!(rows.len(), 4);
     for row in &rows {
@@ -101,7 +83,7 @@ fn records_are_found_by_their_value_and_not_by_an_old_one() {
     if !are_built() {
         return;
     }
-    let (rows, _) = measured("kts-index --keys 1000 --target hazelcast+java");
+    let (rows, _) = measured("kts-index --accounts 1000 --target hazelcast+java");
     let found: Vec<&str> = rows.iter().map(|row| row["step"].as_str().unwrap()).collect();
     assert_eq!(found, ["set", "get"]);
 }
@@ -112,7 +94,7 @@ fn a_backup_has_what_its_member_had() {
         return;
     }
     let line =
-        "kts-replication --step set --keys 1000 --target hazelcast+java --target ignite+java";
+        "kts-replication --step set --accounts 1000 --target hazelcast+java --target ignite+java";
     let (rows, said) = measured(line);
     assert!(rows.iter().all(|row| row["replicas"] == 1), "{rows:?}");
     assert!(said.contains("are each other's backups"), "{said}");
@@ -123,7 +105,7 @@ fn members_share_the_keys_in_their_own_way() {
     if !are_built() {
         return;
     }
-    let line = "ncache-80-20 --step 2~nodes~10~connections --keys 1000 --target hazelcast+java";
+    let line = "ncache-80-20 --step 2~nodes~10~connections --accounts 1000 --target hazelcast+java";
     let (rows, said) = measured(&format!("{line} --target ignite+java"));
     assert_eq!(rows.len(), 2);
     assert!(said.contains("2 nodes share the cores of the target; the keys are parted"), "{said}");

@@ -125,7 +125,7 @@ fn a_cluster_whose_primary_is_killed_goes_on_and_keeps_what_was_on_two_copies() 
     let lab = lab_with_module(directory.path());
     let json = directory.path().join("rows.json");
     let output = Command::new(lab)
-        .args(["run", "charging-failover", "--short", "--seconds", "2", "--quiet"])
+        .args(["faults", "charging-failover", "--short", "--seconds", "2", "--quiet"])
         .args(["--target", "valkey-cluster+module", "--json"])
         .arg(&json)
         .output()

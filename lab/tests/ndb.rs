@@ -85,7 +85,7 @@ fn a_data_node_has_what_the_other_had() {
     if !is_built() {
         return;
     }
-    let (rows, said) = measured("kts-replication --keys 1000 --target ndb:checkpoint");
+    let (rows, said) = measured("kts-replication --accounts 1000 --target ndb:checkpoint");
     let steps: Vec<&str> = rows.iter().map(|row| row["step"].as_str().unwrap()).collect();
     assert_eq!(steps, ["set", "get", "del"]);
     for row in &rows {

@@ -88,7 +88,7 @@ fn charging_on_redis_is_audited_to_the_unit() {
 #[test]
 fn a_peer_that_keeps_its_data_says_so_itself() {
     need_redis();
-    let words = "kv --keys 100 --sessions 8 --directory";
+    let words = "kv --accounts 100 --sessions 8 --directory";
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for word in ["everysec", "always"] {
         let target = format!("redis:{word}");
@@ -113,7 +113,10 @@ fn tarantool_is_audited_however_safe_a_change_is() {
     for (scenario, word) in [
         ("moaf-scur --accounts 500", "none"),
         ("moaf-scur --accounts 500", "fsync"),
-        ("kv --keys 500 --get-share 40 --set-share 40 --del-share 20", "write"),
+        (
+            "kv --accounts 500 --set kv.get_share=40 --set kv.set_share=40 --set kv.del_share=20",
+            "write",
+        ),
     ] {
         let target = format!("tarantool+lua:{word}");
         let load = "--sessions 32 --connections 4 --depth 8 --directory";
@@ -188,8 +191,8 @@ fn the_shorter_loop_is_named_in_the_row() {
         "1000",
         "--sessions",
         "8",
-        "--last-session",
-        "no",
+        "--set",
+        "charging.last_session=false",
     ]);
     assert_measured(&row);
     assert_eq!(row["ops_per_session"], 7);
@@ -277,18 +280,12 @@ fn key_values_on_redis_are_audited() {
         "kv",
         "--target",
         "redis",
-        "--keys",
+        "--accounts",
         "1000",
         "--sessions",
         "32",
-        "--get-share",
-        "40",
-        "--set-share",
-        "40",
-        "--del-share",
-        "20",
-        "--value-size",
-        "10",
+        "--set",
+        "kv={get_share=40,set_share=40,del_share=20,value_size=10}",
     ]);
     assert_measured(&row);
 }
@@ -300,7 +297,7 @@ fn the_newest_release_is_measured_and_another_by_its_major_version() {
     let place = tempfile::tempdir().unwrap();
     let kv = |target: &str| {
         let words =
-            ["run", "kv", "--keys", "100", "--sessions", "8", "--quiet", "--seconds", "0.2"];
+            ["run", "kv", "--accounts", "100", "--sessions", "8", "--quiet", "--seconds", "0.2"];
         let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
             .args(words)
             .args(["--warmup", "0", "--target", target])
@@ -365,7 +362,7 @@ fn a_store_that_runs_already_is_audited_and_its_cpu_is_not_known() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let _server = Elsewhere::start(port);
     let address = format!("dragonfly=127.0.0.1:{port}");
-    let words = "kv --keys 500 --sessions 16 --target dragonfly --target keydb --address";
+    let words = "kv --accounts 500 --sessions 16 --target dragonfly --target keydb --address";
     let words: Vec<&str> = words.split(' ').chain([address.as_str()]).collect();
     let (row, table) = run(&words);
     assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &"none".into()), "{row}");
@@ -405,7 +402,7 @@ fn tarantool_with_our_procedures_is_audited_where_it_runs_already() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let _server = tarantool_elsewhere(port, directory.path());
     let address = format!("tarantool+lua=127.0.0.1:{port}");
-    for line in ["kv --keys 500 --sessions 16", "moaf-scur --accounts 500 --sessions 16"] {
+    for line in ["kv --accounts 500 --sessions 16", "moaf-scur --accounts 500 --sessions 16"] {
         let words = line.split(' ').chain(["--target", "tarantool+lua", "--address", &address]);
         let (row, _) = run(&words.collect::<Vec<_>>());
         assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &"none".into()), "{row}");
@@ -418,7 +415,7 @@ fn tarantool_with_our_procedures_is_audited_where_it_runs_already() {
 #[test]
 fn the_echo_server_has_nothing_to_audit() {
     let (row, _) =
-        run(&["kv", "--target", "echo", "--keys", "1000", "--sessions", "32", "--depth", "4"]);
+        run(&["kv", "--target", "echo", "--accounts", "1000", "--sessions", "32", "--depth", "4"]);
     assert_eq!(row["audit"], "n/a");
     assert!(row["business_ops_per_s"].as_f64().is_some_and(|value| value > 0.0));
 }

@@ -157,7 +157,7 @@ fn a_comparison_writes_its_rows_and_its_page() {
     let out = directory.path().join("out");
     let words = "compare kv --runs 2 --target redis --target dragonfly --target echo --out";
     let words: Vec<&str> = words.split(' ').collect();
-    let rest = "-- --sessions 8 --connections 4 --depth 2 --seconds 1 --keys 1000";
+    let rest = "-- --sessions 8 --connections 4 --depth 2 --seconds 1 --accounts 1000";
     let rest: Vec<&Path> = rest.split(' ').map(Path::new).collect();
     let output = lab(&words, &[&[out.as_path()], rest.as_slice()].concat());
     assert!(output.status.success(), "{}", said(&output));
@@ -209,7 +209,7 @@ fn an_open_loop_shows_what_correction_hides() {
     let json = directory.path().join("rows.json");
     // Far more than one connection with one request in flight can carry, so that requests wait.
     let words = "run kv --target echo --rate 1000000 --sessions 1 --connections 1 --depth 1 --seconds 1 \
-                 --warmup 0 --keys 100 --quiet --json";
+                 --warmup 0 --accounts 100 --quiet --json";
     let words: Vec<&str> = words.split_whitespace().collect();
     let output = lab(&words, &[&json]);
     assert!(output.status.success(), "{}", said(&output));
@@ -225,7 +225,7 @@ fn an_open_loop_shows_what_correction_hides() {
 fn a_terminal_shows_how_a_run_goes() {
     let lab = env!("CARGO_BIN_EXE_scurry-lab");
     let run = format!(
-        "{lab} run kv --target echo --sessions 4 --connections 2 --seconds 3 --warmup 0 --keys 100"
+        "{lab} run kv --target echo --sessions 4 --connections 2 --seconds 3 --warmup 0 --accounts 100"
     );
     // util-linux's `script` gives the lab a terminal.
     let output = match Command::new("script").args(["-qec", &run, "/dev/null"]).output() {

@@ -6,6 +6,7 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use scurry_lab::scenario::Scenario;
 use serde_json::Value;
 use support::scurry;
 
@@ -13,8 +14,13 @@ use support::scurry;
 fn lab(line: &str) -> (Vec<Value>, Output) {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");
+    let name = line.split_whitespace().next().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
-        .arg("run")
+        .arg(if Scenario::built_in(name).is_ok_and(|one| one.is_fault()) {
+            "faults"
+        } else {
+            "run"
+        })
         // A name of several words has its spaces as ~ here.
         .args(line.split_whitespace().map(|word| word.replace('~', " ")))
         .arg("--scurry-bin")
@@ -111,7 +117,7 @@ fn an_index_that_forgets_to_take_a_record_away_gets_no_number() {
     let library = include_str!("../peers/index.lua");
     let broken = library.replacen("if before then", "if false then", 1);
     assert_ne!(broken, library);
-    no_number("kts-index --step set --target valkey+lua --keys 200", &broken, "still finds");
+    no_number("kts-index --step set --target valkey+lua --accounts 200", &broken, "still finds");
 }
 
 #[test]
@@ -196,7 +202,7 @@ fn a_run_in_which_nothing_was_acknowledged_has_failed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("slow.lua");
     std::fs::write(&path, text).unwrap();
-    let line = "kts-index --step set --target valkey+lua --keys 1 --sessions 1 --lua-library";
+    let line = "kts-index --step set --target valkey+lua --accounts 1 --sessions 1 --lua-library";
     let (rows, output) = lab(&format!("{line} {}", path.display()));
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert_eq!(rows[0]["audit"], "failed: nothing was done", "{}", rows[0]);

@@ -97,7 +97,7 @@ fn a_slow_disk_is_felt_on_one_machine_and_every_row_is_audited() {
 
 #[test]
 fn rounds_go_on_until_the_time_is_over_and_faults_have_a_command_of_their_own() {
-    let words = "kv --target scurry --sessions 8 --keys 100 --seconds 0.2 --warmup 0";
+    let words = "kv --target scurry --sessions 8 --accounts 100 --seconds 0.2 --warmup 0";
     let (_, text) = sound(&format!("soak --minutes 0.001 {words}"));
     assert!(text.contains("round 1 ended"), "{text}");
     for (line, expected) in [
@@ -112,7 +112,7 @@ fn rounds_go_on_until_the_time_is_over_and_faults_have_a_command_of_their_own() 
 
 #[test]
 fn the_server_gets_the_arguments_of_the_command_line() {
-    let words = "--sessions 8 --keys 100 --seconds 0.2 --warmup 0 --server-arg --max-clients";
+    let words = "--sessions 8 --accounts 100 --seconds 0.2 --warmup 0 --server-arg --max-clients";
     let (report, _) = sound(&format!("run kv --target scurry {words} --server-arg 50"));
     let row = &report["rows"][0];
     assert_eq!((&row["audit"], &row["door"]), (&"ok".into(), &"main".into()));
@@ -143,7 +143,7 @@ fn each_durability_of_scurry_is_audited_and_its_log_is_counted() {
 #[test]
 fn an_open_loop_sends_by_the_clock() {
     let (report, text) = sound(
-        "run kv --target scurry --keys 100 --sessions 20 --connections 2 --depth 8 --rate 400 \
+        "run kv --target scurry --accounts 100 --sessions 20 --connections 2 --depth 8 --rate 400 \
          --seconds 1 --warmup 0.2",
     );
     let row = &report["rows"][0];
@@ -155,7 +155,7 @@ fn an_open_loop_sends_by_the_clock() {
 
 #[test]
 fn both_doors_of_a_server_with_two_threads_are_audited() {
-    for scenario in ["moaf-scur --accounts 300", "kv --keys 300"] {
+    for scenario in ["moaf-scur --accounts 300", "kv --accounts 300"] {
         let (report, text) = sound(&format!(
             "run {scenario} --target scurry --threads 2 --door main --door cores --sessions 16 \
              --connections 4 --depth 4 --seconds 0.3 --warmup 0"

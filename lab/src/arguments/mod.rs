@@ -18,7 +18,7 @@ pub use common::CommonArguments;
 pub use compare::CompareArguments;
 pub use fill::FillArguments;
 pub use report::ReportArguments;
-pub use run::{RunArguments, YesNo};
+pub use run::RunArguments;
 pub use soak::SoakArguments;
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::CommonArguments;
 use super::address::TargetAddress;
@@ -20,15 +20,6 @@ const RUNS_MAX: u32 = 1_000;
 const TARGETS: &[&str] = &["scurry", "valkey+lua"];
 /// Threads of one server at most, as many as a core's number can tell apart.
 const THREADS_MAX: u32 = 1_024;
-
-/// Yes or no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum YesNo {
-    /// Yes.
-    Yes,
-    /// No.
-    No,
-}
 
 /// `scurry-lab run`.
 #[derive(Debug, Args)]
@@ -72,7 +63,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N")]
     pub rate: Option<f64>,
 
-    /// Accounts that are created before and chosen from uniformly (for kv: keys, as --keys).
+    /// Accounts, or keys, that are created before and chosen from uniformly.
     #[arg(long, value_name = "N")]
     pub accounts: Option<u32>,
 
@@ -84,38 +75,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "S")]
     pub warmup: Option<f64>,
 
-    /// Seed of every random choice.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-
-    /// Keep the SESSION read before TERMINATE (8 operations per session) or leave it out as the
-    /// text of the published loop does (7) [default: the scenario's, yes].
-    #[arg(long, value_name = "yes|no")]
-    pub last_session: Option<YesNo>,
-
-    /// Share of GET, as a weight (kv).
-    #[arg(long, value_name = "N")]
-    pub get_share: Option<u32>,
-
-    /// Share of SET, as a weight (kv).
-    #[arg(long, value_name = "N")]
-    pub set_share: Option<u32>,
-
-    /// Share of DEL, as a weight (kv).
-    #[arg(long, value_name = "N")]
-    pub del_share: Option<u32>,
-
-    /// Bytes of every value (kv).
-    #[arg(long, value_name = "BYTES")]
-    pub value_size: Option<usize>,
-
-    /// How many keys (kv).
-    #[arg(long, value_name = "N")]
-    pub keys: Option<u32>,
-
-    /// Port on loopback for the system under test [default: any free one].
-    #[arg(long, value_name = "PORT")]
-    pub port: Option<u16>,
+    /// Any value of the scenario's file, in its place: `seed=7`, `kv.get_share=80`,
+    /// `charging.last_session=false`; repeat it.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 
     /// Where a target runs that the lab does not start: `dragonfly`, `keydb`, `kvrocks`, `garnet`, `valkey`,
     /// `redis` (kv), `tigerbeetle`, `aerospike` (two-phase), `tarantool+lua`, `tarantool+client`,
@@ -203,7 +166,6 @@ impl RunArguments {
         scenario.rate = self.rate.or(scenario.rate);
         set(&mut scenario.seconds, self.seconds);
         set(&mut scenario.warmup_seconds, self.warmup);
-        set(&mut scenario.seed, self.seed);
         // Fewer sessions need fewer connections, unless both were asked for.
         scenario.connections =
             self.connections.unwrap_or_else(|| scenario.connections.min(scenario.sessions));
@@ -211,17 +173,11 @@ impl RunArguments {
             // A client is a session with a connection of its own, and one request in flight.
             (scenario.sessions, scenario.depth) = (scenario.connections, 1);
         }
-        self.refuse_misplaced(&scenario)?;
+        let is_paced = self.rate.is_some() && scenario.live.is_some();
+        ensure!(!is_paced, "--rate means nothing to scenario {}", self.scenario);
         set(&mut scenario.accounts, self.accounts);
-        if let Some(charging) = &mut scenario.charging {
-            set(&mut charging.last_session, self.last_session.map(|choice| choice == YesNo::Yes));
-        }
         if let Some(kv) = &mut scenario.kv {
-            set(&mut kv.get_share, self.get_share);
-            set(&mut kv.set_share, self.set_share);
-            set(&mut kv.del_share, self.del_share);
-            set(&mut kv.value_size, self.value_size);
-            set(&mut kv.keys, self.keys.or(self.accounts));
+            set(&mut kv.keys, self.accounts);
             kv.filled = kv.filled.map(|filled| filled.min(kv.keys));
         }
         scenario.check()?;
@@ -310,27 +266,9 @@ impl RunArguments {
         if self.scenario.ends_with(".toml") {
             let text = std::fs::read_to_string(&self.scenario)
                 .map_err(|error| anyhow::anyhow!("reading {}: {error}", self.scenario))?;
-            return Scenario::parse_steps(&text, form);
+            return Scenario::parse_steps(&text, form, &self.set);
         }
-        Scenario::built_in_steps(&self.scenario, form)
-    }
-
-    /// A flag of the other kind of load would silently do nothing.
-    fn refuse_misplaced(&self, scenario: &Scenario) -> Result<()> {
-        let is_kv = scenario.kv.is_some();
-        let flags = [
-            ("--last-session", self.last_session.is_some(), scenario.charging.is_some()),
-            ("--get-share", self.get_share.is_some(), is_kv),
-            ("--set-share", self.set_share.is_some(), is_kv),
-            ("--del-share", self.del_share.is_some(), is_kv),
-            ("--value-size", self.value_size.is_some(), is_kv),
-            ("--keys", self.keys.is_some(), is_kv),
-            ("--rate", self.rate.is_some(), scenario.live.is_none()),
-        ];
-        for (flag, given, has_meaning) in flags {
-            ensure!(!given || has_meaning, "{flag} means nothing to scenario {}", self.scenario);
-        }
-        Ok(())
+        Scenario::built_in_steps(&self.scenario, form, &self.set)
     }
 }
 
@@ -377,12 +315,14 @@ mod tests {
             parse("moaf-scur --sessions 3200 --connections 50 --depth 64 --accounts 1000").unwrap();
         assert_eq!((scenario.sessions, scenario.connections, scenario.depth), (3200, 50, 64));
         assert_eq!(scenario.accounts, 1_000);
-        let seven = parse("moaf-scur --last-session no").unwrap();
+        let seven = parse("moaf-scur --set charging.last_session=false").unwrap();
         assert_eq!(seven.charging.unwrap().operations().len(), 7);
-        let kv = parse("kv --get-share 80 --set-share 20 --value-size 64 --keys 10")
-            .unwrap()
-            .kv
-            .unwrap();
+        let kv = parse(
+            "kv --set kv.get_share=80 --set kv.set_share=20 --set kv.value_size=64 --accounts 10",
+        )
+        .unwrap()
+        .kv
+        .unwrap();
         assert_eq!((kv.get_share, kv.set_share, kv.value_size, kv.keys), (80, 20, 64, 10));
         assert_eq!(parse("kv --accounts 7").unwrap().kv.unwrap().keys, 7);
     }
@@ -422,8 +362,9 @@ mod tests {
     #[test]
     fn mistakes_are_refused_in_words() {
         for (line, expected) in [
-            ("kv --last-session no", "--last-session means nothing"),
-            ("moaf-scur --keys 5", "--keys means nothing"),
+            ("kv --set charging.last_session=false", "reading a scenario file"),
+            ("kv --set seed", "--set seed: say KEY=VALUE"),
+            ("kv --set sede=1", "reading a scenario file"),
             ("kv --target redis --target redis", "named twice"),
             ("kv --target redis:none --target redis", "named twice"),
             ("kv --target mongo", "no target `mongo`"),

@@ -18,10 +18,9 @@ use crate::clock::Clock;
 use crate::dialect::Dialect;
 use crate::figures::rounded;
 use crate::row::Loss;
-pub use crate::scenario::CREDIT;
 use crate::scenario::Failover;
 use client::{Client, Seen};
-pub use round::{Round, STEPS, Step};
+pub use round::{Round, STEPS};
 use verdict::Verdict;
 
 const NANOS_PER_MS: f64 = 1e6;

@@ -50,7 +50,7 @@ impl Bench<'_> {
             Some(server) => {
                 // Its own client may try for ever.
                 Client::connect(server).with_context(|| format!("no {system} is there"))?;
-                let address = free_address(None)?;
+                let address = free_address()?;
                 (address, driver_of_another(system, address, server))
             }
         };

@@ -76,7 +76,8 @@ impl File {
     }
 
     /// One scenario for each step: every value of the first axis with every value of the others.
-    pub(super) fn steps(&self, form: Form) -> Result<Vec<Scenario>> {
+    pub(super) fn steps(&self, form: Form, set: &[String]) -> Result<Vec<Scenario>> {
+        let over = set.iter().map(|one| value(one)).collect::<Result<Vec<_>>>()?;
         let mut steps = vec![(Vec::new(), self.values.clone())];
         for axis in &self.axes {
             let mut next = Vec::new();
@@ -96,11 +97,18 @@ impl File {
             if form != Form::Long {
                 merge(&mut values, self.short.clone());
             }
+            over.iter().for_each(|over| merge(&mut values, over.clone()));
             let name = (!names.is_empty()).then(|| names.join(" "));
             scenario(values, name)
         };
         steps.into_iter().map(step).collect()
     }
+}
+
+/// One value by its path, as the command line has it.
+fn value(text: &str) -> Result<Table> {
+    ensure!(text.contains('='), "--set {text}: say KEY=VALUE");
+    toml::from_str(text).with_context(|| format!("--set {text}"))
 }
 
 fn axis(value: Value) -> Result<Vec<Case>> {
@@ -173,7 +181,7 @@ mod tests {
     #[test]
     fn steps_are_the_product_of_the_axes() {
         let file = File::read(TWO_AXES).unwrap();
-        let steps = file.steps(Form::Long).unwrap();
+        let steps = file.steps(Form::Long, &[]).unwrap();
         let names: Vec<&str> = steps.iter().map(|step| step.step.as_deref().unwrap()).collect();
         assert_eq!(names, ["get one", "get two", "set one", "set two"]);
         let set_one = &steps[2];
@@ -186,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_short_form_has_the_last_word() {
-        let steps = File::read(TWO_AXES).unwrap().steps(Form::Short).unwrap();
+        let steps = File::read(TWO_AXES).unwrap().steps(Form::Short, &[]).unwrap();
         let short = &steps[3];
         assert_eq!((short.seconds, short.kv.as_ref().unwrap().keys, short.sessions), (0.5, 10, 2));
     }
@@ -196,13 +204,13 @@ mod tests {
         let text = TWO_AXES.replace("name = \"one\"", "name = \"one\"\nshort = false");
         let file = File::read(&text).unwrap();
         let names = |form| -> Vec<String> {
-            file.steps(form).unwrap().into_iter().filter_map(|step| step.step).collect()
+            file.steps(form, &[]).unwrap().into_iter().filter_map(|step| step.step).collect()
         };
         assert_eq!(names(Form::Short), ["get two", "set two"]);
         assert_eq!(names(Form::Long).len(), 4);
         assert_eq!(names(Form::ShortSteps).len(), 4);
         let none = text.replace("name = \"two\"\n        s", "name = \"two\"\nshort = false\ns");
-        let error = File::read(&none).unwrap().steps(Form::Short).unwrap_err().to_string();
+        let error = File::read(&none).unwrap().steps(Form::Short, &[]).unwrap_err().to_string();
         assert!(error.contains("no value in the short form"), "{error}");
     }
 

@@ -224,13 +224,6 @@ mod tests {
     }
 
     #[test]
-    fn ignite_3_has_a_program_and_a_class_path_of_its_own() {
-        let line = line(Target::Ignite3Java, Durability::Fsync);
-        assert!(line.ends_with("scurry.lab.Ignite3 serve ignite3 7 7 2 1 fsync"), "{line}");
-        assert!(line.contains("/ignite3/jars/*") && !line.contains("lab-jvm/jars/*"), "{line}");
-    }
-
-    #[test]
     fn a_member_in_a_jvm_is_told_of_the_others() {
         let line = line(Target::IgniteJava, Durability::Write);
         assert!(line.ends_with("scurry.lab.Main serve ignite 7 7 2 1 write"), "{line}");

@@ -51,9 +51,7 @@ impl Durability {
             | Target::TarantoolClient
             | Target::TarantoolBulk
             | Target::IgniteJava
-            | Target::IgniteClient
-            | Target::Ignite3Java
-            | Target::Ignite3Client => &[Durability::None, Durability::Write, Durability::Fsync],
+            | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
             Target::Ndb | Target::NdbClient => &[Durability::None, Durability::Checkpoint],
             // Hazelcast keeps things in its Enterprise edition alone.
             // What is there already keeps what it was told.

@@ -10,9 +10,6 @@ use crate::scenario::Kind;
 /// Where `make lab-peers` puts it, below the repository.
 const BUILT: &str = ".cache/lab-jvm";
 const MAIN: &str = "scurry.lab.Main";
-/// Ignite 3, whose libraries have the names of Ignite 2's.
-const IGNITE3: &str = "ignite3";
-const IGNITE3_MAIN: &str = "scurry.lab.Ignite3";
 /// The driver's port, counted from the first member's; the members and a client take those between.
 const DRIVER_PORT: u16 = 16;
 
@@ -38,17 +35,12 @@ const OPENED: [&str; 18] = [
     "java.base/java.lang.invoke",
 ];
 
-/// Packages that Java 17 must open for Ignite 3 beside these.
-const OPENED_FOR_IGNITE3: [&str; 3] =
-    ["java.base/java.lang.reflect", "java.base/java.math", "java.base/java.time"];
-
 impl Target {
     /// The name of a system whose own client in a JVM carries the load.
     pub fn jvm_system(self) -> Option<&'static str> {
         match self {
             Target::HazelcastJava | Target::HazelcastClient => Some("hazelcast"),
             Target::IgniteJava | Target::IgniteClient => Some("ignite"),
-            Target::Ignite3Java | Target::Ignite3Client => Some(IGNITE3),
             Target::TigerBeetle => Some("tigerbeetle"),
             Target::Aerospike => Some("aerospike"),
             _ => None,
@@ -56,10 +48,9 @@ impl Target {
     }
 }
 
-/// Whether the classes of a target are built.
-pub(super) fn is_built(target: Target) -> bool {
-    let part = if target.is_ignite3() { IGNITE3 } else { "" };
-    directory().is_some_and(|directory| directory.join(part).join("classes").is_dir())
+/// Whether the classes are built.
+pub(super) fn is_built() -> bool {
+    directory().is_some()
 }
 
 /// Directory of the built classes, looked for from the working directory upwards.
@@ -113,24 +104,12 @@ fn work(target: Target, kind: Kind) -> &'static str {
 fn java(words: &[&str]) -> Vec<String> {
     let built = directory().unwrap_or_default();
     let built = built.display();
-    let is_ignite3 = words.get(1) == Some(&IGNITE3);
-    let (path, main) = match is_ignite3 {
-        true => {
-            let own = format!("{built}/{IGNITE3}");
-            (format!("{own}/classes:{built}/classes:{own}/jars/*"), IGNITE3_MAIN)
-        }
-        false => (format!("{built}/classes:{built}/jars/*"), MAIN),
-    };
-    let more = OPENED_FOR_IGNITE3.iter().filter(|_| is_ignite3);
-    let opened = OPENED.iter().chain(more);
-    let mut all: Vec<String> =
-        opened.map(|package| format!("--add-opens={package}=ALL-UNNAMED")).collect();
+    let path = format!("{built}/classes:{built}/jars/*");
+    let opened = OPENED.iter().map(|package| format!("--add-opens={package}=ALL-UNNAMED"));
+    let mut all: Vec<String> = opened.collect();
     // The collector that both recommend, also where there is one core.
     all.extend(["-XX:+UseG1GC", "-Xms1g", "-Xmx4g"].map(str::to_owned));
-    if is_ignite3 {
-        all.push("-Dio.netty.tryReflectionSetAccessible=true".to_owned());
-    }
-    all.extend(["-Djava.net.preferIPv4Stack=true", "-cp", &path, main].map(str::to_owned));
+    all.extend(["-Djava.net.preferIPv4Stack=true", "-cp", &path, MAIN].map(str::to_owned));
     all.extend(words.iter().map(|word| (*word).to_owned()));
     all
 }

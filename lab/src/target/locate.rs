@@ -97,7 +97,7 @@ impl Target {
     }
 
     fn locate_java(self) -> Result<PathBuf, Missing> {
-        if !jvm::is_built(self) {
+        if !jvm::is_built() {
             let why = "lab/jvm is not built here or above".to_owned();
             return Err(Missing { why, cure: INSTALL_PEERS.to_owned() });
         }

@@ -14,7 +14,7 @@ const ITEM_FIELDS: usize = 5;
 
 /// A running probe.
 #[derive(Debug)]
-pub struct Probe<'a> {
+struct Probe<'a> {
     client: &'a mut Client,
     dialect: Dialect,
 }
