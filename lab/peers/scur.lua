@@ -21,12 +21,12 @@
 --    (OPEN_LISTED, TOMBSTONES_LISTED) are cheaper in the record.
 -- Time is the server's own (TIME): callers disagree, and Tcc would be theirs. It costs 0.5 us.
 -- Amounts are exact up to 2^53, the range of Lua's numbers. Left out, because the scenario never
--- uses it: OVERRUN clamp, VALIDITY, TCC, CLOSEONDENIAL, KEEPOPEN, RESERVE without items, gaps below
+-- uses it: a second item, MIN, FROM, TO, FLOOR, OVERRUN clamp, VALIDITY, TCC, CLOSEONDENIAL, KEEPOPEN, gaps below
 -- the window of answers, IFVERSION, DATA, counters, identities, any status but active.
 
 -- account a: 1 buckets, 2 open sessions, 3 version, 4 changed at, 5 due, 6 tombstones;
---   bucket n at 13n-7: +1 id, +2 unit, +3 priority, +4 created, +5 from, +6 to (0 none),
---     +7 floor, +8 available, +9 held, +10 credited, +11 consumed, +12 expired, +13 overdrawn;
+--   bucket n at 8n-2: +1 id, +2 unit, +3 priority, +4 available, +5 held, +6 credited, +7 consumed,
+--     +8 overdrawn;
 --   behind the buckets each open session: id, version, deadline.
 --   Its tail: tombstones, oldest first: forget time, id. A later one never has an earlier time.
 -- busy account: the same, but 2 is MANY, and 6 and the tail are empty. Behind the buckets: +1 open
@@ -34,14 +34,12 @@
 --   Key '\1{account}': sorted set, the ids of open sessions by their deadlines. An UPDATE leaves a
 --   session's place as it is: the deadline there is the true one or an earlier one, and so is +3.
 --   Key '\2{account}': list of tombstones, as they are in the tail.
--- session s: 1 open (1, or 0 for a tombstone), 2 items, 3 slices, 4 stored answers, 5 version,
---   6 deadline, 7 validity, 8 tcc, 9 last request;
---   item n at 9n: +1 key, +2 unit, +3 granted, +4 used, +5 from hold, +6 direct, +7 released,
---     +8 uncollected, +9 last grant;
---   behind the items each slice: item, bucket, amount.
+-- session s: 1 open (1, or 0 for a tombstone), 2 items (1), 3 slices, 4 stored answers, 5 version,
+--   6 deadline, 7 validity, 8 tcc, 9 last request, and of its item: 10 key, 11 unit, 12 granted, 13 used,
+--   14 from hold, 15 direct, 16 released, 17 uncollected (0), 18 last grant;
+--   slice n at 16+2n: +1 bucket, +2 amount.
 --   Its tail: answers, ascending: request number, length, answer.
 -- answer: body, code, session version, count of items, each: key, code, grant, final, uncollected.
--- Field '\1' of the hash, where it exists: uncollected amounts, cmsgpack, flat: unit, amount.
 -- Field '\2', where it exists: refills, oldest first: forget time, transaction id, body, version,
 --   what was available afterwards. Above REFILLS_LISTED of them: 0, count, first forget time; each
 --   refill is then a field '\2' .. transaction id: body, version, what was available.
@@ -81,7 +79,7 @@ local function mismatch()
   return reject('REQUEST_MISMATCH 32 the request number was used with another body')
 end
 local function invalid()
-  return reject('INVALID 10 the items are not ITEM key unit [USED n] [REQUESTED n] [MIN n]')
+  return reject('INVALID 10 the request has no one ITEM key unit [USED n] [REQUESTED n]')
 end
 
 -- Records -------------------------------------------------------------------------------------
@@ -92,7 +90,7 @@ local function account_format(buckets, sessions)
   local key = buckets * 256 + sessions
   local format = account_formats[key]
   if not format then
-    format = '>BBdddH' .. rep('ssi4dddddddddd', buckets)
+    format = '>BBdddH' .. rep('ssi4ddddd', buckets)
     format = format .. (sessions == MANY and 'dddd' or rep('sdd', sessions))
     account_formats[key] = format
   end
@@ -102,7 +100,7 @@ end
 local function read_account(raw)
   local buckets, sessions = byte(raw, 1, 2)
   local a = { unpack(account_format(buckets, sessions), raw) }
-  local last = 7 + 13 * buckets + (sessions == MANY and 4 or 3 * sessions)
+  local last = 7 + 8 * buckets + (sessions == MANY and 4 or 3 * sessions)
   local tail = sub(raw, a[last])
   a[last] = nil
   return a, tail
@@ -110,35 +108,33 @@ end
 
 local function write_account(a, tail)
   local buckets, sessions = a[1], a[2]
-  local last = 6 + 13 * buckets + (sessions == MANY and 4 or 3 * sessions)
+  local last = 6 + 8 * buckets + (sessions == MANY and 4 or 3 * sessions)
   return pack(account_format(buckets, sessions), spread(a, 1, last)) .. tail
 end
 
-local function session_format(items, slices)
-  local key = items * 1024 + slices
-  local format = session_formats[key]
+local function session_format(slices)
+  local format = session_formats[slices]
   if not format then
-    format = '>BBHBddddd' .. rep('dsddddddd', items) .. rep('BBd', slices)
-    session_formats[key] = format
+    format = '>BBHBddddddsddddddd' .. rep('Bd', slices)
+    session_formats[slices] = format
   end
   return format
 end
 
 -- A session and its answers; a tombstone is {0} and its answer.
 local function read_session(raw)
-  local open, items, high, low = byte(raw, 1, 4)
+  local open, _, high, low = byte(raw, 1, 4)
   if open == 0 then return { 0 }, sub(raw, 2) end
   local slices = high * 256 + low
-  local s = { unpack(session_format(items, slices), raw) }
-  local last = 10 + 9 * items + 3 * slices
+  local s = { unpack(session_format(slices), raw) }
+  local last = 19 + 2 * slices
   local tail = sub(raw, s[last])
   s[last] = nil
   return s, tail
 end
 
 local function write_session(s, tail)
-  local items, slices = s[2], s[3]
-  return pack(session_format(items, slices), spread(s, 1, 9 + 9 * items + 3 * slices)) .. tail
+  return pack(session_format(s[3]), spread(s, 1, 18 + 2 * s[3])) .. tail
 end
 
 -- Version and deadline of an open session.
@@ -217,15 +213,10 @@ local function clock(changed_at)
 end
 
 -- Everything that the session still holds goes back to the buckets, as they were at `now`.
-local function release(a, s, now)
-  local first = 9 + 9 * s[2]
-  for at = first, first + 3 * s[3] - 3, 3 do
-    local item, b, amount = 9 * s[at + 1], 13 * s[at + 2] - 7, s[at + 3]
-    local to = a[b + 6]
-    local place = to ~= 0 and to <= now and b + 12 or b + 8
-    a[b + 9] = a[b + 9] - amount
-    a[place] = a[place] + amount
-    s[item + 7] = s[item + 7] + amount
+local function release(a, s)
+  for at = 18, 16 + 2 * s[3], 2 do
+    local b, amount = 8 * s[at + 1] - 2, s[at + 2]
+    a[b + 4], a[b + 5], s[16] = a[b + 4] + amount, a[b + 5] - amount, s[16] + amount
   end
   s[3] = 0
 end
@@ -239,13 +230,13 @@ local function refills_key(key) return '\3{' .. key .. '}' end
 -- Open sessions and tombstones of an account.
 local function counts(a)
   if a[2] ~= MANY then return a[2], a[6] end
-  local at = 6 + 13 * a[1]
+  local at = 6 + 8 * a[1]
   return a[at + 1], a[at + 2]
 end
 
 -- Moves what the record lists into keys of their own.
 local function make_busy(key, a, tail)
-  local first, open, deadline, forget, at = 6 + 13 * a[1], a[2], NEVER, NEVER, 1
+  local first, open, deadline, forget, at = 6 + 8 * a[1], a[2], NEVER, NEVER, 1
   local set, list = open_key(key), tombstones_key(key)
   for session = first, first + 3 * open - 3, 3 do
     call('ZADD', set, a[session + 3], a[session + 1])
@@ -264,7 +255,7 @@ end
 
 -- Lists everything in the record again. Gives its tail.
 local function make_small(key, a)
-  local first, set, list = 6 + 13 * a[1], open_key(key), tombstones_key(key)
+  local first, set, list = 6 + 8 * a[1], open_key(key), tombstones_key(key)
   local ids, tombstones = call('ZRANGE', set, 0, -1), call('LRANGE', list, 0, -1)
   a[2], a[6] = #ids, #tombstones
   a[first + 1], a[first + 2], a[first + 3], a[first + 4] = nil, nil, nil, nil
@@ -303,7 +294,7 @@ end
 
 -- Adds an open session. Gives the account's tail.
 local function enlist(key, a, tail, id, deadline)
-  local at, count = 6 + 13 * a[1], a[2]
+  local at, count = 6 + 8 * a[1], a[2]
   if deadline < a[5] then a[5] = deadline end
   if count < OPEN_LISTED then
     at = at + 3 * count
@@ -319,7 +310,7 @@ end
 
 -- Drops an open session, if it is one, and remembers its id. Gives the account's tail.
 local function bury(key, a, tail, id, time)
-  local first, count = 6 + 13 * a[1], a[2]
+  local first, count = 6 + 8 * a[1], a[2]
   if time < a[5] then a[5] = time end
   if count ~= MANY then
     for at = first, first + 3 * count - 3, 3 do
@@ -346,7 +337,7 @@ end
 
 -- The open sessions whose deadline has come, in order: deadline, id.
 local function due_sessions(key, a, now)
-  local first, due = 6 + 13 * a[1], {}
+  local first, due = 6 + 8 * a[1], {}
   if a[2] ~= MANY then
     for at = first, first + 3 * a[2] - 3, 3 do
       if a[at + 3] <= now then due[#due + 1] = { a[at + 3], a[at + 1] } end
@@ -364,7 +355,7 @@ end
 
 -- What is due in a busy account once its sessions and buckets are done. Gives its tail.
 local function expire_busy(key, a, now)
-  local first = 6 + 13 * a[1]
+  local first = 6 + 8 * a[1]
   if a[first + 3] <= now then
     local score = call('ZRANGE', open_key(key), 0, 0, 'WITHSCORES')[2]
     a[first + 3] = score and tonumber(score) or NEVER
@@ -394,7 +385,7 @@ end
 
 -- When something is due next, as far as sessions and tombstones are concerned.
 local function due_next(a, tail)
-  local first = 6 + 13 * a[1]
+  local first = 6 + 8 * a[1]
   if a[2] == MANY then return least(a[first + 3], a[first + 4]) end
   local time = #tail > 0 and unpack('>d', tail) or NEVER
   for at = first, first + 3 * a[2] - 3, 3 do
@@ -409,25 +400,16 @@ end
 -- buckets, tombstones.
 local function expire(key, a, tail, now)
   for _, entry in ipairs(due_sessions(key, a, now)) do
-    release(a, read_session(call('HGET', key, entry[2])), entry[1])
+    release(a, (read_session(call('HGET', key, entry[2]))))
     tail = bury(key, a, tail, entry[2], entry[1] + TOMBSTONE_MS)
     call('HSET', key, entry[2], '\0')
-  end
-  local next_due = NEVER
-  for b = 6, 13 * a[1] - 7, 13 do
-    local to = a[b + 6]
-    if to ~= 0 and to <= now and a[b + 8] > 0 then
-      a[b + 12] = a[b + 12] + a[b + 8]
-      a[b + 8] = 0
-    end
-    if to > now and to < next_due then next_due = to end
   end
   if a[2] == MANY then
     tail = expire_busy(key, a, now)
   else
     tail = expire_listed(key, a, tail, now)
   end
-  a[5] = least(next_due, due_next(a, tail))
+  a[5] = due_next(a, tail)
   call('HSET', key, '', write_account(a, tail))
   return tail
 end
@@ -460,187 +442,122 @@ end
 
 -- Rules ---------------------------------------------------------------------------------------
 
--- ITEM key unit [USED n] [REQUESTED n] [MIN n] ... flat: key, unit, used, requested, min.
+-- The one item of a request, ITEM key unit [USED n] [REQUESTED n]: key, unit, used, requested.
 local function parse(args)
-  local wanted, count, at, total = {}, 0, 3, #args
-  while at <= total do
-    if args[at] ~= 'ITEM' then return nil end
-    local key, unit, used, requested, least = tonumber(args[at + 1]), args[at + 2], 0, 0, 1
-    if not key or not unit then return nil end
-    at = at + 3
-    while at <= total do
-      local word = args[at]
-      if word == 'USED' then used = tonumber(args[at + 1])
-      elseif word == 'REQUESTED' then requested = tonumber(args[at + 1])
-      elseif word == 'MIN' then least = tonumber(args[at + 1])
-      else break end
-      at = at + 2
-    end
-    if not used or used < 0 or not requested or requested < 0 or not least then return nil end
-    if least < 1 then least = 1 end
-    wanted[count + 1], wanted[count + 2], wanted[count + 3] = key, unit, used
-    wanted[count + 4], wanted[count + 5] = requested, least
-    count = count + 5
+  local key, used, requested = tonumber(args[4]), 0, 0
+  if args[3] ~= 'ITEM' or not args[5] then return nil end
+  for at = 6, #args, 2 do
+    local value = tonumber(args[at + 1])
+    if not value or value < 0 then return nil end
+    if args[at] == 'USED' then used = value elseif args[at] == 'REQUESTED' then requested = value
+    else return nil end
   end
-  return wanted
+  return key, args[5], used, requested
 end
 
--- The number of the item with this key, made when there is none.
-local function find(s, key, unit)
-  for item = 1, s[2] do
-    if s[9 * item + 1] == key then return item end
-  end
-  local item = s[2] + 1
-  local base = 9 * item
-  for at = base + 3 * s[3], base + 1, -1 do s[at + 9] = s[at] end -- slices stand behind the items
-  s[base + 1], s[base + 2], s[base + 3], s[base + 4], s[base + 5] = key, unit, 0, 0, 0
-  s[base + 6], s[base + 7], s[base + 8], s[base + 9] = 0, 0, 0, 0
-  s[2] = item
-  return item
-end
-
--- Settles `used` (rules, section 7). Gives what could not be collected.
-local function settle(key, a, s, item, used, now, late)
-  local base, rest = 9 * item, used
+-- Settles `used` (rules, section 7).
+local function settle(a, s, used, late)
+  local rest = used
   if not late then
-    local at = 9 + 9 * s[2]
-    local keep, last = at, at + 3 * s[3]
-    while at < last do
-      if s[at + 1] == item then
-        local b, amount = 13 * s[at + 2] - 7, s[at + 3]
-        local taken = rest < amount and rest or amount
-        a[b + 9] = a[b + 9] - amount
-        a[b + 11] = a[b + 11] + taken
-        rest = rest - taken
-        local left = amount - taken
-        if left > 0 then -- then nothing is left to settle, so it may go back at once
-          local to = a[b + 6]
-          local place = to ~= 0 and to <= now and b + 12 or b + 8
-          a[place] = a[place] + left
-          s[base + 7] = s[base + 7] + left
-        end
-      else
-        s[keep + 1], s[keep + 2], s[keep + 3] = s[at + 1], s[at + 2], s[at + 3]
-        keep = keep + 3
-      end
-      at = at + 3
+    for at = 18, 16 + 2 * s[3], 2 do
+      local b, amount = 8 * s[at + 1] - 2, s[at + 2]
+      local taken = rest < amount and rest or amount
+      a[b + 4], a[b + 5] = a[b + 4] + amount - taken, a[b + 5] - amount
+      a[b + 7] = a[b + 7] + taken
+      s[16] = s[16] + amount - taken
+      rest = rest - taken
     end
-    s[3] = s[3] - (last - keep) / 3
+    s[3] = 0
   end
-  s[base + 4] = s[base + 4] + used
-  s[base + 5] = s[base + 5] + used - rest
-  if rest == 0 then return 0 end
-  local direct, unit, valid = rest, s[base + 2], nil
-  for level = 1, 2 do
-    for b = 6, 13 * a[1] - 7, 13 do
-      if a[b + 2] == unit and a[b + 5] <= now and (a[b + 6] == 0 or now < a[b + 6]) then
-        local room = level == 1 and a[b + 8] or a[b + 8] - a[b + 7]
-        if room > 0 and rest > 0 then
-          if rest < room then room = rest end
-          a[b + 8] = a[b + 8] - room
-          a[b + 11] = a[b + 11] + room
-          rest = rest - room
-        end
-        valid = b
+  s[13], s[14], s[15] = s[13] + used, s[14] + used - rest, s[15] + rest
+  if rest == 0 then return end
+  local unit, last = s[11], nil
+  for b = 6, 8 * a[1] - 2, 8 do
+    if a[b + 2] == unit then
+      local room = a[b + 4]
+      if room > 0 and rest > 0 then
+        if rest < room then room = rest end
+        a[b + 4], a[b + 7] = a[b + 4] - room, a[b + 7] + room
+        rest = rest - room
       end
+      last = b
     end
-    if rest == 0 then break end
   end
-  if rest > 0 and valid then
-    a[valid + 8] = a[valid + 8] - rest
-    a[valid + 11] = a[valid + 11] + rest
-    a[valid + 13] = a[valid + 13] + rest
-    rest = 0
-  end
-  s[base + 6] = s[base + 6] + direct - rest
   if rest > 0 then
-    s[base + 8] = s[base + 8] + rest
-    local raw = call('HGET', key, '\1')
-    local sums, at = raw and cmsgpack.unpack(raw) or {}, 1
-    while sums[at] and sums[at] ~= unit do at = at + 2 end
-    sums[at], sums[at + 1] = unit, (sums[at + 1] or 0) + rest
-    call('HSET', key, '\1', cmsgpack.pack(sums))
+    a[last + 4], a[last + 7], a[last + 8] = a[last + 4] - rest, a[last + 7] + rest, a[last + 8] + rest
   end
-  return rest
 end
 
 -- Grants (rules, section 8). Gives code, grant and final flag.
-local function grant(a, s, item, requested, least, now, number)
-  local base, total = 9 * item, 0
-  local unit, last = s[base + 2], 13 * a[1] - 7
-  for b = 6, last, 13 do
-    if a[b + 2] == unit and a[b + 5] <= now and (a[b + 6] == 0 or now < a[b + 6]) then
-      local room = a[b + 8] - a[b + 7]
+local function grant(a, s, requested, number)
+  local total, unit, last = 0, s[11], 8 * a[1] - 2
+  for b = 6, last, 8 do
+    if a[b + 2] == unit then
+      local room = a[b + 4]
       if room > 0 then total = total + room end
       if total >= requested then break end
     end
   end
   if total > requested then total = requested end
-  if total < least then return DENIED, 0, 1 end
-  local rest, at, bucket = total, 9 + 9 * s[2] + 3 * s[3], 0
-  for b = 6, last, 13 do
+  if total < 1 then return DENIED, 0, 1 end
+  local rest, at, bucket = total, 18 + 2 * s[3], 0
+  for b = 6, last, 8 do
     bucket = bucket + 1
-    if a[b + 2] == unit and a[b + 5] <= now and (a[b + 6] == 0 or now < a[b + 6]) then
-      local room = a[b + 8] - a[b + 7]
+    if a[b + 2] == unit then
+      local room = a[b + 4]
       if room > 0 then
         if rest < room then room = rest end
-        a[b + 8] = a[b + 8] - room
-        a[b + 9] = a[b + 9] + room
-        s[at + 1], s[at + 2], s[at + 3] = item, bucket, room
+        a[b + 4] = a[b + 4] - room
+        a[b + 5] = a[b + 5] + room
+        s[at + 1], s[at + 2] = bucket, room
         s[3] = s[3] + 1
-        at = at + 3
+        at = at + 2
         rest = rest - room
         if rest == 0 then break end
       end
     end
   end
-  s[base + 3] = s[base + 3] + total
-  s[base + 9] = number
+  s[12], s[18] = s[12] + total, number
   return OK, total, total < requested and 1 or 0
 end
 
 -- Commands ------------------------------------------------------------------------------------
 
--- scur_create account [BUCKET id unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...
+-- scur_create account [BUCKET id unit amount [PRIORITY n]]...
 local function create(keys, args)
   local key, buckets, at = keys[1], {}, 1
   if call('EXISTS', key) == 1 then
     return reject('ACCOUNT_EXISTS 21 an account with this id exists')
   end
-  local now, due = clock(0), NEVER
+  local now = clock(0)
   while args[at] do
     local amount = tonumber(args[at + 3])
     if args[at] ~= 'BUCKET' or not amount then return reject('INVALID 10 no bucket') end
-    local bucket = { args[at + 1], args[at + 2], 0, now, 0, 0, 0, amount, 0, amount, 0, 0, 0 }
+    local bucket = { args[at + 1], args[at + 2], 0, amount, 0, amount, 0, 0 }
     at = at + 4
-    while args[at] and args[at] ~= 'BUCKET' do
-      local word, value = args[at], tonumber(args[at + 1])
-      local place = ({ PRIORITY = 3, FROM = 5, TO = 6, FLOOR = 7 })[word]
-      if not place or not value then return reject('INVALID 10 a bucket has no such option') end
-      bucket[place] = value
-      if place == 6 and value < due then due = value end
+    if args[at] == 'PRIORITY' then
+      bucket[3] = tonumber(args[at + 1])
       at = at + 2
     end
     buckets[#buckets + 1] = bucket
   end
   sort(buckets, function(x, y)
     if x[3] ~= y[3] then return x[3] < y[3] end
-    local x_to, y_to = x[6] == 0 and NEVER or x[6], y[6] == 0 and NEVER or y[6]
-    if x_to ~= y_to then return x_to < y_to end
     return x[1] < y[1]
   end)
-  local a = { #buckets, 0, 1, now, due, 0 }
+  local a = { #buckets, 0, 1, now, NEVER, 0 }
   for _, bucket in ipairs(buckets) do
-    for field = 1, 13 do a[#a + 1] = bucket[field] end
+    for field = 1, 8 do a[#a + 1] = bucket[field] end
   end
   call('HSET', key, '', write_account(a, ''))
   return { CODES[OK], 1 }
 end
 
--- scur_reserve account session request ITEM key unit REQUESTED n [MIN n]...
+-- scur_reserve account session request ITEM key unit REQUESTED n
 local function reserve(keys, args)
-  local key, id, number, wanted = keys[1], args[1], tonumber(args[2]), parse(args)
-  if not number or not wanted or #wanted == 0 then return invalid() end
+  local key, id, number = keys[1], args[1], tonumber(args[2])
+  local item, unit, used, requested = parse(args)
+  if not number or not item then return invalid() end
   args[1] = 'R'
   local body = concat(args, ' ')
   local a, tail, s, answers, now = load(key, id)
@@ -654,17 +571,11 @@ local function reserve(keys, args)
     return full()
   end
   local deadline = now + TCC
-  s = { 1, 0, 0, 1, 1, deadline, VALIDITY, TCC, number }
-  local flat, denied = {}, true
-  for i = 1, #wanted, 5 do find(s, wanted[i], wanted[i + 1]) end
-  for i = 1, #wanted, 5 do
-    local code, granted, final =
-      grant(a, s, (i + 4) / 5, wanted[i + 3], wanted[i + 4], now, number)
-    if code == OK then denied = false end
-    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], code, granted, final, 0
-  end
+  s = { 1, 1, 0, 1, 1, deadline, VALIDITY, TCC, number, item, unit, 0, 0, 0, 0, 0, 0, 0 }
+  local code, granted, final = grant(a, s, requested, number)
+  local flat = { item, code, granted, final, 0 }
   a[3], a[4] = a[3] + 1, now
-  if denied then
+  if code ~= OK then
     tail = bury(key, a, tail, id, now + TOMBSTONE_MS)
     call('HSET', key, '', write_account(a, tail), id, '\0' .. write_answer(number, body, DENIED, 0, flat))
     return reply(DENIED, 0, 0, flat)
@@ -674,10 +585,11 @@ local function reserve(keys, args)
   return reply(OK, 0, 1, flat)
 end
 
--- scur_update account session request [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...
+-- scur_update account session request ITEM key unit [USED n] [REQUESTED n]
 local function update(keys, args)
-  local key, id, number, wanted = keys[1], args[1], tonumber(args[2]), parse(args)
-  if not number or not wanted then return invalid() end
+  local key, id, number = keys[1], args[1], tonumber(args[2])
+  local item, unit, used, requested = parse(args)
+  if not number or not item then return invalid() end
   args[1] = 'U'
   local body = concat(args, ' ')
   local a, tail, s, answers, now = load(key, id)
@@ -691,28 +603,17 @@ local function update(keys, args)
       return reject('OUT_OF_WINDOW 33 the request number is below the stored answers')
     end
   end
-  local flat, asked, denied = {}, 0, 0
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    local uncollected = settle(key, a, s, item, wanted[i + 2], now, number < s[9 * item + 9])
-    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
-  end
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    if wanted[i + 3] > 0 and number >= s[9 * item + 9] then
-      flat[i + 1], flat[i + 2], flat[i + 3] =
-        grant(a, s, item, wanted[i + 3], wanted[i + 4], now, number)
-      asked = asked + 1
-      if flat[i + 1] ~= OK then denied = denied + 1 end
-    end
-  end
-  local code = asked > 0 and asked == denied and DENIED or OK
+  if s[10] ~= item then return invalid() end
+  settle(a, s, used, number < s[18])
+  local code, granted, final = OK, 0, 0
+  if requested > 0 and number >= s[18] then code, granted, final = grant(a, s, requested, number) end
+  local flat = { item, code, granted, final, 0 }
   local version, deadline = s[5] + 1, now + s[8]
   s[5], s[6] = version, deadline
   answers = remember(s, answers, number, write_answer(number, body, code, version, flat))
   a[3], a[4] = a[3] + 1, now
   if a[2] ~= MANY then
-    local first = 6 + 13 * a[1]
+    local first = 6 + 8 * a[1]
     for at = first, first + 3 * a[2] - 3, 3 do
       if a[at + 1] == id then
         a[at + 2], a[at + 3] = version, deadline
@@ -724,10 +625,11 @@ local function update(keys, args)
   return reply(code, 0, version, flat)
 end
 
--- scur_terminate account session request [ITEM key unit USED n]...
+-- scur_terminate account session request ITEM key unit USED n
 local function terminate(keys, args)
-  local key, id, number, wanted = keys[1], args[1], tonumber(args[2]), parse(args)
-  if not number or not wanted then return invalid() end
+  local key, id, number = keys[1], args[1], tonumber(args[2])
+  local item, unit, used, requested = parse(args)
+  if not number or not item then return invalid() end
   args[1] = 'T'
   local body = concat(args, ' ')
   local a, tail, s, answers, now = load(key, id)
@@ -741,13 +643,10 @@ local function terminate(keys, args)
       return reject('OUT_OF_WINDOW 33 the request number is below the stored answers')
     end
   end
-  local flat = {}
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    local uncollected = settle(key, a, s, item, wanted[i + 2], now, false)
-    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
-  end
-  release(a, s, now)
+  if s[10] ~= item then return invalid() end
+  settle(a, s, used, false)
+  local flat = { item, OK, 0, 0, 0 }
+  release(a, s)
   tail = bury(key, a, tail, id, now + TOMBSTONE_MS)
   a[3], a[4] = a[3] + 1, now
   call('HSET', key, '', write_account(a, tail), id, '\0' .. write_answer(number, body, OK, 0, flat))
@@ -837,15 +736,11 @@ local function topup(keys, args)
     if text ~= body then return mismatch() end
     return { CODES[OK], 1, version, available }
   end
-  for b = 6, 13 * a[1] - 7, 13 do
+  for b = 6, 8 * a[1] - 2, 8 do
     if a[b + 1] == id then
-      local to = a[b + 6]
-      if to ~= 0 and to <= now then
-        return reject('BUCKET_EXPIRED 41 the validity of the bucket has ended')
-      end
       if count >= TRANSACTIONS_MAX then return full() end
-      available = a[b + 8] + amount
-      a[b + 8], a[b + 10] = available, a[b + 10] + amount
+      available = a[b + 4] + amount
+      a[b + 4], a[b + 6] = available, a[b + 6] + amount
       a[3], a[4] = a[3] + 1, now
       local time, refill = now + TRANSACTION_MS, pack('>sdd', body, a[3], available)
       if count < REFILLS_LISTED and not is_busy then
@@ -867,7 +762,7 @@ end
 
 -- The open sessions of an account: id, version, deadline.
 local function open_sessions(key, a)
-  local sessions, first = {}, 6 + 13 * a[1]
+  local sessions, first = {}, 6 + 8 * a[1]
   if a[2] ~= MANY then
     for n = 1, a[2] do
       local at = first + 3 * n - 3
@@ -884,10 +779,9 @@ end
 -- The map of scur_get, flat, behind `at` entries that are already in `out`.
 local function describe(out, at, key, a)
   local buckets, count = {}, 0
-  for b = 6, 13 * a[1] - 7, 13 do
-    local to = a[b + 6]
+  for b = 6, 8 * a[1] - 2, 8 do
     count = count + 1
-    buckets[count] = { a[b + 1], a[b + 2], a[b + 8], a[b + 9], a[b + 7], a[b + 3], a[b + 5], to ~= 0 and to }
+    buckets[count] = { a[b + 1], a[b + 2], a[b + 4], a[b + 5], 0, a[b + 3], 0, false }
   end
   out[at + 1], out[at + 2] = 'status', 'active'
   out[at + 3], out[at + 4] = 'version', a[3]
@@ -910,15 +804,9 @@ local function session(keys, args)
   local a, _, s = load(keys[1], args[1])
   if not a then return unknown_account() end
   if not s or s[1] == 0 then return unknown_session() end
-  local items, first = {}, 9 + 9 * s[2]
-  for item = 1, s[2] do
-    local i, outstanding = 9 * item, 0
-    for at = first, first + 3 * s[3] - 3, 3 do
-      if s[at + 1] == item then outstanding = outstanding + s[at + 3] end
-    end
-    items[item] =
-      { s[i + 1], s[i + 2], s[i + 3], outstanding, s[i + 4], s[i + 5], s[i + 6], s[i + 7], s[i + 8] }
-  end
+  local outstanding = 0
+  for at = 18, 16 + 2 * s[3], 2 do outstanding = outstanding + s[at + 2] end
+  local items = { { s[10], s[11], s[12], outstanding, s[13], s[14], s[15], s[16], 0 } }
   local detail = { 'id', args[1], 'version', s[5], 'deadline', s[6], 'validity', s[7], 'tcc', s[8],
     'overrun', 'overdraw', 'last_request', s[9], 'data', '', 'items', items }
   return describe({ 'session', detail }, 2, keys[1], a)
@@ -928,16 +816,13 @@ end
 local function audit(keys)
   local a = load_account(keys[1])
   if not a then return unknown_account() end
-  local ok, buckets, uncollected = 1, {}, {}
-  for b = 6, 13 * a[1] - 7, 13 do
-    if a[b + 8] + a[b + 9] ~= a[b + 10] - a[b + 11] - a[b + 12] or a[b + 9] < 0 then ok = 0 end
+  local ok, buckets = 1, {}
+  for b = 6, 8 * a[1] - 2, 8 do
+    if a[b + 4] + a[b + 5] ~= a[b + 6] - a[b + 7] or a[b + 5] < 0 then ok = 0 end
     buckets[#buckets + 1] =
-      { a[b + 1], a[b + 2], a[b + 8], a[b + 9], a[b + 10], 0, a[b + 11], a[b + 12], 0, a[b + 13] }
+      { a[b + 1], a[b + 2], a[b + 4], a[b + 5], a[b + 6], 0, a[b + 7], 0, 0, a[b + 8] }
   end
-  local raw = call('HGET', keys[1], '\1')
-  local sums = raw and cmsgpack.unpack(raw) or {}
-  for i = 1, #sums, 2 do uncollected[#uncollected + 1] = { sums[i], sums[i + 1] } end
-  return { 'ok', ok, 'version', a[3], 'buckets', buckets, 'uncollected', uncollected }
+  return { 'ok', ok, 'version', a[3], 'buckets', buckets, 'uncollected', {} }
 end
 
 local function register(name, run)

@@ -16,22 +16,20 @@
 -- times are exact up to 10^14, where Tarantool begins to make boxed numbers of integers. What the
 -- library leaves out is left out here.
 
--- account: id, version, changed at, due, buckets, open sessions, tombstones, uncollected
---   buckets, 13 each: id, unit, priority, created, from, to (0 none), floor, available, held,
---     credited, consumed, expired, overdrawn
+-- account: id, version, changed at, due, buckets, open sessions, tombstones, count of remembered refills
+--   buckets, 8 each: id, unit, priority, available, held, credited, consumed, overdrawn
 --   open sessions, 3 each: id, version, deadline; tombstones, oldest first, 2 each: forget time, id
---   uncollected, 2 each: unit, amount; count of remembered refills
 -- busy account: the same, with counts instead of the open sessions and the tombstones. Those are in
 --   the space `times`: account, id, open (1 or 0), deadline or forget time. An UPDATE leaves a
 --   session's deadline there as it is: it is the true one or an earlier one.
-local VERSION, CHANGED_AT, DUE, BUCKETS, SESSIONS, TOMBSTONES, UNCOLLECTED, REFILLS = 2, 3, 4, 5, 6, 7, 8, 9
+local VERSION, CHANGED_AT, DUE, BUCKETS, SESSIONS, TOMBSTONES, REFILLS = 2, 3, 4, 5, 6, 7, 8
 -- session: account, id, open (1, or 0 for a tombstone), version, deadline, validity, tcc, last
---   request, items, slices, answers
---   items, 9 each: key, unit, granted, used, from hold, direct, released, uncollected, last grant
---   slices, 3 each: item, bucket, amount, both by their offsets
+--   request, item, slices, answers
+--   item: key, unit, granted, used, from hold, direct, released, uncollected (0), last grant
+--   slices, 2 each: bucket, by its offset, and amount
 --   answers, ascending, 5 each: request number, body, code, session version, items, which are flat:
 --     key, code, grant, final, uncollected
-local OPEN, S_VERSION, DEADLINE, TCC_MS, LAST, ITEMS, SLICES, ANSWERS = 3, 4, 5, 7, 8, 9, 10, 11
+local OPEN, S_VERSION, DEADLINE, TCC_MS, LAST, ITEM, SLICES, ANSWERS = 3, 4, 5, 7, 8, 9, 10, 11
 
 local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
 local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 1000000, 4000000, 8
@@ -95,7 +93,7 @@ local function mismatch()
   return reject('REQUEST_MISMATCH 32 the request number was used with another body')
 end
 local function invalid()
-  return reject('INVALID 10 the items are not ITEM key unit [USED n] [REQUESTED n] [MIN n]')
+  return reject('INVALID 10 the request has no one ITEM key unit [USED n] [REQUESTED n]')
 end
 
 -- Records -------------------------------------------------------------------------------------
@@ -169,15 +167,12 @@ local function clock(changed_at)
 end
 
 -- Everything that the session still holds goes back to the buckets, as they were at `now`.
-local function release(a, s, now)
-  local buckets, items, slices = a[BUCKETS], s[ITEMS], s[SLICES]
-  for at = 1, #slices, 3 do
-    local item, b, amount = slices[at], slices[at + 1], slices[at + 2]
-    local to = buckets[b + 6]
-    local place = to ~= 0 and to <= now and b + 12 or b + 8
-    buckets[b + 9] = buckets[b + 9] - amount
-    buckets[place] = buckets[place] + amount
-    items[item + 7] = items[item + 7] + amount
+local function release(a, s)
+  local buckets, item, slices = a[BUCKETS], s[ITEM], s[SLICES]
+  for at = 1, #slices, 2 do
+    local b, amount = slices[at], slices[at + 1]
+    buckets[b + 4], buckets[b + 5] = buckets[b + 4] + amount, buckets[b + 5] - amount
+    item[7] = item[7] + amount
   end
   s[SLICES] = {}
 end
@@ -340,21 +335,12 @@ end
 -- buckets, tombstones.
 local function expire(a, now)
   for _, s in ipairs(due_sessions(a, now)) do
-    release(a, s, s[DEADLINE])
+    release(a, s)
     bury(a, s[2], 1, s[DEADLINE] + TOMBSTONE_MS)
     keep_session(tombstone(a[1], s[2], {}))
   end
-  local next_due, buckets = NEVER, a[BUCKETS]
-  for b = 0, #buckets - 13, 13 do
-    local to = buckets[b + 6]
-    if to ~= 0 and to <= now and buckets[b + 8] > 0 then
-      buckets[b + 12] = buckets[b + 12] + buckets[b + 8]
-      buckets[b + 8] = 0
-    end
-    if to > now and to < next_due then next_due = to end
-  end
   forget(a, now)
-  a[DUE] = least(next_due, due_next(a))
+  a[DUE] = due_next(a)
   keep_account(a)
 end
 
@@ -376,136 +362,85 @@ end
 
 -- Rules ---------------------------------------------------------------------------------------
 
--- ITEM key unit [USED n] [REQUESTED n] [MIN n] ... flat: key, unit, used, requested, min; and
--- the body as text, which is cheaper to compare than a digest is to make.
+-- The one item of a request, ITEM key unit [USED n] [REQUESTED n]: the body as text, which is cheaper to
+-- compare than a digest is to make, key, unit, used, requested.
 local function parse(letter, number, ...)
   local args = { letter, number, ... }
-  local wanted, count, at, total = {}, 0, 3, #args
-  while at <= total do
-    if args[at] ~= 'ITEM' then return nil end
-    local key, unit, used, requested, least = tonumber(args[at + 1]), args[at + 2], 0, 0, 1
-    if not key or not unit then return nil end
-    at = at + 3
-    while at <= total do
-      local word = args[at]
-      if word == 'USED' then used = tonumber(args[at + 1])
-      elseif word == 'REQUESTED' then requested = tonumber(args[at + 1])
-      elseif word == 'MIN' then least = tonumber(args[at + 1])
-      else break end
-      at = at + 2
-    end
-    if not used or used < 0 or not requested or requested < 0 or not least then return nil end
-    if least < 1 then least = 1 end
-    wanted[count + 1], wanted[count + 2], wanted[count + 3] = key, unit, used
-    wanted[count + 4], wanted[count + 5] = requested, least
-    count = count + 5
+  local key, used, requested = tonumber(args[4]), 0, 0
+  if args[3] ~= 'ITEM' or not args[5] then return nil end
+  for at = 6, #args, 2 do
+    local value = tonumber(args[at + 1])
+    if not value or value < 0 then return nil end
+    if args[at] == 'USED' then used = value elseif args[at] == 'REQUESTED' then requested = value
+    else return nil end
   end
-  return wanted, concat(args, ' ')
+  return concat(args, ' '), key, args[5], used, requested
 end
 
--- The offset of the item with this key, made when there is none.
-local function find(s, key, unit)
-  local items = s[ITEMS]
-  for at = 0, #items - 9, 9 do
-    if items[at + 1] == key then return at end
-  end
-  local at = #items
-  items[at + 1], items[at + 2], items[at + 3], items[at + 4], items[at + 5] = key, unit, 0, 0, 0
-  items[at + 6], items[at + 7], items[at + 8], items[at + 9] = 0, 0, 0, 0
-  return at
-end
-
--- Settles `used` (rules, section 7). Gives what could not be collected.
-local function settle(a, s, item, used, now, late)
-  local buckets, items, rest = a[BUCKETS], s[ITEMS], used
+-- Settles `used` (rules, section 7).
+local function settle(a, s, used, late)
+  local buckets, item, rest = a[BUCKETS], s[ITEM], used
   if not late then
-    local slices, kept = s[SLICES], {}
-    for at = 1, #slices, 3 do
-      if slices[at] == item then
-        local b, amount = slices[at + 1], slices[at + 2]
-        local taken = rest < amount and rest or amount
-        buckets[b + 9] = buckets[b + 9] - amount
-        buckets[b + 11] = buckets[b + 11] + taken
-        rest = rest - taken
-        local left = amount - taken
-        if left > 0 then -- then nothing is left to settle, so it may go back at once
-          local to = buckets[b + 6]
-          local place = to ~= 0 and to <= now and b + 12 or b + 8
-          buckets[place] = buckets[place] + left
-          items[item + 7] = items[item + 7] + left
-        end
-      else
-        local count = #kept
-        kept[count + 1], kept[count + 2], kept[count + 3] = slices[at], slices[at + 1], slices[at + 2]
-      end
+    local slices = s[SLICES]
+    for at = 1, #slices, 2 do
+      local b, amount = slices[at], slices[at + 1]
+      local taken = rest < amount and rest or amount
+      buckets[b + 4], buckets[b + 5] = buckets[b + 4] + amount - taken, buckets[b + 5] - amount
+      buckets[b + 7] = buckets[b + 7] + taken
+      item[7] = item[7] + amount - taken
+      rest = rest - taken
     end
-    s[SLICES] = kept
+    s[SLICES] = {}
   end
-  items[item + 4] = items[item + 4] + used
-  items[item + 5] = items[item + 5] + used - rest
-  if rest == 0 then return 0 end
-  local direct, unit, valid = rest, items[item + 2], nil
-  for level = 1, 2 do
-    for b = 0, #buckets - 13, 13 do
-      if buckets[b + 2] == unit and buckets[b + 5] <= now and (buckets[b + 6] == 0 or now < buckets[b + 6]) then
-        local room = level == 1 and buckets[b + 8] or buckets[b + 8] - buckets[b + 7]
-        if room > 0 and rest > 0 then
-          if rest < room then room = rest end
-          buckets[b + 8] = buckets[b + 8] - room
-          buckets[b + 11] = buckets[b + 11] + room
-          rest = rest - room
-        end
-        valid = b
+  item[4], item[5], item[6] = item[4] + used, item[5] + used - rest, item[6] + rest
+  if rest == 0 then return end
+  local unit, last = item[2], nil
+  for b = 0, #buckets - 8, 8 do
+    if buckets[b + 2] == unit then
+      local room = buckets[b + 4]
+      if room > 0 and rest > 0 then
+        if rest < room then room = rest end
+        buckets[b + 4], buckets[b + 7] = buckets[b + 4] - room, buckets[b + 7] + room
+        rest = rest - room
       end
+      last = b
     end
-    if rest == 0 then break end
   end
-  if rest > 0 and valid then
-    buckets[valid + 8] = buckets[valid + 8] - rest
-    buckets[valid + 11] = buckets[valid + 11] + rest
-    buckets[valid + 13] = buckets[valid + 13] + rest
-    rest = 0
-  end
-  items[item + 6] = items[item + 6] + direct - rest
   if rest > 0 then
-    items[item + 8] = items[item + 8] + rest
-    local sums, at = a[UNCOLLECTED], 1
-    while sums[at] and sums[at] ~= unit do at = at + 2 end
-    sums[at], sums[at + 1] = unit, (sums[at + 1] or 0) + rest
+    buckets[last + 4], buckets[last + 7] = buckets[last + 4] - rest, buckets[last + 7] + rest
+    buckets[last + 8] = buckets[last + 8] + rest
   end
-  return rest
 end
 
 -- Grants (rules, section 8). Gives code, grant and final flag.
-local function grant(a, s, item, requested, least, now, number)
-  local buckets, items, slices, total = a[BUCKETS], s[ITEMS], s[SLICES], 0
-  local unit, last = items[item + 2], #buckets - 13
-  for b = 0, last, 13 do
-    if buckets[b + 2] == unit and buckets[b + 5] <= now and (buckets[b + 6] == 0 or now < buckets[b + 6]) then
-      local room = buckets[b + 8] - buckets[b + 7]
+local function grant(a, s, requested, number)
+  local buckets, item, slices, total = a[BUCKETS], s[ITEM], s[SLICES], 0
+  local unit, last = item[2], #buckets - 8
+  for b = 0, last, 8 do
+    if buckets[b + 2] == unit then
+      local room = buckets[b + 4]
       if room > 0 then total = total + room end
       if total >= requested then break end
     end
   end
   if total > requested then total = requested end
-  if total < least then return DENIED, 0, 1 end
+  if total < 1 then return DENIED, 0, 1 end
   local rest, at = total, #slices
-  for b = 0, last, 13 do
-    if buckets[b + 2] == unit and buckets[b + 5] <= now and (buckets[b + 6] == 0 or now < buckets[b + 6]) then
-      local room = buckets[b + 8] - buckets[b + 7]
+  for b = 0, last, 8 do
+    if buckets[b + 2] == unit then
+      local room = buckets[b + 4]
       if room > 0 then
         if rest < room then room = rest end
-        buckets[b + 8] = buckets[b + 8] - room
-        buckets[b + 9] = buckets[b + 9] + room
-        slices[at + 1], slices[at + 2], slices[at + 3] = item, b, room
-        at = at + 3
+        buckets[b + 4] = buckets[b + 4] - room
+        buckets[b + 5] = buckets[b + 5] + room
+        slices[at + 1], slices[at + 2] = b, room
+        at = at + 2
         rest = rest - room
         if rest == 0 then break end
       end
     end
   end
-  items[item + 3] = items[item + 3] + total
-  items[item + 9] = number
+  item[3], item[9] = item[3] + total, number
   return OK, total, total < requested and 1 or 0
 end
 
@@ -513,45 +448,39 @@ end
 
 local procedures = {}
 
--- account [BUCKET id unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...
+-- account [BUCKET id unit amount [PRIORITY n]]...
 function procedures.create(key, ...)
   local args, rows, at = { ... }, {}, 1
   if accounts:get(key) then return reject('ACCOUNT_EXISTS 21 an account with this id exists') end
-  local now, next_due = clock(0), NEVER
+  local now = clock(0)
   while args[at] do
     local amount = tonumber(args[at + 3])
     if args[at] ~= 'BUCKET' or not amount then return reject('INVALID 10 no bucket') end
-    local row = { args[at + 1], args[at + 2], 0, now, 0, 0, 0, amount, 0, amount, 0, 0, 0 }
+    local row = { args[at + 1], args[at + 2], 0, amount, 0, amount, 0, 0 }
     at = at + 4
-    while args[at] and args[at] ~= 'BUCKET' do
-      local word, value = args[at], tonumber(args[at + 1])
-      local place = ({ PRIORITY = 3, FROM = 5, TO = 6, FLOOR = 7 })[word]
-      if not place or not value then return reject('INVALID 10 a bucket has no such option') end
-      row[place] = value
-      if place == 6 and value < next_due then next_due = value end
+    if args[at] == 'PRIORITY' then
+      row[3] = tonumber(args[at + 1])
       at = at + 2
     end
     rows[#rows + 1] = row
   end
   sort(rows, function(x, y)
     if x[3] ~= y[3] then return x[3] < y[3] end
-    local x_to, y_to = x[6] == 0 and NEVER or x[6], y[6] == 0 and NEVER or y[6]
-    if x_to ~= y_to then return x_to < y_to end
     return x[1] < y[1]
   end)
   local buckets = {}
   for _, row in ipairs(rows) do
-    for field = 1, 13 do buckets[#buckets + 1] = row[field] end
+    for field = 1, 8 do buckets[#buckets + 1] = row[field] end
   end
-  keep_account({ key, 1, now, next_due, buckets, {}, {}, {}, 0 })
+  keep_account({ key, 1, now, NEVER, buckets, {}, {}, 0 })
   return { OK, 1 }
 end
 
--- account session request ITEM key unit REQUESTED n [MIN n]...
+-- account session request ITEM key unit REQUESTED n
 function procedures.reserve(key, id, number, ...)
-  local wanted, body = parse('R', number, ...)
+  local body, item, unit, used, requested = parse('R', number, ...)
   number = tonumber(number)
-  if not number or not wanted or #wanted == 0 then return invalid() end
+  if not number or not item then return invalid() end
   local a, s, now = load(key, id)
   if not a then return unknown_account() end
   if s then
@@ -560,17 +489,12 @@ function procedures.reserve(key, id, number, ...)
   end
   local open, remembered = counts(a)
   if open >= SESSIONS_MAX or open + remembered >= SESSION_IDS_MAX then return full() end
-  local deadline, flat, denied = now + TCC, {}, true
-  s = { key, id, 1, 1, deadline, VALIDITY, TCC, number, {}, {}, {} }
-  for i = 1, #wanted, 5 do find(s, wanted[i], wanted[i + 1]) end
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    local code, granted, final = grant(a, s, item, wanted[i + 3], wanted[i + 4], now, number)
-    if code == OK then denied = false end
-    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], code, granted, final, 0
-  end
+  local deadline = now + TCC
+  s = { key, id, 1, 1, deadline, VALIDITY, TCC, number, { item, unit, 0, 0, 0, 0, 0, 0, 0 }, {}, {} }
+  local code, granted, final = grant(a, s, requested, number)
+  local flat = { item, code, granted, final, 0 }
   a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
-  if denied then
+  if code ~= OK then
     bury(a, id, 0, now + TOMBSTONE_MS)
     keep_account(a)
     keep_session(tombstone(key, id, { number, body, DENIED, 0, flat }))
@@ -597,30 +521,20 @@ local function refusal(a, s, number, body)
   return nil
 end
 
--- account session request [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...
+-- account session request ITEM key unit [USED n] [REQUESTED n]
 function procedures.update(key, id, number, ...)
-  local wanted, body = parse('U', number, ...)
+  local body, item, unit, used, requested = parse('U', number, ...)
   number = tonumber(number)
-  if not number or not wanted then return invalid() end
+  if not number or not item then return invalid() end
   local a, s, now = load(key, id)
   local refused = refusal(a, s, number, body)
   if refused then return refused end
-  local flat, asked, denied = {}, 0, 0
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    local uncollected = settle(a, s, item, wanted[i + 2], now, number < s[ITEMS][item + 9])
-    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
-  end
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    if wanted[i + 3] > 0 and number >= s[ITEMS][item + 9] then
-      flat[i + 1], flat[i + 2], flat[i + 3] =
-        grant(a, s, item, wanted[i + 3], wanted[i + 4], now, number)
-      asked = asked + 1
-      if flat[i + 1] ~= OK then denied = denied + 1 end
-    end
-  end
-  local code = asked > 0 and asked == denied and DENIED or OK
+  local last_grant = s[ITEM][9]
+  if s[ITEM][1] ~= item then return invalid() end
+  settle(a, s, used, number < last_grant)
+  local code, granted, final = OK, 0, 0
+  if requested > 0 and number >= last_grant then code, granted, final = grant(a, s, requested, number) end
+  local flat = { item, code, granted, final, 0 }
   local version, deadline = s[S_VERSION] + 1, now + s[TCC_MS]
   s[S_VERSION], s[DEADLINE] = version, deadline
   remember(s, number, body, code, version, flat)
@@ -637,21 +551,18 @@ function procedures.update(key, id, number, ...)
   return reply(code, 0, version, flat)
 end
 
--- account session request [ITEM key unit USED n]...
+-- account session request ITEM key unit USED n
 function procedures.terminate(key, id, number, ...)
-  local wanted, body = parse('T', number, ...)
+  local body, item, unit, used, requested = parse('T', number, ...)
   number = tonumber(number)
-  if not number or not wanted then return invalid() end
+  if not number or not item then return invalid() end
   local a, s, now = load(key, id)
   local refused = refusal(a, s, number, body)
   if refused then return refused end
-  local flat = {}
-  for i = 1, #wanted, 5 do
-    local item = find(s, wanted[i], wanted[i + 1])
-    local uncollected = settle(a, s, item, wanted[i + 2], now, false)
-    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
-  end
-  release(a, s, now)
+  if s[ITEM][1] ~= item then return invalid() end
+  settle(a, s, used, false)
+  local flat = { item, OK, 0, 0, 0 }
+  release(a, s)
   bury(a, id, 1, now + TOMBSTONE_MS)
   a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
   keep_account(a)
@@ -684,15 +595,11 @@ function procedures.topup(key, txn, id, amount)
     end
   end
   local buckets = a[BUCKETS]
-  for b = 0, #buckets - 13, 13 do
+  for b = 0, #buckets - 8, 8 do
     if buckets[b + 1] == id then
-      local to = buckets[b + 6]
-      if to ~= 0 and to <= now then
-        return reject('BUCKET_EXPIRED 41 the validity of the bucket has ended')
-      end
       if a[REFILLS] >= TRANSACTIONS_MAX then return full() end
-      local available = buckets[b + 8] + amount
-      buckets[b + 8], buckets[b + 10] = available, buckets[b + 10] + amount
+      local available = buckets[b + 4] + amount
+      buckets[b + 4], buckets[b + 6] = available, buckets[b + 6] + amount
       a[VERSION], a[CHANGED_AT], a[REFILLS] = a[VERSION] + 1, now, a[REFILLS] + 1
       keep_account(a)
       refills:replace({ key, txn, now + TRANSACTION_MS, body, a[VERSION], available })
@@ -705,11 +612,9 @@ end
 -- The flat map of `get`, behind `at` entries that are already in `out`.
 local function describe(out, at, a)
   local from, buckets, open, count = a[BUCKETS], {}, {}, 0
-  for b = 0, #from - 13, 13 do
-    local to = from[b + 6]
+  for b = 0, #from - 8, 8 do
     count = count + 1
-    buckets[count] = { from[b + 1], from[b + 2], from[b + 8], from[b + 9], from[b + 7], from[b + 3],
-      from[b + 5], to ~= 0 and to }
+    buckets[count] = { from[b + 1], from[b + 2], from[b + 4], from[b + 5], 0, from[b + 3], 0, false }
   end
   from, count = a[SESSIONS], 0
   if is_busy(a) then
@@ -744,15 +649,9 @@ function procedures.session(key, id)
   local a, s = load(key, id)
   if not a then return unknown_account() end
   if not s or s[OPEN] == 0 then return unknown_session() end
-  local items, slices, shown = s[ITEMS], s[SLICES], {}
-  for i = 0, #items - 9, 9 do
-    local outstanding = 0
-    for at = 1, #slices, 3 do
-      if slices[at] == i then outstanding = outstanding + slices[at + 2] end
-    end
-    shown[#shown + 1] = { items[i + 1], items[i + 2], items[i + 3], outstanding, items[i + 4],
-      items[i + 5], items[i + 6], items[i + 7], items[i + 8] }
-  end
+  local item, slices, outstanding = s[ITEM], s[SLICES], 0
+  for at = 2, #slices, 2 do outstanding = outstanding + slices[at] end
+  local shown = { { item[1], item[2], item[3], outstanding, item[4], item[5], item[6], item[7], 0 } }
   local detail = { 'id', id, 'version', s[S_VERSION], 'deadline', s[DEADLINE], 'validity', s[6],
     'tcc', s[TCC_MS], 'overrun', 'overdraw', 'last_request', s[LAST], 'data', '', 'items', shown }
   return describe({ 'session', detail }, 2, a)
@@ -762,15 +661,13 @@ end
 function procedures.audit(key)
   local a = load_account(key)
   if not a then return unknown_account() end
-  local ok, from, buckets, uncollected = 1, a[BUCKETS], {}, {}
-  for b = 0, #from - 13, 13 do
-    if from[b + 8] + from[b + 9] ~= from[b + 10] - from[b + 11] - from[b + 12] or from[b + 9] < 0 then ok = 0 end
-    buckets[#buckets + 1] = { from[b + 1], from[b + 2], from[b + 8], from[b + 9], from[b + 10], 0,
-      from[b + 11], from[b + 12], 0, from[b + 13] }
+  local ok, from, buckets = 1, a[BUCKETS], {}
+  for b = 0, #from - 8, 8 do
+    if from[b + 4] + from[b + 5] ~= from[b + 6] - from[b + 7] or from[b + 5] < 0 then ok = 0 end
+    buckets[#buckets + 1] = { from[b + 1], from[b + 2], from[b + 4], from[b + 5], from[b + 6], 0,
+      from[b + 7], 0, 0, from[b + 8] }
   end
-  local sums = a[UNCOLLECTED]
-  for i = 1, #sums, 2 do uncollected[#uncollected + 1] = { sums[i], sums[i + 1] } end
-  return { 'ok', ok, 'version', a[VERSION], 'buckets', buckets, 'uncollected', uncollected }
+  return { 'ok', ok, 'version', a[VERSION], 'buckets', buckets, 'uncollected', {} }
 end
 
 local function finish(answer)

@@ -330,7 +330,7 @@ fn a_store_that_loses_units_of_some_sessions_gets_no_number() {
     // The probe uses other amounts: only the load's full use of a grant goes wrong.
     let (rule, broken) = (
         "rest = rest - taken",
-        "rest = rest - taken; if taken == 900 then a[b + 11] = a[b + 11] - 1; a[b + 8] = a[b + 8] + 1 end",
+        "rest = rest - taken; if taken == 900 then a[b + 7] = a[b + 7] - 1; a[b + 4] = a[b + 4] + 1 end",
     );
     let text = library.replacen(rule, broken, 1);
     assert_ne!(text, library);

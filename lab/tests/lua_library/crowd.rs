@@ -88,23 +88,17 @@ impl Crowd {
     }
 
     fn of(&mut self, command: &'static str, id: String, number: u32) -> Request {
-        let mut rest = vec![id, number.to_string()];
-        for (key, unit) in [("1", "octets"), ("2", "events")] {
-            if self.random.below(4) == 0 && (key == "2" || command != "RESERVE") {
-                continue;
+        let mut rest = vec![id, number.to_string(), "ITEM".into(), "1".into(), "octets".into()];
+        let mut option = |word: &str, bound: u32| {
+            rest.extend([word.into(), (1 + self.random.below(bound)).to_string()]);
+        };
+        match command {
+            "RESERVE" => option("REQUESTED", 1_000),
+            "UPDATE" => {
+                option("USED", 900);
+                option("REQUESTED", 1_000);
             }
-            rest.extend(["ITEM".into(), key.into(), unit.into()]);
-            let mut option = |word: &str, bound: u32| {
-                rest.extend([word.into(), (1 + self.random.below(bound)).to_string()]);
-            };
-            match command {
-                "RESERVE" => option("REQUESTED", 1_000),
-                "UPDATE" => {
-                    option("USED", 900);
-                    option("REQUESTED", 1_000);
-                }
-                _ => option("USED", 900),
-            }
+            _ => option("USED", 900),
         }
         Request { command, rest }
     }

@@ -73,11 +73,14 @@ fn compare(seed: u64, peer: Peer, listed: &str, limits: &Limits) -> Course {
     let (mut library, mut ledger) = (Library::start(peer, listed, limits), Ledger::bounded(limits));
     let (mut crowd, mut course) = (Crowd::seeded(seed), Course::default());
     let mut now = EPOCH_MS;
-    let end = (EPOCH_MS + 20_000_000).to_string();
-    let create = "BUCKET short octets 5000 PRIORITY -1 TO END BUCKET main octets 5000 FLOOR -500 \
-                  BUCKET calls events 5000 TO END";
-    let create: Vec<&str> =
-        create.split_whitespace().map(|word| if word == "END" { &end } else { word }).collect();
+    // Bounds are reached by those that are granted, and denials need an account that runs out.
+    let credit = if *limits == Limits::default() { "5000" } else { "1000000" };
+    let create =
+        "BUCKET short octets 5000 PRIORITY -1 BUCKET main octets AMOUNT BUCKET calls events 5000";
+    let create: Vec<&str> = create
+        .split_whitespace()
+        .map(|word| if word == "AMOUNT" { credit } else { word })
+        .collect();
     let step = |library: &mut Library, ledger: &mut Ledger, now, command, rest: &[&str]| {
         library.set_time(now);
         ledger.now = now;
