@@ -12,79 +12,48 @@ import java.util.Map;
 final class Account {
     static final long NEVER = Long.MAX_VALUE;
 
-    /** A bucket; `to` is 0 where it does not end. */
     static final class Bucket {
         String id, unit;
-        long priority, from, to, floor, available, held, credited, consumed, expired, overdrawn;
-
-        boolean serves(String wanted, long now) {
-            return unit.equals(wanted) && from <= now && (to == 0 || now < to);
-        }
-
-        /** Puts back what was held or never taken. */
-        void giveBack(long amount, long now) {
-            if (to != 0 && to <= now) {
-                expired += amount;
-            } else {
-                available += amount;
-            }
-        }
+        long priority, available, held, credited, consumed, overdrawn;
     }
 
-    /** An item of a session. */
-    static final class Item {
-        long key, granted, used, fromHold, direct, released, uncollected, lastGrant;
-        String unit;
-    }
+    /** What a session holds of a bucket, by its place. */
+    record Slice(int bucket, long amount) {}
 
-    /** What an item holds of a bucket, both by their places. */
-    static final class Slice {
-        int item, bucket;
-        long amount;
-    }
+    /** A stored answer; `last` says that the grant is final. */
+    record Answer(long number, byte[] body, boolean denied, long version, long granted, boolean last) {}
 
-    /** What one item of a request was answered. */
-    record Granted(long key, boolean denied, long amount, boolean last, long uncollected) {}
-
-    /** A stored answer. */
-    record Answer(long number, byte[] body, boolean denied, long version, List<Granted> items) {}
-
-    /** A session; one that is not open is remembered until `forget`. */
+    /** A session and its one item; one that is not open is remembered until `forget`. */
     static final class Session {
         boolean open;
-        long version, deadline, validity, tcc, last, forget;
-        List<Item> items = new ArrayList<>(1);
+        String unit = "";
+        long version, deadline, last, forget, key, granted, used, fromHold, direct, released, lastGrant;
         List<Slice> slices = new ArrayList<>(2);
         List<Answer> answers = new ArrayList<>(4);
     }
 
-    long version, changedAt, due;
+    long version, changedAt, due = NEVER;
     List<Bucket> buckets = new ArrayList<>(2);
     Map<String, Session> sessions = new LinkedHashMap<>(4);
-    Map<String, Long> uncollected = new LinkedHashMap<>(0);
 
     void write(DataOutput out) throws IOException {
-        out.writeLong(version);
-        out.writeLong(changedAt);
-        out.writeLong(due);
+        longs(out, version, changedAt, due);
         out.writeShort(buckets.size());
         for (Bucket b : buckets) {
             out.writeUTF(b.id);
             out.writeUTF(b.unit);
-            for (long value : new long[] {b.priority, b.from, b.to, b.floor, b.available, b.held,
-                b.credited, b.consumed, b.expired, b.overdrawn}) {
-                out.writeLong(value);
-            }
+            longs(out, b.priority, b.available, b.held, b.credited, b.consumed, b.overdrawn);
         }
         out.writeShort(sessions.size());
         for (Map.Entry<String, Session> entry : sessions.entrySet()) {
             out.writeUTF(entry.getKey());
-            writeSession(entry.getValue(), out);
+            write(entry.getValue(), out);
         }
-        out.writeShort(uncollected.size());
-        for (Map.Entry<String, Long> entry : uncollected.entrySet()) {
-            out.writeUTF(entry.getKey());
-            out.writeLong(entry.getValue());
+    }
+
+    private static void longs(DataOutput out, long... values) throws IOException {
+        for (long value : values) {
+            out.writeLong(value);
         }
     }
 
@@ -98,105 +67,63 @@ final class Account {
             b.id = in.readUTF();
             b.unit = in.readUTF();
             b.priority = in.readLong();
-            b.from = in.readLong();
-            b.to = in.readLong();
-            b.floor = in.readLong();
             b.available = in.readLong();
             b.held = in.readLong();
             b.credited = in.readLong();
             b.consumed = in.readLong();
-            b.expired = in.readLong();
             b.overdrawn = in.readLong();
             account.buckets.add(b);
         }
         for (int left = in.readShort(); left > 0; left--) {
             account.sessions.put(in.readUTF(), readSession(in));
         }
-        for (int left = in.readShort(); left > 0; left--) {
-            account.uncollected.put(in.readUTF(), in.readLong());
-        }
         return account;
     }
 
-    private static void writeSession(Session s, DataOutput out) throws IOException {
+    private static void write(Session s, DataOutput out) throws IOException {
         out.writeBoolean(s.open);
-        for (long value : new long[] {s.version, s.deadline, s.validity, s.tcc, s.last, s.forget}) {
-            out.writeLong(value);
-        }
-        out.writeShort(s.items.size());
-        for (Item i : s.items) {
-            out.writeUTF(i.unit);
-            for (long value : new long[] {i.key, i.granted, i.used, i.fromHold, i.direct,
-                i.released, i.uncollected, i.lastGrant}) {
-                out.writeLong(value);
-            }
-        }
+        out.writeUTF(s.unit);
+        longs(out, s.version, s.deadline, s.last, s.forget, s.key, s.granted, s.used, s.fromHold,
+                s.direct, s.released, s.lastGrant);
         out.writeShort(s.slices.size());
         for (Slice slice : s.slices) {
-            out.writeShort(slice.item);
             out.writeShort(slice.bucket);
             out.writeLong(slice.amount);
         }
         out.writeShort(s.answers.size());
         for (Answer a : s.answers) {
-            out.writeLong(a.number);
+            longs(out, a.number, a.version, a.granted);
+            out.writeBoolean(a.denied);
+            out.writeBoolean(a.last);
             out.writeShort(a.body.length);
             out.write(a.body);
-            out.writeBoolean(a.denied);
-            out.writeLong(a.version);
-            out.writeShort(a.items.size());
-            for (Granted g : a.items) {
-                out.writeLong(g.key);
-                out.writeBoolean(g.denied);
-                out.writeLong(g.amount);
-                out.writeBoolean(g.last);
-                out.writeLong(g.uncollected);
-            }
         }
     }
 
     private static Session readSession(DataInput in) throws IOException {
         Session s = new Session();
         s.open = in.readBoolean();
+        s.unit = in.readUTF();
         s.version = in.readLong();
         s.deadline = in.readLong();
-        s.validity = in.readLong();
-        s.tcc = in.readLong();
         s.last = in.readLong();
         s.forget = in.readLong();
+        s.key = in.readLong();
+        s.granted = in.readLong();
+        s.used = in.readLong();
+        s.fromHold = in.readLong();
+        s.direct = in.readLong();
+        s.released = in.readLong();
+        s.lastGrant = in.readLong();
         for (int left = in.readShort(); left > 0; left--) {
-            Item i = new Item();
-            i.unit = in.readUTF();
-            i.key = in.readLong();
-            i.granted = in.readLong();
-            i.used = in.readLong();
-            i.fromHold = in.readLong();
-            i.direct = in.readLong();
-            i.released = in.readLong();
-            i.uncollected = in.readLong();
-            i.lastGrant = in.readLong();
-            s.items.add(i);
+            s.slices.add(new Slice(in.readShort(), in.readLong()));
         }
         for (int left = in.readShort(); left > 0; left--) {
-            Slice slice = new Slice();
-            slice.item = in.readShort();
-            slice.bucket = in.readShort();
-            slice.amount = in.readLong();
-            s.slices.add(slice);
-        }
-        for (int left = in.readShort(); left > 0; left--) {
-            long number = in.readLong();
+            long number = in.readLong(), version = in.readLong(), granted = in.readLong();
+            boolean denied = in.readBoolean(), last = in.readBoolean();
             byte[] body = new byte[in.readShort()];
             in.readFully(body);
-            boolean denied = in.readBoolean();
-            long version = in.readLong();
-            int count = in.readShort();
-            List<Granted> items = new ArrayList<>(count);
-            for (int item = 0; item < count; item++) {
-                items.add(new Granted(in.readLong(), in.readBoolean(), in.readLong(),
-                        in.readBoolean(), in.readLong()));
-            }
-            s.answers.add(new Answer(number, body, denied, version, items));
+            s.answers.add(new Answer(number, body, denied, version, granted, last));
         }
         return s;
     }

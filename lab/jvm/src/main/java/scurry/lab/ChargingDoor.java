@@ -28,21 +28,13 @@ final class ChargingDoor implements Door {
     }
 
     /** One operation of the loop; its amounts are what its acknowledgement means. */
-    private record Step(Command.Kind kind, int operation, long number, List<Command.Item> items) {
+    private record Step(Command.Kind kind, int operation, long number, Command.Item item) {
         Command of(String session) {
-            return new Command(kind, session, number, items, List.of());
+            return new Command(kind, session, number, item, List.of());
         }
 
         boolean writes() {
             return kind != Command.Kind.GET && kind != Command.Kind.SESSION;
-        }
-
-        long used() {
-            return items.isEmpty() ? 0 : items.get(0).used();
-        }
-
-        long requested() {
-            return items.isEmpty() ? 0 : items.get(0).requested();
         }
     }
 
@@ -70,8 +62,8 @@ final class ChargingDoor implements Door {
                 }
                 int operation = operations.indexOf(names[at]);
                 boolean reads = kind == Command.Kind.GET || kind == Command.Kind.SESSION;
-                steps[at] = reads ? new Step(kind, operation, 0, List.of())
-                        : new Step(kind, operation, number++, List.of(item(kind, plan)));
+                steps[at] = reads ? new Step(kind, operation, 0, Command.NOTHING)
+                        : new Step(kind, operation, number++, item(kind, plan));
             }
         }
 
@@ -82,7 +74,7 @@ final class ChargingDoor implements Door {
                 case TERMINATE -> plan.number("used_terminate");
                 default -> 0;
             };
-            return new Command.Item(plan.number("item"), plan.text("unit"), used, requested, 1);
+            return new Command.Item(plan.number("item"), plan.text("unit"), used, requested);
         }
 
         @Override
@@ -175,10 +167,10 @@ final class ChargingDoor implements Door {
                 } else if (done.kind() == Command.Kind.TERMINATE) {
                     open = false;
                 }
-                if (!reply.ok || reply.granted != done.requested()) {
+                if (!reply.ok || reply.granted != done.item().requested()) {
                     failures.add("an answer other than OK with the full grant");
                 }
-                consumed.addAndGet(account, done.used() - reply.uncollected);
+                consumed.addAndGet(account, done.item().used() - reply.uncollected);
             }
         }
     }

@@ -39,7 +39,7 @@ final class TwoPhase implements Store {
     }
 
     private CompletionStage<byte[]> reserve(String account, Command command) {
-        Command.Item item = command.items.get(0);
+        Command.Item item = command.item;
         String name = command.session;
         return holds.hold(account, name, item.requested()).thenApply(covered -> {
             if (!covered) {
@@ -51,7 +51,7 @@ final class TwoPhase implements Store {
     }
 
     private CompletionStage<byte[]> terminate(String account, Command command) {
-        Command.Item item = command.items.get(0);
+        Command.Item item = command.item;
         Long held = open.remove(key(account, command.session));
         if (held == null) {
             return CompletableFuture.completedFuture(
