@@ -2,6 +2,9 @@
 //! tables from the results. tidy refuses a table that differs from its results, and a figure without any.
 
 mod blocks;
+mod chart;
+mod format;
+mod lines;
 mod parts;
 mod results;
 mod runner;
@@ -9,7 +12,7 @@ mod tables;
 
 use crate::host::Host;
 use anyhow::{Context, Result, bail, ensure};
-pub(crate) use blocks::faults;
+pub(crate) use blocks::{documents, faults};
 use parts::{FULL, Part, TINY};
 pub(crate) use results::Results;
 use runner::{Runner, chosen};
@@ -86,32 +89,30 @@ pub(crate) fn run(host: &Host, words: &[String]) -> Result<()> {
     if arguments.is_check { check(&directory, &into) } else { write(&directory, &into) }
 }
 
-/// Writes the tables of all pages from the results.
+/// Writes the documents from the results.
 fn write(directory: &Path, into: &Path) -> Result<()> {
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).ok();
-    for page in pages() {
-        let path = into.join(page);
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("reading {}", path.display()))?;
-        let new = blocks::written(page, &text, &Results::new(&read))?;
+    for document in documents() {
+        let path = into.join(document);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let new = blocks::written(document, &text, &Results::new(&read))?;
         if new != text {
+            std::fs::create_dir_all(path.parent().unwrap_or(into))?;
             std::fs::write(&path, new).with_context(|| format!("writing {}", path.display()))?;
-            println!("{page}: written");
+            println!("{document}: written");
         }
     }
     Ok(())
 }
 
-/// Prints every table that is not what its results give, and every figure without any.
+/// Prints every document that is not what its results give, and every figure that stands in no block.
 fn check(directory: &Path, into: &Path) -> Result<()> {
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).ok();
     let mut count = 0;
-    for page in pages() {
-        let path = into.join(page);
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("reading {}", path.display()))?;
-        for (line, what) in faults(page, &text, &Results::new(&read)) {
-            println!("{page}:{}: {what}", line + 1);
+    for document in documents() {
+        let text = std::fs::read_to_string(into.join(document)).unwrap_or_default();
+        for (line, what) in faults(document, &text, &Results::new(&read)) {
+            println!("{document}:{}: {what}", line + 1);
             count += 1;
         }
     }
@@ -119,20 +120,12 @@ fn check(directory: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The pages that quote measurements, each once.
-pub(crate) fn pages() -> Vec<&'static str> {
-    let mut pages: Vec<&str> = blocks::PLACES.iter().map(|(page, _)| *page).collect();
-    pages.dedup();
-    pages
-}
-
 fn list(runner: &Runner<'_>, due: &[&Part]) -> Result<()> {
     let mut sum = 0.0;
     for part in due {
         let minutes = runner.minutes(part)?;
         sum += minutes;
-        let files: Vec<&str> = part.files.iter().map(|output| output.file).collect();
-        println!("{:24} {minutes:5.0} min  {}", part.name, files.join(", "));
+        println!("{:32} {minutes:5.0} min", part.file.trim_end_matches(".json"));
     }
     println!("{} parts are due, about {:.1} h", due.len(), sum / 60.0);
     Ok(())
@@ -145,21 +138,21 @@ fn measure<'p>(runner: &Runner<'_>, due: &[&'p Part], within: Option<f64>) -> Re
     for (index, part) in due.iter().enumerate() {
         let expected = runner.minutes(part)?;
         if expected > left {
-            println!("\n== {}: no room for {expected:.0} min", part.name);
+            println!("\n== {}: no room for {expected:.0} min", part.file);
             continue;
         }
         let rest: f64 = due[index..].iter().filter_map(|part| runner.minutes(part).ok()).sum();
         println!(
             "\n== {} ({}/{}), about {expected:.0} min; all that is due {rest:.0} min",
-            part.name,
+            part.file,
             index + 1,
             due.len()
         );
         match runner.measure(part) {
             Ok(()) => left -= runner.minutes(part)?,
             Err(error) => {
-                println!("{}: FAILED: {error:#}", part.name);
-                failed.push(part.name);
+                println!("{}: FAILED: {error:#}", part.file);
+                failed.push(part.file);
                 left -= expected;
             }
         }
@@ -178,8 +171,8 @@ mod tests {
 
     #[test]
     fn words_are_understood_or_refused() {
-        let arguments = parse("--only ladder,kv-pipelined --within 30 --only fill").unwrap();
-        assert_eq!(arguments.only, ["ladder", "kv-pipelined", "fill"]);
+        let arguments = parse("--only durable,kv-pipelined --within 30 --only fill").unwrap();
+        assert_eq!(arguments.only, ["durable", "kv-pipelined", "fill"]);
         assert_eq!(arguments.within, Some(30.0));
         for (line, expected) in [
             ("--tiny", "may be quoted"),

@@ -4,7 +4,7 @@
 use crate::host::Host;
 use crate::lab;
 use crate::steps::Outcome;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -83,34 +83,6 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Counts that a test of the server prints, in Markdown: lines in bold, and tables.
-pub(crate) fn counts(host: &Host, test: &str) -> Result<String> {
-    let files = [server(host)?, built_test(host, "scurry-cli", "rdma", "/guest/server")?];
-    let run = format!(
-        "cd /guest && SCURRY_BIN=/guest/scurry ./server --exact {test} --nocapture --test-threads 1"
-    );
-    let args = ["run", &files[0], &files[1], "--", "sh", "-c", &run];
-    let printed = host.output(&mut script(host, &args))?;
-    print!("{printed}");
-    let counts = tables(&printed);
-    ensure!(!counts.is_empty(), "{test} has counted nothing: it says why above");
-    Ok(counts)
-}
-
-/// The tables among what a guest prints, each with its line in bold above it.
-fn tables(printed: &str) -> String {
-    let mut tables = String::new();
-    for line in printed.lines().map(str::trim_end) {
-        if line.starts_with("**") {
-            let gap = if tables.is_empty() { "" } else { "\n" };
-            tables.push_str(&format!("{gap}{line}\n\n"));
-        } else if line.starts_with('|') {
-            tables.push_str(&format!("{line}\n"));
-        }
-    }
-    tables
-}
-
 fn script(host: &Host, args: &[&str]) -> Command {
     println!("$ {GUEST} {}", args.join(" "));
     let mut guest = Command::new(host.root.join(GUEST));
@@ -184,13 +156,6 @@ fn executable(messages: &str, package: &str, test: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tables_are_found_among_what_a_guest_prints() {
-        let printed = "running 1 test\r\n**one**\r\n| a |\r\n|---|\r\n| 1 |\r\nnote | x\n**two**\n| b |\ntest ok\n";
-        assert_eq!(tables(printed), "**one**\n\n| a |\n|---|\n| 1 |\n\n**two**\n\n| b |\n");
-        assert_eq!(tables("skipped: no device | 1\n"), "");
-    }
 
     #[test]
     fn the_executable_is_that_of_the_test() {

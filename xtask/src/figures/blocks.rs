@@ -1,24 +1,21 @@
 //! Blocks of generated tables in the documents, and the rule that no other line of the places that quote
-//! measurements has a figure: `<!-- figures: NAME FILE... -->` to `<!-- end -->` is written from results, and
-//! `<!-- published: SOURCE -->` to `<!-- end -->` has what others have published.
+//! measurements has a figure: `<!-- figures: NAME -->` to `<!-- end -->` is written from results.
 
 use super::results::Results;
-use super::tables;
+use super::{chart, tables};
 use anyhow::{Context, Result};
 
 const BEGIN: &str = "<!-- figures: ";
-const PUBLISHED: &str = "<!-- published: ";
 const CLOSE: &str = " -->";
 const END: &str = "<!-- end -->";
 
 /// Pages that quote measurements, and the heading under which they do; without one the whole page.
-pub(crate) const PLACES: &[(&str, &str)] = &[
-    ("README.md", "## Figures"),
-    ("docs/performance.md", ""),
-    ("docs/charging-http.md", "## What it costs"),
-    ("docs/http.md", "## How fast"),
-    ("docs/lab.md", "## Targets"),
-];
+const PLACES: &[(&str, &str)] = &[("README.md", "## Figures"), ("docs/performance.md", "")];
+
+/// Returns the documents that are written from results: the pages, and the chart.
+pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
+    PLACES.iter().map(|(page, _)| *page).chain([chart::FILE])
+}
 
 /// Units behind a number that was measured.
 const UNITS: &[&str] = &["%", "us", "ms", "ns", "times", "operations/s", "requests/s"];
@@ -26,20 +23,18 @@ const UNITS: &[&str] = &["%", "us", "ms", "ns", "times", "operations/s", "reques
 /// A line that breaks the rule, counted from 0, and how.
 pub(crate) type Fault = (usize, String);
 
-/// A page with its generated blocks written anew.
+/// Writes a document anew: the chart whole, of a page its blocks.
 pub(crate) fn written(path: &str, text: &str, results: &Results<'_>) -> Result<String> {
-    let named: Vec<&str> = text
-        .lines()
-        .filter_map(|line| opened(line, BEGIN))
-        .flat_map(|words| words.split_whitespace())
-        .collect();
+    if path == chart::FILE {
+        return Ok(chart::render(&tables::compared(results)?));
+    }
     let mut out = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         out.push_str(line);
         out.push('\n');
-        let Some(words) = opened(line, BEGIN) else { continue };
-        out.push_str(&generated(path, words, &named, results)?);
+        let Some(name) = opened(line) else { continue };
+        out.push_str(&tables::render(name, results).with_context(|| format!("{path}: {name}"))?);
         lines
             .by_ref()
             .find(|line| *line == END)
@@ -90,7 +85,7 @@ fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
         if is_heading && !heading.is_empty() && level(line) <= level(heading) {
             is_inside = false;
         }
-        if opened(line, BEGIN).or_else(|| opened(line, PUBLISHED)).is_some() {
+        if opened(line).is_some() {
             is_block = true;
         } else if line == END {
             is_block = false;
@@ -99,29 +94,16 @@ fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
             && !is_fenced
             && let Some(figure) = figure(line)
         {
-            let what = format!(
-                "`{figure}` is no figure of a run: let `{BEGIN}...` write it, or say who has with `{PUBLISHED}...`"
-            );
+            let what =
+                format!("`{figure}` is no figure of a run: let a block `{BEGIN}...` write it");
             faults.push((index, what));
         }
     }
     (is_there, faults)
 }
 
-fn opened<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
-    line.strip_prefix(mark)?.strip_suffix(CLOSE)
-}
-
-/// Content of a block by its words; of the one on the page's run by those of all blocks.
-fn generated(path: &str, words: &str, named: &[&str], results: &Results<'_>) -> Result<String> {
-    let mut words_of = words.split_whitespace();
-    let name = words_of.next().context("a block without a name")?;
-    if name == "provenance" {
-        return tables::provenance(named, results);
-    }
-    let files: Vec<&str> = words_of.collect();
-    let base = if path.starts_with("docs/") { "results/" } else { "docs/results/" };
-    tables::render(name, &files, base, results).with_context(|| format!("{path}: {words}"))
+fn opened(line: &str) -> Option<&str> {
+    line.strip_prefix(BEGIN)?.strip_suffix(CLOSE)
 }
 
 /// The first figure of a line: a number with a unit, or one with a comma in it. Code and the targets of links
@@ -151,42 +133,39 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "docs/performance.md";
-    const NEIGHBOURS: &str = r#"{"cpu": "one", "cores": 2, "kernel": "6", "git_commit": "abc", "rows": [
-        {"neighbour": "none", "during": {"latency_us": {"p99": 1200.0}},
-         "memory": {"rss_peak": 21000000}, "failed": null}]}"#;
+    const LOST: &str = r#"{"comparisons": [{"file": "a.json", "scenario": "kv", "ours": "scurry", "peer": "valkey",
+        "times": 0.64, "figure": "throughput", "ours_value": 9000, "peer_value": 14000, "verdict": "loses"}]}"#;
 
     fn read(path: &str) -> Option<String> {
-        (path == "neighbours.json").then(|| NEIGHBOURS.to_owned())
+        (path == tables::COMPARISONS).then(|| LOST.to_owned())
     }
 
     fn page() -> String {
-        let empty = "# P\n<!-- figures: neighbours neighbours.json -->\n<!-- end -->\nbehind\n";
+        let empty = "# P\n<!-- figures: losses -->\n<!-- end -->\nbehind\n";
         written(PAGE, empty, &Results::new(&read)).unwrap()
     }
 
     #[test]
     fn a_page_is_written_from_results_and_writing_it_again_changes_nothing() {
         let page = page();
-        assert!(page.contains("1.20 ms") && page.contains("21.0"), "{page}");
-        assert!(page.contains("commit abc") && page.ends_with("<!-- end -->\nbehind\n"), "{page}");
+        assert!(page.contains("9,000/s") && page.ends_with("<!-- end -->\nbehind\n"), "{page}");
         assert_eq!(written(PAGE, &page, &Results::new(&read)).unwrap(), page);
         assert_eq!(faults(PAGE, &page, &Results::new(&read)), []);
     }
 
     #[test]
     fn a_tampered_table_is_found() {
-        let tampered = page().replace("1.20 ms", "1.10 ms");
+        let tampered = page().replace("9,000", "9,900");
         let found = faults(PAGE, &tampered, &Results::new(&read));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(tampered.lines().nth(found[0].0).unwrap().contains("1.10 ms"), "{found:?}");
+        assert!(tampered.lines().nth(found[0].0).unwrap().contains("9,900"), "{found:?}");
         let open = page().replace(END, "");
         assert!(faults(PAGE, &open, &Results::new(&read))[0].1.contains("no `<!-- end -->`"));
-        // Without its results a table says that it has none.
         let none = |_: &str| None;
-        assert!(faults(PAGE, &page(), &Results::new(&none))[0].1.contains("differs"));
-        let unknown = page().replace("figures: neighbours", "figures: naybours");
+        assert!(faults(PAGE, &page(), &Results::new(&none))[0].1.contains("docs/results has no"));
+        let unknown = page().replace("figures: losses", "figures: lozes");
         let found = faults(PAGE, &unknown, &Results::new(&read));
-        assert!(found[0].1.contains("there is no table `naybours`"), "{found:?}");
+        assert!(found[0].1.contains("there is no block `lozes`"), "{found:?}");
     }
 
     #[test]
@@ -195,21 +174,19 @@ mod tests {
         for line in ["p99 is 1.2 ms.", "| a | 12 % |", "(3.5 times as fast)"] {
             assert_eq!(stray(line).len(), 1, "{line}");
         }
-        let elsewhere = "<!-- published: lab/published.toml -->\n12 %\n<!-- end -->";
-        for line in ["64 requests", "`--p99 3 ms`", "[a](x 1.2 ms)", "```\n1 ms\n```", elsewhere] {
+        for line in ["64 requests", "`--p99 3 ms`", "[a](x 1.2 ms)", "```\n1 ms\n```"] {
             assert_eq!(stray(line), [], "{line}");
         }
     }
 
     #[test]
     fn only_the_places_that_quote_measurements_are_looked_at() {
-        let page = "docs/http.md";
         let none = |_: &str| None;
-        let text = "# H\n10 ms\n## How fast\n12 ms\n### More\n13 ms\n## Bounds\n14 ms\n";
-        let lines: Vec<usize> =
-            faults(page, text, &Results::new(&none)).into_iter().map(|fault| fault.0).collect();
-        assert_eq!(lines, [3, 5]);
-        let moved = text.replace("How fast", "Speed");
-        assert!(faults(page, &moved, &Results::new(&none))[0].1.contains("has no `## How fast`"));
+        let text = "# H\n10 ms\n## Figures\n12 ms\n### More\n13 ms\n## Bounds\n14 ms\n";
+        let found = faults("README.md", text, &Results::new(&none));
+        assert_eq!(found.into_iter().map(|fault| fault.0).collect::<Vec<_>>(), [3, 5]);
+        let moved = text.replace("## Figures", "## Speed");
+        let found = faults("README.md", &moved, &Results::new(&none));
+        assert!(found[0].1.contains("has no `## Figures`"));
     }
 }

@@ -1,10 +1,13 @@
 //! Kept results as the tables read them: by name below docs/results, whoever has them.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Where the text of a file below docs/results comes from.
 pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Says of each file on what machine and at what commit it was measured.
+pub(crate) const RECORD: &str = "figures.json";
 
 /// The kept results.
 pub(crate) struct Results<'a> {
@@ -26,15 +29,13 @@ impl<'a> Results<'a> {
         serde_json::from_str(&self.text(name)?).with_context(|| format!("{name} is no JSON"))
     }
 
-    /// The rows of these files.
-    pub(crate) fn rows(&self, names: &[&str]) -> Result<Vec<Value>> {
-        let mut all = Vec::new();
-        for name in names {
-            let file = self.json(name)?;
-            let rows = file["rows"].as_array();
-            all.extend(rows.with_context(|| format!("{name} has no rows"))?.iter().cloned());
+    /// The rows of a file.
+    pub(crate) fn rows(&self, name: &str) -> Result<Vec<Value>> {
+        let mut file = self.json(name)?;
+        match file["rows"].take() {
+            Value::Array(rows) => Ok(rows),
+            _ => bail!("{name} has no rows"),
         }
-        Ok(all)
     }
 }
 

@@ -1,23 +1,16 @@
 //! Measuring: part after part, on one machine and one commit. A part that the record has for both is not
 //! measured again.
 
-use super::parts::{Output, PARTS, Part, Scale, Step, shown};
-use super::results::list;
+use super::parts::{PARTS, Part, Scale, Step};
+use super::results::{RECORD, list};
+use super::tables::COMPARISONS;
 use crate::host::Host;
 use crate::optimized;
-use crate::rdma;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-
-/// Parts that are measured, below docs/results.
-pub(crate) const RECORD: &str = "figures.json";
-
-/// Lines of criterion that say nothing of the figure.
-const NOISE: &[&str] =
-    &["Benchmarking", " change: ", "Performance has", "hange within", "No change"];
 
 /// All that figures depend on: everything but the documents, into which tables of an earlier part of a run are
 /// written.
@@ -55,20 +48,19 @@ impl Runner<'_> {
         })
     }
 
-    /// Parts that the record does not have for this machine and commit.
+    /// Returns the parts that the record does not have for this machine and commit.
     pub(crate) fn due<'p>(&self, parts: &[&'p Part]) -> Result<Vec<&'p Part>> {
         let record = self.record()?;
         let is_done = |part: &&&Part| {
-            let is_kept = part.files.iter().all(|output| self.results.join(output.file).is_file());
-            is_kept && is_of(&record["parts"][part.name], &self.at)
+            self.results.join(part.file).is_file() && is_of(&record["files"][part.file], &self.at)
         };
         Ok(parts.iter().filter(|part| !is_done(part)).copied().collect())
     }
 
-    /// Minutes that a part takes, as far as it is known.
+    /// Returns the minutes that a part took the last time, or that many take.
     pub(crate) fn minutes(&self, part: &Part) -> Result<f64> {
-        let seconds = self.record()?["parts"][part.name]["seconds"].as_f64();
-        Ok(seconds.map_or(f64::from(part.minutes), |seconds| seconds / 60.0))
+        let seconds = self.record()?["files"][part.file]["seconds"].as_f64();
+        Ok(seconds.unwrap_or(600.0) / 60.0)
     }
 
     /// Makes sure that what is measured is there.
@@ -88,28 +80,29 @@ impl Runner<'_> {
             "the tree or the machine has changed since the run began: figures of one table would be of two commits"
         );
         let begin = clock();
-        for output in part.files {
-            self.make(output)
-                .with_context(|| format!("measuring {} of {}", output.file, part.name))?;
-        }
+        self.make(part).with_context(|| format!("measuring {}", part.file))?;
         let mut known = self.at.clone();
         known["date"] = self.host.output(Command::new("date").args(["-u", "+%F"]))?.trim().into();
         known["seconds"] = begin.elapsed().as_secs().into();
-        known["files"] = part.files.iter().map(|output| output.file).collect();
         let mut record = self.record()?;
-        record["parts"][part.name] = known;
+        record["files"][part.file] = known;
         write(&self.results.join(RECORD), &record)
     }
 
-    /// The page of the laboratory and its comparisons, of all results that are there.
+    /// Compares all results that are there, and leaves the laboratory's page of them in the target directory.
     pub(crate) fn conclude(&self) -> Result<()> {
-        let files: Vec<&str> = shown().filter(|file| self.results.join(file).is_file()).collect();
+        let compared = PARTS.iter().filter(|part| part.is_compared()).map(|part| part.file);
+        let files: Vec<&str> = compared.filter(|file| self.results.join(file).is_file()).collect();
         ensure!(!files.is_empty(), "there are no results: measure a part first");
         let mut command = Command::new(&self.lab);
-        command.arg("report").args(&files);
-        command.args(["--title", "Scurry measured", "--out", "lab/report.html", "--comparisons"]);
+        command
+            .arg("report")
+            .args(&files)
+            .arg("--out")
+            .arg(self.host.target_dir()?.join("report.html"));
         // By names as the documents have them.
-        let status = command.arg(super::tables::COMPARISONS).current_dir(&self.results).status()?;
+        let status =
+            command.args(["--comparisons", COMPARISONS]).current_dir(&self.results).status()?;
         ensure!(status.success(), "scurry-lab report ended with {status}");
         Ok(())
     }
@@ -117,25 +110,20 @@ impl Runner<'_> {
     fn record(&self) -> Result<Value> {
         let path = self.results.join(RECORD);
         if !path.exists() {
-            return Ok(json!({"parts": {}}));
+            return Ok(json!({"files": {}}));
         }
         let text = std::fs::read_to_string(&path)?;
         serde_json::from_str(&text)
             .with_context(|| format!("{} is damaged: delete it", path.display()))
     }
 
-    fn make(&self, output: &Output) -> Result<()> {
-        let path = self.results.join(output.file);
-        let mut text = String::new();
+    fn make(&self, part: &Part) -> Result<()> {
+        let path = self.results.join(part.file);
         let mut rows: Vec<Value> = Vec::new();
-        for (index, step) in output.steps.iter().enumerate() {
+        for (index, step) in part.steps.iter().enumerate() {
             match step {
-                Step::Bench(package, name, words) => {
-                    text.push_str(&self.bench(package, name, words)?)
-                }
                 Step::Doors => self.doors(&path)?,
-                Step::Guest(test) => text.push_str(&rdma::counts(self.host, test)?),
-                Step::Lab(words) if output.steps.len() == 1 => self.lab(words, &path)?,
+                Step::Lab(words) if part.steps.len() == 1 => self.lab(words, &path)?,
                 Step::Lab(words) => {
                     let piece = path.with_extension(format!("{index}.part"));
                     let made =
@@ -146,13 +134,10 @@ impl Runner<'_> {
                 }
             }
         }
-        if !text.is_empty() {
-            std::fs::write(&path, text)?;
-        }
         if !rows.is_empty() {
             write(&path, &json!({"rows": rows}))?;
         }
-        if output.is_shown { compact(&path) } else { Ok(()) }
+        if part.is_compared() { compact(&path) } else { Ok(()) }
     }
 
     fn lab(&self, step: &str, out: &Path) -> Result<()> {
@@ -162,25 +147,9 @@ impl Runner<'_> {
         let rest = words.split_off(rest);
         println!("$ scurry-lab {} {}", words.join(" "), rest.join(" "));
         let mut command = Command::new(&self.lab);
-        command.args(&words).arg("--json").arg(out);
-        // A recovery has no server: it reads by the engine that the lab is built with.
-        if words.first().is_none_or(|word| word != "recovery") {
-            command.arg("--scurry-bin").arg(&self.scurry);
-        }
+        command.args(&words).arg("--json").arg(out).arg("--scurry-bin").arg(&self.scurry);
         command.args(&rest);
         self.host.show(&mut command)
-    }
-
-    fn bench(&self, package: &str, name: &str, words: &str) -> Result<String> {
-        let mut args = vec!["bench", "--quiet", "--locked", "-p", package, "--bench", name];
-        if !words.is_empty() {
-            args.extend(["--", words]);
-        }
-        println!("$ cargo {}", args.join(" "));
-        let text = self.host.cargo_output(&args)?;
-        print!("{text}");
-        let kept = text.lines().filter(|line| !NOISE.iter().any(|noise| line.contains(noise)));
-        Ok(kept.map(|line| format!("{line}\n")).collect())
     }
 
     fn doors(&self, out: &Path) -> Result<()> {
@@ -190,26 +159,24 @@ impl Runner<'_> {
             "{} is missing: scripts/install-tools.sh tests",
             python.display()
         );
-        let seconds = &self.scale.words("{seconds}")[0];
-        let runs = &self.scale.words("{runs}")[0];
+        let Scale { seconds, runs, .. } = self.scale;
         let mut command = Command::new(python);
         command.arg("scripts/bench-http.py").arg(&self.scurry).args([seconds, "16", runs]).arg(out);
         self.host.show(&mut command)
     }
 }
 
-/// Parts by name, all without names.
+/// Returns the parts by their files without the ending, all without names.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
+    let is_it = |part: &Part, name: &str| part.file.trim_end_matches(".json") == name;
     for name in names {
         ensure!(
-            PARTS.iter().any(|part| part.name == name),
+            PARTS.iter().any(|part| is_it(part, name)),
             "no part `{name}`: cargo xtask figures --list names all"
         );
     }
-    Ok(PARTS
-        .iter()
-        .filter(|part| names.is_empty() || names.iter().any(|name| name == part.name))
-        .collect())
+    let is_chosen = |part: &&Part| names.is_empty() || names.iter().any(|name| is_it(part, name));
+    Ok(PARTS.iter().filter(is_chosen).collect())
 }
 
 /// A part of the record is of this machine and this commit. A tree with changes is like no other.
@@ -244,14 +211,11 @@ fn write(path: &Path, value: &Value) -> Result<()> {
 /// A row to a line: every run has its histogram, and indented that would be too much for git.
 fn compact(path: &Path) -> Result<()> {
     let value: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
-    let rows = value["rows"].as_array().or_else(|| value["rungs"].as_array());
-    let lines: Vec<String> = rows.into_iter().flatten().map(Value::to_string).collect();
+    let lines: Vec<String> = list(&value, "rows").iter().map(Value::to_string).collect();
     let mut rest = value.clone();
-    let name = if value["rows"].is_array() { "rows" } else { "rungs" };
-    rest[name] = json!([]);
-    let text = rest.to_string();
-    let filled = format!("\"{name}\":[\n{}\n]", lines.join(",\n"));
-    let text = text.replacen(&format!("\"{name}\":[]"), &filled, 1);
+    rest["rows"] = json!([]);
+    let filled = format!("\"rows\":[\n{}\n]", lines.join(",\n"));
+    let text = rest.to_string().replacen("\"rows\":[]", &filled, 1);
     std::fs::write(path, text + "\n").with_context(|| format!("writing {}", path.display()))
 }
 

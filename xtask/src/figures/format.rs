@@ -1,6 +1,6 @@
-//! Figures as documents write them, and tables of Markdown.
+//! Numbers as documents write them, and tables of Markdown.
 
-/// 1234567.8 as 1,234,568.
+/// Formats 1234567.8 as 1,234,568.
 pub(super) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut out = String::new();
@@ -13,7 +13,7 @@ pub(super) fn grouped(value: f64) -> String {
     out
 }
 
-/// Microseconds with a unit and three digits.
+/// Formats microseconds with a unit and three digits.
 pub(super) fn duration(us: f64) -> String {
     match us {
         us if us < 999.5 => format!("{us:.0} us"),
@@ -24,7 +24,7 @@ pub(super) fn duration(us: f64) -> String {
     }
 }
 
-/// A multiple: a part of the whole in percent, else times.
+/// Formats a ratio: below 1 in percent, else in times.
 pub(super) fn multiple(value: f64) -> String {
     match value {
         value if value < 0.99 => format!("{:.0} %", 100.0 * value),
@@ -34,25 +34,20 @@ pub(super) fn multiple(value: f64) -> String {
     }
 }
 
-/// The median; the lower of two middle ones, as the laboratory has it.
+/// Returns the median; the lower of two middle values, as the laboratory does.
 pub(super) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-/// The least and the greatest.
+/// Returns the least and the greatest value.
 pub(super) fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// A value where there is one, else a blank cell.
-pub(super) fn cell(value: Option<f64>, shown: impl Fn(f64) -> String) -> String {
-    value.map(shown).unwrap_or_default()
-}
-
-/// A table under construction.
+/// A table of Markdown.
 pub(super) struct Table {
     text: String,
 }
@@ -83,14 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_have_the_digits_that_count() {
+    fn numbers_have_the_digits_that_count() {
         assert_eq!([999.6, 1_234_567.8, 12.0].map(grouped), ["1,000", "1,234,568", "12"]);
         let found = [641.2, 2_940.0, 61_400.0, 121_000.0, 17_700_000.0].map(duration);
         assert_eq!(found, ["641 us", "2.94 ms", "61.4 ms", "121 ms", "17.7 s"]);
-        assert_eq!(
-            [0.64, 0.997, 5.614, 21.0].map(multiple),
-            ["64 %", "99.7 %", "5.61 times", "21.0 times"]
-        );
+        let found = [0.64, 0.997, 5.614, 21.0].map(multiple);
+        assert_eq!(found, ["64 %", "99.7 %", "5.61 times", "21.0 times"]);
         assert_eq!(median(&[3.0, 1.0, 2.0, 4.0]), Some(2.0));
     }
 
