@@ -1,7 +1,6 @@
 //! Seeded runs against the model: every step compares the decision and all that can be seen,
 //! and checks the invariants. SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
 
-#[path = "property/sights.rs"]
 mod sights;
 
 use scurry_ledger::{Answer, Time};

@@ -1,11 +1,8 @@
 //! Changes: pinned bytes, whole round trips, one form for each, and damage that is refused.
 
-#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
-mod support;
-
+use crate::support::{AT, every_op, flipped, hex, name};
 use scurry_codec::{ChangeError, Malformed, decode_change, encode_change};
 use scurry_ledger::{BucketNo, BucketTerms, Change, ItemAt, Op, Posting, SessionAt, Time};
-use support::{AT, every_op, flipped, hex, name};
 
 fn encode(change: &Change) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -78,7 +75,7 @@ fn version_3_is_pinned() {
 
 #[test]
 fn version_2_has_two_ops_with_longer_fields() {
-    let bytes = unhex(include_str!("golden/change-v2.hex"));
+    let bytes = unhex(include_str!("../golden/change-v2.hex"));
     assert_eq!(decode(&bytes), Ok(every_op()));
     assert!(encode(&every_op()).len() < bytes.len());
 }
@@ -91,7 +88,7 @@ fn version_1_tells_sessions_by_their_places() {
     for session in expected.ops.iter_mut().filter_map(Op::session_mut) {
         *session = SessionAt::by_place(u16::try_from(session.0).expect("a place"));
     }
-    let bytes = unhex(include_str!("golden/change-v1.hex"));
+    let bytes = unhex(include_str!("../golden/change-v1.hex"));
     assert_eq!(decode(&bytes), Ok(expected));
 }
 

@@ -13,7 +13,7 @@ fn name(text: &str) -> Name {
 
 /// The account of `full` in tests/image.rs, as release 0.1 wrote it.
 fn account() -> Account {
-    let hex = include_str!("golden/account-image-v2.hex").trim();
+    let hex = include_str!("../golden/account-image-v2.hex").trim();
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
     let image: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
     let mut account = Account::empty(Status::Closed);

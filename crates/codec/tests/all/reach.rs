@@ -1,10 +1,7 @@
 //! How far a log had come: pinned bytes, and damage that is refused.
 
-#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
-mod support;
-
+use crate::support::{CHECKSUM, LOG_ID, flipped, hex};
 use scurry_codec::{FileKind, HeaderError, Reach};
-use support::{CHECKSUM, LOG_ID, flipped, hex};
 
 const REACH: Reach = Reach { log_id: LOG_ID, core: 3, sequence: 4_711 };
 

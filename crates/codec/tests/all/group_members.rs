@@ -1,10 +1,7 @@
 //! The members of a group: pinned bytes, and what is refused.
 
-#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
-mod support;
-
+use crate::support::hex;
 use scurry_codec::{GroupMember, GroupMembers, GroupMembersError, Malformed};
-use support::hex;
 
 fn members() -> GroupMembers {
     let member = |id, votes, peer: &str, ip: &str, main, cores: &[u16]| GroupMember {

@@ -1,13 +1,11 @@
 //! Frames of the log: pinned bytes, whole round trips, and damage that is refused.
 
-mod support;
-
+use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
 use scurry_codec::{
     About, Balance, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Left, Malformed,
     Record, RecordError, Seal, decode_change, read_frame, read_passed,
 };
 use scurry_ledger::{Account, BucketNo, BucketTerms, Change, Op, Posting, Status, Time, apply};
-use support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
 
 const HEADER_LEN: usize = 36;
 
@@ -326,7 +324,7 @@ fn every_op_that_names_a_bucket_brings_its_balance() {
     let buckets = (0..9).map(|n| new_bucket(&format!("b{n}"), "u"));
     applied(&mut account, [Op::Create(Status::Active)].into_iter().chain(buckets).collect());
     let mut seen = Vec::new();
-    for op in support::every_op().ops {
+    for op in crate::support::every_op().ops {
         let mut writer = FrameWriter::new(seal(), 0);
         let text = format!("{op:?}");
         writer.account(b"a", &change(vec![op]), account.as_ref());

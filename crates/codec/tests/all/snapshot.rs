@@ -1,15 +1,12 @@
 //! Headers of files, and chunks of a snapshot: pinned bytes, and damage that is refused.
 
-#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
-mod support;
-
+use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, seal};
 use scurry_codec::{
     Chunk, ChunkWriter, Chunked, Entry, FileKind, HashKey, HeaderError, LogFormat, Malformed,
     Positions, RecordError, Seal, SegmentHeader, SnapshotFooter, SnapshotHeader, SnapshotOrder,
     read_chunk,
 };
 use scurry_ledger::Time;
-use support::{AT, CHECKSUM, LOG_ID, flipped, hex, seal};
 
 const CHUNK_HEADER_LEN: usize = 36;
 

@@ -1,0 +1,6 @@
+//! The tests of `scurry-conformance` as one program: each room is linked once.
+
+mod coverage;
+mod differential;
+mod releases;
+mod scenarios;

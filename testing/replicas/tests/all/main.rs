@@ -1,0 +1,4 @@
+//! The tests of `scurry-replicas` as one program: each room is linked once.
+
+mod seeds;
+mod stories;
