@@ -1,14 +1,13 @@
-//! The bytes of a Change, version 3:
+//! The bytes of a Change, version 1:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | u8 | version, 3 |
+//! | u8 | version, 1 |
 //! | signed | time, ms |
 //! | varint | count of ops |
 //! | | each op: its number u8 (`change/op.rs`), then its fields in the order of their declaration |
 //!
-//! docs/formats/change.md has the fields of each op. Versions 1 and 2 are read: two ops have longer
-//! fields, and in version 1 a session is told in another way.
+//! docs/formats/change.md has the fields of each op.
 
 mod limit;
 mod op;
@@ -20,13 +19,9 @@ use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use core::fmt;
-use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, SessionAt, Time};
+use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
 
-const VERSION: u8 = 3;
-/// Supervise and StoreAnswer have longer fields, here and before.
-const VERSION_OF_LONG_FIELDS: u8 = 2;
-/// A session is told by its place in the account's order.
-const VERSION_OF_PLACES: u8 = 1;
+const VERSION: u8 = 1;
 
 /// The bytes are not a Change of a version that this program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,15 +77,6 @@ pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
     touched
 }
 
-/// The fields of Supervise and StoreAnswer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fields {
-    /// Differences: what is written.
-    Short,
-    /// Whole numbers, and an answer with its length, as before version 3.
-    Long,
-}
-
 /// A taker of the facts of a Change as they are read, one after another.
 pub trait Facts {
     /// A Change begins, with its time.
@@ -113,43 +99,21 @@ impl Facts for Change {
 pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeError> {
     let mut cursor = Cursor::new(bytes);
     match cursor.byte()? {
-        VERSION => read_ops(cursor, Fields::Short, facts),
-        VERSION_OF_LONG_FIELDS => read_ops(cursor, Fields::Long, facts),
-        VERSION_OF_PLACES => read_ops(cursor, Fields::Long, &mut OfPlaces(facts)),
+        VERSION => read_ops(cursor, facts),
         version => Err(ChangeError::Version(version)),
     }
 }
 
 #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
 #[inline(always)]
-fn read_ops(
-    mut cursor: Cursor<'_>,
-    fields: Fields,
-    facts: &mut impl Facts,
-) -> Result<(), ChangeError> {
+fn read_ops(mut cursor: Cursor<'_>, facts: &mut impl Facts) -> Result<(), ChangeError> {
     let at = Time(cursor.signed()?);
     facts.begin(at);
     // Not reserved for: a wrong count would ask for more than the bytes can hold.
     for _ in 0..cursor.varint()? {
-        op_read::take(&mut cursor, (at, fields), facts)?;
+        op_read::take(&mut cursor, at, facts)?;
     }
     Ok(cursor.finish()?)
-}
-
-/// The taker of the facts of a Change of version 1.
-struct OfPlaces<'f, F>(&'f mut F);
-
-impl<F: Facts> Facts for OfPlaces<'_, F> {
-    fn begin(&mut self, at: Time) {
-        self.0.begin(at);
-    }
-
-    fn take(&mut self, mut op: Op) {
-        if let Some(session) = op.session_mut() {
-            *session = SessionAt::by_place(u16::try_from(session.0).unwrap_or(u16::MAX));
-        }
-        self.0.take(op);
-    }
 }
 
 /// Reads a Change, all of the bytes, into one whose buffer is used again. After an error it

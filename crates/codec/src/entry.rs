@@ -54,15 +54,6 @@ pub enum Entry<'a> {
         /// When it is forgotten, UTC ms.
         forget_at: Time,
     },
-    /// A list, which versions before kept. It is read so that whoever refuses it can name it.
-    List {
-        /// Key of the list.
-        key: &'a [u8],
-        /// When it expires, UTC ms.
-        expires: Option<Time>,
-        /// Bytes of the list, which nobody looks at.
-        packed: &'a [u8],
-    },
 }
 
 impl<'a> Entry<'a> {
@@ -70,7 +61,6 @@ impl<'a> Entry<'a> {
     pub fn key(&self) -> &'a [u8] {
         match *self {
             Entry::Value { key, .. }
-            | Entry::List { key, .. }
             | Entry::Account { id: key, .. }
             | Entry::Entity { key, .. }
             | Entry::Tombstone { key, .. } => key,
@@ -83,7 +73,6 @@ const VALUE: u8 = 0;
 const ACCOUNT: u8 = 1;
 const ENTITY: u8 = 2;
 const TOMBSTONE: u8 = 3;
-const LIST: u8 = 4;
 
 /// Flags: what follows.
 const EXPIRES: u8 = 1;
@@ -102,7 +91,6 @@ pub(crate) fn put_entry(pen: &mut Pen<'_>, entry: &Entry<'_>) {
         Entry::Tombstone { key, version, forget_at } => {
             (TOMBSTONE, key, &[][..], Some(forget_at), Some(version))
         }
-        Entry::List { key, expires, packed } => (LIST, key, packed, expires, None),
     };
     let mut flags = 0;
     if expires.is_some() {
@@ -142,8 +130,7 @@ pub(crate) fn take_entry<'a>(from: &mut Cursor<'a>) -> Result<Entry<'a>, RecordE
         (TOMBSTONE, Some(forget_at), Some(version)) if value.is_empty() => {
             Ok(Entry::Tombstone { key, version, forget_at })
         }
-        (LIST, expires, None) => Ok(Entry::List { key, expires, packed: value }),
-        (VALUE | ACCOUNT | ENTITY | TOMBSTONE | LIST, ..) => Err(Malformed::Choice.into()),
+        (VALUE | ACCOUNT | ENTITY | TOMBSTONE, ..) => Err(Malformed::Choice.into()),
         _ => Err(RecordError::Kind(kind)),
     }
 }

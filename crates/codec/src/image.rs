@@ -1,8 +1,8 @@
-//! The account image, version 3, little-endian:
+//! The account image, version 1, little-endian:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | u8 | version, 3 |
+//! | u8 | version, 1 |
 //! | u8 | flags: bits 0 and 1 status, bit 2 wide, bit 3 more |
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, in the place of these; with more, lengths and counts of what stands behind the sessions |
@@ -30,9 +30,7 @@ use scurry_ledger::{
     Session, Status, Time, UnitAmount,
 };
 
-const VERSION: u8 = 3;
-/// The oldest version that is read: its windows have no gaps, and its digests are of the former hash.
-const VERSION_MIN: u8 = 2;
+const VERSION: u8 = 1;
 
 /// The longest id and its length, bytes.
 const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;
@@ -50,10 +48,7 @@ impl fmt::Display for ImageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ImageError::Version(version) => {
-                write!(
-                    f,
-                    "account image of version {version}: versions {VERSION_MIN} to {VERSION} are known"
-                )
+                write!(f, "account image of version {version}: version {VERSION} is known")
             }
             ImageError::Damaged => f.write_str("account image is damaged"),
         }
@@ -276,7 +271,7 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
 /// Status and version of the account of an image, also of a part: its head alone is read.
 pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
     match bytes.first() {
-        Some(&(VERSION_MIN..=VERSION)) => {}
+        Some(&VERSION) => {}
         version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
     }
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
@@ -291,7 +286,7 @@ pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
 #[inline]
 pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     match bytes.first() {
-        Some(&(VERSION_MIN..=VERSION)) => {}
+        Some(&VERSION) => {}
         version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
     }
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];

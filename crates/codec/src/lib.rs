@@ -54,4 +54,4 @@ pub use log_header::{Ballot, Reach, SegmentHeader};
 pub use passed::{About, Late, Left, Lefts, Passed, read_passed};
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
-pub use snapshot::{SnapshotFooter, SnapshotHeader, SnapshotOrder};
+pub use snapshot::{SnapshotFooter, SnapshotHeader};

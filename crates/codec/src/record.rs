@@ -99,11 +99,6 @@ pub enum Record<'a> {
         /// of a leader.
         members: &'a [u8],
     },
-    /// A list, which versions before kept. It is read so that whoever refuses it can name it.
-    List {
-        /// Key of the list.
-        key: &'a [u8],
-    },
 }
 
 impl<'a> Record<'a> {
@@ -113,7 +108,6 @@ impl<'a> Record<'a> {
             Record::Account { id: key, .. }
             | Record::Image { id: key, .. }
             | Record::Value { key, .. }
-            | Record::List { key, .. }
             | Record::Append { key, .. }
             | Record::Expiry { key, .. }
             | Record::Remove { key }
@@ -182,9 +176,7 @@ pub(crate) mod kind {
     pub(crate) const TOMBSTONE: u8 = 7;
     pub(crate) const CLEAR: u8 = 8;
     pub(crate) const IMAGE: u8 = 9;
-    /// Written by versions before, and by this one no more.
-    pub(crate) const LIST: u8 = 10;
-    pub(crate) const GROUP: u8 = 11;
+    pub(crate) const GROUP: u8 = 10;
     /// Added to a kind when the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
 }
@@ -207,12 +199,6 @@ pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'
             expires: take_expiry(from, expires)?,
             value: from.string()?,
         },
-        kind::LIST => {
-            let key = from.string()?;
-            take_expiry(from, expires)?;
-            from.string()?;
-            Record::List { key }
-        }
         _ if expires => return Err(RecordError::Kind(byte)),
         kind::APPEND => Record::Append { key: from.string()?, tail: from.string()? },
         kind::REMOVE => Record::Remove { key: from.string()? },

@@ -1,5 +1,5 @@
 //! Header and footer of a snapshot, little-endian; docs/formats/snapshot.md has the whole file. The
-//! header, version 2:
+//! header, version 1:
 //!
 //! | at | bytes |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | 8 | version u16 |
 //! | 10 | log id u64 |
 //! | 18 | core u32 |
-//! | 22 | key of the hash, 16 bytes; in version 1 a seed u64, and what follows 8 bytes earlier |
+//! | 22 | key of the hash, 16 bytes |
 //! | 38 | next sequence of the log u64 |
 //! | 46 | time i64, ms |
 //! | 54 | checksum u32 of all before it |
@@ -29,20 +29,9 @@ use crate::{Checksum, HashKey, HeaderError, Seal};
 use alloc::vec::Vec;
 use scurry_ledger::Time;
 
-const FORMAT: Format = Format { kind: FileKind::Snapshot, magic: *b"SCURSNP\0", version: 2 };
-/// Format whose order has a seed that anybody can work around; still read.
-const FORMAT_SEEDED: Format = Format { version: 1, ..FORMAT };
+const FORMAT: Format = Format { kind: FileKind::Snapshot, magic: *b"SCURSNP\0", version: 1 };
 /// The last bytes of a snapshot that was written to its end.
 const END_MAGIC: [u8; 8] = *b"SCUREND\0";
-
-/// The hash whose order the chunks of a snapshot are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SnapshotOrder {
-    /// Version 1: `foldhash::fast` of this seed, the same as in the store's manifest.
-    Seed(u64),
-    /// Version 2: PolymurHash 2.0 of this key, that of the process that wrote the snapshot.
-    Key(HashKey),
-}
 
 /// Head of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +40,8 @@ pub struct SnapshotHeader {
     pub log_id: u64,
     /// The core whose keys it holds.
     pub core: u32,
-    /// The hash whose order the chunks are in; it decides the version.
-    pub order: SnapshotOrder,
+    /// The key of the PolymurHash 2.0 whose order the chunks are in: that of the process that wrote the snapshot.
+    pub key: HashKey,
     /// The next sequence of the log when the snapshot began.
     pub log_next: u64,
     /// When it began, UTC ms.
@@ -60,49 +49,23 @@ pub struct SnapshotHeader {
 }
 
 impl SnapshotHeader {
-    /// Bytes of the longest header.
-    pub const LEN_MAX: usize = SnapshotHeader::LEN_SEEDED - 8 + HashKey::LEN;
-    /// Bytes of a header of version 1.
-    const LEN_SEEDED: usize = FORMAT_LEN + 8 + 4 + 8 + 8 + 8 + 4;
-
-    /// Bytes of this header: the first chunk begins behind them.
-    pub fn encoded_len(&self) -> usize {
-        match self.order {
-            SnapshotOrder::Seed(_) => SnapshotHeader::LEN_SEEDED,
-            SnapshotOrder::Key(_) => SnapshotHeader::LEN_MAX,
-        }
-    }
+    /// Bytes of the header: the first chunk begins after them.
+    pub const LEN: usize = FORMAT_LEN + 8 + 4 + HashKey::LEN + 8 + 8 + 4;
 
     /// Appends the bytes of the header.
     pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
         let (log_id, core) = (self.log_id.to_le_bytes(), self.core.to_le_bytes());
         let (log_next, at) = (self.log_next.to_le_bytes(), self.at.0.to_le_bytes());
-        let mut write = |format, order: &[u8]| {
-            header::encode(format, &[&log_id, &core, order, &log_next, &at], checksum, out);
-        };
-        match &self.order {
-            SnapshotOrder::Seed(seed) => write(FORMAT_SEEDED, &seed.to_le_bytes()),
-            SnapshotOrder::Key(key) => write(FORMAT, key.bytes()),
-        }
+        header::encode(FORMAT, &[&log_id, &core, self.key.bytes(), &log_next, &at], checksum, out);
     }
 
     /// Reads the header at the start of a snapshot.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<SnapshotHeader, HeaderError> {
-        let is_seeded = header::version(bytes) == Some(FORMAT_SEEDED.version);
-        let (format, len) = if is_seeded {
-            (FORMAT_SEEDED, SnapshotHeader::LEN_SEEDED)
-        } else {
-            (FORMAT, SnapshotHeader::LEN_MAX)
-        };
-        let mut fields = header::decode(format, len, checksum, bytes)?;
+        let mut fields = header::decode(FORMAT, SnapshotHeader::LEN, checksum, bytes)?;
         Ok(SnapshotHeader {
             log_id: fields.u64()?,
             core: fields.u32()?,
-            order: if is_seeded {
-                SnapshotOrder::Seed(fields.u64()?)
-            } else {
-                SnapshotOrder::Key(HashKey::new(fields.take()?))
-            },
+            key: HashKey::new(fields.take()?),
             log_next: fields.u64()?,
             at: Time(fields.i64()?),
         })

@@ -1,17 +1,14 @@
-//! What a store must know before it opens its first log: how its keys are spread, and over which
-//! files. A few lines of text that people can read, with a checksum as the last one:
+//! What a store must know before it opens its first log: over which files its keys are spread. A few lines of text that people can read, with a checksum as the last one:
 //!
 //! ```text
 //! scurry store format 1
 //! store 00c0ffee00c0ffee
-//! hash-seed 0123456789abcdef
 //! generation 1
 //! threads 4
 //! crc32c 89abcdef
 //! ```
 //!
-//! Format 2 has one line more behind the threads, `restored 4711`, and is written where that is not
-//! 0, so that older versions serve what they can.
+//! Behind the threads stands `restored 4711` where that is not 0.
 //!
 //! Every format to come keeps the first line and the last, so that an old version tells a newer
 //! store from a damaged one.
@@ -21,9 +18,7 @@ use scurry_engine::LogId;
 use std::fmt::Write;
 
 /// The newest format that is read.
-pub const FORMAT: u32 = 2;
-/// The format of stores that were not restored.
-const FORMAT_FIRST: u32 = 1;
+pub const FORMAT: u32 = 1;
 /// The generation of a store that was never divided among another number of threads: its logs go
 /// back to when nothing was there. Each later one begins with snapshots.
 const GENERATION_FIRST: u32 = 1;
@@ -37,9 +32,6 @@ const TITLE: &str = "scurry store format ";
 pub struct Manifest {
     /// A random number by which copies of one store are known.
     pub store: u64,
-    /// The seed of the order in which snapshots of version 1 are. Later ones name their own secret,
-    /// and a server hashes under one that it draws at each start: this is none.
-    pub hash_seed: u64,
     /// Number of the subdirectory `g<generation>` that is in use.
     pub generation: u32,
     /// How many threads that generation is divided among.
@@ -51,13 +43,8 @@ pub struct Manifest {
 
 impl Manifest {
     /// Of a store that nothing was written to.
-    pub fn new(store: u64, hash_seed: u64, threads: u16) -> Manifest {
-        Manifest { store, hash_seed, generation: GENERATION_FIRST, threads, restored: 0 }
-    }
-
-    /// The format that it is written in.
-    pub fn format(&self) -> u32 {
-        if self.restored == 0 { FORMAT_FIRST } else { FORMAT }
+    pub fn new(store: u64, threads: u16) -> Manifest {
+        Manifest { store, generation: GENERATION_FIRST, threads, restored: 0 }
     }
 
     /// The number that positions of events begin with.
@@ -79,11 +66,9 @@ impl Manifest {
 
     /// The whole file.
     pub(crate) fn to_text(self) -> String {
-        let Manifest { store, hash_seed, generation, threads, restored } = self;
-        let format = self.format();
+        let Manifest { store, generation, threads, restored } = self;
         let mut text = format!(
-            "{TITLE}{format}\nstore {store:016x}\nhash-seed {hash_seed:016x}\n\
-             generation {generation}\nthreads {threads}\n"
+            "{TITLE}{FORMAT}\nstore {store:016x}\ngeneration {generation}\nthreads {threads}\n"
         );
         if restored > 0 {
             writeln!(text, "restored {restored}").expect("a string takes everything");
@@ -99,21 +84,17 @@ impl Manifest {
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let format = field(TITLE.trim_end()).and_then(|format| format.parse().ok());
         match format {
-            Some(FORMAT_FIRST | FORMAT) => {}
+            Some(FORMAT) => {}
             Some(newer) if newer > FORMAT => return Err(Unreadable::Newer(newer)),
             _ => return Err(damaged("its first line is not that of a manifest")),
         }
         let mut read = || {
             Some(Manifest {
                 store: u64::from_str_radix(field("store")?, 16).ok()?,
-                hash_seed: u64::from_str_radix(field("hash-seed")?, 16).ok()?,
                 generation: field("generation")?.parse().ok()?,
                 threads: field("threads")?.parse().ok().filter(|threads| *threads > 0)?,
-                restored: if format == Some(FORMAT) {
-                    field("restored")?.parse().ok()?
-                } else {
-                    0
-                },
+                // A line that is there and is not this one is not as it is written.
+                restored: field("restored").map_or(Some(0), |number| number.parse().ok())?,
             })
         };
         read()
@@ -126,26 +107,21 @@ impl Manifest {
 mod tests {
     use super::*;
 
-    const MANIFEST: Manifest = Manifest {
-        store: 0x00c0_ffee_00c0_ffee,
-        hash_seed: 0x0123_4567_89ab_cdef,
-        generation: 1,
-        threads: 4,
-        restored: 0,
-    };
+    const MANIFEST: Manifest =
+        Manifest { store: 0x00c0_ffee_00c0_ffee, generation: 1, threads: 4, restored: 0 };
 
     #[test]
     fn the_format_is_what_it_was() {
         let golden = "scurry store format 1\nstore 00c0ffee00c0ffee\n\
-            hash-seed 0123456789abcdef\ngeneration 1\nthreads 4\ncrc32c 8df8c473\n";
+            generation 1\nthreads 4\ncrc32c 8df8c473\n";
         assert_eq!(MANIFEST.to_text(), golden);
         assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(MANIFEST));
     }
 
     #[test]
     fn the_format_of_a_restored_store_is_what_it_was() {
-        let golden = "scurry store format 2\nstore 00c0ffee00c0ffee\n\
-            hash-seed 0123456789abcdef\ngeneration 1\nthreads 4\nrestored 4711\n\
+        let golden = "scurry store format 1\nstore 00c0ffee00c0ffee\n\
+            generation 1\nthreads 4\nrestored 4711\n\
             crc32c 6d95efd8\n";
         let restored = Manifest { restored: 4_711, ..MANIFEST };
         assert_eq!(restored.to_text(), golden);
@@ -156,10 +132,9 @@ mod tests {
     #[test]
     fn extremes_come_back() {
         for manifest in [
-            Manifest { store: 0, hash_seed: 0, generation: 0, threads: 1, restored: 1 },
+            Manifest { store: 0, generation: 0, threads: 1, restored: 1 },
             Manifest {
                 store: u64::MAX,
-                hash_seed: u64::MAX,
                 generation: u32::MAX,
                 threads: u16::MAX,
                 restored: u32::MAX,

@@ -135,7 +135,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         };
         let found =
-            recover(&mut disk.clone(), LOG, SEED, Until::End(Least::default()), &mut shard, look)?;
+            recover(&mut disk.clone(), LOG, Until::End(Least::default()), &mut shard, look)?;
         let spent = clock.map_or(Duration::ZERO, |begin| cpu_time() - begin);
         runs.push(spent.as_nanos() / u128::from(found.read.records.max(1)));
     }

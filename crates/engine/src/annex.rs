@@ -15,7 +15,7 @@ use records::RecordsApart;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_apart};
 use scurry_ledger::{
     Account, Command, Counted, Create, Elsewhere, LimitTerms, Op, PackedRecord, Records,
-    Remembered, SessionAt, Time,
+    Remembered, Time,
 };
 use sessions::{Brought, SessionsApart};
 use std::borrow::Cow;
@@ -95,10 +95,8 @@ impl<'n> Needed<'n> {
     }
 
     /// The names in the facts of a Change.
-    pub(crate) fn by_facts(ops: &'n mut [Op]) -> Needed<'n> {
-        let mut sessions = ops.iter_mut().filter_map(Op::session_mut);
-        let all = sessions.any(|at| SessionAt::place(*at).is_some());
-        let mut needed = Needed { all, ..Needed::default() };
+    pub(crate) fn by_facts(ops: &'n [Op]) -> Needed<'n> {
+        let mut needed = Needed::default();
         for op in ops {
             match op {
                 Op::NameSession(id) => needed.sessions.to_mut().push(id.as_bytes()),

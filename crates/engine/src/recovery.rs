@@ -9,14 +9,14 @@ mod replay;
 
 use crate::log::{Cut, LogError, LogReader};
 use crate::log_id::LogId;
-use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
+use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, Prepared, Preparer, ReplayError, Shard, Step};
 use ahead::{Ahead, read_ahead};
 use chunks::Chunks;
 pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
 use replay::{Replay, Sheaf, apply};
-use scurry_codec::{Entry, Record, SnapshotOrder};
+use scurry_codec::{Entry, Record};
 use scurry_ledger::{Time, Totals};
 
 /// Where recovery puts what it reads: one shard, or the shards of a server that has another
@@ -180,12 +180,10 @@ pub enum Until {
     Committed(u64),
 }
 
-/// Recovers what the files of a log hold. `seed` is the manifest's, which snapshots of version 1
-/// are ordered by; later ones name their own secret.
+/// Recovers what the files of a log hold.
 pub fn recover<D: Disk>(
     disk: &mut D,
     log: LogId,
-    seed: u64,
     until: Until,
     sink: &mut impl Sink,
     mut progress: impl FnMut(&Progress),
@@ -197,7 +195,7 @@ pub fn recover<D: Disk>(
         Until::Committed(sequence) => (sequence, Least { sequence, snapshot: false }),
     };
     let hasher = sink.hasher();
-    let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
+    let base = restore(disk, log, limit, sink, &mut read, &mut progress)?;
     // Before anything is replayed: what lacks its base would not fit.
     if least.snapshot && !base.is_snapshot {
         return Err(base.without_snapshot());
@@ -277,8 +275,9 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
-    /// The order that `ranges` are ranges of; none without a snapshot.
-    order: Option<Order>,
+    /// The order that `ranges` are ranges of: that of the table which was walked over, whose secret ended with its
+    /// process. None without a snapshot.
+    order: Option<KeyHasher>,
     /// By the sequence at which each was begun.
     passed_over: Vec<(u64, SnapshotError)>,
 }
@@ -286,7 +285,7 @@ struct Base {
 /// Restores the newest snapshot that is good and shows nothing after `limit`.
 fn restore<D: Disk>(
     disk: &mut D,
-    log: (LogId, u64),
+    log: LogId,
     limit: u64,
     sink: &mut impl Sink,
     read: &mut Progress,
@@ -355,7 +354,7 @@ impl From<RecoveryError> for Unusable {
 
 fn restore_one<D: Disk>(
     disk: &mut D,
-    (log, seed): (LogId, u64),
+    log: LogId,
     begun: u64,
     limit: u64,
     sink: &mut impl Sink,
@@ -363,10 +362,7 @@ fn restore_one<D: Disk>(
     progress: &mut impl FnMut(&Progress),
 ) -> Result<Option<Base>, Unusable> {
     let mut reader = SnapshotReader::open(disk, log, begun).map_err(Unusable::Snapshot)?;
-    let order = reader.header().order;
-    if matches!(order, SnapshotOrder::Seed(other) if other != seed) {
-        return Err(Unusable::Snapshot(SnapshotError::Foreign { file: snapshot_name(begun) }));
-    }
+    let key = reader.header().key;
     let footer = *reader.footer();
     if footer.as_of > limit {
         return Ok(None);
@@ -403,7 +399,7 @@ fn restore_one<D: Disk>(
         at: footer.at,
         version_last: footer.version_last,
         ranges: reader.into_ranges(),
-        order: Some(Order::new(order)),
+        order: Some(KeyHasher::new(key)),
         passed_over: Vec::new(),
     }))
 }

@@ -158,17 +158,16 @@ fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
     Ok(Entry { term: Term(entry.term), index: Index(entry.index), kind })
 }
 
-/// Recovers a shard from the device up to a sequence that is committed, while others append behind it. `seed` is the
-/// manifest's.
+/// Recovers a shard from the device up to a sequence that is committed, while others append behind it.
 pub fn recover_to<D: Disk>(
     disk: &mut D,
-    (log, seed): (LogId, u64),
+    log: LogId,
     config: Config,
     sequence: u64,
 ) -> Result<Remade, RecoveryError> {
     let mut shard = Box::new(Shard::new(config));
     let until = Until::Committed(sequence);
-    let found = recover(disk, log, seed, until, shard.as_mut(), |_| {})?;
+    let found = recover(disk, log, until, shard.as_mut(), |_| {})?;
     shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
     shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
     Ok(Remade { shard, at: found.at })

@@ -78,10 +78,8 @@ impl Named {
 
     #[cold]
     fn place_of_another(&self, at: SessionAt) -> usize {
-        match self.others.iter().find(|(number, _)| *number == at.0) {
-            Some((_, place)) => *place,
-            None => at.place().map_or(Named::GONE, |place| place as usize),
-        }
+        let found = self.others.iter().find(|(number, _)| *number == at.0);
+        found.map_or(Named::GONE, |(_, place)| *place)
     }
 
     fn close(&mut self, closed: usize) {

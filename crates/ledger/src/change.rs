@@ -21,25 +21,8 @@ pub struct Change {
 
 /// Number of a session among those that the Change names ([`Op::NameSession`], [`Op::OpenSession`]),
 /// from 0 on. It does not depend on what else the account holds.
-///
-/// A Change of format 1 names none: there it is the session's place in the account's order at that
-/// moment, told by the highest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionAt(pub u32);
-
-impl SessionAt {
-    const PLACE: u32 = 1 << 31;
-
-    /// A session by its place in the account's order, as in a Change of format 1.
-    pub fn by_place(place: u16) -> SessionAt {
-        SessionAt(SessionAt::PLACE | u32::from(place))
-    }
-
-    /// The place, where the session is told by it.
-    pub fn place(self) -> Option<u32> {
-        (self.0 & SessionAt::PLACE != 0).then_some(self.0 & !SessionAt::PLACE)
-    }
-}
 
 /// The place of an item in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,55 +279,6 @@ impl Op {
             | Op::SetLimit(_)
             | Op::NoteLate(_) => drop(self),
             op => mem::forget(op),
-        }
-    }
-
-    /// The session that the fact is about, where it is about one that has a number.
-    pub fn session_mut(&mut self) -> Option<&mut SessionAt> {
-        match self {
-            Op::AddItem { session, .. }
-            | Op::Supervise { session, .. }
-            | Op::SetBlob(session, _)
-            | Op::StoreAnswer { session, .. }
-            | Op::CloseSession(session) => Some(session),
-            Op::Hold(item, _)
-            | Op::Grant { at: item, .. }
-            | Op::Settle(item, _)
-            | Op::Release(item, _)
-            | Op::ReleaseExpired(item, _)
-            | Op::Use { at: item, .. } => Some(&mut item.session),
-            Op::Create(_)
-            | Op::Delete
-            | Op::SetStatus(_)
-            | Op::SetIdentity { .. }
-            | Op::AddBucket { .. }
-            | Op::SetBucket { .. }
-            | Op::RemoveBucket { .. }
-            | Op::Credit(_)
-            | Op::Void(_)
-            | Op::Refund(_)
-            | Op::RefundExpired(_)
-            | Op::Debit(_)
-            | Op::Overdraw(_)
-            | Op::Expire(_)
-            | Op::SetAllowance(_)
-            | Op::EndAllowance(_)
-            | Op::BeginPeriod { .. }
-            | Op::SetCounter { .. }
-            | Op::NameSession(_)
-            | Op::OpenSession { .. }
-            | Op::Bury(_)
-            | Op::Remember(_)
-            | Op::NoteRefund { .. }
-            | Op::Forget
-            | Op::LateUse { .. }
-            | Op::NoteLate(_)
-            | Op::SetLimit(_)
-            | Op::RemoveLimit(_)
-            | Op::BeginLimitPeriod { .. }
-            | Op::CountUse { .. }
-            | Op::UncountUse { .. }
-            | Op::ReachThreshold { .. } => None,
         }
     }
 }

@@ -5,8 +5,6 @@
 //! id, so a body that differs is taken for a duplicate once in 2^64 times that an id is used again
 //! for another body; more bits would cost every remembered id 8 bytes.
 
-mod former;
-
 use crate::{
     BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Name,
     NewBucket, Period, SessionRequest,
@@ -15,14 +13,13 @@ use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The body of a command that is remembered by an id; the id itself and IFVERSION are no part of it.
-pub(crate) struct Body<'a> {
-    command: &'a Command<'a>,
+pub(crate) struct Body {
     digest: u64,
 }
 
-impl<'a> Body<'a> {
-    pub(crate) fn new(command: &'a Command<'a>) -> Body<'a> {
-        Body { command, digest: digest(command) }
+impl Body {
+    pub(crate) fn new(command: &Command<'_>) -> Body {
+        Body { digest: digest(command) }
     }
 
     /// The digest to store.
@@ -30,9 +27,9 @@ impl<'a> Body<'a> {
         self.digest
     }
 
-    /// True for the digest of the same body, also where release 0.1 stored it.
+    /// True for the digest of the same body.
     pub(crate) fn is(&self, stored: u64) -> bool {
-        stored == self.digest || stored == former::digest(self.command)
+        stored == self.digest
     }
 }
 

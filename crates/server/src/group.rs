@@ -165,7 +165,6 @@ pub(crate) fn start(
         store: manifest.store,
         generation: manifest.generation,
         restored: manifest.restored,
-        hash_seed: manifest.hash_seed,
         founder,
         threads: identity.threads,
         members: Vec::new(),

@@ -148,7 +148,6 @@ fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
         Record::Image { id, image } => writer.image(id, image),
         Record::Group { members } => writer.group(members),
         // Versions before wrote it.
-        Record::List { .. } => return None,
     }
     Some(format!("{record:?}"))
 }

@@ -188,7 +188,7 @@ pub fn entries_of(shard: &Shard, now: Time) -> Vec<String> {
         match *entry {
             Entry::Value { expires, .. } | Entry::Entity { expires, .. } => expires,
             Entry::Tombstone { forget_at, .. } => Some(forget_at),
-            Entry::Account { .. } | Entry::List { .. } => None,
+            Entry::Account { .. } => None,
         }
         .is_some_and(|expires| expires <= now)
     };

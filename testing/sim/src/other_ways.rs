@@ -3,7 +3,7 @@
 
 use crate::SimDisk;
 use crate::audit::entries_of;
-use crate::run::{Checked, MANIFEST_SEED, Sim};
+use crate::run::{Checked, Sim};
 use crate::world::{ACCOUNTS, KEYS};
 use scurry_codec::{Entry, Record};
 use scurry_engine::{
@@ -38,8 +38,7 @@ impl Sim {
         let wanted = self.history.range(..=wanted).next_back().map_or(0, |(&sequence, _)| sequence);
         let mut shard = Shard::new(self.fresh_config());
         let until = Until::Sequence(wanted);
-        let found =
-            recover(&mut before.clone(), self.log, MANIFEST_SEED, until, &mut shard, |_| {});
+        let found = recover(&mut before.clone(), self.log, until, &mut shard, |_| {});
         if before.changes() != changes {
             return Err(format!("for sequence {wanted} the disk was changed"));
         }
@@ -59,7 +58,7 @@ impl Sim {
         disk.remove(&snapshot_name(newest)).map_err(|error| error.to_string())?;
         let mut shard = Shard::new(self.fresh_config());
         let until = Until::End(Least::default());
-        let found = recover(&mut disk, self.log, MANIFEST_SEED, until, &mut shard, |_| {});
+        let found = recover(&mut disk, self.log, until, &mut shard, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         if recovered.next != last + 1 {
             return Err(format!("up to {} of {last}", recovered.next - 1));
@@ -75,7 +74,7 @@ impl Sim {
             Two([0, 1].map(|_| Shard::new(config.clone())))
         };
         let until = Until::End(Least::default());
-        let found = recover(&mut before.clone(), self.log, MANIFEST_SEED, until, &mut two, |_| {});
+        let found = recover(&mut before.clone(), self.log, until, &mut two, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         let now = Time(recovered.at.0.max(self.clock));
         let last = recovered.next - 1;
@@ -108,9 +107,9 @@ impl Sim {
     fn follow(&mut self, before: &SimDisk, last: u64) -> Checked {
         let config = self.fresh_config();
         let (mut whole, mut follower) = (Shard::new(config.clone()), Shard::new(config));
-        let (log, seed) = (self.log, MANIFEST_SEED);
+        let log = self.log;
         let recover_to = |shard: &mut Shard, sequence| {
-            recover(&mut before.clone(), log, seed, Until::Sequence(sequence), shard, |_| {})
+            recover(&mut before.clone(), log, Until::Sequence(sequence), shard, |_| {})
         };
         let all = recover_to(&mut whole, last).map_err(|error| error.to_string())?;
         // What the snapshot shows may be lost in the log.

@@ -1,7 +1,7 @@
 //! The machine ends and starts again; what it finds is compared with what it must find.
 
 use crate::audit::audit;
-use crate::run::{Checked, MANIFEST_SEED, Pending, Sim};
+use crate::run::{Checked, Pending, Sim};
 use crate::scan::greatest_mark;
 use crate::stop::REACH;
 use crate::world::World;
@@ -80,7 +80,7 @@ impl Sim {
         let least = self.least().map_err(|error| format!("{REACH}: {error}"))?;
         let (mut disk, mut shard) = (self.disk.clone(), Shard::new(self.fresh_config()));
         let until = Until::End(least);
-        let found = recover(&mut disk, self.log, MANIFEST_SEED, until, &mut shard, |_| {});
+        let found = recover(&mut disk, self.log, until, &mut shard, |_| {});
         Ok((found.map_err(|error| error.to_string())?, shard))
     }
 

@@ -174,9 +174,6 @@ pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
     Err(Failure { why, tail: trace.tail() })
 }
 
-/// The manifest's, for snapshots of version 1: here there are none.
-pub(crate) const MANIFEST_SEED: u64 = 0;
-
 impl Sim {
     fn new(theme: Theme, seed: u64) -> Sim {
         let mut random = Random::new(seed);

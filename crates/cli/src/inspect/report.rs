@@ -19,7 +19,7 @@ pub(super) fn print_manifest(
     };
     let Manifest { store, generation, threads, .. } = manifest;
     let threads = count_text(u64::from(*threads), "thread");
-    let format = manifest.format();
+    let format = scurry_disk::FORMAT;
     writeln!(
         out,
         "data directory {path}: format {format}, store {store:016x}, generation {generation}, {threads}"
@@ -33,7 +33,7 @@ pub(super) fn print_manifest(
 
 pub(super) fn manifest_json(manifest: &Manifest) -> Value {
     json!({
-        "format": manifest.format(),
+        "format": scurry_disk::FORMAT,
         "store": format!("{:016x}", manifest.store),
         "generation": manifest.generation,
         "generation_of_events": manifest.generation_of_events(),

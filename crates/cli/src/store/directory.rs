@@ -165,7 +165,7 @@ fn generation_of(name: &str) -> bool {
 /// A file says itself what it is: it may be a copy under another name. Where it is damaged its
 /// name does.
 fn file(path: &Path) -> Result<PathKind> {
-    let mut head = [0; SnapshotHeader::LEN_MAX];
+    let mut head = [0; SnapshotHeader::LEN];
     let mut handle = fs::File::open(path).with_context(|| cannot("read", path))?;
     let mut len = 0;
     while len < head.len() {

@@ -190,7 +190,7 @@ fn time(time: Time) -> Value {
 }
 
 fn session(at: SessionAt) -> (&'static str, Value) {
-    ("session", json!(at.place().unwrap_or(at.0)))
+    ("session", json!(at.0))
 }
 
 fn item_key(key: ItemKey) -> Value {

@@ -64,7 +64,6 @@ pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
         Record::Tombstone { .. } => "tombstone",
         Record::Clear => "clear",
         Record::Image { .. } => "image",
-        Record::List { .. } => "list",
         Record::Group { .. } => "group",
     }
 }
@@ -76,7 +75,6 @@ pub(crate) fn kind_of_entry(entry: &Entry<'_>) -> &'static str {
         Entry::Account { .. } => "account",
         Entry::Entity { .. } => "entity",
         Entry::Tombstone { .. } => "tombstone",
-        Entry::List { .. } => "list",
     }
 }
 
@@ -103,7 +101,6 @@ fn of_record(record: &Record<'_>) -> Line {
         }
         Record::Clear => Line { kind, key: None, text: String::new(), fields: vec![] },
         Record::Image { id, image } => of_image(line, id, image),
-        Record::List { key } => line(key, String::new(), vec![]),
         Record::Group { members } => {
             let fields = vec![("members", json!(shown(members)))];
             Line { kind, key: None, text: short(members), fields }
@@ -124,7 +121,6 @@ fn of_entry(entry: &Entry<'_>) -> Line {
             of_entity(line, key, version, expires, value)
         }
         Entry::Tombstone { key, version, forget_at } => of_tombstone(line, key, version, forget_at),
-        Entry::List { key, .. } => line(key, String::new(), vec![]),
     }
 }
 

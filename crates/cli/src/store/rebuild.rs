@@ -73,10 +73,9 @@ pub(crate) fn rebuild_core(
         true => Until::Committed(point),
         false => Until::Sequence(point),
     };
-    let seed = manifest.hash_seed;
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let (mut shard, found) =
-        load(&mut pinned, log, (&config, seed), until, (bar, &format!("{name}: restoring")))
+        load(&mut pinned, log, &config, until, (bar, &format!("{name}: restoring")))
             .with_context(|| format!("cannot restore {name} to sequence {point}"))?;
     write(&mut shard, target, (log, core), point, &found)?;
     let sums = Sums::of(&shard);
@@ -86,7 +85,7 @@ pub(crate) fn rebuild_core(
         surveyed(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
     let until = Until::Sequence(point);
-    let (shard, _) = load(&mut copy, log, (&config, seed), until, (bar, &label))
+    let (shard, _) = load(&mut copy, log, &config, until, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
     ensure!(
         survey.is_sound() && Sums::of(&shard) == sums,
@@ -124,9 +123,8 @@ pub(crate) fn contents(
         return Ok(Contents { keys: 0, digest: 0 });
     };
     let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
-    let terms = (&config, manifest.hash_seed);
     let label = format!("{name}: comparing");
-    let (shard, _) = load(pinned, log, terms, Until::Committed(point), (bar, &label))?;
+    let (shard, _) = load(pinned, log, &config, Until::Committed(point), (bar, &label))?;
     let seal = log.seal_in(LogFormat::Single);
     let (mut digest, mut from) = (0_u64, 0);
     loop {
@@ -202,14 +200,14 @@ fn ensure_known(survey: &CoreSurvey, name: &str, (point, end): (u64, u64)) -> Re
 fn load(
     pinned: &mut Pinned,
     log: LogId,
-    (config, seed): (&Config, u64),
+    config: &Config,
     until: Until,
     (bar, label): (&mut Progress, &str),
 ) -> Result<(Shard, Recovered)> {
     bar.begin(label.to_owned(), pinned.len()?);
     let mut shard = Shard::new(config.clone());
     let mut bytes = 0;
-    let found = recover(pinned, log, seed, until, &mut shard, |read| {
+    let found = recover(pinned, log, until, &mut shard, |read| {
         bar.add(read.log_bytes.saturating_sub(bytes));
         bytes = read.log_bytes;
     });

@@ -211,7 +211,7 @@ pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
         }
     }
     for begun in pinned.snapshots() {
-        let mut head = [0; SnapshotHeader::LEN_MAX];
+        let mut head = [0; SnapshotHeader::LEN];
         let len =
             pinned.open(&snapshot_name(begun)).and_then(|mut file| file.read_at(0, &mut head));
         if let Ok(header) = SnapshotHeader::decode(checksum, &head[..len.unwrap_or(0)]) {
@@ -227,10 +227,10 @@ pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
 /// Fault of the header of a file, if there is anything in it. A segment that was
 /// created and not written yet is as it should be, when it is the only one.
 fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
-    let mut head = [0; if LogBase::LEN_MAX > SnapshotHeader::LEN_MAX {
+    let mut head = [0; if LogBase::LEN_MAX > SnapshotHeader::LEN {
         LogBase::LEN_MAX
     } else {
-        SnapshotHeader::LEN_MAX
+        SnapshotHeader::LEN
     }];
     let len = match pinned.open(name).and_then(|mut file| file.read_at(0, &mut head)) {
         Ok(len) => len,

@@ -164,7 +164,7 @@ fn part(from: &mut impl Read) -> Result<Part> {
     let mut chunk = head;
     chunk.extend(take(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };
-    let items = chunk.entries().map(|entry| Item::of(&entry?)).collect::<Result<_>>()?;
+    let items = chunk.entries().map(|entry| Ok(Item::of(&entry?))).collect::<Result<_>>()?;
     Ok(Part::Items(items))
 }
 
@@ -234,21 +234,6 @@ mod tests {
         begin(&mut from).expect("a file");
         let Part::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
         assert_eq!(read, deleted);
-    }
-
-    #[test]
-    fn a_list_of_a_version_before_is_refused() {
-        let list = Entry::List { key: b"jobs", expires: None, packed: b"\x01\x01\x01a" };
-        let mut writer = Writer::new(Vec::new()).expect("it begins");
-        writer.chunks.entry(&list);
-        writer.write_chunk().expect("it is written");
-        let file = writer.finish(&Totals::default(), 1).expect("it ends");
-        let Err(error) = survey(&mut &file[..]) else { panic!("a list is taken") };
-        let error = format!("{error:#}");
-        assert!(
-            error.contains("key jobs holds a list, which this version does not keep"),
-            "{error}"
-        );
     }
 
     #[test]

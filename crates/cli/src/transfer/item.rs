@@ -1,6 +1,5 @@
 //! What is moved: a key and what it holds.
 
-use anyhow::{Result, bail};
 use scurry_codec::Entry;
 use scurry_ledger::Time;
 
@@ -41,21 +40,16 @@ impl Item {
     }
 
     /// Of an entry of a file.
-    pub(super) fn of(entry: &Entry<'_>) -> Result<Item> {
+    pub(super) fn of(entry: &Entry<'_>) -> Item {
         let held = match *entry {
             Entry::Account { image, .. } => Held::Account { image: image.to_vec() },
             Entry::Value { expires, value, .. } => Held::Value { expires, value: value.to_vec() },
-            Entry::List { key, .. } => bail!(
-                "key {} holds a list, which this version does not keep: move it into Valkey and \
-                 delete it in the store that was exported, and export again",
-                key.escape_ascii()
-            ),
             Entry::Entity { version, expires, value, .. } => {
                 Held::Entity { version, expires, value: value.to_vec() }
             }
             Entry::Tombstone { version, forget_at, .. } => Held::Deleted { version, forget_at },
         };
-        Ok(Item { key: entry.key().to_vec(), held })
+        Item { key: entry.key().to_vec(), held }
     }
 
     /// True when the target need not count it as a key: it may be gone by itself before it

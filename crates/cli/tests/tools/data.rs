@@ -58,8 +58,7 @@ impl Data {
     /// An empty one.
     pub(crate) fn new(threads: u16) -> Data {
         let place = TempDir::new().expect("a place for files");
-        let manifest =
-            Manifest { store: 0xc0ffee, hash_seed: HASH_SEED, generation: 1, threads, restored: 0 };
+        let manifest = Manifest { store: 0xc0ffee, generation: 1, threads, restored: 0 };
         let path = place.path().join("data");
         let store = Store::open(&path).expect("opened");
         store.write_manifest(&manifest).expect("written");
@@ -113,15 +112,8 @@ impl Core {
         let path = data.join(format!("g{}/{core}", manifest.generation));
         let (mut shard, log) = (Shard::new(config()), manifest.log(core));
         let mut directory = Directory::open(&path).expect("it is there");
-        let found = recover(
-            &mut directory,
-            log,
-            HASH_SEED,
-            Until::End(Least::default()),
-            &mut shard,
-            |_| {},
-        )
-        .expect("it is recovered");
+        let found = recover(&mut directory, log, Until::End(Least::default()), &mut shard, |_| {})
+            .expect("it is recovered");
         Core::new(path, directory, shard, log, found.next)
     }
 

@@ -337,7 +337,6 @@ fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting, touched: &mut T
 
 #[inline]
 fn put_session(line: &mut Line<'_>, number: u8, session: SessionAt) {
-    debug_assert!(session.place().is_none(), "a Change of version 1 is not written again");
     line.byte(number);
     line.varint(u64::from(session.0));
 }

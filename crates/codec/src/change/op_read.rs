@@ -3,7 +3,7 @@
 use super::limit::{take_limit, take_period, take_threshold};
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number, twice};
 use super::remembered::{take_denied, take_items_debited, take_tombstone, take_transaction};
-use super::{ChangeError, Facts, Fields};
+use super::{ChangeError, Facts};
 use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
@@ -17,7 +17,7 @@ use scurry_ledger::{
 #[inline]
 pub(super) fn take(
     from: &mut Cursor<'_>,
-    (at, fields): (Time, Fields),
+    at: Time,
     facts: &mut impl Facts,
 ) -> Result<(), ChangeError> {
     match from.byte()? {
@@ -46,22 +46,13 @@ pub(super) fn take(
         }),
         number::SUPERVISE => {
             let (session, validity_ms) = (take_session(from)?, from.amount()?);
-            let (tcc_ms, begin) = match fields {
-                Fields::Short => {
-                    let tcc_ms = twice(validity_ms).wrapping_add(from.signed()?);
-                    (tcc_ms, Time(at.0.wrapping_add(tcc_ms)))
-                }
-                Fields::Long => (from.amount()?, at),
-            };
-            let deadline = from.time(begin)?;
+            let tcc_ms = twice(validity_ms).wrapping_add(from.signed()?);
+            let deadline = from.time(Time(at.0.wrapping_add(tcc_ms)))?;
             facts.take(Op::Supervise { session, validity_ms, tcc_ms, deadline });
         }
         number::STORE_ANSWER => {
             let session = take_session(from)?;
-            let answer = match fields {
-                Fields::Short => PackedAnswer::of_request(from.narrow()?, from.string()?),
-                Fields::Long => PackedAnswer::from_bytes(from.string()?),
-            };
+            let answer = PackedAnswer::of_request(from.narrow()?, from.string()?);
             let (answer, answers_max) = (answer.ok_or(Malformed::Answer)?, from.byte()?);
             facts.take(Op::StoreAnswer { session, answer, answers_max });
         }
@@ -239,8 +230,7 @@ fn take_on_item(from: &mut Cursor<'_>) -> Result<(ItemAt, Posting), Malformed> {
 
 #[inline]
 fn take_session(from: &mut Cursor<'_>) -> Result<SessionAt, Malformed> {
-    let session = SessionAt(from.narrow()?);
-    if session.place().is_some() { Err(Malformed::Number) } else { Ok(session) }
+    Ok(SessionAt(from.narrow()?))
 }
 
 #[inline]

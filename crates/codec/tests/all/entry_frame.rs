@@ -87,11 +87,11 @@ fn an_entry_comes_back_with_its_place() {
 
 #[test]
 fn version_2_is_pinned() {
-    expect_test::expect_file!["golden/log-frames-v2.hex"].assert_eq(&hex(&placed(PLACE, 40)));
+    expect_test::expect_file!["../golden/log-frames-v2.hex"].assert_eq(&hex(&placed(PLACE, 40)));
     let mut ballot = Vec::new();
     BALLOT.encode(CHECKSUM, &mut ballot);
     assert_eq!((ballot.len(), Ballot::decode(CHECKSUM, &ballot)), (Ballot::LEN, Ok(BALLOT)));
-    expect_test::expect_file!["golden/ballot-v1.hex"].assert_eq(&hex(&ballot));
+    expect_test::expect_file!["../golden/ballot-v1.hex"].assert_eq(&hex(&ballot));
     for (bit, bytes) in flipped(&ballot) {
         assert!(Ballot::decode(CHECKSUM, &bytes).is_err(), "bit {bit}");
     }
@@ -114,7 +114,7 @@ fn a_base_is_pinned_and_every_flipped_bit_is_refused() {
     base.encode((5, 2), CHECKSUM, &mut bytes);
     assert!(bytes.len() <= LogBase::LEN_MAX);
     assert_eq!(LogBase::decode(CHECKSUM, &bytes), Ok(((5, 2), base)));
-    expect_test::expect_file!["golden/log-base-v1.hex"].assert_eq(&hex(&bytes));
+    expect_test::expect_file!["../golden/log-base-v1.hex"].assert_eq(&hex(&bytes));
     for (bit, bytes) in flipped(&bytes) {
         assert!(LogBase::decode(CHECKSUM, &bytes).is_err(), "bit {bit}");
     }

@@ -141,7 +141,7 @@ fn every_kind_of_record_comes_back() {
 
 #[test]
 fn version_1_is_pinned() {
-    expect_test::expect_file!["golden/log-frames-v1.hex"].assert_eq(&hex(&sample()));
+    expect_test::expect_file!["../golden/log-frames-v1.hex"].assert_eq(&hex(&sample()));
 }
 
 #[test]
@@ -377,20 +377,6 @@ fn an_image_comes_back() {
     let expected = Record::Image { id: b"15550100", image: b"\x01\0image" };
     assert_eq!(expected.key(), Some(&b"15550100"[..]));
     assert_eq!(records.next(), Some(Ok(expected)));
-    assert_eq!(records.next(), None);
-}
-
-#[test]
-fn a_list_of_a_version_before_is_named() {
-    // Kind 10, the key, the expiry where 0x80 says that it follows, the list.
-    let body = [&b"\x0a\x04jobs\x04\x01\x01\x01a"[..], b"\x8a\x05brief\x02\x04\x01\x01\x01b"];
-    let bytes = framed(&body.concat(), 2);
-    let mut records = frame(&bytes).records();
-    for key in [&b"jobs"[..], b"brief"] {
-        let expected = Record::List { key };
-        assert_eq!(expected.key(), Some(key));
-        assert_eq!(records.next(), Some(Ok(expected)));
-    }
     assert_eq!(records.next(), None);
 }
 

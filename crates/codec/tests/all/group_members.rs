@@ -30,7 +30,7 @@ fn bytes_of(members: &GroupMembers) -> Vec<u8> {
 #[test]
 fn version_1_is_pinned() {
     let bytes = bytes_of(&members());
-    expect_test::expect_file!["golden/group-members-v1.hex"].assert_eq(&hex(&bytes));
+    expect_test::expect_file!["../golden/group-members-v1.hex"].assert_eq(&hex(&bytes));
     assert_eq!(GroupMembers::decode(&bytes), Ok(members()));
     let nobody = GroupMembers::default();
     assert_eq!(GroupMembers::decode(&bytes_of(&nobody)), Ok(nobody));

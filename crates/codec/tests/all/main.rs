@@ -9,4 +9,3 @@ mod memory;
 mod reach;
 mod snapshot;
 mod support;
-mod upgrade;

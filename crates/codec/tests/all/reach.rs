@@ -13,7 +13,7 @@ fn bytes() -> Vec<u8> {
 
 #[test]
 fn version_1_is_pinned() {
-    expect_test::expect_file!["golden/reach-v1.hex"].assert_eq(&hex(&bytes()));
+    expect_test::expect_file!["../golden/reach-v1.hex"].assert_eq(&hex(&bytes()));
     assert_eq!((bytes().len(), Reach::decode(CHECKSUM, &bytes())), (Reach::LEN, Ok(REACH)));
 }
 

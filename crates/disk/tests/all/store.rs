@@ -9,8 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const MANIFEST: Manifest =
-    Manifest { store: 1, hash_seed: 2, generation: 3, threads: 4, restored: 0 };
+const MANIFEST: Manifest = Manifest { store: 1, generation: 3, threads: 4, restored: 0 };
 
 /// A directory above a store that is not there yet.
 fn place() -> (TempDir, PathBuf) {

@@ -99,8 +99,7 @@ impl<'c> Origins<'c> {
     }
 
     fn of_session(&self, at: SessionAt) -> Origin {
-        // A Change of version 1 tells no ids.
-        let found = at.place().is_none().then(|| self.sessions.get(at.0 as usize)).flatten();
+        let found = self.sessions.get(at.0 as usize);
         let (session, request) = found.map_or((None, None), |(id, request)| (Some(*id), *request));
         Origin { session, request, ..Origin::default() }
     }
@@ -115,7 +114,7 @@ impl<'c> Origins<'c> {
     }
 
     fn note_request(&mut self, at: SessionAt, request: Option<u32>) {
-        if let (None, Some(known)) = (at.place(), self.sessions.get_mut(at.0 as usize)) {
+        if let Some(known) = self.sessions.get_mut(at.0 as usize) {
             known.1 = request.or(known.1);
         }
     }

@@ -253,7 +253,6 @@ impl Translator {
             }
             // Neither accounts nor balances.
             Record::Value { .. }
-            | Record::List { .. }
             | Record::Append { .. }
             | Record::Expiry { .. }
             | Record::Remove { .. }

@@ -61,12 +61,6 @@ pub enum ReplayError {
     /// A record is for another kind of thing than the key holds.
     #[error("key {0} holds another kind of value")]
     WrongType(String),
-    /// A list, which versions before kept.
-    #[error(
-        "key {0} holds a list, which this version does not keep: start the version that wrote it, \
-         move the list into Valkey, delete the key, say SCUR.SNAPSHOT, and start this version again"
-    )]
-    List(String),
     /// An entity's version is out of range.
     #[error("key {0} has a version out of range")]
     Version(String),
@@ -236,7 +230,6 @@ impl Shard {
                 let expires = Some(forget_at);
                 (key, Head { kind: Kind::Tombstone, expires, version }, &[][..])
             }
-            Stored::List { key, .. } => return Err(ReplayError::List(shown(key))),
         };
         let part;
         let mut value = value;
@@ -323,7 +316,6 @@ impl Shard {
             Record::Clear => self.clear(),
             Record::Group { .. } => {}
             Record::Image { id, image } => self.replay_image(id, image)?,
-            Record::List { key } => return Err(ReplayError::List(shown(key))),
         }
         Ok(())
     }

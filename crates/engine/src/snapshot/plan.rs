@@ -2,7 +2,7 @@
 
 use crate::Shard;
 use crate::log_id::{LogId, checksum};
-use scurry_codec::{ChunkWriter, Positions, SnapshotFooter, SnapshotHeader, SnapshotOrder};
+use scurry_codec::{ChunkWriter, Positions, SnapshotFooter, SnapshotHeader};
 use scurry_ledger::Time;
 
 /// Bytes of a chunk, about: one step's work.
@@ -49,7 +49,7 @@ impl Snapshot {
         let header = SnapshotHeader {
             log_id: log.id,
             core: log.core,
-            order: SnapshotOrder::Key(shard.hash_key()),
+            key: shard.hash_key(),
             log_next: begun + 1,
             at: now,
         };

@@ -191,14 +191,14 @@ impl<F: File> SnapshotReader<F> {
         let io = |error| SnapshotError::Io { file: name.clone(), error };
         let mut file = disk.open(&name).map_err(io)?;
         let len = file.len().map_err(io)?;
-        let mut head = [0; SnapshotHeader::LEN_MAX];
+        let mut head = [0; SnapshotHeader::LEN];
         let read = file.read_at(0, &mut head).map_err(io)?;
         let at_header = |error| SnapshotError::Header { file: name.clone(), error };
         let header = SnapshotHeader::decode(checksum, &head[..read]).map_err(at_header)?;
         if (LogId { id: header.log_id, core: header.core }) != log || header.log_next != begun + 1 {
             return Err(SnapshotError::Foreign { file: name });
         }
-        let start = header.encoded_len() as u64;
+        let start = SnapshotHeader::LEN as u64;
         let ends = start + SnapshotFooter::LEN as u64;
         if len < ends {
             return Err(SnapshotError::Incomplete { file: name, why: "its end is missing" });

@@ -3,7 +3,6 @@
 mod events;
 mod flooding;
 mod images;
-mod lists;
 mod scan;
 mod shard;
 mod timers;

@@ -34,7 +34,7 @@ pub(super) fn new_allowance(
     Some(Allowance { bucket, cycle, amount, period_start: cycle.start(now) })
 }
 
-pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body<'_>) -> Step<Outcome> {
+pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body) -> Step<Outcome> {
     if draft.account_exists() {
         if let Some(known) = duplicate(draft, create.txn, body)? {
             return Ok(Outcome::Replay(known));
@@ -66,7 +66,7 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body<'_>
 }
 
 /// The answer that is remembered under a transaction id, where there is one.
-fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body<'_>) -> Step<Option<Answer>> {
+fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Step<Option<Answer>> {
     let Some(known) = txn.and_then(|txn| draft.account().transactions.find(txn)) else {
         return Ok(None);
     };
@@ -75,7 +75,7 @@ fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body<'_>) -> Step<Opt
 }
 
 /// As [`duplicate`], of a command whose fields are refused today.
-pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>) -> Option<Answer> {
+pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<Answer> {
     if !draft.account_exists() {
         return None;
     }
@@ -84,7 +84,7 @@ pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>) -> Opti
 }
 
 /// Ends a command that may be remembered.
-fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &Body<'_>) -> Outcome {
+fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Outcome {
     let version = draft.next_version();
     if let Some(txn) = txn {
         remember(draft, txn, body, Done::ok(0));
@@ -101,7 +101,7 @@ pub(super) fn status(
     draft: &mut Draft<'_>,
     txn: Option<&[u8]>,
     (status, identities): (Status, &[(Name, &[u8])]),
-    body: &Body<'_>,
+    body: &Body,
 ) -> Step<Outcome> {
     if let Some(known) = duplicate(draft, txn, body)? {
         return Ok(Outcome::Replay(known));

@@ -17,7 +17,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>) -> Step<Outcome> {
+pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body) -> Step<Outcome> {
     let txn = match command {
         Command::TopUp { txn, .. }
         | Command::Adjust { txn, .. }
@@ -56,11 +56,11 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
 }
 
 /// A command with a transaction id that its chain denies.
-pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, amount: i64) -> Outcome {
+pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &Body, amount: i64) -> Outcome {
     answer(draft, txn, body, Done::denied_by_chain(amount))
 }
 
-fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) -> Outcome {
+fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: Done) -> Outcome {
     let version = draft.next_version();
     let Done { code, amount, cause, .. } = done;
     remember(draft, txn, body, done);
@@ -73,7 +73,7 @@ fn answer_of(known: &Transaction) -> Answer {
 }
 
 /// The stored answer to a command whose fields are refused today.
-pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>) -> Option<Answer> {
+pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<Answer> {
     if !draft.account_exists() {
         return None;
     }

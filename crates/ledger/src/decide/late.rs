@@ -22,7 +22,7 @@ pub(super) fn is_reported(request: &SessionRequest<'_>) -> bool {
 pub(super) fn settle(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
     code: Code,
 ) -> Step<Outcome> {
     match draft.account().tombstones.find(request.session) {

@@ -26,7 +26,7 @@ const MISMATCH: &str = "the request number was used with another body: use a new
 pub(super) fn reserve(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
 ) -> Step<Outcome> {
     if let Some(open) = find(draft, request.session).map(|place| &draft.account().sessions[place]) {
         return match look_up(draft, open, request) {
@@ -88,7 +88,7 @@ fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
 fn refuse(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
@@ -99,7 +99,7 @@ fn refuse(
 pub(super) fn update(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
 ) -> Step<Outcome> {
     let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
@@ -149,7 +149,7 @@ pub(super) fn update(
 pub(super) fn terminate(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
 ) -> Step<Outcome> {
     let at = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
@@ -169,7 +169,7 @@ pub(super) fn terminate(
 pub(super) fn deny_reserve(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
 ) -> Outcome {
     let items = deny_all(request, Code::ChainDenied, Cause::Chain);
     if !request.keep_open {
@@ -184,7 +184,7 @@ pub(super) fn deny_reserve(
 pub(super) fn deny_report(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
     is_update: bool,
 ) -> Step<Outcome> {
     let (at, below) = match find_for(draft, request, body)? {
@@ -234,7 +234,7 @@ enum Found {
 }
 
 /// Steps 1 to 3 of UPDATE and TERMINATE.
-fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body<'_>) -> Step<Found> {
+fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body) -> Step<Found> {
     let Some(place) = find(draft, request.session) else {
         return match replay_closed(draft, request, body)? {
             Some(answer) => Ok(Found::Replay(answer)),
@@ -301,7 +301,7 @@ fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
 }
 
 /// The answer to a duplicate, where it is one.
-fn replay(answer: StoredAnswer, body: &Body<'_>) -> Step<Answer> {
+fn replay(answer: StoredAnswer, body: &Body) -> Step<Answer> {
     if !body.is(answer.digest) {
         return reject(Code::RequestMismatch, MISMATCH);
     }
@@ -313,7 +313,7 @@ fn replay(answer: StoredAnswer, body: &Body<'_>) -> Step<Answer> {
 fn replay_closed(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
 ) -> Step<Option<Answer>> {
     let Some(tombstone) = draft.account().tombstones.find(request.session) else {
         return Ok(None);
@@ -325,7 +325,7 @@ fn replay_closed(
 pub(super) fn stored(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
 ) -> Option<Answer> {
     let Some(place) = find(draft, request.session) else {
         return replay_closed(draft, request, body).ok().flatten();
@@ -435,7 +435,7 @@ fn store(
     draft: &mut Draft<'_>,
     session: SessionAt,
     request: u32,
-    body: &Body<'_>,
+    body: &Body,
     code: Code,
     items: ItemAnswers,
 ) -> Answer {
@@ -457,7 +457,7 @@ fn close(
     draft: &mut Draft<'_>,
     at: SessionAt,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
@@ -470,7 +470,7 @@ fn close(
 fn bury_answered(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    body: &Body<'_>,
+    body: &Body,
     (code, last): (Code, Option<u32>),
     items: &[ItemAnswer],
 ) {

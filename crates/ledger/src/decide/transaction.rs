@@ -42,7 +42,7 @@ impl Done {
 }
 
 /// The id is that of this command, and not of another.
-pub(super) fn check_body(known: &Transaction, body: &Body<'_>) -> Step<()> {
+pub(super) fn check_body(known: &Transaction, body: &Body) -> Step<()> {
     if body.is(known.digest) {
         return Ok(());
     }
@@ -50,7 +50,7 @@ pub(super) fn check_body(known: &Transaction, body: &Body<'_>) -> Step<()> {
 }
 
 /// Remembers what a command has done under its transaction id.
-pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) {
+pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: Done) {
     let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
     let Done { code, amount, cause, parts, items } = done;

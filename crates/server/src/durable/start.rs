@@ -209,11 +209,10 @@ pub(crate) fn open(
 
 /// A store that nothing was written to.
 pub(super) fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
-    let random = || {
-        getrandom::u64().map_err(io::Error::other).map_err(StartError::system("a random number"))
-    };
-    let (store_id, hash_seed) = (random()?, random()?);
-    let manifest = Manifest::new(store_id, hash_seed, threads);
+    let store_id = getrandom::u64()
+        .map_err(io::Error::other)
+        .map_err(StartError::system("a random number"))?;
+    let manifest = Manifest::new(store_id, threads);
     store.write_reach(&manifest, &vec![0; usize::from(threads)])?;
     store.write_manifest(&manifest)?;
     Ok(manifest)
@@ -242,7 +241,6 @@ fn side_by_side(
                     let outcome = recover(
                         &mut directory,
                         manifest.log(core),
-                        manifest.hash_seed,
                         Until::End(least),
                         shard,
                         |progress| meter.add(&mut before, progress),
@@ -292,7 +290,6 @@ fn one_after_the_other(
         let found = recover(
             &mut directory,
             manifest.log(core),
-            manifest.hash_seed,
             Until::End(least),
             &mut spread,
             |progress| {

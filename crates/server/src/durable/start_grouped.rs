@@ -120,11 +120,10 @@ fn open_node(
         let until = Until::Committed(found.committed().1);
         // What lacks a part of the log behind its snapshot is recovered when that has come.
         if found.shows().is_none() {
-            let recovered =
-                recover(&mut directory, log, manifest.hash_seed, until, &mut shard, |progress| {
-                    meter.add(&mut before, progress);
-                    tell(&meter.read());
-                });
+            let recovered = recover(&mut directory, log, until, &mut shard, |progress| {
+                meter.add(&mut before, progress);
+                tell(&meter.read());
+            });
             let recovered = recovered.map_err(failed)?;
             time = time.max(recovered.at);
             version_last = version_last.max(recovered.version_last);
@@ -159,13 +158,12 @@ fn open_node(
         threads: manifest.threads,
         addresses: group.addresses,
     };
-    let (path, config, seed) = (store.clone(), plan.config.clone(), manifest.hash_seed);
+    let (path, config) = (store.clone(), plan.config.clone());
     let rebuild = move |core: u16, sequence: u64| {
         let mut directory =
             path.core(manifest.generation, core).map_err(|error| error.to_string())?;
         let log = manifest.log(core);
-        recover_to(&mut directory, (log, seed), config.clone(), sequence)
-            .map_err(|error| error.to_string())
+        recover_to(&mut directory, log, config.clone(), sequence).map_err(|error| error.to_string())
     };
     let (writes, files_of, retires) = (store.clone(), store.clone(), store.clone());
     let (own, founder) = (file.node, file.founder);
@@ -314,7 +312,7 @@ fn join(
     let manifest = Manifest {
         generation: accepted.generation,
         restored: accepted.restored,
-        ..Manifest::new(accepted.store, accepted.hash_seed, accepted.threads)
+        ..Manifest::new(accepted.store, accepted.threads)
     };
     store.write_reach(&manifest, &vec![0; usize::from(plan.threads)])?;
     store.write_manifest(&manifest)?;

@@ -509,7 +509,6 @@ mod tests {
             store: 1,
             generation: 1,
             restored: 0,
-            hash_seed: 1,
             founder: node(1),
             threads: 1,
             members: Vec::new(),

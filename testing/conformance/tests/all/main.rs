@@ -2,5 +2,4 @@
 
 mod coverage;
 mod differential;
-mod releases;
 mod scenarios;

@@ -5,7 +5,7 @@ use super::machine::{BALLOT, Machine};
 use super::report::GroupCounts;
 use super::sending::{Receiving, Sending};
 use super::truth::{Lead, Truth};
-use crate::run::{Checked, MANIFEST_SEED};
+use crate::run::Checked;
 use crate::snapshots::Job;
 use crate::stop::REACH;
 use crate::world::World;
@@ -117,7 +117,7 @@ impl Running {
         let is_in_doubt = files.shows().is_some();
         let (shard, since) = match files.shows() {
             None => {
-                let recovered = recover_to(&mut disk, (log, MANIFEST_SEED), config, sequence);
+                let recovered = recover_to(&mut disk, log, config, sequence);
                 let Remade { shard, at } = recovered.map_err(|error| error.to_string())?;
                 (*shard, at)
             }

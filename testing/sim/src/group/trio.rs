@@ -6,7 +6,7 @@ use super::plan::{GroupPlan, GroupTheme};
 use super::report::GroupCounts;
 use super::running::{Input, Running, Terms};
 use super::truth::Truth;
-use crate::run::{Checked, MANIFEST_SEED};
+use crate::run::Checked;
 use crate::world::World;
 use crate::{Crash, Faults, SimDisk, Trace};
 use scurry_engine::{APART_LEN, Config, HashKey, LogId};
@@ -399,7 +399,7 @@ impl Trio {
             let key = HashKey::known(trio.random.next_u64());
             let config = Config { hash_key: key, ..config };
             let mut disk = machine.disk.clone();
-            let shard = recover_to(&mut disk, (trio.log, MANIFEST_SEED), config, sequence);
+            let shard = recover_to(&mut disk, trio.log, config, sequence);
             trio.trace.add(format!("{} is recovered up to {index}, {sequence}", machine.id));
             let outcome = shard.map_err(|error| error.to_string());
             running.inputs.push_back(Input::Rebuilt { index, outcome });

@@ -323,7 +323,7 @@ fn what_is_committed_is_read_while_the_log_is_written_and_cut_behind_it() {
 
         let recover_to = |disk: &SimDisk, last, progress: &mut dyn FnMut()| {
             let (mut shard, until) = (Shard::new(Config::default()), Until::Committed(last));
-            let found = recover(&mut disk.clone(), LOG, 0, until, &mut shard, |_| progress());
+            let found = recover(&mut disk.clone(), LOG, until, &mut shard, |_| progress());
             found.map(|found| (found.next - 1, entries_of(&shard, NOW)))
         };
         let expected = (last, entries_of(&follower, NOW));

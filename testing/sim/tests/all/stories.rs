@@ -44,7 +44,7 @@ impl Host {
 
 fn start(disk: &SimDisk, until: Until) -> Result<(Shard, Recovered), RecoveryError> {
     let mut shard = Shard::new(Config::default());
-    let found = recover(&mut disk.clone(), LOG, 0, until, &mut shard, |_| {})?;
+    let found = recover(&mut disk.clone(), LOG, until, &mut shard, |_| {})?;
     Ok((shard, found))
 }
 

@@ -35,7 +35,6 @@ pub(crate) struct Accepted {
     /// Generation of the logs, and by how much positions of events begin higher.
     pub(crate) generation: u32,
     pub(crate) restored: u32,
-    pub(crate) hash_seed: u64,
     /// The member at the beginning of the log.
     pub(crate) founder: NodeId,
     pub(crate) threads: u16,

@@ -185,10 +185,10 @@ impl Answer {
             }
             Answer::Refusal(text) => put_text(&mut sheet, 2, text),
             Answer::Join(JoinAnswer::Accepted(accepted)) => {
-                let Accepted { store, generation, restored, hash_seed, founder, threads, members } =
+                let Accepted { store, generation, restored, founder, threads, members } =
                     &**accepted;
                 sheet.push(3);
-                for number in [*store, *hash_seed, founder.get()] {
+                for number in [*store, founder.get()] {
                     sheet.extend(number.to_le_bytes());
                 }
                 sheet.extend(generation.to_le_bytes());
@@ -235,7 +235,7 @@ fn put_text(sheet: &mut Vec<u8>, kind: u8, text: &str) {
 }
 
 fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
-    let (store, hash_seed, founder) = (reader.u64()?, reader.u64()?, NodeId::new(reader.u64()?)?);
+    let (store, founder) = (reader.u64()?, NodeId::new(reader.u64()?)?);
     let (generation, restored) = (reader.u32()?, reader.u32()?);
     let threads = reader.u16()?;
     let count = reader.u8()?;
@@ -244,7 +244,7 @@ fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
         Some(GroupMember { id, votes, addresses: reader.addresses()? })
     };
     let members = (0..count).map(member).collect::<Option<_>>()?;
-    Some(Accepted { store, generation, restored, hash_seed, founder, threads, members })
+    Some(Accepted { store, generation, restored, founder, threads, members })
 }
 
 /// Magic, versions and a sheet, in one write.
@@ -326,7 +326,6 @@ mod tests {
             store: 1,
             generation: 5,
             restored: 6,
-            hash_seed: 2,
             founder: node(3),
             threads: 4,
             members: vec![member(3, true), member(4, false)],

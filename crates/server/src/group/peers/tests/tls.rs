@@ -139,7 +139,6 @@ fn a_node_is_admitted_over_tls() {
         store: STORE,
         generation: 1,
         restored: 0,
-        hash_seed: 1,
         founder: node(1),
         threads: 2,
         members,
