@@ -150,7 +150,7 @@ fn a_newer_format_is_refused_in_words() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{} has format 3, and this scurry reads formats up to 2: start the version that wrote \
+            "{} has format 3, and this scurry reads formats up to 1: start the version that wrote \
              it, or a later one; nothing was changed",
             path.join("MANIFEST").display()
         )
@@ -167,9 +167,9 @@ fn data_without_a_manifest_is_refused() {
     store.remove_generation(3).expect("removed");
     assert_eq!(store.manifest().expect("an empty store"), None);
     // Nor is what tells of data that is gone.
-    store.write_reach(&Manifest::new(1, 2, 2), &[0, 0]).expect("written");
+    store.write_reach(&Manifest::new(1, 2), &[0, 0]).expect("written");
     assert_eq!(store.manifest().expect("a first start"), None);
-    store.write_reach(&Manifest::new(1, 2, 2), &[0, 5]).expect("written");
+    store.write_reach(&Manifest::new(1, 2), &[0, 5]).expect("written");
     let error = store.manifest().expect_err("it had data").to_string();
     assert!(error.contains(" has data (reach-g1) but no MANIFEST: restore "), "{error}");
     std::fs::write(path.join("reach-g1"), [0; 1_024]).expect("written");
@@ -182,7 +182,7 @@ fn data_without_a_manifest_is_refused() {
 fn what_a_store_must_hold_is_noted_beside_it() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let manifest = Manifest::new(1, 2, 2);
+    let manifest = Manifest::new(1, 2);
     // A manifest alone is that of an older version, or all that is left.
     store.write_manifest(&manifest).expect("written");
     let error = store.least(&manifest).expect_err("no directory").to_string();
@@ -218,7 +218,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
 fn of_two_copies_one_is_enough() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let manifest = Manifest::new(1, 2, 1);
+    let manifest = Manifest::new(1, 1);
     store.write_reach(&manifest, &[1]).expect("written");
     store.core(1, 0).expect("made");
     let file = path.join("reach-g1");
@@ -299,7 +299,7 @@ fn a_directory_of_somebody_else_is_said() {
 fn a_damaged_copy_of_a_note_is_told_and_written_anew() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let manifest = Manifest::new(1, 2, 2);
+    let manifest = Manifest::new(1, 2);
     store.write_reach(&manifest, &[7, 8]).expect("written");
     assert_eq!(store.mend_notes(&manifest).expect("read"), Vec::<String>::new());
     store.write_ballots(&manifest).expect("written");
@@ -338,7 +338,7 @@ fn a_damaged_copy_of_a_note_is_told_and_written_anew() {
 fn a_node_that_cannot_tell_what_it_has_promised_is_refused() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let manifest = Manifest::new(1, 2, 1);
+    let manifest = Manifest::new(1, 1);
     let error = store.want_reach(&manifest).expect_err("it is missing");
     assert!(error.is_damage());
     let error = error.to_string();
@@ -365,7 +365,7 @@ fn group(node: u64) -> GroupFile {
 fn a_vote_is_there_after_a_start_and_a_node_without_its_ballot_must_join_anew() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let manifest = Manifest::new(1, 2, 2);
+    let manifest = Manifest::new(1, 2);
     let error = store.ballot(&manifest, 0).expect_err("none was written").to_string();
     assert!(error.contains("ballot-g1") && error.contains("must join anew"), "{error}");
     store.write_ballots(&manifest).expect("written");
@@ -450,7 +450,7 @@ fn a_node_keeps_its_identity_and_is_no_store_of_one_machine() {
 fn what_tells_of_a_node_is_not_alone() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let manifest = Manifest::new(1, 2, 1);
+    let manifest = Manifest::new(1, 1);
     // As far as a first start may come.
     store.write_ballots(&manifest).expect("written");
     assert_eq!(store.manifest().expect("a first start"), None);
