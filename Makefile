@@ -29,7 +29,7 @@ help:
 	@echo "make optimized  the program as packages carry it, by what was counted under load: a fifth less of the"
 	@echo "             processor than cargo build --release has, and ten minutes to compile; in $(TARGET_DIR)/optimized"
 	@echo "make figures  measure what the documents quote, and write their tables (hours; it goes on where"
-	@echo "             it stopped; what is due: make figures ARGS=--list; a part: ARGS='--only ladder')"
+	@echo "             it stopped; what is due: make figures ARGS=--list; a part: ARGS='--only charging')"
 	@echo "make site    these documents as a site with a search, in $(TARGET_DIR)/site"
 	@echo "make release  everything that a page of downloads has, in $(TARGET_DIR)/release-page: docs/install.md"
 	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"

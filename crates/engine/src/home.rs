@@ -240,7 +240,7 @@ pub trait Home {
         }
         let mut facts = Change { at: Time(0), ops: Vec::new() };
         decode_change(change, &mut facts)?;
-        self.bring(&Needed::by_facts(&mut facts.ops), facts.at);
+        self.bring(&Needed::by_facts(&facts.ops), facts.at);
         apply(&mut self.slate().account, &facts);
         self.take_back();
         Ok(())

@@ -192,7 +192,6 @@ fn number(bytes: &[u8]) -> usize {
 mod tests {
     use super::super::item::Held;
     use super::*;
-    use scurry_codec::Entry;
     use scurry_ledger::Time;
 
     fn items() -> Vec<Item> {
