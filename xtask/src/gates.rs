@@ -128,7 +128,7 @@ fn clippy(host: &Host) -> Result<Outcome> {
 }
 
 fn tidy(host: &Host) -> Result<Outcome> {
-    tidy::run(host)?;
+    tidy::run(host, &recorded())?;
     Ok(Outcome::Passed)
 }
 

@@ -137,7 +137,7 @@ fn run(args: &[String]) -> Result<()> {
         "site" => site::run(&Host::find()?),
         "figures" => figures::run(&Host::find()?, rest),
         "fix" => fix::run(&Host::find()?),
-        "tidy" => tidy::run(&Host::find()?),
+        "tidy" => tidy::run(&Host::find()?, &gates::recorded()),
         "mutants" => mutants::run(&Host::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -3,10 +3,17 @@
 
 use crate::host::Host;
 use crate::lab;
-use crate::release::binaries::{MODULE, PROFILE, SERVER, TARGET};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// The profile of Cargo.toml.
+pub(crate) const PROFILE: &str = "dist";
+
+/// The names of what is built.
+pub(crate) const SERVER: &str = "scurry";
+pub(crate) const MODULE: &str = "libscurry.so";
 
 /// Below the directory that cargo builds into.
 const DIR: &str = "optimized";

@@ -3,20 +3,13 @@
 
 use super::TOOLS;
 use crate::host::Host;
-use crate::optimized;
+use crate::optimized::{self, MODULE, PROFILE, SERVER, TARGET};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The newest symbols that are linked to: those of the oldest glibc that Rust supports.
 pub(crate) const GLIBC: &str = "2.17";
-pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
-/// The profile of Cargo.toml.
-pub(crate) const PROFILE: &str = "dist";
-
-/// The names of what is built.
-pub(crate) const SERVER: &str = "scurry";
-pub(crate) const MODULE: &str = "libscurry.so";
 
 /// Binaries that are there.
 pub(crate) struct Built {

@@ -1,7 +1,8 @@
 //! Bills of materials (CycloneDX): cargo-cyclonedx reads what a package of ours is made of, and here that becomes
 //! the bill of an artifact, which has one package or two and a checksum.
 
-use super::{Release, binaries, sums};
+use super::{Release, sums};
+use crate::optimized;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ fn package(release: &Release<'_>, dir: &str, features: &[&str]) -> Result<Value>
     }
     let mut tool = release.tool("cargo-cyclonedx")?;
     tool.args(["cyclonedx", "--quiet", "--format", "json", "--spec-version", SPECIFICATION])
-        .args(["--target", binaries::TARGET, "--override-filename", "bom", "--manifest-path"])
+        .args(["--target", optimized::TARGET, "--override-filename", "bom", "--manifest-path"])
         .arg(tree.join(dir).join("Cargo.toml"))
         .args(features);
     release.host.show(&mut tool)?;

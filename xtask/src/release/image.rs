@@ -2,7 +2,8 @@
 //! of the program, Debian's libc, and a store's directory that the user of the service owns. No tool is needed for
 //! that but tar: what is written are four JSON documents and files named by their hash.
 
-use super::{Release, binaries::SERVER, stage, sums, tarball};
+use super::{Release, stage, sums, tarball};
+use crate::optimized::SERVER;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
 //! The files that all artifacts carry, laid out as the tarball has them.
 
-use super::{
-    Release,
-    binaries::{Built, MODULE, SERVER},
-};
+use super::{Release, binaries::Built};
+use crate::optimized::{MODULE, SERVER};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;

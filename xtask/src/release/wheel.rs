@@ -2,6 +2,7 @@
 //! maturin and cargo-zigbuild each compile everything again that the other one has compiled.
 
 use super::{Release, binaries};
+use crate::optimized;
 use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -16,8 +17,8 @@ pub(crate) fn build(release: &Release<'_>) -> Result<PathBuf> {
     let out = release.work.join("wheel");
     let mut maturin = release.tool("maturin")?;
     maturin
-        .args(["build", "--locked", "--zig", "--profile", binaries::PROFILE])
-        .args(["--target", binaries::TARGET, "--compatibility", POLICY, "--out"])
+        .args(["build", "--locked", "--zig", "--profile", optimized::PROFILE])
+        .args(["--target", optimized::TARGET, "--compatibility", POLICY, "--out"])
         .arg(&out)
         .current_dir(release.host.root.join(PROJECT));
     binaries::environment(release.host, &mut maturin)?;
