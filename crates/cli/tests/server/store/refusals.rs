@@ -65,7 +65,7 @@ fn a_newer_format_of_the_store() {
     let before = files(&directory);
     let said = refusal(&mut under(&[], &directory, "write"));
     assert!(
-        said.contains("MANIFEST has format 3, and this scurry reads formats up to 2"),
+        said.contains("MANIFEST has format 3, and this scurry reads formats up to 1"),
         "{said}"
     );
     assert!(said.contains("start the version that wrote it"), "{said}");
