@@ -1,6 +1,5 @@
 //! What changes files: formatting, clippy's own repairs, generated pages.
 
-use crate::fuzz;
 use crate::host::Host;
 use crate::lab;
 use crate::tidy::reference;
@@ -12,9 +11,7 @@ pub(crate) fn run(host: &Host) -> Result<()> {
     host.cargo(&[&clippy[..], &["--workspace"]].concat())?;
     host.cargo(&[&clippy[..], &["--manifest-path", lab::MANIFEST]].concat())?;
     host.cargo(&["fmt", "--all"])?;
-    for manifest in [fuzz::MANIFEST, lab::MANIFEST] {
-        host.cargo(&["fmt", "--manifest-path", manifest])?;
-    }
+    host.cargo(&["fmt", "--manifest-path", lab::MANIFEST])?;
     for page in &reference::PAGES {
         let text = page.generate(host)?;
         let path = host.root.join(page.path);

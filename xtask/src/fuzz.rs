@@ -7,9 +7,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A workspace of its own, so that it can be built by another compiler.
 const DIR: &str = "testing/fuzz";
-pub(crate) const MANIFEST: &str = "testing/fuzz/Cargo.toml";
 
 /// Each target, seconds, where nothing else is said.
 const SECONDS_DEFAULT: u32 = 10;
@@ -37,31 +35,23 @@ pub(crate) fn seconds(args: &[String]) -> Result<u32> {
     }
 }
 
-/// Runs the seeds, as they are and changed a little, with this compiler.
-pub(crate) fn try_seeds(host: &Host) -> Result<Outcome> {
-    let target = target_dir(host)?.display().to_string();
-    host.cargo(&["fmt", "--manifest-path", MANIFEST, "--check"])
-        .context("repair with cargo xtask fix")?;
-    let own = ["--manifest-path", MANIFEST, "--locked", "--target-dir", &target];
-    host.cargo(
-        &[&["clippy", "-q", "--all-targets"], &own[..], &["--", "-D", "warnings"]].concat(),
-    )?;
-    host.cargo(&[&["test", "-q"], &own[..]].concat())?;
-    Ok(Outcome::Passed)
-}
-
-/// Runs the seeds, then every target for so many seconds.
+/// Runs every target for so many seconds.
 pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
-    try_seeds(host)?;
     let target_dir = target_dir(host)?;
     if !has_fuzzer() {
         return Ok(Outcome::Skipped(
-            "the seeds ran as tests; to fuzz (nightly Rust, cargo-fuzz): scripts/install-tools.sh"
+            "the seeds run as tests; to fuzz (nightly Rust, cargo-fuzz): scripts/install-tools.sh"
                 .to_owned(),
         ));
     }
     let mut build = nightly();
     build.args(["fuzz", "build", "--fuzz-dir", DIR, "--target-dir"]).arg(&target_dir);
+    // As fast to build as to run: what is shipped is linked as a whole.
+    build.envs([
+        ("CARGO_PROFILE_RELEASE_LTO", "off"),
+        ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ]);
+    build.env("CARGO_PROFILE_RELEASE_PANIC", "unwind");
     host.show(&mut build)?;
     let built = target_dir.join(triple(host)?).join("release");
     // As many at once as there are cores: each target is one thread.
@@ -114,7 +104,7 @@ fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Res
         println!("{said}");
         bail!(
             "{name} found a broken property; the input is in {}: \
-             cargo run --manifest-path {MANIFEST} --bin {name} FILE",
+             cargo run -p scurry-fuzz --bin {name} FILE",
             artifacts.display()
         );
     }

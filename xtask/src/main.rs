@@ -44,7 +44,7 @@ usage: cargo xtask COMMAND
   figures --write
                  write the tables from the results that are there; --check compares them, as tidy does
   fuzz [--seconds N]
-                 the properties of testing/fuzz: their seeds, then each target for N seconds
+                 the properties of testing/fuzz, each target for N seconds
   sim [--seconds N | --seeds N] [--theme NAME] [--seed S]
                  durability on a faulty disk: seeds from S on for N seconds, N of them, or S alone;
                  `--theme group` has three nodes and the network between them

@@ -119,7 +119,12 @@ fn image_seeds_are_images() {
     for (path, seed) in seeds("image") {
         let mut account = scurry_ledger::Account::empty(scurry_ledger::Status::Active);
         let outcome = scurry_codec::decode_account(&seed, &mut account);
-        assert_eq!(outcome, Ok(()), "{}: cargo run --example write_seeds", path.display());
+        assert_eq!(
+            outcome,
+            Ok(()),
+            "{}: cargo run -p scurry-fuzz --example write_seeds",
+            path.display()
+        );
     }
 }
 
