@@ -106,7 +106,9 @@ fn has_all(scene: &Scene<'_>, node: usize) -> bool {
     let [Ok(led), Ok(own)] = [leader, node].map(|at| scene.group.nodes[at].status()) else {
         return false;
     };
-    led.shards.iter().zip(&own.shards).all(|(led, own)| own.applied >= led.committed)
+    // One that has just started shows no shards yet.
+    led.shards.len() == own.shards.len()
+        && led.shards.iter().zip(&own.shards).all(|(led, own)| own.applied >= led.committed)
 }
 
 /// The member that none of these nodes is.
