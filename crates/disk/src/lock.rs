@@ -1,6 +1,6 @@
 //! One process per store: two that write one log would destroy it. What is locked is the directory
 //! itself, which stays what it is when files in it are moved or removed; and a file in it, which
-//! older versions lock alone, and which names the process.
+//! names the process, and is the only lock where the file system locks no directories.
 
 use crate::directory::FILE_MODE;
 use crate::fault::cannot;
@@ -15,7 +15,7 @@ const NAME: &str = "LOCK";
 const PID_LEN_MAX: u64 = 32;
 
 /// The lock of a store, until it is dropped or the process ends. The file stays: removing it
-/// would let an older version lock a new one beside this one.
+/// would let another process lock a new one beside this one.
 #[derive(Debug)]
 pub(crate) struct Lock {
     /// None where the file system locks no directories, as NFS.

@@ -17,8 +17,8 @@ pub(crate) fn path_of(directory: &Path, generation: u32) -> PathBuf {
     directory.join(format!("reach-g{generation}"))
 }
 
-/// The place of a core's log in the file of its generation. None where there is no such file: an
-/// older version has written the store.
+/// The place of a core's log in the file of its generation. None where there is no such file:
+/// it was removed.
 pub(crate) fn open(
     directory: &Path,
     manifest: &Manifest,

@@ -69,7 +69,7 @@ impl Store {
     }
 
     /// Notes how far the logs of the cores have come, all of it on the device, unless as much was
-    /// noted before. A store of an older version has no note yet and gets one: false.
+    /// noted before. A store whose note was removed gets a new one: false.
     pub fn raise_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<bool, StoreError> {
         let is_there = reach::raise(&self.path, manifest, sequences)?;
         if !is_there {

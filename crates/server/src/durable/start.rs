@@ -181,7 +181,7 @@ pub(crate) fn open(
     opened.report.notes.extend(match noted {
         Ok(true) => None,
         Ok(false) => Some(String::from(
-            "no file said how far the logs had come (an older version writes none): nothing that is \
+            "no file said how far the logs had come (it was removed): nothing that is \
              missing at their ends was noticed",
         )),
         // A full disk is no reason not to start.
