@@ -49,7 +49,6 @@ const CHECKS: &[Check] = &[
     rust::opening,
     rust::unsafe_code,
     rust::unsafe_places,
-    words::openings,
     words::type_names,
 ];
 

@@ -1,7 +1,4 @@
-//! Words: a doc comment opens with a noun, and a name that the glossary gives one meaning is one type.
-//!
-//! Both rules came late, so both have lists of what is still to be mended. The lists can only shrink:
-//! more is a finding, and so is a list that allows much more than there is.
+//! Words: a name that the glossary gives one meaning is one type.
 
 use super::Finding;
 use super::source::words;
@@ -12,24 +9,6 @@ const GLOSSARY: &str = "docs/glossary.md";
 
 /// Heading of the table in the glossary whose first column names types of one meaning.
 const TYPES_HEADING: &str = "## Names of types";
-
-const PRONOUNS: &[&str] = &[
-    "It", "Its", "Our", "That", "Their", "Them", "These", "They", "This", "Those", "We", "What",
-    "Whatever", "Which", "Who", "Whoever", "Whose",
-];
-
-/// Words behind `One` that make a pronoun of it: `One that waits`, but not `One frame`.
-const RELATIVES: &[&str] = &["that", "which", "who", "whose"];
-
-/// Doc comments that open with a pronoun.
-pub(crate) fn openings(tree: &Tree) -> Vec<Finding> {
-    let found = |(path, text)| {
-        pronouns(text).map(move |(index, word)| {
-            Finding::at(path, index, format!("a doc comment opens with `{word}`: open with a noun"))
-        })
-    };
-    tree.texts(".rs").flat_map(found).collect()
-}
 
 /// Types of the product whose name has one meaning in the glossary.
 pub(crate) fn type_names(tree: &Tree) -> Vec<Finding> {
@@ -59,20 +38,6 @@ pub(crate) fn type_names(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Lines that begin a doc comment with a pronoun, from 0, and the pronoun.
-fn pronouns(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut in_comment = false;
-    text.lines().enumerate().filter_map(move |(index, line)| {
-        let comment = line.trim_start().strip_prefix("///");
-        let begins = comment.is_some() && !in_comment;
-        in_comment = comment.is_some();
-        let mut rest = comment.filter(|_| begins)?.split_whitespace();
-        let first = rest.next()?.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let relative = first == "One" && rest.next().is_some_and(|word| RELATIVES.contains(&word));
-        (relative || PRONOUNS.contains(&first)).then_some((index, first))
-    })
-}
-
 /// The type that a line of code at the outermost level defines.
 fn defined(line: &str) -> Option<&str> {
     let mut parts = words(line);
@@ -96,27 +61,6 @@ mod tests {
 
     fn whats(findings: &[Finding]) -> Vec<&str> {
         findings.iter().map(|finding| finding.what.as_str()).collect()
-    }
-
-    #[test]
-    fn pronouns_are_found_at_the_beginning_of_a_comment_alone() {
-        let text = "/// It waits.\nfn a() {}\n/// A door.\n/// It waits.\nfn b() {}\n    /// One that waits.\n\
-            /// One frame.\n\n/// One frame.\n\n/// What: it is.\n// It waits.\n//! It waits.\n/// Itself.";
-        let found: Vec<_> = pronouns(text).collect();
-        assert_eq!(found, [(0, "It"), (5, "One"), (10, "What")]);
-    }
-
-    #[test]
-    fn each_opening_is_found_where_it_is() {
-        let tree = Tree::of(&[
-            ("crates/a/src/lib.rs", "/// A noun.\n\n/// Those that."),
-            ("lab/src/lib.rs", "/// It."),
-        ]);
-        assert_eq!(
-            whats(&openings(&tree)),
-            ["Those", "It"]
-                .map(|word| format!("a doc comment opens with `{word}`: open with a noun"))
-        );
     }
 
     #[test]
