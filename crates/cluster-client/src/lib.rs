@@ -5,6 +5,7 @@
 
 mod address;
 mod copies;
+mod decode;
 mod error;
 pub mod form;
 mod line;
@@ -14,6 +15,7 @@ mod totals;
 
 pub use address::Address;
 pub use copies::{Copies, Kept};
+pub use decode::{decode, refusal};
 pub use error::ClientError;
 pub use form::Member;
 pub use line::Steady;

@@ -1,8 +1,9 @@
 //! One node of a store, on a connection of its own.
 
 use crate::line::Line;
-use crate::{Address, ClientError};
+use crate::{Address, ClientError, decode};
 use redis::{Cmd, RedisError, ServerErrorKind, Value, cmd};
+use scurry_service::{CallError, Reply, Request};
 
 /// A connection to one node. It follows no redirection: the caller wants this node.
 pub struct Node {
@@ -25,6 +26,17 @@ impl Node {
     pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
         let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
         self.line.ask(command).and_then(Value::extract_error).map_err(failed)
+    }
+
+    /// Carries out a request on accounts of this node.
+    ///
+    /// # Errors
+    /// When the node refused the request, or its reply did not arrive.
+    pub fn call(&mut self, request: &Request) -> Result<Reply, CallError> {
+        let packed = request.arguments().packed();
+        let replies = self.line.ask_many(&packed, 1);
+        let replies = replies.map_err(|error| CallError::Unknown(error.to_string()))?;
+        decode(request, replies.first().ok_or(CallError::WrongShape)?)
     }
 
     /// Commands one behind another; errors of the server stand among the replies.

@@ -8,7 +8,7 @@ use crate::gate::Gate;
 use crate::past;
 use crate::problem::Problem;
 use crate::routes::charged;
-use crate::service::{Repeat, Service};
+use crate::store::Store;
 use crate::traffic::Traffic;
 use crate::ways::Ways;
 use axum::Router;
@@ -32,7 +32,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// State that the requests of this door can reach.
 pub(crate) struct Beside {
     inside: Inside,
-    store: Arc<dyn Service>,
+    store: Arc<dyn Store>,
     traffic: Arc<Traffic>,
 }
 
@@ -44,8 +44,11 @@ pub(crate) fn routes(
 ) -> Ways {
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
-    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), PATIENCE, wait);
-    let store: Arc<dyn Service> = Arc::new(engine);
+    let (calls, own) = (inside.calls(), inside.clone());
+    runtime.spawn(calls.clone().hand_out());
+    let here = move || own.leads().then(|| calls.clone());
+    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
+    let store: Arc<dyn Store> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(Beside { inside, store: way, traffic: own });
     let kept = Arc::clone(&beside);
@@ -92,7 +95,7 @@ async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Proble
     }
     if !beside.inside.leads() {
         let read = [b"EXISTS".to_vec(), b"readyz".to_vec()];
-        outcome(beside.store.execute(&read, Repeat::Harmless).await, Retry::Read)?;
+        outcome(beside.store.execute(&read).await, Retry::Read)?;
     }
     Ok("ready\n")
 }

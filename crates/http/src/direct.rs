@@ -6,7 +6,7 @@
 use crate::charging::{self, Operation};
 use crate::form;
 use crate::gate::Gate;
-use crate::service::Service;
+use crate::store::Store;
 use crate::traffic::{Begun, Traffic};
 use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The operations of a door that has charging.
 pub(crate) struct Direct {
-    service: Arc<dyn Service>,
+    service: Arc<dyn Store>,
     gate: Arc<Gate>,
     traffic: Arc<Traffic>,
     entries: Vec<Entry>,
@@ -38,7 +38,7 @@ pub(crate) struct Asking<'a> {
 
 impl Direct {
     pub(crate) fn new(
-        service: &Arc<dyn Service>,
+        service: &Arc<dyn Store>,
         gate: &Arc<Gate>,
         traffic: &Arc<Traffic>,
     ) -> Direct {

@@ -9,10 +9,10 @@ use crate::membership::Membership;
 use crate::node::Node;
 use crate::resp_store::RespStore;
 use crate::routes;
-use crate::service::Service;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::start_error::StartError;
+use crate::store::Store;
 use crate::traffic::Traffic;
 use crate::ways::Ways;
 use scurry_server::{Certificates, Inside};
@@ -42,7 +42,7 @@ impl Door {
         let runtime = &open.runtime;
 
         let (user, password) = (settings.user.clone(), settings.password.clone());
-        let store: Option<Arc<dyn Service>> = (!settings.store.is_empty()).then(|| {
+        let store: Option<Arc<dyn Store>> = (!settings.store.is_empty()).then(|| {
             let addresses = settings.store.clone();
             Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
         });

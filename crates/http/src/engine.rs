@@ -1,19 +1,24 @@
-//! The embedded engine as the door asks it: RESP over pairs of sockets. Requests do not wait for each
-//! other: a connection executes nothing while its replies wait for a sync of the log, and what is asked
-//! meanwhile goes over another one, so that the next sync takes it along.
+//! The store beside which a door runs. Requests on accounts go to the cores of this process as mail, and come back
+//! typed. On a node of a group that does not lead they go to the node that leads, as RESP over the connections between
+//! nodes; commands about the store as a whole go as RESP in both cases, here over pairs of sockets. A connection
+//! executes nothing while its replies wait for a sync of the log, so what is asked meanwhile goes over another one, and
+//! the next sync takes it along.
 
 use crate::line::{Line, is_unsent};
-use crate::service::{Repeat, Service, ServiceError};
+use crate::store::Store;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::Value;
-use scurry_server::{Inlet, Inside, Passage};
-use std::io::{self, Write};
+use scurry_cluster_client::decode;
+use scurry_server::{Calls, Inlet, Inside, Passage};
+use scurry_service::{Arguments, Call, CallError, Refusal, Reply, Request, Service};
+use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Connections at most. Each is one more group of requests that is executed while others wait for a
 /// sync; with fewer the door's clients wait for two syncs, and each costs the engine a turn and the
@@ -33,8 +38,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// a group that does not lead it is the engine of the node that does.
 pub(crate) struct Engine(Arc<Shared>);
 
+/// The way to the cores of this process; none where they do not execute commands.
+type Here = dyn Fn() -> Option<Calls> + Send + Sync;
+
 struct Shared {
     connect: Box<Connect>,
+    here: Box<Here>,
     /// No answer takes longer.
     patience: Duration,
     /// How long a request is tried again that was not executed because another node leads, or none does, or that is
@@ -46,9 +55,9 @@ struct Shared {
 }
 
 /// Why one try has brought no answer.
-enum Miss {
+enum Miss<T> {
     /// Another node executes commands, or none does; nothing was done.
-    Elsewhere(Value),
+    Elsewhere(T),
     NotSent(String),
     /// The connection has ended without an answer.
     Ended(String),
@@ -56,47 +65,114 @@ enum Miss {
     Silent,
 }
 
+/// Tries to get one answer, from the first that has failed until the patience ends.
+struct Tries {
+    wait: Duration,
+    /// The request may be sent once more although it may have been carried out.
+    repeatable: bool,
+    until: Option<Instant>,
+    /// Why the connection ended on which the request may have been carried out.
+    lost: Option<String>,
+}
+
+impl Tries {
+    fn new(wait: Duration, repeatable: bool) -> Tries {
+        Tries { wait, repeatable, until: None, lost: None }
+    }
+
+    /// Decides after a try without an answer whether to try again, or with what to end.
+    fn judge<T>(&mut self, miss: Miss<T>) -> ControlFlow<Result<T, CallError>> {
+        let until = *self.until.get_or_insert_with(|| Instant::now() + self.wait);
+        let is_late = Instant::now() >= until;
+        ControlFlow::Break(match (miss, &self.lost) {
+            (Miss::Ended(why), _) if is_late || !self.repeatable => Err(CallError::Unknown(why)),
+            (Miss::Silent, _) => Err(CallError::Unknown("the engine does not answer".to_owned())),
+            (Miss::Ended(why), _) => {
+                self.lost = Some(why);
+                return ControlFlow::Continue(());
+            }
+            // What was sent first may have been done.
+            (_, Some(why)) if is_late => Err(CallError::Unknown(why.clone())),
+            (Miss::NotSent(why), None) if is_late => Err(CallError::NotSent(why)),
+            (Miss::Elsewhere(refusal), None) if is_late => Ok(refusal),
+            (Miss::NotSent(_) | Miss::Elsewhere(_), _) => return ControlFlow::Continue(()),
+        })
+    }
+}
+
 impl Engine {
     pub(crate) fn new(
         connect: impl Fn() -> io::Result<Inlet> + Send + Sync + 'static,
+        here: impl Fn() -> Option<Calls> + Send + Sync + 'static,
         patience: Duration,
         wait: Duration,
     ) -> Engine {
         let (lines, dialling) = (Mutex::default(), tokio::sync::Mutex::default());
-        Engine(Arc::new(Shared { connect: Box::new(connect), patience, wait, lines, dialling }))
+        let (connect, here) = (Box::new(connect), Box::new(here));
+        Engine(Arc::new(Shared { connect, here, patience, wait, lines, dialling }))
     }
 }
 
 impl Shared {
-    /// The answer to a command; errors of RESP are among the values.
-    async fn ask(self: &Arc<Self>, command: &[u8], repeat: Repeat) -> Result<Value, ServiceError> {
-        let (mut until, mut lost) = (None, None);
+    async fn call(self: &Arc<Self>, request: &Request) -> Result<Reply, CallError> {
+        let mut tries = Tries::new(self.wait, request.is_repeatable());
         loop {
-            let miss = match self.ask_once(command).await {
-                Ok(value) => return Ok(value),
+            let miss = match self.call_once(request).await {
+                Ok(outcome) => return outcome,
                 Err(miss) => miss,
             };
-            let until = *until.get_or_insert_with(|| Instant::now() + self.wait);
-            let is_late = Instant::now() >= until;
-            match (miss, &lost) {
-                (Miss::Ended(why), _) if is_late || repeat == Repeat::Unclear => {
-                    return Err(ServiceError::Unknown(why));
-                }
-                (Miss::Silent, _) => {
-                    return Err(ServiceError::Unknown("the engine does not answer".to_owned()));
-                }
-                (Miss::Ended(why), _) => lost = Some(why),
-                // What was sent first may have been done.
-                (_, Some(why)) if is_late => return Err(ServiceError::Unknown(why.clone())),
-                (Miss::NotSent(why), None) if is_late => return Err(ServiceError::NotSent(why)),
-                (Miss::Elsewhere(refusal), None) if is_late => return Ok(refusal),
-                (Miss::NotSent(_) | Miss::Elsewhere(_), _) => {}
+            if let ControlFlow::Break(outcome) = tries.judge(miss) {
+                return outcome?;
             }
             sleep(PAUSE).await;
         }
     }
 
-    async fn ask_once(self: &Arc<Self>, command: &[u8]) -> Result<Value, Miss> {
+    /// The answer to a command in words that changes nothing; errors of RESP are among the values.
+    async fn ask(self: &Arc<Self>, command: &[u8]) -> Result<Value, CallError> {
+        let mut tries = Tries::new(self.wait, true);
+        loop {
+            let miss = match self.ask_once(command).await {
+                Ok(value) => return Ok(value),
+                Err(miss) => miss,
+            };
+            if let ControlFlow::Break(outcome) = tries.judge(miss) {
+                return outcome;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// One try to have a request carried out, by the cores of this process where they execute commands.
+    async fn call_once(
+        self: &Arc<Self>,
+        request: &Request,
+    ) -> Result<Result<Reply, CallError>, Miss<Result<Reply, CallError>>> {
+        let Some(calls) = (self.here)() else {
+            let reply = self.ask_once(&request.arguments().packed()).await;
+            return match reply {
+                Ok(value) => Ok(decode(request, &value)),
+                Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(request, &value))),
+                Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
+                Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
+                Err(Miss::Silent) => Err(Miss::Silent),
+            };
+        };
+        let pending = match calls.send(request.clone()) {
+            Ok(pending) => pending,
+            Err(error) => return Err(Miss::NotSent(error.to_string())),
+        };
+        match timeout(self.patience, pending).await {
+            Err(_) => Err(Miss::Silent),
+            Ok(Err(CallError::Unknown(why))) => Err(Miss::Ended(why)),
+            Ok(Err(CallError::Refused(Refusal::Store(text)))) if says_elsewhere(&text) => {
+                Err(Miss::Elsewhere(Err(Refusal::Store(text).into())))
+            }
+            Ok(outcome) => Ok(outcome),
+        }
+    }
+
+    async fn ask_once(self: &Arc<Self>, command: &[u8]) -> Result<Value, Miss<Value>> {
         let line = match self.line().await {
             Ok(line) => line,
             Err(why) => return Err(Miss::NotSent(why)),
@@ -204,32 +280,28 @@ fn idlest(lines: &mut Vec<Line>) -> Option<(usize, Line)> {
 
 /// A refusal of a node that does not execute commands, or does not yet.
 fn is_elsewhere(value: &Value) -> bool {
-    matches!(value, Value::ServerError(error) if matches!(error.code(), "READONLY" | "CLUSTERDOWN"))
+    matches!(value, Value::ServerError(error) if says_elsewhere(error.code()))
 }
 
-/// A command as it stands on the wire.
-fn packed(arguments: &[Vec<u8>]) -> Vec<u8> {
-    // Behind each argument and its length stand two line ends, before it a sign.
-    let len: usize = arguments.iter().map(|argument| argument.len() + 16).sum();
-    let mut packed = Vec::with_capacity(16 + len);
-    // Nothing that is written into memory fails.
-    let _ = write!(packed, "*{}\r\n", arguments.len());
-    for argument in arguments {
-        let _ = write!(packed, "${}\r\n", argument.len());
-        packed.extend_from_slice(argument);
-        packed.extend_from_slice(b"\r\n");
-    }
-    packed
+/// The same of the text of an error, or of its first word.
+fn says_elsewhere(text: &str) -> bool {
+    matches!(text.split(' ').next(), Some("READONLY" | "CLUSTERDOWN"))
 }
 
 impl Service for Engine {
-    fn execute<'a>(
-        &'a self,
-        arguments: &'a [Vec<u8>],
-        repeat: Repeat,
-    ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        let command = packed(arguments);
-        async move { self.0.ask(&command, repeat).await }.boxed()
+    fn call(&self, request: Request) -> Call<'_> {
+        Box::pin(async move { self.0.call(&request).await })
+    }
+}
+
+impl Store for Engine {
+    fn execute<'a>(&'a self, arguments: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Value, CallError>> {
+        let mut command = Arguments::default();
+        for argument in arguments {
+            command.push(argument);
+        }
+        let packed = command.packed();
+        async move { self.0.ask(&packed).await }.boxed()
     }
 }
 

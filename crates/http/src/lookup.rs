@@ -4,7 +4,7 @@ use crate::charging::{Retry, outcome};
 use crate::problem::Problem;
 use crate::query;
 use crate::reply::{field, fields, named, text};
-use crate::service::{Repeat, Service};
+use crate::store::Store;
 use axum::extract::{RawQuery, State};
 use axum::{Extension, Json};
 use redis::Value;
@@ -67,7 +67,7 @@ const LIMIT: [&str; 11] = [
 
 /// 200 with the account as one atomic read shows it, and beside it what was read after, and the roles of who asks.
 pub(crate) async fn account(
-    State(store): State<Arc<dyn Service>>,
+    State(store): State<Arc<dyn Store>>,
     Extension(roles): Extension<Roles>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Json_>, Problem> {
@@ -119,9 +119,9 @@ fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&
     }
 }
 
-async fn read(store: &dyn Service, words: &[&[u8]]) -> Result<Value, Problem> {
+async fn read(store: &dyn Store, words: &[&[u8]]) -> Result<Value, Problem> {
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
-    Ok(outcome(store.execute(&words, Repeat::Harmless).await, Retry::Read)?)
+    Ok(outcome(store.execute(&words).await, Retry::Read)?)
 }
 
 fn bytes(value: &Value) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
 use crate::node::{ASKED_AGAIN_MAX, pause};
-use crate::service::{Repeat, Service, ServiceError};
+use crate::store::Store;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::aio::ConnectionLike;
@@ -15,6 +15,8 @@ use redis::{
     Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
     RedisError, RedisResult, ServerError, Value, cmd,
 };
+use scurry_cluster_client::decode;
+use scurry_service::{Call, CallError, Request, Service};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -37,7 +39,7 @@ pub(crate) struct RespStore {
     patience: Duration,
     link: RwLock<Link>,
     /// Held by the one that connects.
-    connecting: Mutex<Result<(), ServiceError>>,
+    connecting: Mutex<Result<(), CallError>>,
 }
 
 #[derive(Clone)]
@@ -85,7 +87,7 @@ impl RespStore {
 
     /// A connection that works as far as anybody knows, with the number of its attempt. A store that
     /// has just been lost, or that was not reached yet, is waited for as long as the patience is.
-    async fn connection(&self) -> Result<(u64, Connection), ServiceError> {
+    async fn connection(&self) -> Result<(u64, Connection), CallError> {
         let mut before = self.link();
         if matches!(&before.connection, Some(Connection::One(line)) if line.is_over()) {
             self.forget(before.attempts);
@@ -123,13 +125,13 @@ impl RespStore {
         Ok((attempts, connected?))
     }
 
-    async fn connect(&self) -> Result<Connection, ServiceError> {
-        let mut why = ServiceError::NotSent("no address is given".to_owned());
+    async fn connect(&self) -> Result<Connection, CallError> {
+        let mut why = CallError::NotSent("no address is given".to_owned());
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner).clone();
         for address in &members {
             match self.connect_to(address).await {
                 Ok(connection) => return Ok(connection),
-                Err(error) => why = ServiceError::NotSent(format!("{address}: {error}")),
+                Err(error) => why = CallError::NotSent(format!("{address}: {error}")),
             }
         }
         Err(why)
@@ -194,7 +196,7 @@ impl RespStore {
 
     /// The reply to a command. It is sent again when the connection had ended before it was sent, and
     /// never else.
-    async fn ask(&self, command: Cmd, to: To<'_>) -> Result<Value, ServiceError> {
+    async fn ask(&self, command: Cmd, to: To<'_>) -> Result<Value, CallError> {
         let mut asked = 1;
         loop {
             let (attempt, connection) = self.connection().await?;
@@ -202,7 +204,7 @@ impl RespStore {
                 (Connection::One(line), _) => match line.ask(&command).await {
                     Err(error) if is_unsent(&error) => {
                         if asked == ASKED_AGAIN_MAX {
-                            return Err(ServiceError::NotSent(error.to_string()));
+                            return Err(CallError::NotSent(error.to_string()));
                         }
                         asked += 1;
                         continue;
@@ -233,7 +235,7 @@ impl RespStore {
     }
 
     /// The outcome of what was sent on the connection of this attempt.
-    fn judge(&self, attempt: u64, reply: RedisResult<Value>) -> Result<Value, ServiceError> {
+    fn judge(&self, attempt: u64, reply: RedisResult<Value>) -> Result<Value, CallError> {
         let error = match reply.map_err(ServerError::try_from) {
             Ok(value) => return Ok(value),
             Err(Ok(refusal)) => return Ok(Value::ServerError(refusal)),
@@ -245,23 +247,32 @@ impl RespStore {
         {
             self.forget(attempt);
         }
-        Err(ServiceError::Unknown(error.to_string()))
+        Err(CallError::Unknown(error.to_string()))
     }
 }
 
 impl Service for RespStore {
-    fn execute<'a>(
-        &'a self,
-        arguments: &'a [Vec<u8>],
-        _: Repeat,
-    ) -> BoxFuture<'a, Result<Value, ServiceError>> {
+    fn call(&self, request: Request) -> Call<'_> {
+        Box::pin(async move {
+            let mut command = Cmd::new();
+            request.arguments().iter().for_each(|argument| {
+                command.arg(argument);
+            });
+            let reply = self.ask(command, To::Own).await?;
+            decode(&request, &reply)
+        })
+    }
+}
+
+impl Store for RespStore {
+    fn execute<'a>(&'a self, arguments: &'a [Vec<u8>]) -> BoxFuture<'a, Result<Value, CallError>> {
         self.ask(command(arguments), To::Own).boxed()
     }
 
     fn execute_everywhere<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
-    ) -> BoxFuture<'a, Result<Vec<Value>, ServiceError>> {
+    ) -> BoxFuture<'a, Result<Vec<Value>, CallError>> {
         let replies = self.ask(command(arguments), To::Everyone);
         async move {
             Ok(match replies.await? {
@@ -276,7 +287,7 @@ impl Service for RespStore {
         &'a self,
         server: usize,
         arguments: &'a [Vec<u8>],
-    ) -> BoxFuture<'a, Result<Option<(Value, bool)>, ServiceError>> {
+    ) -> BoxFuture<'a, Result<Option<(Value, bool)>, CallError>> {
         async move {
             let (_, connection) = self.connection().await?;
             if let Connection::One(_) = connection {

@@ -10,9 +10,9 @@ use crate::gate::Gate;
 use crate::lookup;
 use crate::nchf;
 use crate::past;
-use crate::service::Service;
 use crate::shared::Shared;
 use crate::status::{self, status};
+use crate::store::Store;
 use crate::traffic::Traffic;
 use crate::ways::Ways;
 use axum::Router;
@@ -61,7 +61,7 @@ pub(crate) fn to_nodes(
 
 /// The resources of charging, each for the role of its command. What tells of the interface itself is
 /// for everybody.
-pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
+pub(crate) fn charged(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
     let lookup = Router::new().route("/v1/console/account", get(lookup::account));
     let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
     for role in charging::ROLES {

@@ -3,7 +3,7 @@
 use crate::coordinator::Coordinator;
 use crate::form;
 use crate::problem::Problem;
-use crate::service::Service;
+use crate::store::Store;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -19,7 +19,7 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Shared {
     pub(crate) coordinator: Arc<Coordinator>,
     /// The store of accounts.
-    pub(crate) store: Option<Arc<dyn Service>>,
+    pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) value_len_max: usize,
 }
 

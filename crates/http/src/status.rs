@@ -5,7 +5,6 @@ use crate::charging::{self, Retry};
 use crate::node::Link;
 use crate::problem::Problem;
 use crate::quorum::Quorum;
-use crate::service::Repeat;
 use crate::shared::Shared;
 use crate::traffic::Traffic;
 use axum::Json;
@@ -59,7 +58,7 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
 /// 200 when the store answers and a majority of the nodes counts, else 503 or 504.
 pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
     if let Some(store) = &shared.store {
-        let reply = store.execute(&[b"PING".to_vec()], Repeat::Harmless).await;
+        let reply = store.execute(&[b"PING".to_vec()]).await;
         charging::outcome(reply, Retry::Read)?;
     }
     let nodes = &shared.coordinator.nodes;

@@ -54,7 +54,7 @@ pub use list_request::{LIST_COUNT_MAX, ListRequest, list_row, parse_list};
 pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
 pub use position::{Position, Start};
-pub use read::unknown_account;
+pub use read::{ENDED_SESSION, UNKNOWN_ACCOUNT, UNKNOWN_SESSION, unknown_account};
 pub use reference::{ReferencePage, details, reference, reference_pages};
 pub use render::{
     account_map, answer, audit_map, chain_answers, chain_rejection, chain_wrong_type, check_answer,

@@ -4,9 +4,12 @@ use crate::render::{account_map, audit_map, check_answer, reject, session_map};
 use crate::{Read, Reply};
 use scurry_ledger::{Account, Code, Time, check, validate};
 
-const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
-const UNKNOWN_SESSION: &str = "no open session has this id: SCUR.RESERVE opens one";
-const ENDED_SESSION: &str =
+/// The explanation of UNKNOWN_ACCOUNT to a read.
+pub const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
+/// The explanation of UNKNOWN_SESSION to a read.
+pub const UNKNOWN_SESSION: &str = "no open session has this id: SCUR.RESERVE opens one";
+/// The explanation of UNKNOWN_SESSION to a read where the session has ended.
+pub const ENDED_SESSION: &str =
     "the session has ended: report what it used with LATEUSE, and open another one under a new id";
 
 impl<'a> Read<'a> {

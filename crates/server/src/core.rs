@@ -29,6 +29,7 @@ use closing::Deadlines;
 use lobby::Lobby;
 use mio::{Events, Interest, Poll, Token};
 use queue::TurnQueue;
+use scurry_service::CallError;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
@@ -151,6 +152,7 @@ impl Core {
     pub(crate) fn run(&mut self) -> io::Result<()> {
         let outcome = self.turns();
         self.node.durable.finish(&mut self.node.shard, self.node.now.time);
+        self.node.end_calls();
         if outcome.is_err() {
             // The others stop as well.
             self.end_drain();
@@ -188,6 +190,7 @@ impl Core {
             self.take_completions()?;
             self.accept();
             self.mail();
+            self.calls();
             self.tell_readers();
             self.tell_subscribers();
             if self.drain_until_ms.is_some() {
@@ -212,6 +215,7 @@ impl Core {
             self.node.share();
             self.node.look_at_rates();
             self.undelivered = !self.node.mesh.deliver();
+            self.node.wake_doors();
             self.node.turn_ended();
             if self.has_ended() {
                 self.node.faults.tell();
@@ -264,7 +268,8 @@ impl Core {
             || self.undelivered
             || accepting
             || self.node.durable.is_busy()
-            || !self.postponed.is_empty() && !self.node.is_congested()
+            || (!self.postponed.is_empty() || !self.node.calls.is_empty())
+                && !self.node.is_congested()
             // What is queued goes on when the log has taken some.
             || !std::mem::take(&mut self.congested) && !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
@@ -290,6 +295,11 @@ impl Core {
                 (Held::Mail(core, message), Fate::Leaves) => self.node.mesh.send(core, message),
                 (Held::Mail(core, message), Fate::Lost) => {
                     self.node.mesh.send(core, message.lost());
+                }
+                (Held::Call(call), Fate::Leaves) => self.node.give(call.0, call.1),
+                (Held::Call(call), Fate::Lost) => {
+                    let why = "the log has failed, or another node leads".to_owned();
+                    self.node.give(call.0, Err(CallError::Unknown(why)));
                 }
                 (Held::Replies(ticket), _) if self.connection(ticket).is_none() => {}
                 (Held::Replies(ticket), Fate::Leaves) => self.enqueue(ticket.key),

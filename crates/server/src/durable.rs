@@ -384,6 +384,11 @@ impl Durable {
         self.held.push(sequence, held);
     }
 
+    /// Reports whether the reply to a call of a door waits for the log.
+    pub(crate) fn holds_calls(&self) -> bool {
+        self.held.has_calls()
+    }
+
     /// Memory of the mail that waits for the log, bytes.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held.memory_bytes()

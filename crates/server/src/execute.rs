@@ -1,5 +1,6 @@
 //! What executes: a core's state, its commands, and what is done beside each of them. It knows no socket.
 
+mod calls;
 pub(crate) mod client;
 pub(crate) mod commands;
 pub(crate) mod dispatch;

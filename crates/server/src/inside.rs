@@ -4,6 +4,7 @@
 
 use crate::group;
 use crate::group::peers::Passages;
+use crate::mail::calls::{Call, Intake, PendingReply, Returns};
 use crate::mail::mesh::Letterbox;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
@@ -13,9 +14,12 @@ use crate::net::tls::Certificates;
 use crate::reload::Reloader;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::slots::Slots;
 use crate::users::{Roles, Users};
 use mio::net::TcpStream;
 use scurry_resp::table::Role;
+use scurry_service::{CallError, Request};
+use std::future::poll_fn;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -32,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Inside {
     letterboxes: Arc<[Letterbox]>,
+    /// By core: where doors leave their requests.
+    intakes: Arc<[Arc<Intake>]>,
     shared: Arc<Shared>,
     users: Arc<Users>,
     settings: Arc<Settings>,
@@ -65,6 +71,38 @@ impl Passage {
     }
 }
 
+/// The way for one door to have requests carried out by the cores of this process.
+#[derive(Clone)]
+pub struct Calls {
+    intakes: Arc<[Arc<Intake>]>,
+    slots: Slots,
+    returns: Arc<Returns>,
+}
+
+impl Calls {
+    /// Sends a request to the core of its account. The reply arrives once it is as durable as the server promises; it
+    /// needs [`Calls::hand_out`] to run.
+    ///
+    /// # Errors
+    /// When the server stops: nothing was sent.
+    pub fn send(&self, request: Request) -> Result<PendingReply, CallError> {
+        let core = usize::from(self.slots.owner_of(request.account()));
+        let (ticket, reply) = self.returns.prepare();
+        match self.intakes[core].post(Call { request, ticket }) {
+            Ok(()) => Ok(reply),
+            Err(refused) => {
+                refused.ticket.cancel();
+                Err(CallError::NotSent("the server stops".to_owned()))
+            }
+        }
+    }
+
+    /// Wakes the tasks whose replies have arrived. It never returns; a door runs it in one task of its own.
+    pub async fn hand_out(self) {
+        poll_fn(|context| self.returns.hand_out(context)).await
+    }
+}
+
 /// No connection is to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
@@ -93,12 +131,14 @@ impl Inside {
 
     pub(crate) fn new(
         letterboxes: Vec<Letterbox>,
+        intakes: Vec<Arc<Intake>>,
         shared: Arc<Shared>,
         settings: &Settings,
         certificates: Option<Certificates>,
     ) -> Inside {
         Inside {
             letterboxes: letterboxes.into(),
+            intakes: intakes.into(),
             shared,
             users: Arc::clone(&settings.users),
             settings: Arc::new(settings.clone()),
@@ -142,6 +182,15 @@ impl Inside {
         match &self.group {
             Some(group) if !self.leads() => Ok(Inlet::Leader(Passage(group.passages.clone()))),
             _ => self.connect().map(Inlet::Here),
+        }
+    }
+
+    /// Returns the way for one door to have requests carried out by the cores of this process.
+    pub fn calls(&self) -> Calls {
+        Calls {
+            intakes: Arc::clone(&self.intakes),
+            slots: self.shared.slots,
+            returns: Arc::default(),
         }
     }
 

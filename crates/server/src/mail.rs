@@ -2,6 +2,7 @@
 //! and replies are as bytes, and executes none.
 
 pub(crate) mod bundle;
+pub(crate) mod calls;
 pub(crate) mod mesh;
 pub(crate) mod message;
 pub(crate) mod report;

@@ -109,7 +109,9 @@ impl Server {
         let (mut main, mut own) = (ports.main, ports.own.into_iter());
         let meshes = Mesh::places(wakers);
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
-        let mut inside = Inside::new(letterboxes, Arc::clone(&shared), &settings, certificates);
+        let intakes = meshes.iter().map(|mesh| Arc::clone(mesh.intake())).collect();
+        let mut inside =
+            Inside::new(letterboxes, intakes, Arc::clone(&shared), &settings, certificates);
         let bells = meshes.iter().map(Mesh::bell).collect();
         let ways = (bells, meshes.first().map(Mesh::letterboxes).unwrap_or_default());
         let (group, ends) = match grouped {

@@ -1,8 +1,12 @@
 //! The load of a quickstart: sessions that reserve an estimate, report what they use and end.
 
 use anyhow::Result;
-use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node};
+use scurry_ledger::{
+    BucketAttributes, Code, Command, Create, ItemKey, ItemRequest, Name, NewBucket, SessionRequest,
+    Status,
+};
+use scurry_service::{CallError, Reply, Request, SessionStep};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -12,10 +16,10 @@ use std::time::Duration;
 /// Accounts that are made.
 pub(super) const ACCOUNTS: u64 = 8;
 /// Units of each, but of the last, which has too little for its sessions after a while.
-const CREDIT: u64 = 1_000_000_000;
-const LITTLE: u64 = 20_000;
+const CREDIT: i64 = 1_000_000_000;
+const LITTLE: i64 = 20_000;
 /// Units that a session asks for, and those that it has used in the middle and at its end.
-const ESTIMATE: u64 = 300;
+const ESTIMATE: i64 = 300;
 /// Sessions that are open at a time.
 const OPEN: usize = 50;
 const UNIT: &str = "ucent";
@@ -41,7 +45,7 @@ impl Load {
             let outcome =
                 Node::connect(&address).map_err(anyhow::Error::from).and_then(|mut node| {
                     for number in 1..=ACCOUNTS {
-                        node.ask(&create(number))?;
+                        is_ok(node.call(&create(number)))?;
                     }
                     let Some(pause) = Duration::from_secs(1).checked_div(rate) else {
                         return Ok(());
@@ -71,11 +75,16 @@ impl Drop for Load {
     }
 }
 
-fn create(number: u64) -> Cmd {
+fn create(number: u64) -> Request {
     let credit = if number == ACCOUNTS { LITTLE } else { CREDIT };
-    let mut command = cmd("SCUR.CREATE");
-    command.arg(account(number)).arg(&["BUCKET", "main", UNIT]).arg(credit);
-    command
+    let attributes = BucketAttributes::default();
+    let main = NewBucket { bucket: name("main"), unit: name(UNIT), amount: credit, attributes };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[main] };
+    Request::write(account(number).as_bytes(), &Command::Create(create))
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).unwrap_or(Name::EMPTY)
 }
 
 /// Sessions that are open, the oldest first.
@@ -90,39 +99,55 @@ impl Sessions {
     fn go_on(&mut self, node: &mut Node) -> Result<()> {
         self.begun += 1;
         let number = self.begun;
-        let reply = node.ask(request("SCUR.RESERVE", number, 0).arg("REQUESTED").arg(ESTIMATE))?;
-        if is_ok(&reply) {
+        let item = session_item(None, Some(ESTIMATE));
+        let reply = node.call(&request(number, 0, SessionStep::Reserve, item));
+        if is_ok(reply)? {
             self.open.push_back(number);
         }
         if let Some(&middle) = self.open.get(OPEN / 2) {
-            let used = ESTIMATE / 2 + middle % 100;
-            let mut update = request("SCUR.UPDATE", middle, 1);
-            node.ask(update.arg("USED").arg(used).arg("REQUESTED").arg(ESTIMATE))?;
+            let used = ESTIMATE / 2 + signed(middle % 100);
+            let item = session_item(Some(used), Some(ESTIMATE));
+            is_ok(node.call(&request(middle, 1, SessionStep::Update, item)))?;
         }
         if self.open.len() > OPEN
             && let Some(oldest) = self.open.pop_front()
         {
-            let used = oldest % ESTIMATE;
-            node.ask(request("SCUR.TERMINATE", oldest, 2).arg("USED").arg(used))?;
+            let item = session_item(Some(signed(oldest) % ESTIMATE), None);
+            is_ok(node.call(&request(oldest, 2, SessionStep::Terminate, item)))?;
         }
         Ok(())
     }
 }
 
-/// The beginning of a request about a session's one item.
-fn request(name: &str, session: u64, number: u64) -> Cmd {
-    let mut command = cmd(name);
-    let account = account(1 + session % ACCOUNTS);
-    command.arg(account).arg(format!("chat-{session}")).arg(number).arg(&["ITEM", ITEM, UNIT]);
-    command
+/// A small number as an amount.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or_default()
 }
 
-fn is_ok(reply: &Value) -> bool {
+/// The one item of a session.
+fn session_item(used: Option<i64>, requested: Option<i64>) -> ItemRequest {
+    let key = ItemKey::new(ITEM.as_bytes()).unwrap_or(ItemKey::Number(0));
+    ItemRequest { key, unit: name(UNIT), used, requested, min: None }
+}
+
+/// A request about a session.
+fn request(session: u64, number: u32, step: SessionStep, item: ItemRequest) -> Request {
+    let id = format!("chat-{session}");
+    let items = [item];
+    let asked = SessionRequest {
+        session: id.as_bytes(),
+        request: number,
+        items: &items,
+        ..SessionRequest::default()
+    };
+    Request::write(account(1 + session % ACCOUNTS).as_bytes(), &step.command(asked))
+}
+
+/// Reports whether the answer is OK; a denial and a refusal are not.
+fn is_ok(reply: Result<Reply, CallError>) -> Result<bool> {
     match reply {
-        Value::Array(parts) => parts.first().is_some_and(is_ok),
-        Value::SimpleString(text) => text == "OK",
-        Value::Okay => true,
-        Value::BulkString(bytes) => bytes == b"OK",
-        _ => false,
+        Ok(Reply::Answer(answered)) => Ok(answered.code() == Code::Ok),
+        Ok(_) | Err(CallError::Refused(_)) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::body::base64_of;
 use super::reply::{field, text};
-use crate::service::{Repeat, Service};
+use crate::store::Store;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -25,9 +25,9 @@ pub(super) struct Bounds(BTreeMap<&'static str, u64>);
 
 impl Bounds {
     /// Asks the store. One that does not answer, or does not let this door ask, tells none.
-    pub(super) async fn of(store: &dyn Service) -> Bounds {
+    pub(super) async fn of(store: &dyn Store) -> Bounds {
         let question = [&b"CONFIG"[..], b"GET", b"*-max"].map(<[u8]>::to_vec);
-        let Ok(reply) = store.execute(&question, Repeat::Harmless).await else {
+        let Ok(reply) = store.execute(&question).await else {
             return Bounds::default();
         };
         let told = SETTINGS.iter().filter_map(|(setting, _)| {

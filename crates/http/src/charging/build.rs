@@ -1,15 +1,20 @@
-//! The commands that requests are.
+//! The requests to the store that HTTP requests are.
 
 use super::body::{
     AccountCreation, Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, LimitSetting,
     Refund, SessionEnd, SessionOpening, SessionUpdate, StatusChange, TopUp,
 };
-use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
 use super::list_cursor::{Cursor, LIMIT_MAX};
 use super::quantity::Amount;
-use super::text::{AccountId, Id, Name, Overrun, Period, Status, Text};
+use super::text::{AccountId, Id, Name, Overrun, Text};
+use super::words::Words;
 use crate::problem::Problem;
+use scurry_ledger::{
+    self as ledger, BucketAttributes, Command, Counted, Create, ItemRequest, LimitTerms, NewBucket,
+    Period, SessionRequest, Time,
+};
+use scurry_service::{Read, Request};
 
 /// A validity that ends after it begins.
 fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(), Problem> {
@@ -49,21 +54,25 @@ fn check_names<T: PartialEq>(
     Ok(())
 }
 
-/// TO of a bucket: a time, `none`, or not said.
-fn end(valid_to_ms: Option<Option<i64>>) -> Option<String> {
-    valid_to_ms.map(|end| end.map_or_else(|| "none".to_owned(), |end| end.to_string()))
+/// A validity's end: a time, no end, or not said.
+fn end(valid_to_ms: Option<Option<i64>>) -> Option<Option<Time>> {
+    valid_to_ms.map(|end| end.map(Time))
 }
 
-/// PERIOD of a bucket and what belongs to it: an allowance, none any more, or not said.
-fn allowance(command: Command, allowance: Option<Option<Allowance>>) -> Command {
+/// The attributes of a bucket with what a body says of its allowance: the allowance, none any more, or nothing.
+fn with_allowance(
+    attributes: BucketAttributes,
+    allowance: Option<Option<Allowance>>,
+) -> BucketAttributes {
     match allowance {
-        None => command,
-        Some(None) => command.word("PERIOD").word("none"),
-        Some(Some(Allowance { period, offset_minutes, amount })) => command
-            .word("PERIOD")
-            .word(period.word())
-            .number("OFFSET", offset_minutes)
-            .number("AMOUNT", amount),
+        None => attributes,
+        Some(None) => BucketAttributes { period: Some(Period::None), ..attributes },
+        Some(Some(Allowance { period, offset_minutes, amount })) => BucketAttributes {
+            period: Some(period.into()),
+            offset_minutes,
+            refill: amount.map(i64::from),
+            ..attributes
+        },
     }
 }
 
@@ -77,39 +86,33 @@ fn account(input: &Input) -> Result<AccountId, Problem> {
     input.text("account")
 }
 
-pub(super) fn command(name: &str, input: &Input) -> Result<Command, Problem> {
-    Ok(Command::new(name).word(account(input)?.as_str()))
+/// A command to the account of the path.
+fn write(input: &Input, command: &Command<'_>) -> Result<Request, Problem> {
+    Ok(Request::write(account(input)?.as_str().as_bytes(), command))
 }
 
-/// A command with a transaction id behind the account.
-fn transaction(name: &str, input: &Input) -> Result<Command, Problem> {
-    Ok(command(name, input)?.word(input.idempotency_key()?.as_str()))
+/// A command in words about the account of the path.
+pub(super) fn words(name: &str, input: &Input) -> Result<Words, Problem> {
+    Ok(Words::new(name).word(account(input)?.as_str()))
 }
 
-/// The transaction id of a command that may be without one.
-fn key(input: &Input) -> Result<Option<String>, Problem> {
-    Ok(input.optional_key()?.map(|key| key.as_str().to_owned()))
+/// A name that a body or a path has.
+fn name(text: &Name) -> ledger::Name {
+    ledger::Name::new(text.as_str().as_bytes()).unwrap_or_else(|| unreachable!("it was checked"))
 }
 
-/// A command with the transaction id behind the account, where one is given.
-fn keyed(name: &str, input: &Input) -> Result<Command, Problem> {
-    Ok(command(name, input)?.option("TXN", key(input)?.as_deref()))
+fn path_name(input: &Input, parameter: &str) -> Result<ledger::Name, Problem> {
+    Ok(name(&input.text(parameter)?))
 }
 
-/// A command with a session behind the account.
-fn session(name: &str, input: &Input) -> Result<Command, Problem> {
-    let session: Id = input.text("session")?;
-    Ok(command(name, input)?.word(session.as_str()))
-}
-
-pub(super) fn totals(_: &Input) -> Result<Command, Problem> {
-    Ok(Command::new("SCUR.TOTALS"))
+pub(super) fn totals(_: &Input) -> Result<Words, Problem> {
+    Ok(Words::new("SCUR.TOTALS"))
 }
 
 /// Keys that one step of a list looks at unless told otherwise.
 const LIMIT: i64 = 100;
 
-pub(super) fn list(input: &Input) -> Result<Command, Problem> {
+pub(super) fn list(input: &Input) -> Result<Words, Problem> {
     let [cursor, limit, prefix, status] = input.query(["cursor", "limit", "prefix", "status"])?;
     let cursor = Cursor::read(cursor.as_deref())?;
     let limit = match limit {
@@ -119,12 +122,12 @@ pub(super) fn list(input: &Input) -> Result<Command, Problem> {
     let prefix = prefix.map(|prefix| input.parameter("prefix", Some(prefix))).transpose()?;
     let prefix = prefix.as_ref().map(AccountId::as_str);
     let status = status.map(|word| status_of(&word)).transpose()?;
-    Ok(Command::new("SCUR.LIST")
+    Ok(Words::new("SCUR.LIST")
         .word(cursor.within.to_string())
         .word("COUNT")
         .integer(limit)
         .option("PREFIX", prefix)
-        .option("STATUS", status.map(Status::word)))
+        .option("STATUS", status.map(ledger::Status::name)))
 }
 
 /// The server that a list asks; a cursor that is wrong is refused where the command is made.
@@ -142,125 +145,153 @@ pub(super) fn limit_of(limit: i64, most: i64) -> Result<i64, Problem> {
     Err(field_problem(FaultLocation::Parameter("limit"), &why))
 }
 
-fn status_of(word: &[u8]) -> Result<Status, Problem> {
-    [Status::Active, Status::Suspended, Status::Closed]
+fn status_of(word: &[u8]) -> Result<ledger::Status, Problem> {
+    [ledger::Status::Active, ledger::Status::Suspended, ledger::Status::Closed]
         .into_iter()
-        .find(|status| status.word().as_bytes() == word)
+        .find(|status| status.name().as_bytes() == word)
         .ok_or_else(|| {
             let why = "must be active, suspended or closed";
             field_problem(FaultLocation::Parameter("status"), why)
         })
 }
 
-pub(super) fn find(input: &Input) -> Result<Command, Problem> {
+pub(super) fn find(input: &Input) -> Result<Words, Problem> {
     let (kind, value): (Name, Id) = (input.text("kind")?, input.text("value")?);
-    Ok(Command::new("SCUR.FIND").word(kind.as_str()).word(value.as_str()))
+    Ok(Words::new("SCUR.FIND").word(kind.as_str()).word(value.as_str()))
 }
 
-pub(super) fn create(input: &Input) -> Result<Command, Problem> {
+pub(super) fn create(input: &Input) -> Result<Request, Problem> {
     let body: AccountCreation = input.json()?;
-    let mut command = keyed("SCUR.CREATE", input)?.option("STATUS", body.status.map(|s| s.word()));
-    for (kind, value) in &body.identities {
-        command = command.word("IDENTITY").word(kind.as_str()).word(value.as_str());
-    }
     check_names("buckets", "bucket", body.buckets.iter().map(|bucket| &bucket.bucket))?;
+    let mut buckets = Vec::new();
     for (at, bucket) in body.buckets.into_iter().enumerate() {
-        let at = format!("/buckets/{at}");
-        check_order(&at, bucket.valid_from_ms, bucket.valid_to_ms)?;
-        command = command
-            .word("BUCKET")
-            .word(bucket.bucket.as_str())
-            .word(bucket.unit.as_str())
-            .integer(bucket.amount)
-            .number("PRIORITY", bucket.priority)
-            .number("FROM", bucket.valid_from_ms)
-            .number("TO", bucket.valid_to_ms)
-            .number("FLOOR", bucket.floor);
-        command = allowance(command, bucket.allowance.map(Some));
+        check_order(&format!("/buckets/{at}"), bucket.valid_from_ms, bucket.valid_to_ms)?;
+        let attributes = BucketAttributes {
+            priority: bucket.priority,
+            valid_from: bucket.valid_from_ms.map(Time),
+            valid_to: end(bucket.valid_to_ms.map(Some)),
+            floor: bucket.floor.map(i64::from),
+            ..BucketAttributes::default()
+        };
+        buckets.push(NewBucket {
+            bucket: name(&bucket.bucket),
+            unit: name(&bucket.unit),
+            amount: bucket.amount.into(),
+            attributes: with_allowance(attributes, bucket.allowance.map(Some)),
+        });
     }
-    Ok(command)
+    let identities = body.identities.iter();
+    let identities: Vec<_> =
+        identities.map(|(kind, value)| (name(kind), value.as_str().as_bytes())).collect();
+    let key = input.optional_key()?;
+    let create = Create {
+        txn: key.as_ref().map(|key| key.as_str().as_bytes()),
+        status: body.status.map_or(ledger::Status::Active, ledger::Status::from),
+        identities: &identities,
+        buckets: &buckets,
+    };
+    write(input, &Command::Create(create))
 }
 
-pub(super) fn status(input: &Input) -> Result<Command, Problem> {
+pub(super) fn status(input: &Input) -> Result<Request, Problem> {
     let body: StatusChange = input.json()?;
-    let status = command("SCUR.STATUS", input)?.word(body.status.word());
-    let mut command = status.option("TXN", key(input)?.as_deref());
-    for (kind, value) in &body.identities {
+    let identities = body.identities.iter().map(|(kind, value)| {
         let value = value.as_ref().map_or("", Text::as_str);
-        command = command.word("IDENTITY").word(kind.as_str()).word(value);
-    }
-    Ok(command)
+        (name(kind), value.as_bytes())
+    });
+    let identities: Vec<_> = identities.collect();
+    let key = input.optional_key()?;
+    let txn = key.as_ref().map(|key| key.as_str().as_bytes());
+    write(input, &Command::Status { txn, status: body.status.into(), identities: &identities })
 }
 
-pub(super) fn delete(input: &Input) -> Result<Command, Problem> {
+pub(super) fn delete(input: &Input) -> Result<Request, Problem> {
     let [force] = input.query(["force"])?;
     let force = input.truth("force", force)?;
-    Ok(command("SCUR.DELETE", input)?.flag("FORCE", force))
+    write(input, &Command::Delete { force })
 }
 
-pub(super) fn top_up(input: &Input) -> Result<Command, Problem> {
+pub(super) fn top_up(input: &Input) -> Result<Request, Problem> {
     let body: TopUp = input.json()?;
     check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
-    let command = transaction("SCUR.TOPUP", input)?
-        .word(body.bucket.as_str())
-        .integer(body.amount)
-        .option("UNIT", body.unit.as_ref().map(Text::as_str))
-        .number("PRIORITY", body.priority)
-        .number("FROM", body.valid_from_ms)
-        .option("TO", end(body.valid_to_ms))
-        .number("FLOOR", body.floor);
-    Ok(allowance(command, body.allowance.map(Some)))
+    let attributes = BucketAttributes {
+        priority: body.priority,
+        valid_from: body.valid_from_ms.map(Time),
+        valid_to: end(body.valid_to_ms),
+        floor: body.floor.map(i64::from),
+        ..BucketAttributes::default()
+    };
+    write(
+        input,
+        &Command::TopUp {
+            txn: input.idempotency_key()?.as_str().as_bytes(),
+            bucket: name(&body.bucket),
+            amount: body.amount.into(),
+            unit: body.unit.as_ref().map(name),
+            attributes: with_allowance(attributes, body.allowance.map(Some)),
+        },
+    )
 }
 
-pub(super) fn adjust(input: &Input) -> Result<Command, Problem> {
+pub(super) fn adjust(input: &Input) -> Result<Request, Problem> {
     let body: Adjustment = input.json()?;
-    Ok(transaction("SCUR.ADJUST", input)?.word(body.bucket.as_str()).integer(body.amount.0))
+    let txn = input.idempotency_key()?;
+    let (txn, bucket) = (txn.as_str().as_bytes(), name(&body.bucket));
+    write(input, &Command::Adjust { txn, bucket, amount: body.amount.0 })
 }
 
-pub(super) fn change_bucket(input: &Input) -> Result<Command, Problem> {
+pub(super) fn change_bucket(input: &Input) -> Result<Request, Problem> {
     let body: BucketChange = input.json()?;
     check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
-    let bucket: Name = input.text("bucket")?;
-    let command = transaction("SCUR.BUCKET", input)?.word(bucket.as_str());
-    let unchanged = command.0.len();
-    let command = command
-        .number("PRIORITY", body.priority)
-        .number("FROM", body.valid_from_ms)
-        .option("TO", end(body.valid_to_ms))
-        .number("FLOOR", body.floor);
-    let command = allowance(command, body.allowance);
-    if command.0.len() == unchanged {
+    let attributes = BucketAttributes {
+        priority: body.priority,
+        valid_from: body.valid_from_ms.map(Time),
+        valid_to: end(body.valid_to_ms),
+        floor: body.floor.map(i64::from),
+        ..BucketAttributes::default()
+    };
+    let attributes = with_allowance(attributes, body.allowance);
+    let bucket = path_name(input, "bucket")?;
+    let txn = input.idempotency_key()?;
+    if attributes == BucketAttributes::default() {
         let why = "must change something: priority, valid_from_ms, valid_to_ms, floor or allowance";
         return Err(field_problem(FaultLocation::Body(""), why));
     }
-    Ok(command)
+    let txn = txn.as_str().as_bytes();
+    write(input, &Command::Bucket { txn, bucket, attributes, remove: false })
 }
 
-pub(super) fn remove_bucket(input: &Input) -> Result<Command, Problem> {
-    let bucket: Name = input.text("bucket")?;
-    Ok(transaction("SCUR.BUCKET", input)?.word(bucket.as_str()).word("REMOVE"))
+pub(super) fn remove_bucket(input: &Input) -> Result<Request, Problem> {
+    let (bucket, txn) = (path_name(input, "bucket")?, input.idempotency_key()?);
+    let (txn, attributes) = (txn.as_str().as_bytes(), BucketAttributes::default());
+    write(input, &Command::Bucket { txn, bucket, attributes, remove: true })
 }
 
-/// ITEM key unit amount of each; one at least, and none twice.
-fn item_amounts(mut command: Command, items: &[ItemAmount]) -> Result<Command, Problem> {
+/// The items of a debit or a refund: one at least, and none twice.
+fn item_amounts(items: &[ItemAmount]) -> Result<Vec<ledger::ItemAmount>, Problem> {
     if items.is_empty() {
         return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
     }
-    let names = items.iter().map(|item| (item.key.0, item.unit.as_str().to_owned()));
-    check_names("items", "key", names)?;
-    for ItemAmount { key, unit, amount } in items {
-        command = command.word("ITEM").word(key.0.to_string()).word(unit.as_str());
-        command = command.integer(amount.0);
-    }
-    Ok(command)
+    check_names("items", "key", items.iter().map(|item| (item.key.0, &item.unit)))?;
+    let amount = |item: &ItemAmount| ledger::ItemAmount {
+        key: item.key.0,
+        unit: name(&item.unit),
+        amount: item.amount.0,
+    };
+    Ok(items.iter().map(amount).collect())
 }
 
-pub(super) fn debit(input: &Input) -> Result<Command, Problem> {
+pub(super) fn debit(input: &Input) -> Result<Request, Problem> {
     let body: Debit = input.json()?;
-    let command = transaction("SCUR.DEBIT", input)?;
+    let txn = input.idempotency_key()?;
+    let txn = txn.as_str().as_bytes();
     match (body.unit, body.amount, body.items) {
-        (Some(unit), Some(amount), None) => Ok(command.word(unit.as_str()).integer(amount)),
-        (None, None, Some(items)) => item_amounts(command, &items),
+        (Some(unit), Some(amount), None) => {
+            write(input, &Command::Debit { txn, unit: name(&unit), amount: amount.into() })
+        }
+        (None, None, Some(items)) => {
+            write(input, &Command::DebitItems { txn, items: &item_amounts(&items)? })
+        }
         _ => {
             let why = "must have unit and amount, or items";
             Err(field_problem(FaultLocation::Body(""), why))
@@ -268,13 +299,17 @@ pub(super) fn debit(input: &Input) -> Result<Command, Problem> {
     }
 }
 
-pub(super) fn refund(input: &Input) -> Result<Command, Problem> {
+pub(super) fn refund(input: &Input) -> Result<Request, Problem> {
     let body: Refund = input.json()?;
-    let command = transaction("SCUR.REFUND", input)?.word(body.debit.as_str());
+    let txn = input.idempotency_key()?;
+    let (txn, debit) = (txn.as_str().as_bytes(), body.debit.as_str().as_bytes());
     match (body.amount, body.items) {
-        (Some(amount), None) => Ok(command.integer(amount)),
-        (None, Some(items)) => item_amounts(command, &items),
-        (None, None) => Ok(command),
+        (amount, None) => {
+            write(input, &Command::Refund { txn, debit, amount: amount.map(i64::from) })
+        }
+        (None, Some(items)) => {
+            write(input, &Command::RefundItems { txn, debit, items: &item_amounts(&items)? })
+        }
         (Some(_), Some(_)) => {
             let why = "stands beside amount: one of them says what goes back";
             Err(field_problem(FaultLocation::Body("/items"), why))
@@ -282,68 +317,75 @@ pub(super) fn refund(input: &Input) -> Result<Command, Problem> {
     }
 }
 
-pub(super) fn count(input: &Input) -> Result<Command, Problem> {
+pub(super) fn count(input: &Input) -> Result<Request, Problem> {
     let body: Count = input.json()?;
-    let counter: Name = input.text("counter")?;
-    Ok(transaction("SCUR.COUNTER", input)?
-        .word(counter.as_str())
-        .integer(body.amount)
-        .option("UNIT", body.unit.as_ref().map(Text::as_str))
-        .option("PERIOD", body.period.map(Period::word)))
+    let (counter, txn) = (path_name(input, "counter")?, input.idempotency_key()?);
+    let (unit, period) = (body.unit.as_ref().map(name), body.period.map(Period::from));
+    let (txn, amount) = (txn.as_str().as_bytes(), body.amount.into());
+    write(input, &Command::Counter { txn, counter, amount, unit, period })
 }
 
-pub(super) fn set_limit(input: &Input) -> Result<Command, Problem> {
+pub(super) fn set_limit(input: &Input) -> Result<Request, Problem> {
     let body: LimitSetting = input.json()?;
-    let limit: Name = input.text("limit")?;
-    let of_sessions = [
-        ("/item", body.item.is_some()),
-        ("/period", body.period.is_some()),
-        ("/offset_minutes", body.offset_minutes.is_some()),
-    ];
-    if body.unit.is_none()
-        && let Some((place, _)) = of_sessions.iter().find(|(_, given)| *given)
-    {
-        return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
-    }
-    Ok(transaction("SCUR.LIMIT", input)?
-        .word(limit.as_str())
-        .flag("SESSIONS", body.unit.is_none())
-        .option("UNIT", body.unit.as_ref().map(Text::as_str))
-        .option("ITEM", body.item.map(|item| item.0.to_string()))
-        .option("PERIOD", body.period.map(Period::word))
-        .number("OFFSET", body.offset_minutes)
-        .number("AMOUNT", Some(body.amount)))
+    let limit = path_name(input, "limit")?;
+    let counted = match body.unit.as_ref().map(name) {
+        Some(unit) => Counted::Units { unit, item: body.item.map(|item| item.0) },
+        None => {
+            let of_units = [
+                ("/item", body.item.is_some()),
+                ("/period", body.period.is_some()),
+                ("/offset_minutes", body.offset_minutes.is_some()),
+            ];
+            if let Some((place, _)) = of_units.iter().find(|(_, given)| *given) {
+                return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
+            }
+            Counted::Sessions
+        }
+    };
+    let terms = LimitTerms::Set {
+        counted,
+        amount: body.amount.into(),
+        period: body.period.map(Period::from),
+        offset_minutes: body.offset_minutes.map(i64::from),
+    };
+    let txn = input.idempotency_key()?;
+    write(input, &Command::Limit { txn: txn.as_str().as_bytes(), limit, terms })
 }
 
-pub(super) fn remove_limit(input: &Input) -> Result<Command, Problem> {
-    let limit: Name = input.text("limit")?;
-    Ok(transaction("SCUR.LIMIT", input)?.word(limit.as_str()).word("REMOVE"))
+pub(super) fn remove_limit(input: &Input) -> Result<Request, Problem> {
+    let (limit, txn) = (path_name(input, "limit")?, input.idempotency_key()?);
+    let (txn, terms) = (txn.as_str().as_bytes(), LimitTerms::Remove);
+    write(input, &Command::Limit { txn, limit, terms })
 }
 
-pub(super) fn check(input: &Input) -> Result<Command, Problem> {
+pub(super) fn check(input: &Input) -> Result<Request, Problem> {
     let [unit, amount] = input.query(["unit", "amount"])?;
     let unit: Name = input.parameter("unit", unit)?;
     let amount = input.number("amount", amount)?;
-    Ok(command("SCUR.CHECK", input)?.word(unit.as_str()).integer(amount))
+    let account = account(input)?.into_bytes();
+    Ok(Request::Read(Read::Check { account, unit: name(&unit), amount }))
 }
 
-pub(super) fn get(input: &Input) -> Result<Command, Problem> {
-    command("SCUR.GET", input)
+pub(super) fn get(input: &Input) -> Result<Request, Problem> {
+    Ok(Request::Read(Read::Account { account: account(input)?.into_bytes() }))
 }
 
-pub(super) fn audit(input: &Input) -> Result<Command, Problem> {
-    command("SCUR.AUDIT", input)
+pub(super) fn audit(input: &Input) -> Result<Request, Problem> {
+    Ok(Request::Read(Read::Audit { account: account(input)?.into_bytes() }))
 }
 
-pub(super) fn get_session(input: &Input) -> Result<Command, Problem> {
-    session("SCUR.SESSION", input)
+pub(super) fn get_session(input: &Input) -> Result<Request, Problem> {
+    let session: Id = input.text("session")?;
+    let account = account(input)?.into_bytes();
+    Ok(Request::Read(Read::Session { account, session: session.into_bytes() }))
 }
 
-pub(super) fn release(input: &Input) -> Result<Command, Problem> {
-    session("SCUR.RELEASE", input)
+pub(super) fn release(input: &Input) -> Result<Request, Problem> {
+    let session: Id = input.text("session")?;
+    write(input, &Command::Release { session: session.as_str().as_bytes() })
 }
 
-pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
+pub(super) fn reserve(input: &Input) -> Result<Request, Problem> {
     let body: SessionOpening = input.json()?;
     if body.keep_open && body.close_on_denial {
         let why = "does not go with close_on_denial";
@@ -353,23 +395,27 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     for (at, item) in body.items.iter().enumerate() {
         check_min(at, item.min.map(i64::from), Some(item.requested.into()))?;
     }
-    let mut command = session("SCUR.RESERVE", input)?
-        .integer(body.request)
-        .duration("VALIDITY", body.validity_ms)
-        .duration("TCC", body.tcc_ms)
-        .option("OVERRUN", body.overrun.map(Overrun::word))
-        .flag("CLOSEONDENIAL", body.close_on_denial)
-        .flag("KEEPOPEN", body.keep_open)
-        .option("DATA", body.data.map(|data| data.0));
-    for item in body.items {
-        command = command
-            .word("ITEM")
-            .word(item.key.0.to_string())
-            .word(item.unit.as_str())
-            .number("REQUESTED", Some(item.requested))
-            .number("MIN", item.min);
-    }
-    Ok(command)
+    let items = body.items.iter().map(|item| ItemRequest {
+        key: item.key.0,
+        unit: name(&item.unit),
+        used: None,
+        requested: Some(item.requested.into()),
+        min: item.min.map(i64::from),
+    });
+    let session: Id = input.text("session")?;
+    let request = SessionRequest {
+        session: session.as_str().as_bytes(),
+        request: body.request,
+        validity_ms: body.validity_ms,
+        tcc_ms: body.tcc_ms,
+        overrun: body.overrun.map(ledger::Overrun::from),
+        close_on_denial: body.close_on_denial,
+        keep_open: body.keep_open,
+        blob: body.data.as_ref().map(|data| &data.0[..]),
+        items: &items.collect::<Vec<_>>(),
+        ..SessionRequest::default()
+    };
+    write(input, &Command::Reserve(request))
 }
 
 fn check_overrun(overrun: Option<Overrun>, late_use: bool) -> Result<(), Problem> {
@@ -380,7 +426,13 @@ fn check_overrun(overrun: Option<Overrun>, late_use: bool) -> Result<(), Problem
     Ok(())
 }
 
-pub(super) fn update(input: &Input) -> Result<Command, Problem> {
+/// The version that a body wants the session to have.
+fn version(if_version: Option<i64>) -> Result<Option<u64>, Problem> {
+    let checked = if_version.map(u64::try_from).transpose();
+    checked.map_err(|_| field_problem(FaultLocation::Body("/if_version"), "must be at least 0"))
+}
+
+pub(super) fn update(input: &Input) -> Result<Request, Problem> {
     let body: SessionUpdate = input.json()?;
     check_overrun(body.overrun, body.late_use)?;
     check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
@@ -391,42 +443,50 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
         }
         check_min(at, item.min.map(i64::from), item.requested.map(i64::from))?;
     }
-    let mut command = session("SCUR.UPDATE", input)?
-        .integer(body.request)
-        .number("IFVERSION", body.if_version)
-        .duration("VALIDITY", body.validity_ms)
-        .duration("TCC", body.tcc_ms)
-        .flag("CLOSEONDENIAL", body.close_on_denial)
-        .option("DATA", body.data.map(|data| data.0))
-        .flag("LATEUSE", body.late_use)
-        .option("OVERRUN", body.overrun.map(Overrun::word));
-    for item in body.items {
-        command = command
-            .word("ITEM")
-            .word(item.key.0.to_string())
-            .word(item.unit.as_str())
-            .number("USED", item.used)
-            .number("REQUESTED", item.requested)
-            .number("MIN", item.min);
-    }
-    Ok(command)
+    let items = body.items.iter().map(|item| ItemRequest {
+        key: item.key.0,
+        unit: name(&item.unit),
+        used: item.used.map(i64::from),
+        requested: item.requested.map(i64::from),
+        min: item.min.map(i64::from),
+    });
+    let session: Id = input.text("session")?;
+    let request = SessionRequest {
+        session: session.as_str().as_bytes(),
+        request: body.request,
+        if_version: version(body.if_version)?,
+        validity_ms: body.validity_ms,
+        tcc_ms: body.tcc_ms,
+        overrun: body.overrun.map(ledger::Overrun::from),
+        close_on_denial: body.close_on_denial,
+        late_use: body.late_use,
+        blob: body.data.as_ref().map(|data| &data.0[..]),
+        items: &items.collect::<Vec<_>>(),
+        ..SessionRequest::default()
+    };
+    write(input, &Command::Update(request))
 }
 
-pub(super) fn terminate(input: &Input) -> Result<Command, Problem> {
+pub(super) fn terminate(input: &Input) -> Result<Request, Problem> {
     let body: SessionEnd = input.json()?;
     check_overrun(body.overrun, body.late_use)?;
     check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
-    let mut command = session("SCUR.TERMINATE", input)?
-        .integer(body.request)
-        .number("IFVERSION", body.if_version)
-        .flag("LATEUSE", body.late_use)
-        .option("OVERRUN", body.overrun.map(Overrun::word));
-    for item in body.items {
-        command = command
-            .word("ITEM")
-            .word(item.key.0.to_string())
-            .word(item.unit.as_str())
-            .number("USED", Some(item.used));
-    }
-    Ok(command)
+    let items = body.items.iter().map(|item| ItemRequest {
+        key: item.key.0,
+        unit: name(&item.unit),
+        used: Some(item.used.into()),
+        requested: None,
+        min: None,
+    });
+    let session: Id = input.text("session")?;
+    let request = SessionRequest {
+        session: session.as_str().as_bytes(),
+        request: body.request,
+        if_version: version(body.if_version)?,
+        overrun: body.overrun.map(ledger::Overrun::from),
+        late_use: body.late_use,
+        items: &items.collect::<Vec<_>>(),
+        ..SessionRequest::default()
+    };
+    write(input, &Command::Terminate(request))
 }

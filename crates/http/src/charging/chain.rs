@@ -1,19 +1,16 @@
 //! Chains: each command is the request that it would be alone, written as one object.
 
-use super::answer::{Answer, Body, ChainAnswer};
 use super::body::{Debit, Refund, SessionEnd, SessionOpening, SessionUpdate, TopUp};
-use super::command::Command;
+use super::build;
 use super::input::{FaultLocation, IDEMPOTENCY_KEY, Input, field_problem};
 use super::members::Members;
-use super::reply::{Reader, list};
 use super::text::{AccountId, Id, Text};
-use super::{build, reading};
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use redis::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, CHAIN_MAX, ID_LEN_MAX};
 use scurry_resp::table::{Role, find};
+use scurry_service::{Request, Write};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
@@ -102,7 +99,7 @@ struct Chainable {
     command: &'static str,
     /// True where it names a session, false where a transaction id.
     of_session: bool,
-    build: fn(&Input) -> Result<Command, Problem>,
+    build: fn(&Input) -> Result<Request, Problem>,
 }
 
 const CHAINABLE: [Chainable; 6] = [
@@ -114,7 +111,7 @@ const CHAINABLE: [Chainable; 6] = [
     of_transaction("refund", "SCUR.REFUND", build::refund),
 ];
 
-type Build = fn(&Input) -> Result<Command, Problem>;
+type Build = fn(&Input) -> Result<Request, Problem>;
 
 const fn of_session(word: &'static str, command: &'static str, build: Build) -> Chainable {
     Chainable { word, command, of_session: true, build }
@@ -124,30 +121,22 @@ const fn of_transaction(word: &'static str, command: &'static str, build: Build)
     Chainable { word, command, of_session: false, build }
 }
 
-pub(super) fn chain(input: &Input) -> Result<Command, Problem> {
+pub(super) fn chain(input: &Input) -> Result<Request, Problem> {
     let body: Chain = input.json()?;
     let len = body.commands.len();
     if !(1..=CHAIN_MAX).contains(&len) {
         let why = format!("must be 1 to {CHAIN_MAX} commands");
         return Err(field_problem(FaultLocation::Body("/commands"), &why));
     }
-    let mut chain = Command::new("SCUR.CHAIN");
-    for (at, Members(members)) in body.commands.into_iter().enumerate() {
-        let place = format!("/commands/{at}");
-        let Command(words) = link(input, members).map_err(|problem| problem.within(&place))?;
-        let (name, rest) = words.split_first().unwrap_or_else(|| unreachable!("it has a name"));
-        let (account, rest) = rest.split_first().unwrap_or_else(|| unreachable!("and a key"));
-        let count = i64::try_from(rest.len() + 1).unwrap_or(i64::MAX);
-        chain = chain.word(account).integer(count).word(name);
-        for word in rest {
-            chain = chain.word(word);
-        }
-    }
-    Ok(chain)
+    let each = body.commands.into_iter().enumerate();
+    let links = each.map(|(at, Members(members))| {
+        link(input, members).map_err(|problem| problem.within(&format!("/commands/{at}")))
+    });
+    Ok(Request::Chain(links.collect::<Result<_, _>>()?))
 }
 
-/// The words of a command that is written as one object.
-fn link(input: &Input, mut members: Map<String, Json>) -> Result<Command, Problem> {
+/// A command that is written as one object.
+fn link(input: &Input, mut members: Map<String, Json>) -> Result<Write, Problem> {
     let word: String = take(&mut members, "operation")?;
     let Some(one) = CHAINABLE.iter().find(|one| one.word == word) else {
         let words = CHAINABLE.map(|one| one.word).join(", ");
@@ -167,7 +156,10 @@ fn link(input: &Input, mut members: Map<String, Json>) -> Result<Command, Proble
     }
     let body = Json::Object(members).to_string().into();
     let alone = Input { params, query: None, headers, body, user: input.user.clone() };
-    (one.build)(&alone)
+    match (one.build)(&alone)? {
+        Request::Write(write) => Ok(write),
+        Request::Chain(_) | Request::Read(_) => unreachable!("each of the table is a command"),
+    }
 }
 
 /// A transaction id as the header that a request has alone. Quotes around it are no part of the id
@@ -208,28 +200,12 @@ fn check_role(input: &Input, one: &Chainable) -> Result<(), Problem> {
     Err(Problem::of_code("FORBIDDEN", StatusCode::FORBIDDEN, why))
 }
 
-pub(super) fn read(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let (code, replayed, denied) = (reader.code()?, reader.flag()?, reader.integer()?);
-    let mut answers = Vec::new();
-    for reply in list(reader.value()?)? {
-        // Of a session the last element is its items.
-        let is_session = list(reply)?.get(3).and_then(list).is_some();
-        let read = if is_session { reading::session } else { reading::moved };
-        answers.push(read(reply)?.body);
-    }
-    let code_name = code.name();
-    let denied = (denied > 0).then_some(denied);
-    let body = ChainAnswer { code: code_name, replayed, denied, answers };
-    Some(Answer { code, replayed, body: Body::Chain(body) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Words of a chain with one command, or what is said against it.
-    fn read(command: &str) -> Result<Command, String> {
+    /// The chain with one command, or what is said against it.
+    fn read(command: &str) -> Result<Request, String> {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let body = format!(r#"{{"commands":[{command}]}}"#).into();

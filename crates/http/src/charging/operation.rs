@@ -2,13 +2,13 @@
 //! page in the OpenAPI document come.
 
 use super::answer::Answer;
-use super::command::Command;
 use super::input::Input;
+use super::words::Words;
 use crate::problem::Problem;
-use crate::service::Repeat;
 use redis::Value;
 use schemars::{Schema, SchemaGenerator};
 use scurry_resp::table::{Spec, find};
+use scurry_service::{Reply, Request};
 
 /// One operation of the table.
 pub(crate) struct Operation {
@@ -30,12 +30,8 @@ pub(crate) struct Operation {
     pub(crate) query: &'static [Parameter],
     /// The schema of its body, where it has one, and an example.
     pub(crate) body: Option<(SchemaOf, &'static str)>,
-    /// Makes the command.
-    pub(crate) build: fn(&Input) -> Result<Command, Problem>,
-    /// Whom of the store it asks.
-    pub(crate) asked: Asked,
-    /// Reads the reply.
-    pub(crate) read: fn(&Value) -> Option<Answer>,
+    /// How it is carried out.
+    pub(crate) work: Work,
     /// The schema of the answer.
     pub(crate) answer: SchemaOf,
 }
@@ -82,6 +78,16 @@ impl Tag {
             Tag::Store => ("store", "The store as a whole, and this interface."),
         }
     }
+}
+
+/// How an operation is carried out: a function from its input to what is asked of the store, and one from the reply to
+/// the answer; that one returns none where the reply has another shape than the request's.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    /// On accounts that the request names.
+    Account(fn(&Input) -> Result<Request, Problem>, fn(Reply) -> Option<Answer>),
+    /// On the store as a whole, by a command in words.
+    Store(fn(&Input) -> Result<Words, Problem>, Asked, fn(&Value) -> Option<Answer>),
 }
 
 /// Servers of the store that an operation asks.
@@ -154,19 +160,6 @@ impl Retry {
             }
             Retry::State | Retry::StateOrKey => {
                 "it may have been done or not: send it again; 409 or 404 may then say that it was"
-            }
-        }
-    }
-}
-
-impl Retry {
-    /// Consequence of sending a request once more, with an Idempotency-Key or without.
-    pub(crate) fn repeat(self, has_key: bool) -> Repeat {
-        match self {
-            Retry::State => Repeat::Unclear,
-            Retry::StateOrKey if !has_key => Repeat::Unclear,
-            Retry::Read | Retry::Key | Retry::Request | Retry::Commands | Retry::StateOrKey => {
-                Repeat::Harmless
             }
         }
     }

@@ -2,19 +2,21 @@
 
 use super::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
-    BucketTotals, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody, Moved,
-    OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+    BucketTotals, ChainAnswer, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody,
+    Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
 use super::list_cursor::Cursor;
 use super::quantity::Quantity;
-use super::reply::{Reader, SessionReply, bytes, each, field, integer, list, text};
+use super::reply::{Reader, each, list, text};
+use super::text::Key;
 use super::totals::TotalsBody;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use redis::Value;
 use scurry_cluster_client::Totals;
-use scurry_ledger::{Cause, Code};
+use scurry_ledger::{self as ledger, Cause, Code, Counted, Id, Name, Time};
 use scurry_resp::FIND_MAX;
+use scurry_service::{AccountView, Answered, Reply, denied};
 
 /// A read that found something.
 fn shown(body: Body) -> Option<Answer> {
@@ -34,183 +36,239 @@ fn why(cause: Cause) -> Why {
     Why { cause: cause.word(), limit }
 }
 
-pub(super) fn done(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let (code, version) = (reader.code()?, reader.integer()?);
-    // Only the answer to a request with a key says it.
-    let replayed = reader.flag().unwrap_or(false);
-    let body = Body::Done(Done { code: code.name(), replayed, version });
+/// JSON has one type of integer, of 64 bits with a sign.
+fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn amount(amount: i64) -> Quantity {
+    Quantity::Number(amount)
+}
+
+fn name(name: Name) -> String {
+    name.as_str().to_owned()
+}
+
+fn id(id: Id) -> String {
+    String::from_utf8_lossy(id.as_bytes()).into_owned()
+}
+
+fn ms(time: Option<Time>) -> Option<i64> {
+    time.map(|time| time.0)
+}
+
+fn answered(reply: Reply) -> Option<Answered> {
+    match reply {
+        Reply::Answer(answered) => Some(answered),
+        _ => None,
+    }
+}
+
+pub(super) fn done(reply: Reply) -> Option<Answer> {
+    let Answered { answer, replayed, .. } = answered(reply)?;
+    let ledger::Answer::Account { code, version } = answer else { return None };
+    let body = Body::Done(Done { code: code.name(), replayed, version: integer(version) });
     Some(Answer { code, replayed, body })
 }
 
-pub(super) fn moved(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let (code, replayed) = (reader.code()?, reader.flag()?);
-    let (version, amount) = (reader.integer()?, reader.quantity()?);
-    let why = why(reader.cause()?);
-    let body = Body::Moved(Moved { code: code.name(), replayed, version, amount, why });
-    Some(Answer { code, replayed, body })
+pub(super) fn moved(reply: Reply) -> Option<Answer> {
+    let answered = answered(reply)?;
+    let (code, replayed) = (answered.code(), answered.replayed);
+    Some(Answer { code, replayed, body: Body::Moved(moved_body(&answered)?) })
 }
 
-pub(super) fn checked(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let code = reader.code()?.name();
+fn moved_body(answered: &Answered) -> Option<Moved> {
+    let ledger::Answer::Amount { code, version, amount: moved, cause } = answered.answer else {
+        return None;
+    };
+    Some(Moved {
+        code: code.name(),
+        replayed: answered.replayed,
+        version: integer(version),
+        amount: amount(moved),
+        why: why(cause),
+    })
+}
+
+pub(super) fn checked(reply: Reply) -> Option<Answer> {
+    let Reply::Checked(checked) = reply else { return None };
     // Whatever it says, the question was answered.
-    shown(Body::Checked(Checked { code, amount: reader.quantity()?, why: why(reader.cause()?) }))
+    shown(Body::Checked(Checked {
+        code: checked.code.name(),
+        amount: amount(checked.amount),
+        why: why(checked.cause),
+    }))
 }
 
-pub(super) fn session(reply: &Value) -> Option<Answer> {
-    let SessionReply { code, replayed, version, items, cause } = SessionReply::read(reply)?;
-    let items = items.into_iter().map(|item| ItemAnswer {
-        key: item.key,
+pub(super) fn session(reply: Reply) -> Option<Answer> {
+    let answered = answered(reply)?;
+    let (code, replayed) = (answered.code(), answered.replayed);
+    Some(Answer { code, replayed, body: Body::Session(session_body(&answered)?) })
+}
+
+fn session_body(answered: &Answered) -> Option<SessionAnswer> {
+    let ledger::Answer::Session { code, version, items } = &answered.answer else { return None };
+    // Of a request without items the whole is denied.
+    let cause = if answered.keys.is_empty() { answered.answer.cause() } else { Cause::None };
+    let items = answered.keys.iter().zip(items).map(|(key, item)| ItemAnswer {
+        key: Key(*key),
         code: item.code.name(),
-        granted: Quantity::Number(item.granted),
+        granted: amount(item.granted),
         last: item.last,
-        uncollected: Quantity::Number(item.uncollected),
+        uncollected: amount(item.uncollected),
         why: why(item.cause),
     });
-    let items = items.collect();
-    let (code_name, why) = (code.name(), why(cause));
-    let body = Body::Session(SessionAnswer { code: code_name, replayed, version, items, why });
-    Some(Answer { code, replayed, body })
-}
-
-fn read_account(map: &Value) -> Option<AccountBody> {
-    let identities = each(field(map, "identities")?, |pair| Some((pair.text()?, pair.text()?)))?;
-    let buckets = each(field(map, "buckets")?, |bucket| {
-        Some(BucketBody {
-            bucket: bucket.text()?,
-            unit: bucket.text()?,
-            available: bucket.quantity()?,
-            held: bucket.quantity()?,
-            floor: bucket.quantity()?,
-            priority: bucket.integer()?,
-            valid_from_ms: bucket.integer()?,
-            valid_to_ms: bucket.integer_or_nil()?,
-            allowance: match bucket.value() {
-                Some(row) => Some(read_allowance(row)?),
-                None => None,
-            },
-        })
-    })?;
-    let counters = each(field(map, "counters")?, |counter| {
-        Some(CounterBody {
-            counter: counter.text()?,
-            unit: counter.text()?,
-            value: counter.quantity()?,
-            period: counter.text()?,
-            resets_at_ms: counter.integer_or_nil()?,
-        })
-    })?;
-    Some(AccountBody {
-        status: text(field(map, "status")?)?,
-        version: integer(field(map, "version")?)?,
-        identities: identities.into_iter().collect(),
-        buckets,
-        counters,
-        limits: each(field(map, "limits")?, read_limit)?,
-        sessions: read_sessions(map)?,
+    Some(SessionAnswer {
+        code: code.name(),
+        replayed: answered.replayed,
+        version: integer(*version),
+        items: items.collect(),
+        why: why(cause),
     })
 }
 
-fn read_allowance(row: &Value) -> Option<AllowanceBody> {
-    let mut row = Reader::of(row)?;
-    Some(AllowanceBody {
-        period: row.text()?,
-        offset_minutes: row.integer()?,
-        amount: row.quantity()?,
-        refills_at_ms: row.integer_or_nil()?,
-    })
+pub(super) fn chain(reply: Reply) -> Option<Answer> {
+    let Reply::Chain(chain) = reply else { return None };
+    let denied = denied(&chain);
+    let code = denied.map_or(Code::Ok, |at| chain[at].code());
+    let replayed = chain.iter().all(|one| one.replayed);
+    let answers = chain.iter().map(|one| match one.answer {
+        ledger::Answer::Session { .. } => session_body(one).map(Body::Session),
+        _ => moved_body(one).map(Body::Moved),
+    });
+    let body = ChainAnswer {
+        code: code.name(),
+        replayed,
+        denied: denied.and_then(|at| i64::try_from(at + 1).ok()),
+        answers: answers.collect::<Option<_>>()?,
+    };
+    Some(Answer { code, replayed, body: Body::Chain(body) })
 }
 
-fn read_limit(limit: &mut Reader<'_>) -> Option<LimitBody> {
-    Some(LimitBody {
-        limit: limit.text()?,
-        unit: limit.text_or_nil()?,
-        item: limit.key_or_nil()?,
-        amount: limit.quantity()?,
-        used: limit.quantity()?,
-        held: limit.quantity()?,
-        left: limit.quantity()?,
-        overrun: limit.quantity()?,
-        period: limit.text()?,
-        offset_minutes: limit.integer()?,
-        resets_at_ms: limit.integer_or_nil()?,
-    })
+fn account_body(account: AccountView) -> AccountBody {
+    let identities = account.identities.iter().map(|(kind, value)| (name(*kind), id(*value)));
+    let buckets = account.buckets.iter().map(|bucket| BucketBody {
+        bucket: name(bucket.id),
+        unit: name(bucket.unit),
+        available: amount(bucket.available),
+        held: amount(bucket.held),
+        floor: amount(bucket.floor),
+        priority: bucket.priority.into(),
+        valid_from_ms: bucket.valid_from.0,
+        valid_to_ms: ms(bucket.valid_to),
+        allowance: bucket.allowance.map(|allowance| AllowanceBody {
+            period: allowance.cycle.period.name().to_owned(),
+            offset_minutes: allowance.cycle.offset_minutes.into(),
+            amount: amount(allowance.amount),
+            refills_at_ms: ms(allowance.refills_at),
+        }),
+    });
+    let counters = account.counters.iter().map(|counter| CounterBody {
+        counter: name(counter.id),
+        unit: name(counter.unit),
+        value: amount(counter.value),
+        period: counter.period.name().to_owned(),
+        resets_at_ms: ms(counter.resets_at),
+    });
+    let limits = account.limits.iter().map(|limit| {
+        let (unit, item) = match limit.counted {
+            Counted::Sessions => (None, None),
+            Counted::Units { unit, item } => (Some(name(unit)), item.map(Key)),
+        };
+        LimitBody {
+            limit: name(limit.id),
+            unit,
+            item,
+            amount: amount(limit.amount),
+            used: amount(limit.used),
+            held: amount(limit.held),
+            left: amount(limit.left),
+            overrun: amount(limit.overrun),
+            period: limit.cycle.period.name().to_owned(),
+            offset_minutes: limit.cycle.offset_minutes.into(),
+            resets_at_ms: ms(limit.resets_at),
+        }
+    });
+    AccountBody {
+        status: account.status.name().to_owned(),
+        version: integer(account.version),
+        identities: identities.collect(),
+        buckets: buckets.collect(),
+        counters: counters.collect(),
+        limits: limits.collect(),
+        sessions: rows(&account),
+    }
 }
 
-fn read_sessions(map: &Value) -> Option<Vec<SessionRow>> {
-    each(field(map, "sessions")?, |session| {
-        Some(SessionRow {
-            session: session.text()?,
-            version: session.integer()?,
-            deadline_ms: session.integer()?,
-        })
-    })
+fn rows(account: &AccountView) -> Vec<SessionRow> {
+    let row = |row: &scurry_service::SessionRow| SessionRow {
+        session: id(row.id),
+        version: integer(row.version),
+        deadline_ms: row.deadline.0,
+    };
+    account.sessions.iter().map(row).collect()
 }
 
-pub(super) fn account(reply: &Value) -> Option<Answer> {
-    shown(Body::Account(Box::new(read_account(reply)?)))
+pub(super) fn account(reply: Reply) -> Option<Answer> {
+    let Reply::Account(account) = reply else { return None };
+    shown(Body::Account(Box::new(account_body(*account))))
 }
 
-pub(super) fn sessions(reply: &Value) -> Option<Answer> {
-    shown(Body::Sessions(Sessions { sessions: read_sessions(reply)? }))
+pub(super) fn sessions(reply: Reply) -> Option<Answer> {
+    let Reply::Account(account) = reply else { return None };
+    shown(Body::Sessions(Sessions { sessions: rows(&account) }))
 }
 
-pub(super) fn open_session(reply: &Value) -> Option<Answer> {
-    let account = read_account(reply)?;
-    let map = field(reply, "session")?;
-    let items = each(field(map, "items")?, |item| {
-        Some(OpenItem {
-            key: item.key()?,
-            unit: item.text()?,
-            granted: item.quantity()?,
-            outstanding: item.quantity()?,
-            used: item.quantity()?,
-            from_hold: item.quantity()?,
-            direct: item.quantity()?,
-            released: item.quantity()?,
-            uncollected: item.quantity()?,
-        })
-    })?;
-    let number = |name| integer(field(map, name)?);
+pub(super) fn open_session(reply: Reply) -> Option<Answer> {
+    let Reply::Session(open) = reply else { return None };
+    let items = open.items.iter().map(|item| OpenItem {
+        key: Key(item.key),
+        unit: name(item.unit),
+        granted: amount(item.granted),
+        outstanding: amount(item.outstanding),
+        used: amount(item.used),
+        from_hold: amount(item.from_hold),
+        direct: amount(item.direct),
+        released: amount(item.released),
+        uncollected: amount(item.uncollected),
+    });
     shown(Body::OpenSession(Box::new(OpenSession {
-        session: text(field(map, "id")?)?,
-        version: number("version")?,
-        deadline_ms: number("deadline")?,
-        validity_ms: number("validity")?,
-        tcc_ms: number("tcc")?,
-        overrun: text(field(map, "overrun")?)?,
-        last_request: integer(field(map, "last_request")?),
-        data: STANDARD.encode(bytes(field(map, "data")?)?),
-        items,
-        account,
+        session: id(open.row.id),
+        version: integer(open.row.version),
+        deadline_ms: open.row.deadline.0,
+        validity_ms: open.validity_ms,
+        tcc_ms: open.tcc_ms,
+        overrun: open.overrun.name().to_owned(),
+        last_request: open.last_request.map(i64::from),
+        data: STANDARD.encode(&open.blob),
+        items: items.collect(),
+        account: account_body(open.account),
     })))
 }
 
-pub(super) fn audit(reply: &Value) -> Option<Answer> {
-    let buckets = each(field(reply, "buckets")?, |bucket| {
-        Some(BucketTotals {
-            bucket: bucket.text()?,
-            unit: bucket.text()?,
-            available: bucket.quantity()?,
-            held: bucket.quantity()?,
-            credited: bucket.quantity()?,
-            refunded: bucket.quantity()?,
-            consumed: bucket.quantity()?,
-            expired: bucket.quantity()?,
-            voided: bucket.quantity()?,
-            overdrawn: bucket.quantity()?,
-        })
-    })?;
-    let uncollected = each(field(reply, "uncollected")?, |row| {
-        Some(Uncollected { unit: row.text()?, amount: row.quantity()? })
-    })?;
+pub(super) fn audit(reply: Reply) -> Option<Answer> {
+    let Reply::Audit(audit) = reply else { return None };
+    let buckets = audit.buckets.iter().map(|bucket| BucketTotals {
+        bucket: name(bucket.id),
+        unit: name(bucket.unit),
+        available: amount(bucket.available),
+        held: amount(bucket.held),
+        credited: amount(bucket.credited),
+        refunded: amount(bucket.refunded),
+        consumed: amount(bucket.consumed),
+        expired: amount(bucket.expired),
+        voided: amount(bucket.voided),
+        overdrawn: amount(bucket.overdrawn),
+    });
+    let uncollected = audit
+        .uncollected
+        .iter()
+        .map(|row| Uncollected { unit: name(row.unit), amount: amount(row.amount) });
     shown(Body::Audit(Audit {
-        ok: integer(field(reply, "ok")?)? == 1,
-        version: integer(field(reply, "version")?)?,
-        buckets,
-        uncollected,
+        ok: audit.ok,
+        version: integer(audit.version),
+        buckets: buckets.collect(),
+        uncollected: uncollected.collect(),
     }))
 }
 

@@ -8,10 +8,10 @@ use crate::door_codes::{
     DoorCode, NOT_IMPLEMENTED, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE,
 };
 use crate::problem::Problem;
-use crate::service::ServiceError;
 use axum::http::StatusCode;
-use redis::{ServerError, Value};
+use redis::Value;
 use scurry_ledger::Code;
+use scurry_service::{CallError, Refusal};
 use serde_json::Value as Json;
 
 /// Why nothing was done.
@@ -54,42 +54,42 @@ fn of_link(why: &str) -> Option<(usize, &str)> {
 }
 
 /// The reply, or what it refuses.
-pub(crate) fn outcome(reply: Result<Value, ServiceError>, retry: Retry) -> Result<Value, Refused> {
+pub(crate) fn outcome(reply: Result<Value, CallError>, retry: Retry) -> Result<Value, Refused> {
     match reply {
-        Ok(Value::ServerError(error)) => Err(refusal(&error)),
+        Ok(Value::ServerError(error)) => Err(refusal(scurry_cluster_client::refusal(&error))),
         Ok(value) => Ok(value),
-        Err(error) => Err(no_reply(&error, retry)),
+        Err(error) => Err(refused(error, retry)),
     }
 }
 
 /// There is no reply.
-pub(crate) fn no_reply(error: &ServiceError, retry: Retry) -> Refused {
+pub(crate) fn refused(error: CallError, retry: Retry) -> Refused {
     match error {
-        ServiceError::NotSent(_) => Refused::Otherwise(
+        CallError::Refused(why) => refusal(why),
+        CallError::NotSent(_) => Refused::Otherwise(
             &STORE_UNAVAILABLE,
             format!("{error}; nothing was done: send it again later"),
         ),
-        ServiceError::Unknown(_) => {
+        CallError::Unknown(_) => {
             Refused::Otherwise(&OUTCOME_UNKNOWN, format!("{error}; {}", retry.advice()))
         }
+        CallError::WrongShape => foreign(),
     }
 }
 
-/// A reply has another shape than its command's: whoever answers there is no store of ours.
+/// A reply has another shape than its request's: the server there is no store of ours.
 pub(crate) fn foreign() -> Refused {
-    let why = "the store answers with something else than is asked for: is it of this version?";
-    Refused::Otherwise(&STORE_REFUSED, why.to_owned())
+    Refused::Otherwise(&STORE_REFUSED, CallError::WrongShape.to_string())
 }
 
-fn refusal(error: &ServerError) -> Refused {
-    let (name, details) = (error.code(), error.details().unwrap_or_default());
-    if let Some(code) = Code::ALL.iter().find(|code| code.name() == name) {
-        // The number stands before the explanation.
-        let why = details.split_once(' ').map_or(details, |(_, why)| why);
-        return Refused::Rejected(*code, http(why));
-    }
+fn refusal(refusal: Refusal) -> Refused {
+    let whole = match refusal {
+        Refusal::Rejected { code, why } => return Refused::Rejected(code, http(&why)),
+        Refusal::Store(text) => text,
+    };
+    let (name, details) = whole.split_once(' ').unwrap_or((&whole, ""));
     if details.starts_with("wrong number of arguments") {
-        // Behind the command stands its syntax, which is none of HTTP's.
+        // After the command stands its syntax, which is none of HTTP's.
         let words = details.split_once("' command: ").map_or(details, |(words, _)| words);
         return Refused::Rejected(Code::Invalid, http(words));
     }
@@ -98,18 +98,16 @@ fn refusal(error: &ServerError) -> Refused {
                    {tag}";
         return Refused::Rejected(Code::Invalid, why.to_owned());
     }
-    let whole = format!("{name} {details}");
     if scurry_resp::is_lack(&whole) {
         return Refused::Otherwise(&NOT_IMPLEMENTED, http(details));
     }
-    let whole = http(&whole);
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
         "OOM" | "MISCONF" | "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "READONLY"
         | "NOREPLICAS" | "MOVED" | "ASK" | "BUSYKEY" => &STORE_UNAVAILABLE,
         _ => &STORE_REFUSED,
     };
-    Refused::Otherwise(code, whole)
+    Refused::Otherwise(code, http(&whole))
 }
 
 /// A refusal as a problem; of a field that the ledger finds wrong with its place in this body.

@@ -3,15 +3,16 @@
 use super::answer::Answer;
 use super::bounds::Bounds;
 use super::denial;
-use super::input::{BODY_LEN_MAX, IDEMPOTENCY_KEY, Input};
+use super::input::{BODY_LEN_MAX, Input};
 use super::openapi::{self, Texts};
-use super::operation::{Asked, Method, Operation};
-use super::refusal::{explain, foreign, outcome};
+use super::operation::{Asked, Method, Operation, Work};
+use super::refusal::{explain, foreign, outcome, refused};
 use super::table::OPERATIONS;
+use super::words::Words;
 use crate::door_codes::{BAD_REQUEST, CONTENT_TOO_LARGE, DoorCode, REQUEST_TIMEOUT};
 use crate::form;
 use crate::problem::Problem;
-use crate::service::Service;
+use crate::store::Store;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
@@ -25,6 +26,7 @@ use redis::Value;
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
 use scurry_server::Admitted;
+use scurry_service::CallError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -39,7 +41,7 @@ pub(crate) const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Rol
 
 /// The routes of the operations that need this role. [`Role::Anyone`]: those that tell of the
 /// interface itself, which says who may do what unless the door `is_open` to everybody.
-pub(crate) fn routes(role: Role, service: &Arc<dyn Service>, is_open: bool) -> Router {
+pub(crate) fn routes(role: Role, service: &Arc<dyn Store>, is_open: bool) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
         let (service, texts) = (Arc::clone(service), Arc::new(Texts::new(is_open)));
@@ -96,7 +98,7 @@ fn unescaped(
 /// The answer of an operation to a request of a user who may ask for it.
 pub(crate) async fn answer<B>(
     operation: &'static Operation,
-    service: &dyn Service,
+    store: &dyn Store,
     params: Vec<(&'static str, String)>,
     user: Option<Admitted>,
     head: Parts,
@@ -106,13 +108,13 @@ where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
-    let done = execute(operation, service, params, user, head, body).await;
+    let done = execute(operation, store, params, user, head, body).await;
     done.unwrap_or_else(Problem::into_response)
 }
 
 async fn execute<B>(
     operation: &'static Operation,
-    service: &dyn Service,
+    store: &dyn Store,
     params: Vec<(&'static str, String)>,
     user: Option<Admitted>,
     head: Parts,
@@ -131,21 +133,37 @@ where
     if operation.query.is_empty() {
         input.query([])?;
     }
-    let command = (operation.build)(&input)?;
-    let reply = match operation.asked {
-        Asked::Owner => {
-            let has_key = input.headers.contains_key(IDEMPOTENCY_KEY);
-            service.execute(&command.0, operation.retry.repeat(has_key)).await
+    let answer = match operation.work {
+        Work::Account(build, read) => {
+            let reply =
+                store.call(build(&input)?).await.map_err(|error| refused(error, operation.retry));
+            read(reply.map_err(|refused| explain(refused, &input.body))?)
         }
-        Asked::Everyone => service.execute_everywhere(&command.0).await.map(together),
-        Asked::One(server) => {
-            let server = server(&input);
-            service.execute_on(server, &command.0).await.map(|reply| of_one(server, reply))
+        Work::Store(build, asked, read) => {
+            let reply = ask_store(store, &build(&input)?, asked, &input).await;
+            let reply = outcome(reply, operation.retry);
+            read(&reply.map_err(|refused| explain(refused, &input.body))?)
         }
     };
-    let reply = outcome(reply, operation.retry).map_err(|refused| explain(refused, &input.body))?;
-    let answer = (operation.read)(&reply).ok_or_else(foreign)?;
+    let answer = answer.ok_or_else(foreign)?;
     Ok(respond(operation, answer))
+}
+
+/// The reply to a command on the store as a whole.
+async fn ask_store(
+    store: &dyn Store,
+    command: &Words,
+    asked: Asked,
+    input: &Input,
+) -> Result<Value, CallError> {
+    match asked {
+        Asked::Owner => store.execute(&command.0).await,
+        Asked::Everyone => store.execute_everywhere(&command.0).await.map(together),
+        Asked::One(server) => {
+            let server = server(input);
+            store.execute_on(server, &command.0).await.map(|reply| of_one(server, reply))
+        }
+    }
 }
 
 /// Replies as one: a refusal of one is that of all.

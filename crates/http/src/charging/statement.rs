@@ -1,12 +1,12 @@
 //! A statement of an account: its command, and how the reply is read.
 
 use super::answer::{Answer, Body, StatementBody, StatementEntry, StatementMember};
-use super::build::{command, limit_of};
-use super::command::Command;
+use super::build::{limit_of, words};
 use super::input::{FaultLocation, Input, field_problem};
 use super::quantity::{Quantity, up_to};
 use super::reply::{Reader, each, field, integer, text};
 use super::text::Name;
+use super::words::Words;
 use crate::problem::Problem;
 use redis::Value;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -39,7 +39,7 @@ impl JsonSchema for Position {
     }
 }
 
-pub(super) fn build(input: &Input) -> Result<Command, Problem> {
+pub(super) fn build(input: &Input) -> Result<Words, Problem> {
     let [from, to, unit, limit, cursor, newest_first] =
         input.query(["from_ms", "to_ms", "unit", "limit", "cursor", "newest_first"])?;
     let time = |name: &str, value: Option<Vec<u8>>| {
@@ -56,7 +56,7 @@ pub(super) fn build(input: &Input) -> Result<Command, Problem> {
         let why = "must be the cursor of an earlier answer";
         return Err(field_problem(FaultLocation::Parameter("cursor"), why));
     }
-    Ok(command("SCUR.STATEMENT", input)?
+    Ok(words("SCUR.STATEMENT", input)?
         .number("FROM", from)
         .number("TO", to)
         .option("UNIT", unit.as_ref().map(Name::as_str))

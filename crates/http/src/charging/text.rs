@@ -3,7 +3,8 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, NAME_LEN_MAX, is_printable,
+    self as ledger, ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, NAME_LEN_MAX,
+    is_printable,
 };
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -36,6 +37,10 @@ impl<const MAX: usize> Text<MAX> {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes()
     }
 }
 
@@ -194,21 +199,21 @@ pub(crate) enum Recurring {
     Month,
 }
 
-/// Gives each variant its word.
-macro_rules! words {
-    ($($kind:ident { $($variant:ident = $word:literal),+ })+) => {
-        $(impl $kind {
-            pub(crate) fn word(self) -> &'static str {
-                match self { $($kind::$variant => $word),+ }
+/// Gives each variant the value of the ledger's type.
+macro_rules! of_ledger {
+    ($($kind:ident as $ledger:ident { $($variant:ident),+ })+) => {
+        $(impl From<$kind> for ledger::$ledger {
+            fn from(value: $kind) -> ledger::$ledger {
+                match value { $($kind::$variant => ledger::$ledger::$variant),+ }
             }
         })+
     };
 }
 
-words! {
-    FirstStatus { Active = "active", Suspended = "suspended" }
-    Status { Active = "active", Suspended = "suspended", Closed = "closed" }
-    Overrun { Overdraw = "overdraw", Clamp = "clamp" }
-    Period { None = "none", Hour = "hour", Day = "day", Week = "week", Month = "month" }
-    Recurring { Hour = "hour", Day = "day", Week = "week", Month = "month" }
+of_ledger! {
+    FirstStatus as Status { Active, Suspended }
+    Status as Status { Active, Suspended, Closed }
+    Overrun as Overrun { Overdraw, Clamp }
+    Period as Period { None, Hour, Day, Week, Month }
+    Recurring as Period { Hour, Day, Week, Month }
 }

@@ -1,6 +1,7 @@
 //! An engine that answers when a test says so, as one does whose log is slow.
 
 use super::*;
+use scurry_ledger::{Answer, Code, Command};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,6 +10,7 @@ use tokio::task::{JoinHandle, yield_now};
 /// Longer than any machine is stalled.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+const DELETE: &[u8] = b"*2\r\n$11\r\nSCUR.DELETE\r\n$1\r\na\r\n";
 
 /// An engine, and its ends of the connections to it, as they are made.
 fn engine() -> (Arc<Engine>, Receiver<UnixStream>) {
@@ -29,16 +31,19 @@ fn engine_of(wait: Duration) -> (Arc<Engine>, Receiver<UnixStream>) {
         made.send(theirs).map_err(io::Error::other)?;
         Ok(Inlet::Here(ours))
     };
-    (Arc::new(Engine::new(connect, PATIENCE, wait)), ends)
+    (Arc::new(Engine::new(connect, || None, PATIENCE, wait)), ends)
 }
 
-fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, ServiceError>> {
-    ask_with(engine, Repeat::Harmless)
-}
-
-fn ask_with(engine: &Arc<Engine>, repeat: Repeat) -> JoinHandle<Result<Value, ServiceError>> {
+fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, CallError>> {
     let engine = Arc::clone(engine);
-    tokio::spawn(async move { engine.execute(&[b"PING".to_vec()], repeat).await })
+    tokio::spawn(async move { engine.execute(&[b"PING".to_vec()]).await })
+}
+
+/// Deletes an account without an id by which the store would know the request again.
+fn delete(engine: &Arc<Engine>) -> JoinHandle<Result<Reply, CallError>> {
+    let engine = Arc::clone(engine);
+    let request = Request::write(b"a", &Command::Delete { force: false });
+    tokio::spawn(async move { engine.call(request).await })
 }
 
 /// The next connection that was made.
@@ -49,9 +54,13 @@ fn next(ends: &Receiver<UnixStream>) -> tokio::net::UnixStream {
 
 /// Takes so many requests, once they have come.
 async fn take(end: &mut tokio::net::UnixStream, requests: usize) {
-    let mut taken = vec![0; requests * PING.len()];
-    end.read_exact(&mut taken).await.expect("it comes");
-    assert_eq!(taken, PING.repeat(requests));
+    take_bytes(end, &PING.repeat(requests)).await;
+}
+
+async fn take_bytes(end: &mut tokio::net::UnixStream, expected: &[u8]) {
+    let mut taken = vec![0; expected.len()];
+    end.read_exact(&mut taken).await.expect("it arrives");
+    assert_eq!(taken, expected);
 }
 
 #[tokio::test]
@@ -127,7 +136,7 @@ async fn a_lost_connection_is_made_anew() {
     yield_now().await;
     drop(next(&ends));
     let error = first.await.expect("it ends").expect_err("nobody has answered");
-    assert!(matches!(error, ServiceError::Unknown(_)), "{error}");
+    assert!(matches!(error, CallError::Unknown(_)), "{error}");
     let second = ask(&engine);
     yield_now().await;
     let mut end = next(&ends);
@@ -146,7 +155,7 @@ async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there
         let ours = only.lock().unwrap().take();
         ours.map(Inlet::Here).ok_or(io::ErrorKind::WouldBlock.into())
     };
-    let engine = Arc::new(Engine::new(connect, PATIENCE, Duration::ZERO));
+    let engine = Arc::new(Engine::new(connect, || None, PATIENCE, Duration::ZERO));
     let first = ask(&engine);
     let mut end = tokio::net::UnixStream::from_std(theirs).expect("it can be waited for");
     take(&mut end, 1).await;
@@ -175,15 +184,16 @@ async fn a_request_that_another_node_executes_is_asked_anew() {
         b"-CLUSTERDOWN no node leads shard 0: an election is under way: try again\r\n",
     ] {
         let (engine, ends) = grouped();
-        let asked = ask_with(&engine, Repeat::Unclear);
+        let asked = delete(&engine);
         let mut old = following(&ends).await;
-        take(&mut old, 1).await;
+        take_bytes(&mut old, DELETE).await;
         old.write_all(refusal).await.expect("it is taken");
         let mut new = following(&ends).await;
-        take(&mut new, 1).await;
-        new.write_all(b"+PONG\r\n").await.expect("it is taken");
+        take_bytes(&mut new, DELETE).await;
+        new.write_all(b"*2\r\n+OK\r\n:7\r\n").await.expect("it is taken");
         let reply = asked.await.expect("it ends").expect("a reply");
-        assert_eq!(reply, Value::SimpleString("PONG".to_owned()));
+        let Reply::Answer(answered) = reply else { panic!("{reply:?}") };
+        assert_eq!(answered.answer, Answer::Account { code: Code::Ok, version: 7 });
     }
     // A store on one machine says it itself.
     let (engine, ends) = engine();
@@ -206,11 +216,11 @@ async fn only_what_is_harmless_is_repeated_when_its_outcome_is_unknown() {
     take(&mut end, 1).await;
     end.write_all(b"+PONG\r\n").await.expect("it is taken");
     harmless.await.expect("it ends").expect("a reply");
-    let unclear = ask_with(&engine, Repeat::Unclear);
-    take(&mut end, 1).await;
+    let unclear = delete(&engine);
+    take_bytes(&mut end, DELETE).await;
     drop(end);
     let error = unclear.await.expect("it ends").expect_err("nobody has answered");
-    assert!(matches!(error, ServiceError::Unknown(_)), "{error}");
+    assert!(matches!(error, CallError::Unknown(_)), "{error}");
     assert!(ends.try_recv().is_err(), "it was not sent again");
 }
 
@@ -232,5 +242,5 @@ async fn what_was_sent_once_is_never_said_to_have_not_been_done() {
         tokio::time::sleep(PAUSE).await;
     }
     let error = asked.await.expect("it ends").expect_err("it has no answer");
-    assert!(matches!(error, ServiceError::Unknown(_)), "{error}");
+    assert!(matches!(error, CallError::Unknown(_)), "{error}");
 }

@@ -3,8 +3,9 @@
 
 use super::problem::{incorrect, missing};
 use super::units::{Kind, Units};
-use crate::charging::{Command, Key};
+use crate::charging::Key;
 use crate::problem::Problem;
+use scurry_ledger::ItemRequest;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use time::OffsetDateTime;
@@ -182,14 +183,15 @@ impl Usage {
 }
 
 impl Item {
-    /// As an ITEM of a command.
-    pub(crate) fn add_to(&self, command: Command) -> Command {
-        command
-            .word("ITEM")
-            .word(self.rating_group.0.to_string())
-            .word(self.kind.unit())
-            .number("USED", self.used)
-            .number("REQUESTED", self.requested)
+    /// Returns the item as a session's request has it.
+    pub(crate) fn request(&self) -> ItemRequest {
+        ItemRequest {
+            key: self.rating_group.0,
+            unit: self.kind.unit(),
+            used: self.used,
+            requested: self.requested,
+            min: None,
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::request::Item;
 use super::units::Kind;
-use crate::charging::{Key, SessionReply};
+use crate::charging::Key;
 use crate::clock::now;
-use scurry_ledger::Code;
+use scurry_ledger::{Code, ItemAnswers};
 use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -52,11 +52,15 @@ struct FinalUnitIndication {
 
 impl ChargingDataResponse {
     /// The answer to a request with these items, in their order: for each rating group that to its first.
-    pub(crate) fn new(sequence: u32, asked: &[Item], reply: &SessionReply) -> ChargingDataResponse {
+    pub(crate) fn new(
+        sequence: u32,
+        asked: &[Item],
+        answers: &ItemAnswers,
+    ) -> ChargingDataResponse {
         let is_first = |number: usize| {
             number == 0 || asked[number - 1].rating_group != asked[number].rating_group
         };
-        let firsts = asked.iter().zip(&reply.items).enumerate();
+        let firsts = asked.iter().zip(answers).enumerate();
         let firsts = firsts.filter(|(number, _)| is_first(*number)).map(|(_, pair)| pair);
         let information = firsts.map(|(item, answer)| {
             let granted = item.requested.filter(|requested| *requested > 0 && answer.granted > 0);

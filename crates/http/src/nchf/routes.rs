@@ -4,24 +4,23 @@ use super::problem::{denied, missing, refused, settled_late, unknown_reference, 
 use super::reference::Reference;
 use super::request::{ChargingDataRequest, Item};
 use super::response::{ChargingDataResponse, VALIDITY_S};
-use crate::charging::{
-    AccountId, Command, REPLAYED, Retry, SessionReply, foreign, outcome, read_body, read_json,
-};
+use crate::charging::{self, AccountId, REPLAYED, Retry, foreign, read_body, read_json};
 use crate::problem::Problem;
-use crate::service::{Repeat, Service};
-use axum::extract::{Path, Request, State};
+use crate::store::Store;
+use axum::extract::{self, Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use scurry_ledger::{Code, CodeKind};
+use scurry_ledger::{Answer, Code, CodeKind, ItemAnswers, SessionRequest};
 use scurry_resp::table::Role;
+use scurry_service::{Answered, Reply, Request, SessionStep};
 use std::sync::Arc;
 
 const RESOURCES: &str = "/nchf-convergedcharging/v3/chargingdata";
 
 /// The routes of the operations that need this role: all of them charge.
-pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
+pub(crate) fn routes(role: Role, service: &Arc<dyn Store>) -> Router {
     if role != Role::Charge {
         return Router::new();
     }
@@ -32,9 +31,9 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
         .with_state(Arc::clone(service))
 }
 
-type Store = State<Arc<dyn Service>>;
+type Behind = State<Arc<dyn Store>>;
 
-async fn create(State(store): Store, request: Request) -> Result<Response, Problem> {
+async fn create(State(store): Behind, request: extract::Request) -> Result<Response, Problem> {
     let request = read(request).await?;
     let account = request.subscriber_identifier.clone().ok_or_else(|| {
         missing("/subscriberIdentifier", "is needed: it is the account that is charged")
@@ -50,15 +49,15 @@ async fn create(State(store): Store, request: Request) -> Result<Response, Probl
         return Err(super::problem::incorrect(&place, "nothing is used before the Create"));
     }
     let items: Vec<Item> = items.into_iter().filter(|item| item.requested.is_some()).collect();
-    let command = command("SCUR.RESERVE", &reference, &request)
-        .number("VALIDITY", Some(i64::from(VALIDITY_S) * 1_000));
-    let reply = ask(&*store, add(command, &items)).await?;
+    let validity_ms = Some(i64::from(VALIDITY_S) * 1_000);
+    let asked = SessionRequest { validity_ms, ..asked(&reference, &request) };
+    let reply = ask(&*store, &reference, asked, &items, SessionStep::Reserve).await?;
     if reply.code.kind() == CodeKind::Denial {
         return Err(denied(reply.code));
     }
     let location = format!("{RESOURCES}/{}", reference.segment());
     let sequence = request.invocation_sequence_number;
-    let body = Json(ChargingDataResponse::new(sequence, &items, &reply));
+    let body = Json(ChargingDataResponse::new(sequence, &items, &reply.items));
     let mut response = marked((StatusCode::CREATED, body).into_response(), &reply);
     if let Ok(location) = HeaderValue::from_str(&location) {
         response.headers_mut().insert(header::LOCATION, location);
@@ -67,16 +66,16 @@ async fn create(State(store): Store, request: Request) -> Result<Response, Probl
 }
 
 async fn update(
-    State(store): Store,
+    State(store): Behind,
     reference: Result<Path<String>, axum::extract::rejection::PathRejection>,
-    request: Request,
+    request: extract::Request,
 ) -> Result<Response, Problem> {
     let (reference, request) = of_resource(reference.ok(), request).await?;
     let items = request.items(reference.kind)?;
     let says = |item: &Item| item.used.is_some() || item.requested.is_some();
     let items: Vec<Item> = items.into_iter().filter(says).collect();
-    let command = command("SCUR.UPDATE", &reference, &request).flag("LATEUSE", true);
-    let reply = ask(&*store, add(command, &items)).await?;
+    let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
+    let reply = ask(&*store, &reference, asked, &items, SessionStep::Update).await?;
     // Without quota the session goes on, and what was used is debited: no error says that.
     if reply.code == Code::ServiceDenied {
         return Err(denied(reply.code));
@@ -86,26 +85,26 @@ async fn update(
         return Ok(marked(settled_late().into_response(), &reply));
     }
     let sequence = request.invocation_sequence_number;
-    let body = Json(ChargingDataResponse::new(sequence, &items, &reply));
+    let body = Json(ChargingDataResponse::new(sequence, &items, &reply.items));
     Ok(marked(body.into_response(), &reply))
 }
 
 async fn release(
-    State(store): Store,
+    State(store): Behind,
     reference: Result<Path<String>, axum::extract::rejection::PathRejection>,
-    request: Request,
+    request: extract::Request,
 ) -> Result<Response, Problem> {
     let (reference, request) = of_resource(reference.ok(), request).await?;
     let items = request.items(reference.kind)?.into_iter();
     // At the end nobody is granted anything.
     let items = items.filter(|item| item.used.is_some());
     let items: Vec<Item> = items.map(|item| Item { requested: None, ..item }).collect();
-    let command = command("SCUR.TERMINATE", &reference, &request).flag("LATEUSE", true);
-    let reply = ask(&*store, add(command, &items)).await?;
+    let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
+    let reply = ask(&*store, &reference, asked, &items, SessionStep::Terminate).await?;
     Ok(marked(StatusCode::NO_CONTENT.into_response(), &reply))
 }
 
-async fn read(request: Request) -> Result<ChargingDataRequest, Problem> {
+async fn read(request: extract::Request) -> Result<ChargingDataRequest, Problem> {
     let (head, body) = request.into_parts();
     let body = read_body(body).await.map_err(unreadable)?;
     let request: ChargingDataRequest = read_json(&head.headers, &body).map_err(unreadable)?;
@@ -116,7 +115,7 @@ async fn read(request: Request) -> Result<ChargingDataRequest, Problem> {
 /// A request to a resource that there is or was.
 async fn of_resource(
     reference: Option<Path<String>>,
-    request: Request,
+    request: extract::Request,
 ) -> Result<(Reference, ChargingDataRequest), Problem> {
     let request = read(request).await?;
     let reference = reference.and_then(|Path(text)| Reference::read(&text));
@@ -129,19 +128,41 @@ async fn of_resource(
     Ok((reference, request))
 }
 
-fn command(name: &str, reference: &Reference, request: &ChargingDataRequest) -> Command {
-    let command = Command::new(name).word(&reference.account).word(&reference.session);
-    command.integer(request.invocation_sequence_number)
+/// What every request to a session says.
+fn asked<'a>(reference: &'a Reference, request: &ChargingDataRequest) -> SessionRequest<'a> {
+    SessionRequest {
+        session: reference.session.as_bytes(),
+        request: request.invocation_sequence_number,
+        ..SessionRequest::default()
+    }
 }
 
-fn add(command: Command, items: &[Item]) -> Command {
-    items.iter().fold(command, |command, item| item.add_to(command))
+/// The answer to a request to a session.
+struct SessionReply {
+    code: Code,
+    replayed: bool,
+    version: u64,
+    items: ItemAnswers,
 }
 
-async fn ask(store: &dyn Service, command: Command) -> Result<SessionReply, Problem> {
-    let reply = store.execute(&command.0, Repeat::Harmless).await;
-    let reply = outcome(reply, Retry::Request).map_err(refused)?;
-    SessionReply::read(&reply).ok_or_else(|| refused(foreign()))
+async fn ask(
+    store: &dyn Store,
+    reference: &Reference,
+    asked: SessionRequest<'_>,
+    items: &[Item],
+    step: SessionStep,
+) -> Result<SessionReply, Problem> {
+    let items: Vec<_> = items.iter().map(Item::request).collect();
+    let command = step.command(SessionRequest { items: &items, ..asked });
+    let reply = store.call(Request::write(reference.account.as_bytes(), &command)).await;
+    let reply = reply.map_err(|error| refused(charging::refused(error, Retry::Request)))?;
+    let Reply::Answer(Answered {
+        answer: Answer::Session { code, version, items }, replayed, ..
+    }) = reply
+    else {
+        return Err(refused(foreign()));
+    };
+    Ok(SessionReply { code, replayed, version, items })
 }
 
 /// Says so where the answer is the stored one.

@@ -1,5 +1,6 @@
 //! Kinds of units, and the names that they have in buckets.
 
+use scurry_ledger::Name;
 use serde::Deserialize;
 
 /// Granted where a consumer asks for units and does not say how many (an empty requestedUnit).
@@ -20,12 +21,13 @@ impl Kind {
     pub(crate) const ALL: [Kind; 3] = [Kind::Volume, Kind::Time, Kind::Service];
 
     /// The unit of the buckets.
-    pub(crate) fn unit(self) -> &'static str {
-        match self {
-            Kind::Volume => "octet",
-            Kind::Time => "second",
-            Kind::Service => "unit",
-        }
+    pub(crate) fn unit(self) -> Name {
+        let name: &[u8] = match self {
+            Kind::Volume => b"octet",
+            Kind::Time => b"second",
+            Kind::Service => b"unit",
+        };
+        Name::new(name).unwrap_or_else(|| unreachable!("a name"))
     }
 
     /// The letter in a reference.

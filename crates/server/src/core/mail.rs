@@ -31,6 +31,17 @@ impl Core {
         }
     }
 
+    /// Carries out what doors in this process ask.
+    pub(super) fn calls(&mut self) {
+        let intake = self.node.mesh.intake();
+        if intake.is_waiting() {
+            intake.take(&mut self.node.calls);
+        }
+        if !self.node.calls.is_empty() {
+            self.node.carry_out_calls();
+        }
+    }
+
     fn read(&mut self, message: Message) {
         match message {
             Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),

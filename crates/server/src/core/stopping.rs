@@ -87,6 +87,7 @@ impl Core {
         }
         self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
         self.acceptors.clear();
+        self.node.mesh.intake().close();
         if let Some(own) = &mut self.rdma {
             own.stop_listening(self.poll.registry());
         }
@@ -109,7 +110,8 @@ impl Core {
         let Some(until_ms) = self.drain_until_ms else { return false };
         if !self.drained {
             let late = self.node.now.uptime_ms >= until_ms;
-            if !self.connections.is_empty() && !late {
+            let is_quiet = self.connections.is_empty() && self.node.has_no_calls();
+            if !is_quiet && !late {
                 return false;
             }
             if late {

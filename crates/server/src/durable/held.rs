@@ -1,6 +1,7 @@
 //! What shows changes that are not durable yet: replies of this core's connections and mail to other
 //! cores wait in one queue, in the order of what they show.
 
+use crate::mail::calls::{CallTicket, Outcome};
 use crate::mail::message::Message;
 use crate::ticket::Ticket;
 use std::collections::VecDeque;
@@ -11,6 +12,8 @@ pub(crate) enum Held {
     Replies(Ticket),
     /// Mail to another core.
     Mail(u16, Message),
+    /// The reply to a call of a door.
+    Call(Box<(CallTicket, Outcome)>),
 }
 
 /// The end of a wait.
@@ -33,7 +36,8 @@ impl Held {
     /// Memory that nobody else counts, bytes.
     fn memory_bytes(&self) -> u64 {
         match self {
-            Held::Replies(_) => 0,
+            // A door's replies are small, and bounded by its own requests under way.
+            Held::Replies(_) | Held::Call(_) => 0,
             Held::Mail(_, message) => message.memory_bytes(),
         }
     }
@@ -56,6 +60,11 @@ impl Queue {
         let (_, held) = self.waiting.pop_front()?;
         self.bytes -= held.memory_bytes();
         Some((held, fate))
+    }
+
+    /// Reports whether the reply to a call waits.
+    pub(super) fn has_calls(&self) -> bool {
+        self.waiting.iter().any(|(_, held)| matches!(held, Held::Call(_)))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -86,6 +95,7 @@ mod tests {
                 left.push(match held {
                     Held::Replies(ticket) => (ticket.key, fate),
                     Held::Mail(core, _) => (usize::from(core), fate),
+                    Held::Call(_) => unreachable!("none was held"),
                 });
             }
             left

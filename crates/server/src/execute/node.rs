@@ -8,6 +8,7 @@ use crate::execute::tracking::Tracking;
 use crate::execute::transaction::FingerprintSeeds;
 use crate::group::clocks::APART_MS_MAX;
 use crate::group::{self, view::View};
+use crate::mail::calls::{Call, Returns};
 use crate::mail::mesh::Mesh;
 use crate::mail::message::Message;
 use crate::mail::report::{CoreReport, DurableReport, Report};
@@ -24,6 +25,7 @@ use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
 use scurry_ledger::Answer;
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use scurry_resp::{Args, ChainScratch, Scratch};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Requests that are looked at together at most.
@@ -58,6 +60,10 @@ pub(crate) struct Node {
     /// The same for chains, and room for their answers.
     pub(crate) chain_scratch: ChainScratch<'static>,
     pub(crate) chain_answers: Vec<Answer>,
+    /// Calls of doors, taken from the intake and not carried out yet.
+    pub(crate) calls: VecDeque<Call>,
+    /// Doors that have replies to hand out, to be woken at the end of the turn.
+    pub(crate) answered_doors: Vec<Arc<Returns>>,
     /// Where passwords are given to be checked.
     pub(crate) desk: Desk,
     /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
@@ -120,6 +126,8 @@ impl Node {
             scratch: Scratch::default(),
             chain_scratch: ChainScratch::default(),
             chain_answers: Vec::new(),
+            calls: VecDeque::new(),
+            answered_doors: Vec::new(),
             desk,
             faults: Faults::default(),
             slowness: Slowness::default(),

@@ -1,6 +1,7 @@
 //! Mail between cores: bounded mailboxes, many messages in one packet, and a wake-up only for a
 //! core that sleeps. Nothing else passes from core to core while commands run.
 
+use crate::mail::calls::Intake;
 use crate::mail::message::Message;
 use mio::Waker;
 use std::io;
@@ -55,6 +56,8 @@ pub(crate) struct Mesh {
     core: u16,
     mailbox: Receiver<Packet>,
     bell: Arc<Bell>,
+    /// Calls of doors in this process.
+    intake: Arc<Intake>,
     /// By core; the own place is there and never used.
     peers: Vec<Peer>,
     /// Taken out of the mailbox while falling asleep.
@@ -79,6 +82,7 @@ impl Mesh {
             core: u16::try_from(core).unwrap_or_default(),
             mailbox,
             bell: bells[core].clone(),
+            intake: Arc::new(Intake::new(bells[core].clone())),
             peers: senders
                 .iter()
                 .zip(&bells)
@@ -105,6 +109,11 @@ impl Mesh {
         let way =
             |peer: &Peer| Letterbox { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
         self.peers.iter().map(way).collect()
+    }
+
+    /// Calls of doors that wait for this core.
+    pub(crate) fn intake(&self) -> &Arc<Intake> {
+        &self.intake
     }
 
     /// The bell that wakes this core.
@@ -162,10 +171,11 @@ impl Mesh {
         if self.stash.is_none() {
             self.stash = self.mailbox.try_recv().ok();
         }
-        if self.stash.is_some() {
+        let sleeps = self.stash.is_none() && !self.intake.is_waiting();
+        if !sleeps {
             self.wake_up();
         }
-        self.stash.is_none()
+        sleeps
     }
 
     /// From now on deliveries need not ring.

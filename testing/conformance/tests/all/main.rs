@@ -2,4 +2,5 @@
 
 mod coverage;
 mod differential;
+mod hands;
 mod scenarios;

@@ -1,0 +1,377 @@
+//! Replies of RESP2 or RESP3 as the ledger's own types: the one decoder of SCUR replies for programs. docs/commands.md
+//! has the shapes.
+
+use redis::{ServerError, Value};
+use scurry_ledger::{
+    Answer, Cause, Checked, Code, Command, Counted, Cycle, Id, ItemAnswer, ItemKey, Name, Overrun,
+    Period, Status, Time, UnitAmount,
+};
+use scurry_service::{
+    AccountView, AllowanceView, Answered, AuditView, BucketTotals, BucketView, CallError,
+    CommandBuf, CounterView, ItemView, LimitView, Read, Refusal, Reply, Request, SessionRow,
+    SessionView,
+};
+
+/// Reads the reply to a request.
+///
+/// # Errors
+/// When the store refused the request, or the reply has another shape than the request's.
+pub fn decode(request: &Request, value: &Value) -> Result<Reply, CallError> {
+    if let Value::ServerError(error) = value {
+        return Err(refusal(error).into());
+    }
+    let reply = match request {
+        Request::Write(write) => answered(&write.command, value).map(Reply::Answer),
+        Request::Chain(links) => {
+            let commands: Vec<&CommandBuf> = links.iter().map(|link| &link.command).collect();
+            chain(&commands, value).map(Reply::Chain)
+        }
+        Request::Read(Read::Account { .. }) => account(value).map(Box::new).map(Reply::Account),
+        Request::Read(Read::Session { .. }) => session(value).map(Box::new).map(Reply::Session),
+        Request::Read(Read::Audit { .. }) => audit(value).map(Box::new).map(Reply::Audit),
+        Request::Read(Read::Check { .. }) => checked(value).map(Reply::Checked),
+    };
+    reply.ok_or(CallError::WrongShape)
+}
+
+/// Reads an error: a rejection of the ledger is `CODE number why`.
+pub fn refusal(error: &ServerError) -> Refusal {
+    let (name, details) = (error.code(), error.details().unwrap_or_default());
+    match Code::ALL.iter().find(|code| code.name() == name) {
+        Some(code) => {
+            let why = details.split_once(' ').map_or(details, |(_, why)| why).to_owned();
+            Refusal::Rejected { code: *code, why }
+        }
+        None => Refusal::Store(format!("{name} {details}")),
+    }
+}
+
+fn answered(command: &CommandBuf, value: &Value) -> Option<Answered> {
+    let mut reader = Reader::of(value)?;
+    command.with(|command| match command {
+        Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => {
+            let answer = Answer::Account { code: reader.code()?, version: reader.unsigned()? };
+            // Only the answer to a command with a transaction id says it.
+            let replayed = reader.flag().unwrap_or(false);
+            Some(Answered { answer, replayed, keys: [].into_iter().collect() })
+        }
+        Command::Reserve(_)
+        | Command::Update(_)
+        | Command::Terminate(_)
+        | Command::Release { .. } => session_answer(&mut reader),
+        Command::TopUp { .. }
+        | Command::Adjust { .. }
+        | Command::Bucket { .. }
+        | Command::Debit { .. }
+        | Command::DebitItems { .. }
+        | Command::RefundItems { .. }
+        | Command::Refund { .. }
+        | Command::Counter { .. }
+        | Command::Limit { .. } => {
+            let (code, replayed) = (reader.code()?, reader.flag()?);
+            let (version, amount) = (reader.unsigned()?, reader.integer()?);
+            let answer = Answer::Amount { code, version, amount, cause: reader.cause(code)? };
+            Some(Answered { answer, replayed, keys: [].into_iter().collect() })
+        }
+    })
+}
+
+fn session_answer(reader: &mut Reader<'_>) -> Option<Answered> {
+    let (code, replayed, version) = (reader.code()?, reader.flag()?, reader.unsigned()?);
+    let rows = each(reader.value()?, |item| {
+        let (key, code) = (item.key()?, item.code()?);
+        let (granted, last, uncollected) = (item.integer()?, item.flag()?, item.integer()?);
+        let cause = item.cause(code)?;
+        Some((key, ItemAnswer { code, granted, last, uncollected, cause }))
+    })?;
+    let (keys, mut items): (_, scurry_ledger::ItemAnswers) = rows.into_iter().unzip();
+    if let cause @ Cause::Limit(_) = reader.cause(code)? {
+        // A request without items that a limit denies: the limit is that of the whole.
+        items.push(ItemAnswer { code, granted: 0, last: false, uncollected: 0, cause });
+    }
+    Some(Answered { answer: Answer::Session { code, version, items }, replayed, keys })
+}
+
+fn chain(commands: &[&CommandBuf], value: &Value) -> Option<Vec<Answered>> {
+    let mut reader = Reader::of(value)?;
+    let (_, replayed, _) = (reader.code()?, reader.flag()?, reader.integer()?);
+    let answers = list(reader.value()?)?;
+    if answers.len() != commands.len() {
+        return None;
+    }
+    let each = commands.iter().zip(answers);
+    each.map(|(command, value)| Some(Answered { replayed, ..answered(command, value)? })).collect()
+}
+
+fn checked(value: &Value) -> Option<Checked> {
+    let mut reader = Reader::of(value)?;
+    let (code, amount) = (reader.code()?, reader.integer()?);
+    Some(Checked { code, amount, cause: reader.cause(code)? })
+}
+
+fn account(map: &Value) -> Option<AccountView> {
+    Some(AccountView {
+        status: status(field(map, "status")?)?,
+        version: unsigned(field(map, "version")?)?,
+        identities: each(field(map, "identities")?, |pair| Some((pair.name()?, pair.id()?)))?,
+        buckets: each(field(map, "buckets")?, bucket)?,
+        counters: each(field(map, "counters")?, |counter| {
+            Some(CounterView {
+                id: counter.name()?,
+                unit: counter.name()?,
+                value: counter.integer()?,
+                period: counter.period()?,
+                resets_at: counter.time_or_nil()?,
+            })
+        })?,
+        limits: each(field(map, "limits")?, limit)?,
+        sessions: each(field(map, "sessions")?, |session| {
+            Some(SessionRow {
+                id: session.id()?,
+                version: session.unsigned()?,
+                deadline: session.time()?,
+            })
+        })?,
+    })
+}
+
+fn bucket(row: &mut Reader<'_>) -> Option<BucketView> {
+    Some(BucketView {
+        id: row.name()?,
+        unit: row.name()?,
+        available: row.integer()?,
+        held: row.integer()?,
+        floor: row.integer()?,
+        priority: i32::try_from(row.integer()?).ok()?,
+        valid_from: row.time()?,
+        valid_to: row.time_or_nil()?,
+        allowance: match row.value() {
+            None => None,
+            Some(value) => {
+                let mut row = Reader::of(value)?;
+                Some(AllowanceView {
+                    cycle: row.cycle()?,
+                    amount: row.integer()?,
+                    refills_at: row.time_or_nil()?,
+                })
+            }
+        },
+    })
+}
+
+fn limit(row: &mut Reader<'_>) -> Option<LimitView> {
+    let id = row.name()?;
+    let unit = row.value()?;
+    let item = row.value()?;
+    let counted = match (unit, item) {
+        (Value::Nil, _) => Counted::Sessions,
+        (unit, Value::Nil) => Counted::Units { unit: Name::new(bytes(unit)?)?, item: None },
+        (unit, item) => Counted::Units { unit: Name::new(bytes(unit)?)?, item: Some(key(item)?) },
+    };
+    Some(LimitView {
+        id,
+        counted,
+        amount: row.integer()?,
+        used: row.integer()?,
+        held: row.integer()?,
+        left: row.integer()?,
+        overrun: row.integer()?,
+        cycle: row.cycle()?,
+        resets_at: row.time_or_nil()?,
+    })
+}
+
+fn session(map: &Value) -> Option<SessionView> {
+    let account = account(map)?;
+    let map = field(map, "session")?;
+    let last_request = match field(map, "last_request")? {
+        Value::Nil => None,
+        value => Some(u32::try_from(integer(value)?).ok()?),
+    };
+    let overrun = bytes(field(map, "overrun")?)?;
+    Some(SessionView {
+        account,
+        row: SessionRow {
+            id: Id::new(bytes(field(map, "id")?)?)?,
+            version: unsigned(field(map, "version")?)?,
+            deadline: Time(integer(field(map, "deadline")?)?),
+        },
+        validity_ms: integer(field(map, "validity")?)?,
+        tcc_ms: integer(field(map, "tcc")?)?,
+        overrun: [Overrun::Overdraw, Overrun::Clamp]
+            .into_iter()
+            .find(|one| one.name().as_bytes() == overrun)?,
+        last_request,
+        blob: bytes(field(map, "data")?)?.to_vec(),
+        items: each(field(map, "items")?, |item| {
+            Some(ItemView {
+                key: item.key()?,
+                unit: item.name()?,
+                granted: item.integer()?,
+                outstanding: item.integer()?,
+                used: item.integer()?,
+                from_hold: item.integer()?,
+                direct: item.integer()?,
+                released: item.integer()?,
+                uncollected: item.integer()?,
+            })
+        })?,
+    })
+}
+
+fn audit(map: &Value) -> Option<AuditView> {
+    Some(AuditView {
+        ok: integer(field(map, "ok")?)? == 1,
+        version: unsigned(field(map, "version")?)?,
+        buckets: each(field(map, "buckets")?, |row| {
+            Some(BucketTotals {
+                id: row.name()?,
+                unit: row.name()?,
+                available: row.integer()?,
+                held: row.integer()?,
+                credited: row.integer()?,
+                refunded: row.integer()?,
+                consumed: row.integer()?,
+                expired: row.integer()?,
+                voided: row.integer()?,
+                overdrawn: row.integer()?,
+            })
+        })?,
+        uncollected: each(field(map, "uncollected")?, |row| {
+            Some(UnitAmount { unit: row.name()?, amount: row.integer()? })
+        })?,
+    })
+}
+
+/// The elements of an array, read one after another. Each read returns none where the element has another type.
+struct Reader<'a>(std::slice::Iter<'a, Value>);
+
+impl<'a> Reader<'a> {
+    fn of(value: &'a Value) -> Option<Reader<'a>> {
+        Some(Reader(list(value)?.iter()))
+    }
+
+    fn value(&mut self) -> Option<&'a Value> {
+        self.0.next()
+    }
+
+    fn integer(&mut self) -> Option<i64> {
+        integer(self.value()?)
+    }
+
+    fn unsigned(&mut self) -> Option<u64> {
+        unsigned(self.value()?)
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        Some(self.integer()? != 0)
+    }
+
+    fn code(&mut self) -> Option<Code> {
+        let name = bytes(self.value()?)?;
+        Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+    }
+
+    fn name(&mut self) -> Option<Name> {
+        Name::new(bytes(self.value()?)?)
+    }
+
+    fn id(&mut self) -> Option<Id> {
+        Id::new(bytes(self.value()?)?)
+    }
+
+    fn key(&mut self) -> Option<ItemKey> {
+        key(self.value()?)
+    }
+
+    fn time(&mut self) -> Option<Time> {
+        Some(Time(self.integer()?))
+    }
+
+    fn time_or_nil(&mut self) -> Option<Option<Time>> {
+        match self.value()? {
+            Value::Nil => Some(None),
+            value => Some(Some(Time(integer(value)?))),
+        }
+    }
+
+    fn period(&mut self) -> Option<Period> {
+        let name = bytes(self.value()?)?;
+        [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
+            .into_iter()
+            .find(|period| period.name().as_bytes() == name)
+    }
+
+    fn cycle(&mut self) -> Option<Cycle> {
+        let period = self.period()?;
+        Some(Cycle { period, offset_minutes: i16::try_from(self.integer()?).ok()? })
+    }
+
+    /// Reads the cause of a denial, with which a reply ends where it has one to tell.
+    fn cause(&mut self, code: Code) -> Option<Cause> {
+        let Some(value) = self.value() else { return Some(Cause::of(code)) };
+        let told = bytes(value)?;
+        if let Some(limit) = told.strip_prefix(b"limit ") {
+            return Some(Cause::Limit(Name::new(limit)?));
+        }
+        let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
+        plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
+    }
+}
+
+fn each<T>(value: &Value, read: impl Fn(&mut Reader<'_>) -> Option<T>) -> Option<Vec<T>> {
+    list(value)?.iter().map(|element| read(&mut Reader::of(element)?)).collect()
+}
+
+fn key(value: &Value) -> Option<ItemKey> {
+    match value {
+        Value::Int(number) => Some(ItemKey::Number(u32::try_from(*number).ok()?)),
+        value => ItemKey::new(bytes(value)?),
+    }
+}
+
+fn status(value: &Value) -> Option<Status> {
+    let name = bytes(value)?;
+    [Status::Active, Status::Suspended, Status::Closed]
+        .into_iter()
+        .find(|status| status.name().as_bytes() == name)
+}
+
+fn list(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(list) => Some(list),
+        _ => None,
+    }
+}
+
+fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.as_bytes()),
+        Value::Okay => Some(b"OK"),
+        _ => None,
+    }
+}
+
+fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    }
+}
+
+fn unsigned(value: &Value) -> Option<u64> {
+    u64::try_from(integer(value)?).ok()
+}
+
+/// Returns the value under a name in a map, which RESP2 has as names and values in turn.
+fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
+    let named = |key: &Value| bytes(key) == Some(name.as_bytes());
+    match map {
+        Value::Map(entries) => entries.iter().find(|(key, _)| named(key)).map(|(_, value)| value),
+        Value::Array(flat) => {
+            flat.chunks_exact(2).find(|pair| named(&pair[0])).map(|pair| &pair[1])
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,196 @@
+//! Requests of doors in this process: how they reach the core of their account, and how replies return. A door's task
+//! appends to the intake of a core, and the core takes all that waits once a turn. Replies of a turn return together,
+//! and wake the door once.
+
+use crate::mail::mesh::Bell;
+use scurry_service::{CallError, Reply, Request};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// What a call returns.
+pub(crate) type Outcome = Result<Reply, CallError>;
+
+/// A request with the way of its reply.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) request: Request,
+    pub(crate) ticket: CallTicket,
+}
+
+/// Calls that wait for a core. Bounded by what doors have under way.
+pub(crate) struct Intake {
+    state: Mutex<IntakeState>,
+    /// True while calls wait: the core looks at this alone in most turns.
+    waiting: AtomicBool,
+    bell: Arc<Bell>,
+}
+
+#[derive(Default)]
+struct IntakeState {
+    calls: Vec<Call>,
+    /// The core takes no more.
+    closed: bool,
+}
+
+impl Intake {
+    /// An intake whose core this bell wakes.
+    pub(crate) fn new(bell: Arc<Bell>) -> Intake {
+        Intake { state: Mutex::default(), waiting: AtomicBool::new(false), bell }
+    }
+
+    /// Appends a call, and wakes the core where it sleeps. Gives the call back when the core takes no more.
+    pub(crate) fn post(&self, call: Call) -> Result<(), Box<Call>> {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return Err(Box::new(call));
+        }
+        let is_first = state.calls.is_empty();
+        state.calls.push(call);
+        // Written under the lock, as `take` writes it: it never says less than there is.
+        self.waiting.store(true, Ordering::Relaxed);
+        drop(state);
+        if is_first {
+            self.bell.ring();
+        }
+        Ok(())
+    }
+
+    /// Reports whether calls wait.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Moves all that wait behind those in `calls`.
+    pub(crate) fn take(&self, calls: &mut VecDeque<Call>) {
+        let mut state = lock(&self.state);
+        self.waiting.store(false, Ordering::Relaxed);
+        calls.extend(state.calls.drain(..));
+    }
+
+    /// Takes no more calls from now on.
+    pub(crate) fn close(&self) {
+        lock(&self.state).closed = true;
+    }
+}
+
+/// The right to give one reply. One that is dropped without a reply says that the server stopped.
+#[derive(Debug)]
+pub(crate) struct CallTicket {
+    slot: Arc<Slot>,
+    returns: Arc<Returns>,
+}
+
+/// Where a reply arrives.
+#[derive(Debug, Default)]
+struct Slot(Mutex<SlotState>);
+
+#[derive(Debug, Default)]
+struct SlotState {
+    outcome: Option<Outcome>,
+    is_given: bool,
+    waker: Option<Waker>,
+}
+
+impl CallTicket {
+    /// Gives the reply. The door learns of it with [`Returns::wake`]; true where it has to be woken for that.
+    pub(crate) fn give(self, outcome: Outcome) -> Option<Arc<Returns>> {
+        let is_first = self.put(outcome);
+        is_first.then(|| Arc::clone(&self.returns))
+    }
+
+    /// Ends the call without a reply: its door knows already.
+    pub(crate) fn cancel(self) {
+        lock(&self.slot.0).is_given = true;
+    }
+
+    fn put(&self, outcome: Outcome) -> bool {
+        let mut state = lock(&self.slot.0);
+        state.outcome = Some(outcome);
+        state.is_given = true;
+        drop(state);
+        let mut arrived = lock(&self.returns.arrived);
+        arrived.push(Arc::clone(&self.slot));
+        arrived.len() == 1
+    }
+}
+
+impl Drop for CallTicket {
+    fn drop(&mut self) {
+        if !lock(&self.slot.0).is_given {
+            self.put(Err(CallError::Unknown("the server has stopped".to_owned())));
+            self.returns.wake();
+        }
+    }
+}
+
+/// Replies on their way to one door.
+#[derive(Debug, Default)]
+pub(crate) struct Returns {
+    arrived: Mutex<Vec<Arc<Slot>>>,
+    /// The task that hands them out.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Returns {
+    /// Wakes the task that hands replies out.
+    pub(crate) fn wake(&self) {
+        let waker = lock(&self.waker).clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Prepares a call: its ticket for the core, and the future of its reply for the door.
+    pub(crate) fn prepare(self: &Arc<Returns>) -> (CallTicket, PendingReply) {
+        let slot = Arc::new(Slot::default());
+        let ticket = CallTicket { slot: Arc::clone(&slot), returns: Arc::clone(self) };
+        (ticket, PendingReply(slot))
+    }
+
+    /// Wakes the tasks whose replies have arrived. It never ends: the door runs it as a task of its own, so that a
+    /// core wakes one task a turn and not one for each reply.
+    pub(crate) fn hand_out(&self, context: &Context<'_>) -> Poll<()> {
+        {
+            let mut waker = lock(&self.waker);
+            if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+                *waker = Some(context.waker().clone());
+            }
+        }
+        let arrived = std::mem::take(&mut *lock(&self.arrived));
+        for slot in arrived {
+            let waker = lock(&slot.0).waker.take();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// The reply to a call, when it arrives.
+#[derive(Debug)]
+pub struct PendingReply(Arc<Slot>);
+
+impl Future for PendingReply {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let mut state = lock(&self.0.0);
+        match state.outcome.take() {
+            Some(outcome) => Poll::Ready(outcome),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

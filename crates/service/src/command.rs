@@ -1,0 +1,198 @@
+//! Commands of the ledger that own what they borrow, so that they can travel between threads.
+
+use scurry_ledger::{Command, Create, ItemAmount, ItemRequest, Name, NewBucket, SessionRequest};
+use smallvec::SmallVec;
+
+/// A [`Command`] with the bytes and lists that it borrows. [`CommandBuf::with`] lends the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandBuf {
+    /// The command with empty bytes and lists in the places of those below.
+    shape: Command<'static>,
+    /// The transaction id, or the session id; empty where the command has neither.
+    id: Vec<u8>,
+    /// The transaction id of the debit that a refund names, or the data of a session.
+    second: Vec<u8>,
+    items: SmallVec<[ItemRequest; 1]>,
+    /// Boxed: most commands have none of them.
+    rare: Option<Box<Lists>>,
+}
+
+/// Lists that sessions do not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Lists {
+    amounts: Vec<ItemAmount>,
+    identities: Vec<(Name, Vec<u8>)>,
+    buckets: Vec<NewBucket>,
+}
+
+impl CommandBuf {
+    /// Copies a command.
+    pub fn new(command: &Command<'_>) -> CommandBuf {
+        let mut copy = CommandBuf {
+            shape: Command::Delete { force: false },
+            id: Vec::new(),
+            second: Vec::new(),
+            items: SmallVec::new(),
+            rare: None,
+        };
+        copy.shape = copy.fill(command);
+        copy
+    }
+
+    /// Keeps what a command borrows, and returns the command without it.
+    fn fill(&mut self, command: &Command<'_>) -> Command<'static> {
+        const NONE: &[u8] = b"";
+        match *command {
+            Command::Create(Create { txn, status, identities, buckets }) => {
+                let lists = self.keep_identities(identities);
+                lists.buckets = buckets.to_vec();
+                let txn = self.keep_optional(txn);
+                Command::Create(Create { txn, status, identities: &[], buckets: &[] })
+            }
+            Command::Status { txn, status, identities } => {
+                self.keep_identities(identities);
+                Command::Status { txn: self.keep_optional(txn), status, identities: &[] }
+            }
+            Command::Delete { force } => Command::Delete { force },
+            Command::TopUp { txn, bucket, amount, unit, attributes } => {
+                self.id = txn.to_vec();
+                Command::TopUp { txn: NONE, bucket, amount, unit, attributes }
+            }
+            Command::Adjust { txn, bucket, amount } => {
+                self.id = txn.to_vec();
+                Command::Adjust { txn: NONE, bucket, amount }
+            }
+            Command::Bucket { txn, bucket, attributes, remove } => {
+                self.id = txn.to_vec();
+                Command::Bucket { txn: NONE, bucket, attributes, remove }
+            }
+            Command::Debit { txn, unit, amount } => {
+                self.id = txn.to_vec();
+                Command::Debit { txn: NONE, unit, amount }
+            }
+            Command::DebitItems { txn, items } => {
+                self.id = txn.to_vec();
+                self.rare.get_or_insert_default().amounts = items.to_vec();
+                Command::DebitItems { txn: NONE, items: &[] }
+            }
+            Command::RefundItems { txn, debit, items } => {
+                (self.id, self.second) = (txn.to_vec(), debit.to_vec());
+                self.rare.get_or_insert_default().amounts = items.to_vec();
+                Command::RefundItems { txn: NONE, debit: NONE, items: &[] }
+            }
+            Command::Refund { txn, debit, amount } => {
+                (self.id, self.second) = (txn.to_vec(), debit.to_vec());
+                Command::Refund { txn: NONE, debit: NONE, amount }
+            }
+            Command::Counter { txn, counter, amount, unit, period } => {
+                self.id = txn.to_vec();
+                Command::Counter { txn: NONE, counter, amount, unit, period }
+            }
+            Command::Limit { txn, limit, terms } => {
+                self.id = txn.to_vec();
+                Command::Limit { txn: NONE, limit, terms }
+            }
+            Command::Reserve(request) => Command::Reserve(self.keep_session(&request)),
+            Command::Update(request) => Command::Update(self.keep_session(&request)),
+            Command::Terminate(request) => Command::Terminate(self.keep_session(&request)),
+            Command::Release { session } => {
+                self.id = session.to_vec();
+                Command::Release { session: NONE }
+            }
+        }
+    }
+
+    fn keep_optional(&mut self, id: Option<&[u8]>) -> Option<&'static [u8]> {
+        self.id = id?.to_vec();
+        Some(b"")
+    }
+
+    fn keep_identities(&mut self, identities: &[(Name, &[u8])]) -> &mut Lists {
+        let lists = self.rare.get_or_insert_default();
+        let owned = identities.iter().map(|(kind, value)| (*kind, value.to_vec()));
+        lists.identities = owned.collect();
+        lists
+    }
+
+    fn keep_session(&mut self, request: &SessionRequest<'_>) -> SessionRequest<'static> {
+        self.id = request.session.to_vec();
+        self.second = request.blob.unwrap_or_default().to_vec();
+        self.items = SmallVec::from_slice(request.items);
+        SessionRequest {
+            session: b"",
+            request: request.request,
+            if_version: request.if_version,
+            validity_ms: request.validity_ms,
+            tcc_ms: request.tcc_ms,
+            overrun: request.overrun,
+            close_on_denial: request.close_on_denial,
+            keep_open: request.keep_open,
+            late_use: request.late_use,
+            blob: request.blob.map(|_| &b""[..]),
+            items: &[],
+        }
+    }
+
+    /// Lends the command to `run`, and returns its result.
+    pub fn with<R>(&self, run: impl FnOnce(&Command<'_>) -> R) -> R {
+        run(&self.borrow(&self.identities()))
+    }
+
+    /// Returns the identities as a command borrows them.
+    pub(crate) fn identities(&self) -> SmallVec<[(Name, &[u8]); 4]> {
+        match &self.rare {
+            Some(lists) => lists.identities.iter().map(|(kind, id)| (*kind, &id[..])).collect(),
+            None => SmallVec::new(),
+        }
+    }
+
+    /// Returns the keys of the items in the order of the request; none of a command that is not about a session.
+    pub fn item_keys(&self) -> impl Iterator<Item = scurry_ledger::ItemKey> {
+        self.items.iter().map(|item| item.key)
+    }
+
+    pub(crate) fn borrow<'a>(&'a self, identities: &'a [(Name, &'a [u8])]) -> Command<'a> {
+        let (id, second) = (&self.id[..], &self.second[..]);
+        let lists = self.rare.as_deref();
+        let amounts = lists.map_or(&[][..], |lists| &lists.amounts);
+        let session = |request: SessionRequest<'a>| SessionRequest {
+            session: id,
+            blob: request.blob.map(|_| second),
+            items: &self.items,
+            ..request
+        };
+        match self.shape {
+            Command::Create(create) => Command::Create(Create {
+                txn: create.txn.map(|_| id),
+                identities,
+                buckets: lists.map_or(&[], |lists| &lists.buckets),
+                ..create
+            }),
+            Command::Status { txn, status, .. } => {
+                Command::Status { txn: txn.map(|_| id), status, identities }
+            }
+            Command::Delete { force } => Command::Delete { force },
+            Command::TopUp { bucket, amount, unit, attributes, .. } => {
+                Command::TopUp { txn: id, bucket, amount, unit, attributes }
+            }
+            Command::Adjust { bucket, amount, .. } => Command::Adjust { txn: id, bucket, amount },
+            Command::Bucket { bucket, attributes, remove, .. } => {
+                Command::Bucket { txn: id, bucket, attributes, remove }
+            }
+            Command::Debit { unit, amount, .. } => Command::Debit { txn: id, unit, amount },
+            Command::DebitItems { .. } => Command::DebitItems { txn: id, items: amounts },
+            Command::RefundItems { .. } => {
+                Command::RefundItems { txn: id, debit: second, items: amounts }
+            }
+            Command::Refund { amount, .. } => Command::Refund { txn: id, debit: second, amount },
+            Command::Counter { counter, amount, unit, period, .. } => {
+                Command::Counter { txn: id, counter, amount, unit, period }
+            }
+            Command::Limit { limit, terms, .. } => Command::Limit { txn: id, limit, terms },
+            Command::Reserve(request) => Command::Reserve(session(request)),
+            Command::Update(request) => Command::Update(session(request)),
+            Command::Terminate(request) => Command::Terminate(session(request)),
+            Command::Release { .. } => Command::Release { session: id },
+        }
+    }
+}

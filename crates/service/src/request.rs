@@ -1,0 +1,167 @@
+//! Requests to a store, each about the accounts that it names.
+
+use crate::CommandBuf;
+use scurry_ledger::{Command, Create, Link, Name, SessionRequest};
+
+/// One request. It owns what it says, so that it can wait in a queue and travel to another thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A command that the ledger decides.
+    Write(Write),
+    /// Commands on several accounts of one hash slot that are all carried out or none (docs/ledger.md section 15).
+    Chain(Vec<Write>),
+    /// A read of one account.
+    Read(Read),
+}
+
+/// A command to an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Account id, 1 to [`scurry_ledger::ACCOUNT_ID_LEN_MAX`] bytes.
+    pub account: Vec<u8>,
+    /// The command.
+    pub command: CommandBuf,
+}
+
+/// A read of one account in one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// `SCUR.GET`: the account.
+    Account {
+        /// Account id.
+        account: Vec<u8>,
+    },
+    /// `SCUR.SESSION`: an open session and its account.
+    Session {
+        /// Account id.
+        account: Vec<u8>,
+        /// Session id.
+        session: Vec<u8>,
+    },
+    /// `SCUR.AUDIT`: the conservation totals of the account.
+    Audit {
+        /// Account id.
+        account: Vec<u8>,
+    },
+    /// `SCUR.CHECK`: whether an amount could be reserved now (RFC 8506 section 6.2).
+    Check {
+        /// Account id.
+        account: Vec<u8>,
+        /// Unit of the amount.
+        unit: Name,
+        /// Minor units, at least 1.
+        amount: i64,
+    },
+}
+
+impl Write {
+    /// Copies a command to an account.
+    pub fn new(account: &[u8], command: &Command<'_>) -> Write {
+        Write { account: account.to_vec(), command: CommandBuf::new(command) }
+    }
+}
+
+impl Read {
+    /// Returns the id of the account that is read.
+    pub fn account(&self) -> &[u8] {
+        match self {
+            Read::Account { account }
+            | Read::Session { account, .. }
+            | Read::Audit { account }
+            | Read::Check { account, .. } => account,
+        }
+    }
+}
+
+impl Request {
+    /// A command to an account.
+    pub fn write(account: &[u8], command: &Command<'_>) -> Request {
+        Request::Write(Write::new(account, command))
+    }
+
+    /// Returns the id of the account whose core executes the request: of a chain the first one's.
+    pub fn account(&self) -> &[u8] {
+        match self {
+            Request::Write(write) => &write.account,
+            Request::Chain(links) => links.first().map_or(b"", |link| &link.account),
+            Request::Read(read) => read.account(),
+        }
+    }
+
+    /// Reports whether the request may be sent once more when its reply did not arrive: it changes nothing, or the
+    /// store knows it again by an id or a request number. Other requests may get another answer than the first time.
+    pub fn is_repeatable(&self) -> bool {
+        match self {
+            Request::Write(write) => write.command.with(|command| match command {
+                Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => txn.is_some(),
+                Command::Delete { .. } | Command::Release { .. } => false,
+                _ => true,
+            }),
+            Request::Chain(_) | Request::Read(_) => true,
+        }
+    }
+
+    /// Returns the command's name in the command table, `SCUR.DEBIT` for one.
+    pub fn command_name(&self) -> &'static str {
+        match self {
+            Request::Write(write) => write.command.with(command_name),
+            Request::Chain(_) => "SCUR.CHAIN",
+            Request::Read(Read::Account { .. }) => "SCUR.GET",
+            Request::Read(Read::Session { .. }) => "SCUR.SESSION",
+            Request::Read(Read::Audit { .. }) => "SCUR.AUDIT",
+            Request::Read(Read::Check { .. }) => "SCUR.CHECK",
+        }
+    }
+}
+
+/// The commands of a session's life that carry a [`SessionRequest`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionStep {
+    /// Opens the session (CCR-INITIAL).
+    Reserve,
+    /// Reports use and asks for more (CCR-UPDATE).
+    Update,
+    /// Ends the session (CCR-TERMINATION).
+    Terminate,
+}
+
+impl SessionStep {
+    /// Returns the command with this request.
+    pub fn command(self, request: SessionRequest<'_>) -> Command<'_> {
+        match self {
+            SessionStep::Reserve => Command::Reserve(request),
+            SessionStep::Update => Command::Update(request),
+            SessionStep::Terminate => Command::Terminate(request),
+        }
+    }
+}
+
+/// Lends the links of a chain to `run`, and returns its result.
+pub fn with_links<R>(writes: &[Write], run: impl FnOnce(&[Link<'_>]) -> R) -> R {
+    let identities: Vec<_> = writes.iter().map(|write| write.command.identities()).collect();
+    let links = writes.iter().zip(&identities).map(|(write, identities)| Link {
+        account: &write.account,
+        command: write.command.borrow(identities),
+    });
+    run(&links.collect::<Vec<Link<'_>>>())
+}
+
+/// Returns a command's name in the command table.
+pub fn command_name(command: &Command<'_>) -> &'static str {
+    match command {
+        Command::Create(_) => "SCUR.CREATE",
+        Command::Status { .. } => "SCUR.STATUS",
+        Command::Delete { .. } => "SCUR.DELETE",
+        Command::TopUp { .. } => "SCUR.TOPUP",
+        Command::Adjust { .. } => "SCUR.ADJUST",
+        Command::Bucket { .. } => "SCUR.BUCKET",
+        Command::Debit { .. } | Command::DebitItems { .. } => "SCUR.DEBIT",
+        Command::Refund { .. } | Command::RefundItems { .. } => "SCUR.REFUND",
+        Command::Counter { .. } => "SCUR.COUNTER",
+        Command::Limit { .. } => "SCUR.LIMIT",
+        Command::Reserve(_) => "SCUR.RESERVE",
+        Command::Update(_) => "SCUR.UPDATE",
+        Command::Terminate(_) => "SCUR.TERMINATE",
+        Command::Release { .. } => "SCUR.RELEASE",
+    }
+}
