@@ -1,5 +1,5 @@
-//! The ledger alone: instructions of one UPDATE, counted by callgrind, and where they go. The
-//! count is the difference of two runs, so what happens once is not in it.
+//! Counts the instructions of one UPDATE in the ledger alone with callgrind, and shows which functions take them. The
+//! count is the difference of two runs, so that setup is not part of it.
 
 mod charging;
 
@@ -50,8 +50,8 @@ fn run(way: &str, updates: u32) {
     black_box(&state);
 }
 
-/// The ledger's functions and the allocator's, with what they call, from callgrind's table.
-/// A function that was inlined counts to the one it was inlined into.
+/// Parses callgrind's table. Returns the ledger's functions and the allocator's, with their callees. An inlined
+/// function counts towards the function that it was inlined into.
 fn functions(profile: &str) -> Vec<(String, u64)> {
     let mut functions: Vec<(String, u64)> = Vec::new();
     for line in profile.lines() {
@@ -72,7 +72,7 @@ fn functions(profile: &str) -> Vec<(String, u64)> {
     functions
 }
 
-/// Instructions of the whole run, and callgrind's table of where they went.
+/// Returns the instructions of a whole run, and callgrind's table of functions.
 fn count(way: &str, updates: u32) -> Result<(u64, String), Box<dyn Error>> {
     let out =
         std::env::temp_dir().join(format!("scurry-callgrind-{}-{updates}", std::process::id()));

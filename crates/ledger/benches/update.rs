@@ -1,4 +1,4 @@
-//! The ledger alone: UPDATE on an account with two buckets and one open session, ns.
+//! The ledger alone: time of an UPDATE on an account with two buckets and one open session, ns.
 
 mod charging;
 

@@ -1,47 +1,46 @@
-//! What `decide` says.
+//! The results of `decide`: decisions, rejections, answers and the causes of denials.
 
 use crate::{Change, Code, CodeKind, Name};
 use core::fmt;
 use smallvec::SmallVec;
 
-/// The outcome of one command on one account.
+/// Outcome of one command on one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// A duplicate: the stored answer. Nothing changes.
+    /// Stored answer to a duplicate. Nothing changes.
     Replay(Answer),
-    /// A refusal: nothing changes, nothing is stored.
+    /// Refusal: nothing changes, nothing is stored.
     Reject(Rejection),
-    /// The Change to log, replicate and apply, and the answer to send once it is durable.
+    /// Change to log, replicate and apply, and the answer to send once the Change is durable.
     Commit(Change, Answer),
 }
 
-/// A refusal, with what to tell the caller.
+/// A refusal, with the details for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection {
     /// Code of the rejection, of kind [`crate::CodeKind::Reject`].
     pub code: Code,
-    /// Lower case, what happened, what to do.
+    /// Text in lower case: what happened and what to do.
     pub why: &'static str,
-    /// The bound that is reached, with BUSY, or passed, with INVALID.
+    /// Bound that is reached (BUSY) or exceeded (INVALID).
     pub bound: Option<Bound>,
-    /// How long ago the session expired that the command names, ms; none of any other refusal, and where the ledger
-    /// cannot tell.
+    /// How long ago the named session expired, ms; `None` for any other refusal, and where the ledger cannot tell.
     pub expired_ms: Option<i64>,
 }
 
-/// A bound of [`crate::Limits`] that is reached or passed.
+/// A bound of [`crate::Limits`] that is reached or exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Name of the bound there.
+    /// Name of the field in [`crate::Limits`].
     pub name: &'static str,
     /// Value of the bound.
     pub max: usize,
-    /// When the first of what counts to it goes by itself, ms from now; none of what only a command
-    /// takes away.
+    /// Milliseconds until the first object that counts towards the bound ends by itself; `None` if only a command can
+    /// remove one.
     pub wait_ms: Option<i64>,
 }
 
-/// The text behind the code in an error: the bound, as far as there is one, and why.
+/// Writes the text that follows the code in an error: the bound, where there is one, and the reason.
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(Bound { name, max, wait_ms }) = self.bound {
@@ -58,41 +57,41 @@ impl fmt::Display for Rejection {
     }
 }
 
-/// The answer to a command that was committed, now or before.
+/// The answer to a command that was committed, now or earlier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// To CREATE, STATUS, DELETE.
+    /// Answer to CREATE, STATUS and DELETE.
     Account {
         /// OK.
         code: Code,
-        /// The account's version afterwards.
+        /// Version of the account after the command.
         version: u64,
     },
-    /// To commands with a transaction id.
+    /// Answer to commands with a transaction id.
     Amount {
         /// OK or a denial.
         code: Code,
-        /// The account's version after the first execution.
+        /// Version of the account after the first execution.
         version: u64,
-        /// The amount that docs/ledger.md section 12 says for the command, minor units.
+        /// Amount that docs/ledger.md section 12 defines for the command, minor units.
         amount: i64,
         /// Cause of a denial.
         cause: Cause,
     },
-    /// To RESERVE, UPDATE, TERMINATE, RELEASE.
+    /// Answer to RESERVE, UPDATE, TERMINATE and RELEASE.
     Session {
         /// OK or a denial.
         code: Code,
-        /// The session's version afterwards; 0 when it is not open afterwards.
+        /// Version of the session after the command; 0 if it is not open then.
         version: u64,
-        /// One per item of the request, in its order; where a limit denies a request without items one
-        /// for the whole of it, which tells the limit.
+        /// One answer per item of the request, in the same order. If a limit denies a request without items, one answer
+        /// for the whole request, which names the limit.
         items: ItemAnswers,
     },
 }
 
 impl Answer {
-    /// OK or a denial.
+    /// Returns the code: OK or a denial.
     #[inline]
     pub fn code(&self) -> Code {
         match self {
@@ -102,7 +101,7 @@ impl Answer {
         }
     }
 
-    /// Cause of a denial: of a session the one of its first item that was denied.
+    /// Returns the cause of a denial; for a session that of the first denied item.
     pub fn cause(&self) -> Cause {
         match self {
             Answer::Account { code, .. } => Cause::of(*code),
@@ -115,49 +114,49 @@ impl Answer {
     }
 }
 
-/// The answers to the items of a request, in its order. Most requests have one item.
+/// Answers to the items of a request, in the same order. Most requests have one item.
 pub type ItemAnswers = SmallVec<[ItemAnswer; 1]>;
 
-/// The answer to one item of a request; the item's key is that of the request.
+/// Answer to one item of a request. It has no key: its position says which item it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemAnswer {
     /// OK or a denial.
     pub code: Code,
     /// Granted-Service-Unit, minor units.
     pub granted: i64,
-    /// Final-Unit-Indication: credit or a limit gave less than was requested; not set by another denial.
+    /// Final-Unit-Indication: credit or a limit gave less than was requested. Not set by any other denial.
     pub last: bool,
-    /// Use of this request that could not be debited.
+    /// Use reported by this request that could not be debited.
     pub uncollected: i64,
     /// Cause of a denial.
     pub cause: Cause,
 }
 
 impl ItemAnswer {
-    /// An item that was settled and granted nothing.
+    /// Returns the answer to an item that was settled and granted nothing.
     pub(crate) fn settled(uncollected: i64) -> ItemAnswer {
         ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
     }
 
-    /// A denied item.
+    /// Returns the answer to a denied item.
     pub(crate) fn denied(code: Code, cause: Cause) -> ItemAnswer {
         let last = code == Code::CreditLimitReached;
         ItemAnswer { code, granted: 0, last, uncollected: 0, cause }
     }
 }
 
-/// Cause of a denial, as far as it is told.
+/// Cause of a denial, where it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Nothing was denied.
+    /// No denial.
     None,
-    /// The denial was stored by an earlier version, which told no cause.
+    /// Denial stored by an earlier version, which recorded no cause.
     Untold,
-    /// The buckets of the unit have less than what was asked for.
+    /// The buckets of the unit have less than the requested amount.
     Balance,
     /// The account has no bucket of the unit, valid or not.
     NoBucket,
-    /// A limit of the account was reached, the one with this id.
+    /// A limit of the account was reached: the one with this id.
     Limit(Name),
     /// Another command of the same chain was denied.
     Chain,
@@ -166,7 +165,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The cause that a code says by itself: stored answers leave it out.
+    /// Returns the cause that the code alone implies. Stored answers leave it out.
     pub const fn of(code: Code) -> Cause {
         match (code, code.kind()) {
             (Code::ServiceDenied, _) => Cause::Status,
@@ -176,7 +175,7 @@ impl Cause {
         }
     }
 
-    /// The number that is stored, 0 for what the code says by itself. Persisted: append only.
+    /// Returns the number to store: 0 for the cause that the code alone implies. Persisted: append only.
     pub fn number(self, code: Code) -> u8 {
         match self {
             cause if cause == Cause::of(code) => 0,
@@ -192,8 +191,8 @@ impl Cause {
         }
     }
 
-    /// The cause of a stored number; `limit` is the name that stands with [`Cause::LIMIT`]. None where
-    /// it is no cause of this code, or what the code says by itself.
+    /// Returns the cause of a stored number; `limit` is the name stored with [`Cause::LIMIT`]. `None` if the number is
+    /// not a valid cause for this code, or repeats the one that the code alone implies.
     pub fn from_number(number: u8, code: Code, limit: Option<Name>) -> Option<Cause> {
         let cause = match number {
             0 => return Some(Cause::of(code)),
@@ -208,10 +207,10 @@ impl Cause {
         is_told.then_some(cause)
     }
 
-    /// Number of [`Cause::Limit`]: the name of the limit is stored with it.
+    /// Number of [`Cause::Limit`]; the name of the limit is stored with it.
     pub const LIMIT: u8 = 3;
 
-    /// The word on the wire, where there is something to tell; with a limit its id follows.
+    /// Returns the word on the wire, or `None` if there is no cause to report. The id of a limit follows its word.
     pub const fn word(self) -> Option<&'static str> {
         match self {
             Cause::None | Cause::Untold => None,

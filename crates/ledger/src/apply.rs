@@ -1,6 +1,6 @@
-//! Applies a Change. It cannot fail: `decide` has checked every sum before the Change exists.
-//! An op that names something absent would be a Change for another state; it is a broken
-//! invariant, found by a debug assertion here and by `validate` in every host's tests.
+//! Applies a Change. This cannot fail: `decide` checked every sum before it made the Change. An op that names a missing
+//! object belongs to a Change for another state. That is a broken invariant, which debug assertions here and `validate`
+//! in every host's tests find.
 
 use crate::{
     Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Limit,
@@ -18,14 +18,15 @@ pub fn apply(account: &mut Option<Account>, change: &Change) {
     seal(account, change.at);
 }
 
-/// The sessions that the facts of one Change have named so far, by their numbers.
+/// Sessions that the facts of one Change have named so far, by number.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// The place of number 0 in the account's order, apart from the others: hardly any Change names two.
+    /// Position of session number 0 in [`Account::sessions`]. Kept apart from the others because few Changes name a
+    /// second session.
     first: usize,
-    /// Numbers and places of the others that are open.
+    /// Numbers and positions of the other named sessions that are still open.
     others: Vec<(u32, usize)>,
-    /// The number that comes next.
+    /// Number of the next session to be named.
     next: u32,
 }
 
@@ -38,13 +39,13 @@ impl Default for Named {
 impl Named {
     const GONE: usize = usize::MAX;
 
-    /// None are named: another Change begins.
+    /// Removes all names: another Change begins.
     pub fn clear(&mut self) {
         self.others.clear();
         (self.first, self.next) = (Named::GONE, 0);
     }
 
-    /// Gives the session at this place the next number.
+    /// Gives the session at this position the next number.
     pub(crate) fn add(&mut self, place: usize) -> SessionAt {
         if self.next == 0 {
             self.first = place;
@@ -55,12 +56,12 @@ impl Named {
         self.last()
     }
 
-    /// The number that was given last.
+    /// Returns the number that was given last.
     pub(crate) fn last(&self) -> SessionAt {
         SessionAt(self.next.wrapping_sub(1))
     }
 
-    /// Takes the last number back.
+    /// Withdraws the number that was given last.
     pub(crate) fn pop(&mut self) {
         self.next = self.next.wrapping_sub(1);
         if self.next == 0 {
@@ -70,7 +71,7 @@ impl Named {
         }
     }
 
-    /// Where the session is in the account's order.
+    /// Returns the position of the session in [`Account::sessions`].
     #[inline(always)]
     pub(crate) fn place(&self, at: SessionAt) -> usize {
         if at.0 == 0 { self.first } else { self.place_of_another(at) }
@@ -95,7 +96,7 @@ impl Named {
     }
 }
 
-/// Ends a Commit: the version grows, and the time is noted.
+/// Ends a Commit: adds 1 to the version and sets `changed_at`.
 #[inline]
 pub fn seal(account: &mut Option<Account>, at: Time) {
     if let Some(account) = account {
@@ -104,8 +105,8 @@ pub fn seal(account: &mut Option<Account>, at: Time) {
     }
 }
 
-/// Applies one fact of a Change made at `at`; [`seal`] ends the Change. For those who read facts
-/// one by one, instead of [`apply`]; `named` begins empty with each Change.
+/// Applies one fact of a Change made at `at`; call [`seal`] after the last one. For callers that read facts one by one
+/// instead of calling [`apply`]. `named` must be empty when a Change begins.
 #[inline(always)]
 pub fn apply_op(account: &mut Option<Account>, named: &mut Named, op: &Op, at: Time) {
     match op {
@@ -354,8 +355,7 @@ impl Account {
         }
     }
 
-    /// The hold of an item has grown or shrunk: so has what is held of each limit that counts it. Few
-    /// accounts have one.
+    /// Adjusts `held` of each limit that counts the item by the change of its hold. Few accounts have limits.
     #[inline(always)]
     fn count_held(&mut self, named: &Named, at: ItemAt, amount: i64) {
         if !self.limits.is_empty() {
@@ -455,7 +455,7 @@ impl Item {
             debug_assert!(slice.amount >= posting.amount);
             slice.amount -= posting.amount;
             if slice.amount == 0 {
-                // The last one goes without a call to move none.
+                // Most often it is the last slice, and `pop` needs no call to move the others.
                 if index + 1 == self.slices.len() {
                     self.slices.pop();
                 } else {

@@ -1,6 +1,6 @@
-//! A chain: several commands, each on an account of its own, that are all carried out or none
-//! (docs/ledger.md section 15). The rules of the chain as a whole stand here; what a command does on
-//! its account, alone or denied by its chain, stands in `decide`.
+//! A chain: several commands, each on an account of its own, of which either all are carried out or none
+//! (docs/ledger.md section 15). This file has the rules for the chain as a whole; `decide` has those for each command
+//! on its account, alone or denied by its chain.
 
 use crate::{
     Account, Answer, CHAIN_MAX, Change, Code, CodeKind, Command, Decision, Limits, Rejection, Time,
@@ -11,48 +11,48 @@ use alloc::vec::Vec;
 /// One command of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// Account id.
+    /// Id of the account.
     pub account: &'a [u8],
-    /// Command to the account.
+    /// Command to execute on the account.
     pub command: Command<'a>,
 }
 
 /// A refusal of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainRejection {
-    /// Place of the link that is refused, from 0; none where it is the chain as a whole.
+    /// Index of the refused link, from 0; `None` if the chain is refused as a whole.
     pub link: Option<usize>,
-    /// The refusal: its own, where it is one link.
+    /// Refusal of that link, or of the chain.
     pub rejection: Rejection,
 }
 
-/// A judgement on a chain, by the decisions on its links, each as if it were alone.
+/// Verdict on a chain, derived from the decisions on its links, each decided as if it were alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every link is carried out as it was decided.
+    /// Every link is carried out as decided.
     Commit,
-    /// A link is denied. Each that is denied by itself is carried out as it was decided; the others are
-    /// decided anew, by [`crate::decide_denied_with`].
+    /// At least one link is denied. Each link that is denied by itself is carried out as decided; the others are
+    /// decided again, by [`crate::decide_denied_with`].
     Deny,
-    /// Every link is a duplicate: the stored answers.
+    /// Every link is a duplicate and gets its stored answer.
     Replay,
-    /// Nothing changes.
+    /// The chain is refused, and nothing changes.
     Reject(ChainRejection),
 }
 
-/// The outcome of a chain.
+/// Outcome of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainDecision {
-    /// Duplicates: the stored answer of each link. Nothing changes.
+    /// Stored answers of duplicates, one per link. Nothing changes.
     Replay(Vec<Answer>),
-    /// A refusal: nothing changes, nothing is stored.
+    /// Refusal: nothing changes, nothing is stored.
     Reject(ChainRejection),
-    /// Changes to log and apply, all or none, and the answers, each in the order of the links.
+    /// Changes to log and apply, all or none, with their answers, in the order of the links.
     Commit(Vec<(Change, Answer)>),
 }
 
-/// Decides a chain on its accounts, which are in the order of the links (docs/ledger.md section 15).
-/// Pure, as [`decide`] is. A host with room of its own does the same in place.
+/// Decides a chain on its accounts, which are in the order of the links (docs/ledger.md section 15). Pure, as
+/// [`decide`] is. A host that owns copies of the accounts does the same in place.
 ///
 /// [`decide`]: crate::decide
 pub fn decide_chain(
@@ -84,7 +84,7 @@ pub fn decide_chain(
             }
             (_, Decision::Commit(change, answer)) => commits.push((change, answer)),
             (_, Decision::Replay(answer)) => stored.push(answer),
-            // The verdict would be another one.
+            // Unreachable: a rejected link makes the verdict a rejection.
             (_, Decision::Reject(_)) => {}
         }
     }
@@ -95,7 +95,7 @@ pub fn decide_chain(
     }
 }
 
-/// Refuses a chain for what it says by itself.
+/// Checks the chain by itself, before any account is read: its length, its commands, and that its accounts differ.
 pub fn check_chain(links: &[Link<'_>]) -> Result<(), ChainRejection> {
     let invalid = |link, why| {
         let rejection = Rejection { code: Code::Invalid, why, bound: None, expired_ms: None };
@@ -132,7 +132,7 @@ fn may_be_chained(command: &Command<'_>) -> bool {
     )
 }
 
-/// The verdict on a chain by the decisions on its links.
+/// Returns the verdict on a chain from the decisions on its links.
 pub fn judge(decisions: &[Decision]) -> Verdict {
     let (mut replays, mut denials) = (0, 0);
     for (at, decision) in decisions.iter().enumerate() {
@@ -163,15 +163,16 @@ const PART_IS_KNOWN: Rejection = Rejection {
     expired_ms: None,
 };
 
-/// True for an answer that denies its chain.
+/// Reports whether the answer denies its chain.
 pub fn is_denial(answer: &Answer) -> bool {
     matches!(answer.code().kind(), CodeKind::Denial)
 }
 
-/// Place of the link that denies its chain, by the answers: the first that is denied by itself. None
-/// where no link is denied.
+/// Returns the index of the link that denies the chain: the first that is denied by itself. `None` if no link is
+/// denied.
 pub fn first_denied(answers: &[Answer]) -> Option<usize> {
     let by_itself = |answer: &Answer| is_denial(answer) && answer.code() != Code::ChainDenied;
-    // Links that were denied by other chains may stand in this one as duplicates.
+    // A replayed chain may hold duplicates that another chain denied (CHAIN_DENIED): then the first of these is
+    // returned.
     answers.iter().position(by_itself).or_else(|| answers.iter().position(is_denial))
 }

@@ -1,5 +1,5 @@
-//! A Change: what a Commit does to one account, as plain facts. It is all that is logged and
-//! replicated; applying it runs no rule and reads no clock.
+//! A Change: what a Commit does to one account, as plain facts. Only Changes are logged and replicated. Applying one
+//! evaluates no rule and reads no clock.
 
 use crate::{
     Allowance, BucketNo, Id, ItemKey, LateAnswer, Limit, Name, Overrun, PackedAnswer, Period,
@@ -9,22 +9,21 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
 
-/// The facts of one Commit, in their order. Applying them also sets `changed_at` to `at` and
-/// adds 1 to the account's version.
+/// Facts of one Commit, in order. Applying them also sets `changed_at` to `at` and adds 1 to the account's version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The time of the Commit.
+    /// Time of the Commit.
     pub at: Time,
     /// Facts, in the order in which they happen.
     pub ops: Vec<Op>,
 }
 
-/// Number of a session among those that the Change names ([`Op::NameSession`], [`Op::OpenSession`]),
-/// from 0 on. It does not depend on what else the account holds.
+/// Number of a session among those that the Change names ([`Op::NameSession`], [`Op::OpenSession`]), from 0. It does
+/// not depend on the other contents of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionAt(pub u32);
 
-/// The place of an item in a session.
+/// Position of an item in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemAt {
     /// The session.
@@ -33,36 +32,36 @@ pub struct ItemAt {
     pub item: u8,
 }
 
-/// The place of a limit in [`crate::Account::limits`].
+/// Index of a limit in [`crate::Account::limits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitAt(pub u8);
 
-/// An amount of a bucket's unit, at least 1.
+/// An amount on a bucket, in its unit, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// The bucket.
+    /// Serial number of the bucket.
     pub bucket: BucketNo,
-    /// Minor units.
+    /// Amount in minor units.
     pub amount: i64,
 }
 
-/// One fact.
+/// One fact of a Change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// The account begins.
+    /// Creates the account.
     Create(Status),
-    /// The account ends.
+    /// Deletes the account.
     Delete,
-    /// The account's status is set.
+    /// Sets the account's status.
     SetStatus(Status),
-    /// An identity is set; an empty value removes it.
+    /// Sets an identity; an empty value removes it.
     SetIdentity {
         /// Kind of the identity.
         kind: Name,
         /// Value of the identity.
         value: Id,
     },
-    /// A bucket begins, with nothing in it. It gets the account's next serial number.
+    /// Adds an empty bucket. It gets the account's next serial number.
     AddBucket {
         /// Name of the bucket.
         id: Name,
@@ -71,47 +70,48 @@ pub enum Op {
         /// Attributes of the bucket.
         terms: BucketTerms,
     },
-    /// A bucket's attributes are set.
+    /// Sets a bucket's attributes.
     SetBucket {
-        /// The bucket.
+        /// Serial number of the bucket.
         bucket: BucketNo,
-        /// Attributes of the bucket from now on.
+        /// New attributes.
         terms: BucketTerms,
     },
-    /// An empty bucket ends.
+    /// Removes an empty bucket.
     RemoveBucket {
-        /// The bucket.
+        /// Serial number of the bucket.
         bucket: BucketNo,
-        /// Name and unit of the bucket, which nothing tells any more afterwards. Older Changes lack them.
+        /// Name and unit of the bucket, since nothing tells them after its removal. `None` in Changes of older
+        /// versions.
         named: Option<(Name, Name)>,
     },
-    /// available and credited grow.
+    /// Adds to `available` and `credited`.
     Credit(Posting),
-    /// available shrinks, voided grows.
+    /// Takes from `available`, adds to `voided`.
     Void(Posting),
-    /// available and refunded grow.
+    /// Adds to `available` and `refunded`.
     Refund(Posting),
-    /// expired and refunded grow: a refund to an expired bucket.
+    /// Adds to `expired` and `refunded`: a refund to an expired bucket.
     RefundExpired(Posting),
-    /// available shrinks, consumed grows.
+    /// Takes from `available`, adds to `consumed`.
     Debit(Posting),
-    /// As Debit, below the floor: overdrawn grows too.
+    /// As `Debit`, below the floor: adds to `overdrawn` too.
     Overdraw(Posting),
-    /// available shrinks, expired grows.
+    /// Takes from `available`, adds to `expired`.
     Expire(Posting),
-    /// A bucket gets an allowance, or another one.
+    /// Sets or replaces a bucket's allowance.
     SetAllowance(Allowance),
-    /// A bucket is not refilled any more.
+    /// Ends a bucket's refills.
     EndAllowance(BucketNo),
-    /// A bucket is refilled by the facts behind: what is left expires, and the credit of the periods that
-    /// have begun comes in.
+    /// Begins a period of a refilled bucket. The following facts expire the rest and credit the periods that have
+    /// begun.
     BeginPeriod {
-        /// The bucket.
+        /// Serial number of the bucket.
         bucket: BucketNo,
-        /// Start of the last of these periods.
+        /// Start of the last period that has begun.
         period_start: Time,
     },
-    /// A counter begins, or is set.
+    /// Creates or sets a counter.
     SetCounter {
         /// Name of the counter.
         id: Name,
@@ -121,154 +121,149 @@ pub enum Op {
         period: Period,
         /// Start of the period of `value`.
         period_start: Time,
-        /// The value in it.
+        /// Value in that period.
         value: i64,
     },
-    /// The open session of this id is what the facts behind are about: it gets the next number of the
-    /// Change.
+    /// Names the open session with this id, which the following facts are about: it gets the next number of the Change.
     NameSession(Id),
-    /// A session begins, version 0, as the last of the account's sessions, with the next number of the
-    /// Change.
+    /// Opens a session with version 0, as the last of the account's sessions, with the next number of the Change.
     OpenSession {
         /// Id of the session.
         id: Id,
         /// Overrun policy of the session.
         overrun: Overrun,
     },
-    /// A session gets an item, as its last.
+    /// Adds an item at the end of a session's items.
     AddItem {
         /// The session.
         session: SessionAt,
         /// Name of the item, with its unit.
         key: ItemKey,
-        /// Unit.
+        /// Unit of the item.
         unit: Name,
     },
-    /// available becomes held: a slice is added to the item.
+    /// Moves `available` to `held`, and adds a slice to the item.
     Hold(ItemAt, Posting),
-    /// A grant is handed out: the sum of the Holds before it.
+    /// Grants units: the sum of the `Hold`s before it.
     Grant {
-        /// The item.
+        /// Item that gets the grant.
         at: ItemAt,
-        /// Minor units.
+        /// Amount in minor units.
         amount: i64,
-        /// The request number that granted.
+        /// Number of the request that granted.
         request: u32,
     },
-    /// held becomes consumed: use settled from a slice.
+    /// Moves `held` to `consumed`: use settled from a slice.
     Settle(ItemAt, Posting),
-    /// held becomes available: what is left of a slice goes back.
+    /// Moves `held` to `available`: the rest of a slice goes back.
     Release(ItemAt, Posting),
-    /// held becomes expired: what is left of a slice on an expired bucket.
+    /// Moves `held` to `expired`: the rest of a slice on an expired bucket.
     ReleaseExpired(ItemAt, Posting),
-    /// Use is reported on an item.
+    /// Reports use on an item.
     Use {
-        /// The item.
+        /// Item that was used.
         at: ItemAt,
-        /// All of it.
+        /// All use of this report.
         used: i64,
-        /// The part debited from available.
+        /// Part debited from `available`.
         direct: i64,
-        /// The part not debited.
+        /// Part not debited.
         uncollected: i64,
     },
-    /// A session's version grows by 1 and its supervision restarts.
+    /// Adds 1 to a session's version and restarts its supervision.
     Supervise {
-        /// The session.
+        /// Session to supervise.
         session: SessionAt,
         /// Validity of its grants, ms.
         validity_ms: i64,
         /// Supervision time, ms.
         tcc_ms: i64,
-        /// When Tcc runs out.
+        /// Moment at which Tcc runs out.
         deadline: Time,
     },
-    /// A session's opaque bytes are set.
+    /// Sets a session's opaque bytes.
     SetBlob(SessionAt, Vec<u8>),
-    /// An answer enters the session's window.
+    /// Stores an answer in the session's window.
     StoreAnswer {
-        /// The session.
+        /// Session that answered.
         session: SessionAt,
-        /// The answer.
+        /// Packed answer.
         answer: PackedAnswer,
-        /// How many the window keeps.
+        /// Number of answers that the window keeps.
         answers_max: u8,
     },
-    /// A session that holds nothing ends.
+    /// Closes a session that holds nothing.
     CloseSession(SessionAt),
-    /// A closed or refused session is remembered. Boxed, as it is large and rare.
+    /// Remembers a closed or refused session. Boxed, as it is large and rare.
     Bury(Box<Tombstone>),
-    /// A transaction is remembered.
+    /// Remembers a transaction.
     Remember(Box<Transaction>),
-    /// A remembered debit is refunded in part.
+    /// Notes a partial refund with the remembered debit.
     NoteRefund {
         /// Transaction id of the debit.
         debit: Id,
-        /// Place of the item among those of the debit; 0 of a debit without items.
+        /// Index of the item among the items of the debit; 0 for a debit without items.
         item: u8,
-        /// Bucket and amount.
+        /// Bucket and amount of the refund.
         posting: Posting,
     },
-    /// Tombstones and transactions whose time has come are forgotten.
+    /// Forgets the tombstones and transactions whose forget time is reached.
     Forget,
-    /// A limit begins as the account's last one, or takes the place of the one that has its name. Boxed,
-    /// as it is large and rare.
+    /// Adds a limit as the account's last one, or replaces the limit of the same name. Boxed, as it is large and rare.
     SetLimit(Box<Limit>),
-    /// A limit ends.
+    /// Removes a limit.
     RemoveLimit(Name),
-    /// A period of a limit begins: nothing is used of it.
+    /// Begins a period of a limit, in which nothing is used yet.
     BeginLimitPeriod {
-        /// The limit.
+        /// Limit whose period begins.
         limit: LimitAt,
         /// Start of the period.
         start: Time,
     },
-    /// Used units count.
+    /// Counts used units against a limit.
     CountUse {
-        /// The limit.
+        /// Limit that counts them.
         limit: LimitAt,
-        /// All of them, at least 1.
+        /// All units used, at least 1.
         used: i64,
-        /// The part for which nothing was left.
+        /// Part for which nothing was left.
         overrun: i64,
     },
-    /// Refunded units count no more.
+    /// Takes refunded units out of the use that a limit counted.
     UncountUse {
-        /// The limit.
+        /// Limit that counted them.
         limit: LimitAt,
-        /// Minor units, at least 1.
+        /// Amount in minor units, at least 1.
         amount: i64,
     },
-    /// A threshold of a limit is reached, and told.
+    /// Records that a limit has reached a threshold, which makes an event.
     ReachThreshold {
         /// Name of the limit.
         limit: Name,
-        /// The threshold, percent of the amount.
+        /// Threshold in percent of the amount.
         percent: u8,
-        /// Used by then.
+        /// Amount used by then.
         used: i64,
         /// Amount of the limit.
         amount: i64,
     },
-    /// Use is reported of an item of a session that is not open. What was debited of it was so by the
-    /// facts before.
+    /// Reports use of an item of a session that is not open. The facts before it have debited the collected part.
     LateUse {
         /// Name of the item, with its unit.
         key: ItemKey,
-        /// Unit.
+        /// Unit of the item.
         unit: Name,
-        /// All of it.
+        /// All use of this report.
         used: i64,
-        /// The part not debited.
+        /// Part not debited.
         uncollected: i64,
     },
-    /// The answer to late use is noted with the session's tombstone, which begins where there is none.
+    /// Stores the answer to late use in the session's tombstone, which is created if there is none.
     NoteLate(Box<LateAnswer>),
 }
 
 impl Op {
-    /// Drops the fact. Most facts own nothing, and a call to find that out would cost more than most of
-    /// them.
+    /// Drops the fact. Most facts own no heap memory, and a call to find that out would cost more than most of them.
     #[inline(always)]
     pub fn discard(self) {
         match self {
@@ -286,11 +281,11 @@ impl Op {
 /// Attributes of a bucket besides its id, unit and amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTerms {
-    /// Lower burns first.
+    /// Rank in burn order; the lower value burns first.
     pub priority: i32,
     /// First moment of validity.
     pub valid_from: Time,
-    /// First moment after its validity.
+    /// First moment after its validity; `None` for no end.
     pub valid_to: Option<Time>,
     /// Minus the credit limit.
     pub floor: i64,

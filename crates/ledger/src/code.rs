@@ -1,10 +1,10 @@
-//! Result codes: the one table of what a command can answer, with our own persisted numbers
-//! and their Diameter (RFC 8506 section 9, RFC 6733 section 7.1), Nchf (TS 32.291) and HTTP faces.
+//! Result codes: the one table of all codes that a command can answer. It has our own persisted numbers and the
+//! matching Diameter (RFC 8506 section 9, RFC 6733 section 7.1), Nchf (TS 32.291) and HTTP codes.
 
 macro_rules! codes {
     ($($name:ident = $number:literal, $text:literal, $kind:ident, $diameter:literal, $nchf:literal, $http:literal, $meaning:literal;)*) => {
-        /// A result code. The numbers are persisted: append only, never renumber.
-        /// Declared in order of precedence: of two that apply, the earlier is answered.
+        /// A result code. The numbers are persisted: append only, never renumber. Variants are in order of precedence:
+        /// if two apply, the earlier one is answered.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Code {
@@ -12,40 +12,40 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in order of precedence.
+            /// All codes, in order of precedence.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
-            /// The code that a persisted number stands for.
+            /// Returns the code of a persisted number.
             pub const fn from_number(number: u8) -> Option<Code> {
                 match number { $($number => Some(Code::$name),)* _ => None }
             }
 
-            /// The word on the wire.
+            /// Returns the word on the wire.
             pub const fn name(self) -> &'static str {
                 match self { $(Code::$name => $text,)* }
             }
 
-            /// How the code is answered.
+            /// Returns how the code affects the account.
             pub const fn kind(self) -> CodeKind {
                 match self { $(Code::$name => CodeKind::$kind,)* }
             }
 
-            /// Diameter Result-Code AVP value.
+            /// Returns the Diameter Result-Code AVP value.
             pub const fn diameter(self) -> u16 {
                 match self { $(Code::$name => $diameter,)* }
             }
 
-            /// Nchf cause or resultCode (TS 32.291 clause 6.1).
+            /// Returns the Nchf cause or resultCode (TS 32.291 clause 6.1).
             pub const fn nchf(self) -> &'static str {
                 match self { $(Code::$name => $nchf,)* }
             }
 
-            /// HTTP status.
+            /// Returns the HTTP status.
             pub const fn http(self) -> u16 {
                 match self { $(Code::$name => $http,)* }
             }
 
-            /// One sentence for the reference page.
+            /// Returns one sentence for the reference page.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Code::$name => $meaning,)* }
             }
@@ -53,14 +53,14 @@ macro_rules! codes {
     };
 }
 
-/// Effects on the account of answering a code.
+/// Effect on the account of answering with a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeKind {
     /// A Commit.
     Success,
     /// A Commit that stores the answer, so that a duplicate gets it again.
     Denial,
-    /// Changes nothing and is stored nowhere. A RESP error.
+    /// A refusal, which changes nothing and is stored nowhere. A RESP error.
     Reject,
 }
 

@@ -1,37 +1,37 @@
-//! What can be asked of one account. Borrowed: a host parses its input in place. Every field
-//! is checked by `decide` again, so a host need not check values, only grammar.
+//! Commands to one account. They borrow from the host's input, which is parsed in place. `decide` checks every field
+//! again, so a host needs to check grammar only, not values.
 
 use crate::{Counted, ItemKey, Name, Overrun, Period, Status, Time};
 
-/// A command to one account. The account's id is not part of it: the host has found the
-/// account. Names follow docs/commands.md.
+/// A command to one account. The account's id is not part of it, as the host has already found the account. Names
+/// follow docs/commands.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
     /// `SCUR.CREATE`: provisioning.
     Create(Create<'a>),
     /// `SCUR.STATUS`: sets the status and identities.
     Status {
-        /// Transaction id, where the command is to be remembered.
+        /// Transaction id, if the command is to be remembered.
         txn: Option<&'a [u8]>,
-        /// The status from now on.
+        /// New status.
         status: Status,
         /// Kind and value; an empty value removes the identity.
         identities: &'a [(Name, &'a [u8])],
     },
-    /// `SCUR.DELETE`.
+    /// `SCUR.DELETE`: deletes a closed, empty account.
     Delete {
-        /// Forget remembered ids as well.
+        /// Whether remembered ids are forgotten as well.
         force: bool,
     },
     /// `SCUR.TOPUP`: refill.
     TopUp {
         /// Transaction id.
         txn: &'a [u8],
-        /// The bucket, created when `unit` is given and it does not exist.
+        /// Bucket to credit, created when `unit` is given and it does not exist.
         bucket: Name,
         /// Minor units, at least 1.
         amount: i64,
-        /// The unit of a bucket to create, or a check of an existing one.
+        /// Unit of a bucket to create, or an expected value for an existing one.
         unit: Option<Name>,
         /// Attributes; priority, from and floor only for a bucket to create.
         attributes: BucketAttributes,
@@ -40,20 +40,20 @@ pub enum Command<'a> {
     Adjust {
         /// Transaction id.
         txn: &'a [u8],
-        /// The bucket.
+        /// Bucket to adjust.
         bucket: Name,
         /// Minor units, not 0.
         amount: i64,
     },
-    /// `SCUR.BUCKET`: changes attributes.
+    /// `SCUR.BUCKET`: changes or removes a bucket.
     Bucket {
         /// Transaction id.
         txn: &'a [u8],
-        /// The bucket.
+        /// Bucket to change.
         bucket: Name,
-        /// Attributes that change; at least one of these or `remove`, never both.
+        /// New attributes; either one attribute at least or `remove`, never both.
         attributes: BucketAttributes,
-        /// Remove the empty bucket.
+        /// Whether the empty bucket is removed.
         remove: bool,
     },
     /// `SCUR.DEBIT`: direct debiting (RFC 8506 section 6.3), all or nothing.
@@ -69,16 +69,16 @@ pub enum Command<'a> {
     DebitItems {
         /// Transaction id.
         txn: &'a [u8],
-        /// One item at least, none with the key and the unit of another.
+        /// Items to debit, at least one, all different in key and unit.
         items: &'a [ItemAmount],
     },
-    /// `SCUR.REFUND` of items of such a debit, all or nothing.
+    /// `SCUR.REFUND` of items of a debit of several items, all or nothing.
     RefundItems {
         /// Transaction id of the refund.
         txn: &'a [u8],
         /// Transaction id of the debit.
         debit: &'a [u8],
-        /// As of the debit.
+        /// Items of that debit with the amounts to refund.
         items: &'a [ItemAmount],
     },
     /// `SCUR.REFUND`: refund by debit reference (RFC 8506 section 6.4).
@@ -87,29 +87,29 @@ pub enum Command<'a> {
         txn: &'a [u8],
         /// Transaction id of the debit.
         debit: &'a [u8],
-        /// Minor units, at least 1; none for what is left of the debit.
+        /// Minor units, at least 1; `None` for all that is left of the debit.
         amount: Option<i64>,
     },
-    /// `SCUR.COUNTER`.
+    /// `SCUR.COUNTER`: adds to a counter.
     Counter {
         /// Transaction id.
         txn: &'a [u8],
-        /// The counter.
+        /// Counter to change.
         counter: Name,
-        /// Added, any sign.
+        /// Amount to add, any sign.
         amount: i64,
-        /// Unit of the counter: default `events` at creation, a check later.
+        /// Unit of the counter: default `events` at creation, later an expected value.
         unit: Option<Name>,
-        /// Reset period of the counter: default none at creation, a check later.
+        /// Reset period of the counter: default none at creation, later an expected value.
         period: Option<Period>,
     },
-    /// `SCUR.LIMIT`.
+    /// `SCUR.LIMIT`: sets or removes a limit.
     Limit {
         /// Transaction id.
         txn: &'a [u8],
-        /// The limit.
+        /// Limit to change.
         limit: Name,
-        /// Change of it.
+        /// The change.
         terms: LimitTerms,
     },
     /// `SCUR.RESERVE`: CCR-INITIAL.
@@ -128,11 +128,11 @@ pub enum Command<'a> {
 /// The arguments of `SCUR.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Create<'a> {
-    /// Transaction id, where the command is to be remembered.
+    /// Transaction id, if the command is to be remembered.
     pub txn: Option<&'a [u8]>,
-    /// Active or suspended.
+    /// Initial status: active or suspended.
     pub status: Status,
-    /// Kind and value.
+    /// Identities: kind and value.
     pub identities: &'a [(Name, &'a [u8])],
     /// Buckets with their first credit.
     pub buckets: &'a [NewBucket],
@@ -151,41 +151,42 @@ pub struct NewBucket {
     pub attributes: BucketAttributes,
 }
 
-/// Attributes that can be said of a bucket besides its id and unit.
+/// Attributes that a command can set on a bucket besides its id and unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BucketAttributes {
-    /// Lower burns first.
+    /// Rank in burn order; the lower value burns first.
     pub priority: Option<i32>,
-    /// Valid from, ms.
+    /// First moment of validity, ms.
     pub valid_from: Option<Time>,
-    /// Valid until (excluded), ms; `Some(None)` removes the end.
+    /// First moment after the validity, ms; `Some(None)` removes the end.
     pub valid_to: Option<Option<Time>>,
     /// Minus the credit limit, <= 0.
     pub floor: Option<i64>,
-    /// Period of the allowance; [`Period::None`] for none.
+    /// Period of the allowance; [`Period::None`] for no allowance.
     pub period: Option<Period>,
-    /// Minutes by which the clocks of the periods are ahead of UTC, with a period only.
+    /// Minutes by which the clocks of the periods are ahead of UTC; with a period only.
     pub offset_minutes: Option<i16>,
-    /// Credit of each period, with a period only. What is left out is the first credit, or stays.
+    /// Credit of each period; with a period only. Default: the first credit of a new bucket, the present value of an
+    /// existing one.
     pub refill: Option<i64>,
 }
 
 /// A change of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitTerms {
-    /// A limit is made, or changed where there is one.
+    /// Creates the limit, or changes an existing one.
     Set {
-        /// Things that it counts; a check of an existing one.
+        /// Things that it counts; for an existing limit an expected value.
         counted: Counted,
         /// Minor units or open sessions, at least 0.
         amount: i64,
-        /// When it begins anew: default none at creation, as it is later.
+        /// Period after which `used` resets: default none at creation, else the present value.
         period: Option<Period>,
-        /// Minutes by which the clocks of its time zone are ahead of UTC: default 0 at creation, as it
-        /// is later.
+        /// Minutes by which the clocks of its time zone are ahead of UTC: default 0 at creation, else the present
+        /// value.
         offset_minutes: Option<i64>,
     },
-    /// A limit ends.
+    /// Removes the limit.
     Remove,
 }
 
@@ -200,28 +201,28 @@ pub struct ItemAmount {
     pub amount: i64,
 }
 
-/// The arguments of RESERVE, UPDATE and TERMINATE. By default no option is given.
+/// Arguments of RESERVE, UPDATE and TERMINATE. `Default` has no option set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionRequest<'a> {
     /// Session id.
     pub session: &'a [u8],
     /// CC-Request-Number (RFC 8506 section 8.2).
     pub request: u32,
-    /// UPDATE and TERMINATE: the session version that the caller has seen.
+    /// UPDATE and TERMINATE: the session version that the client expects.
     pub if_version: Option<u64>,
     /// Validity of the grants, ms.
     pub validity_ms: Option<i64>,
     /// Supervision time, ms.
     pub tcc_ms: Option<i64>,
-    /// RESERVE, and late use: what happens with use beyond what could be debited.
+    /// RESERVE, and late use: policy for use beyond the amount that could be debited.
     pub overrun: Option<Overrun>,
-    /// One denied item closes the session.
+    /// Whether one denied item closes the session.
     pub close_on_denial: bool,
-    /// RESERVE: the session opens although every item is denied.
+    /// RESERVE: whether the session opens although every item is denied.
     pub keep_open: bool,
-    /// UPDATE and TERMINATE: use is settled although the session is not open.
+    /// UPDATE and TERMINATE: whether use is settled although the session is not open.
     pub late_use: bool,
-    /// Opaque bytes kept with the session.
+    /// Opaque bytes to keep with the session.
     pub blob: Option<&'a [u8]>,
     /// Rating groups (MSCC).
     pub items: &'a [ItemRequest],
@@ -236,8 +237,8 @@ pub struct ItemRequest {
     pub unit: Name,
     /// Used-Service-Unit since the last report.
     pub used: Option<i64>,
-    /// Requested-Service-Unit; none asks for nothing.
+    /// Requested-Service-Unit; `None` requests nothing.
     pub requested: Option<i64>,
-    /// The least grant that is worth having.
+    /// Smallest grant that is worth having.
     pub min: Option<i64>,
 }

@@ -1,6 +1,6 @@
-//! Every rule. A command is decided on a draft: each fact that follows from a rule is applied
-//! to the draft and recorded at once, so that later rules see it, and what was recorded is the
-//! Change. All checks of a step come before its first fact; a refusal throws the draft away.
+//! Every rule of the ledger. A command is decided on a draft: each fact that follows from a rule is recorded and
+//! applied to the draft at once, so that later rules see it. The recorded facts are the Change. All checks of a step
+//! come before its first fact; a refusal throws the draft away.
 
 mod account;
 mod balance;
@@ -26,8 +26,8 @@ pub(crate) use due::{expire_due, is_due};
 pub(crate) use limit::Counting;
 pub(crate) use units::{grantable, shortage};
 
-/// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same
-/// decision. `now` is the host's clock; the account's time never runs backwards.
+/// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same decision. `now` is the
+/// host's clock; the account's time never runs backwards.
 pub fn decide(
     account: Option<&Account>,
     command: &Command<'_>,
@@ -38,8 +38,8 @@ pub fn decide(
     decide_in_place(&mut draft, command, now, limits)
 }
 
-/// As [`decide`], for a host that owns a copy of the account already. After a Commit the copy
-/// is the state that `apply` would give; after a Replay or a Reject it must be thrown away.
+/// Does the same as [`decide`], for a host that already owns a copy of the account. After a Commit the copy is the
+/// state that `apply` would give; after a Replay or a Reject the host must throw it away.
 pub fn decide_in_place(
     account: &mut Option<Account>,
     command: &Command<'_>,
@@ -49,9 +49,9 @@ pub fn decide_in_place(
     decide_with(&mut Vec::new(), account, command, now, limits)
 }
 
-/// As [`decide_in_place`], for a host that decides again and again: the facts of a Commit are
-/// put into the buffer that `spare` holds, and the host puts it back when it has done with them.
-/// A thousand bytes to allocate for each command would cost as much as some rules.
+/// Does the same as [`decide_in_place`], for a host that decides many commands. The facts of a Commit go into the
+/// buffer in `spare`, and the host puts the buffer back when it is done with them. Allocating a thousand bytes for each
+/// command would cost as much as some rules.
 pub fn decide_with(
     spare: &mut Vec<Op>,
     account: &mut Option<Account>,
@@ -62,9 +62,9 @@ pub fn decide_with(
     decide_by(run, spare, account, command, now, limits)
 }
 
-/// As [`decide_with`], the decision on a command that another one of its chain denies: what it
-/// reports is settled, it gets nothing, and its answer is remembered (docs/ledger.md section 15).
-/// Alone, at the same time and on the same account, the command gives a Commit that is no denial.
+/// Does the same as [`decide_with`] for a command whose chain is denied by another command: its reported use is
+/// settled, it gets nothing, and its answer is remembered (docs/ledger.md section 15). The caller has made sure that
+/// the command alone, at the same time and on the same account, gives a Commit that is no denial.
 pub fn decide_denied_with(
     spare: &mut Vec<Op>,
     account: &mut Option<Account>,
@@ -99,16 +99,16 @@ fn decide_by(
     }
 }
 
-/// The Change that a timer commits at `now`: the expiries that are due, or none.
+/// Returns the Change that a timer commits at `now`: the expiries that are due, or `None`.
 pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
     tick_in_place(&mut Some(account.clone()), now, limits)
 }
 
-/// As [`tick`], for a host that owns a copy of the account already.
+/// Does the same as [`tick`], for a host that already owns a copy of the account.
 pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) -> Option<Change> {
     let held = account.as_ref()?;
     let now = now.on(Some(held));
-    // A refill alone is done when the account is next touched.
+    // A refill alone does not make a tick: it is done when the account is next touched.
     if next_due(held).is_none_or(|due| due > now) {
         return None;
     }
@@ -117,10 +117,10 @@ pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) 
     draft.finish_if_changed()
 }
 
-/// A step of a command: what it gives, or why the command is refused.
+/// Result of a step of a command, or the reason why the command is refused.
 type Step<T> = Result<T, Rejection>;
 
-/// A refusal.
+/// Returns a refusal.
 fn reject<T>(code: Code, why: &'static str) -> Step<T> {
     debug_assert!(matches!(code.kind(), crate::CodeKind::Reject));
     Err(Rejection { code, why, bound: None, expired_ms: None })
@@ -128,9 +128,9 @@ fn reject<T>(code: Code, why: &'static str) -> Step<T> {
 
 /// Result of a command before the Change is closed.
 enum Outcome {
-    /// A duplicate.
+    /// Stored answer to a duplicate.
     Replay(Answer),
-    /// Facts were recorded.
+    /// Answer to a command that has recorded facts.
     Commit(Answer),
 }
 
@@ -166,13 +166,13 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     }
 }
 
-/// The stored answer to a request whose fields are refused: a bound was larger when it was answered.
+/// Returns the stored answer to a request whose fields are refused now: a bound was larger when it was answered.
 #[cold]
 fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
     if let Command::Create(Create { txn: Some(txn), .. }) | Command::Status { txn: Some(txn), .. } =
         command
     {
-        // A body that was answered was right when it was.
+        // A stored body passed the checks when it was answered, so there is no need to check its fields again.
         return account::stored(draft, txn, &Body::new(command));
     }
     if let Command::DebitItems { txn, .. } | Command::RefundItems { txn, .. } = command {

@@ -1,9 +1,9 @@
-//! The digest of a request's body: a duplicate carries the same body, so 64 bits of it are
-//! stored with the answer. Persisted: what is fed to the hash never changes.
+//! The digest of a request's body. A duplicate has the same body, so 64 bits of it are stored with the answer.
+//! Persisted: the bytes that are hashed must never change.
 //!
-//! The hash is xxh3 of 64 bits. It compares a body with the one body that was stored under the same
-//! id, so a body that differs is taken for a duplicate once in 2^64 times that an id is used again
-//! for another body; more bits would cost every remembered id 8 bytes.
+//! The hash is xxh3 of 64 bits. It compares a body with the one body that is stored under the same id. So a different
+//! body passes as a duplicate once in 2^64 times that an id is used again for another body; a longer digest would cost
+//! every remembered id 8 bytes more.
 
 use crate::{
     BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Name,
@@ -12,7 +12,7 @@ use crate::{
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The body of a command that is remembered by an id; the id itself and IFVERSION are no part of it.
+/// The body of a command that is remembered by an id. The id itself and IFVERSION are no part of it.
 pub(crate) struct Body {
     digest: u64,
 }
@@ -22,31 +22,31 @@ impl Body {
         Body { digest: digest(command) }
     }
 
-    /// The digest to store.
+    /// Returns the digest to store.
     pub(crate) fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// True for the digest of the same body.
+    /// Reports whether the stored digest is that of the same body.
     pub(crate) fn is(&self, stored: u64) -> bool {
         stored == self.digest
     }
 }
 
-/// Words that lie on the stack: those of a usual request.
+/// Words that fit on the stack: enough for a usual request.
 const WORDS: usize = 16;
 
-/// Bytes to hash, word by word. Each word tells which words follow, so bodies that differ have words
-/// that differ.
+/// Bytes to hash, collected in words. Each word determines which words follow, so different bodies have different
+/// words.
 struct Words {
     near: [[u8; 8]; WORDS],
     len: usize,
-    /// Words before them, of a long request.
+    /// Words before `near` of a long request, which moved to the heap.
     far: Vec<u8>,
 }
 
 impl Words {
-    /// Begins with the command's number and a bit for each option, from bit 8 on.
+    /// Adds the command's number and one bit per option, from bit 8 on.
     #[inline]
     fn begin(&mut self, command: u8, options: u64) {
         self.word(u64::from(command) | options << 8);
@@ -117,7 +117,7 @@ impl Words {
         self.given(attributes.refill);
     }
 
-    /// USED 0, REQUESTED 0 and MIN 1 are the same whether they are given or left out.
+    /// Adds an item. USED 0, REQUESTED 0 and MIN 1 hash the same whether they are set or left out.
     #[inline]
     fn item(&mut self, item: &ItemRequest) {
         let used = item.used.filter(|&used| used != 0);
@@ -127,7 +127,7 @@ impl Words {
         match item.key {
             ItemKey::Number(key) => self.word(u64::from(key) | bits(&options) << 32),
             ItemKey::Id(id) => {
-                // No option has this bit.
+                // No option uses this bit, so a text key differs from every number.
                 self.word(1 << 63 | bits(&options) << 32);
                 self.bytes(id.as_bytes());
             }
@@ -139,12 +139,12 @@ impl Words {
     }
 }
 
-/// A bit for each that is true, the first in the lowest.
+/// Returns one bit per option, the first option in the lowest bit.
 fn bits(options: &[bool]) -> u64 {
     options.iter().rev().fold(0, |bits, &option| bits << 1 | u64::from(option))
 }
 
-/// The bits of a bucket's attributes.
+/// Returns the bits of a bucket's attributes.
 fn attribute_bits(attributes: &BucketAttributes) -> u64 {
     bits(&[
         attributes.priority.is_some(),
@@ -225,7 +225,7 @@ fn limit(words: &mut Words, limit: Name, terms: &LimitTerms) {
     words.given(offset_minutes);
 }
 
-/// Commands that carry no id have the digest 0.
+/// Returns the digest of a command's body; 0 for commands that have no id.
 fn digest(command: &Command<'_>) -> u64 {
     let words = &mut Words { near: [[0; 8]; WORDS], len: 0, far: Vec::new() };
     match command {
@@ -301,7 +301,7 @@ fn digest(command: &Command<'_>) -> u64 {
             self::limit(words, *limit, terms);
         }
         Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
-            // Called once, it is no call at all, and what it counts stays in registers.
+            // One call site for the three commands, so that the call is inlined and its state stays in registers.
             let command = match command {
                 Command::Reserve(_) => 7,
                 Command::Update(_) => 8,

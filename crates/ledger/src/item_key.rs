@@ -1,4 +1,4 @@
-//! Names of items within their session: a number, as Rating-Group is, or an id.
+//! Keys of items within their session: a number, like Rating-Group, or a text.
 
 use crate::is_printable;
 use core::fmt;
@@ -6,33 +6,33 @@ use core::fmt;
 /// Longest key of an item, bytes.
 pub const ITEM_KEY_LEN_MAX: usize = 32;
 
-/// Key of an item (RFC 8506 section 8.29): 1 to 32 bytes of printable ASCII. Digits that are a number of 32
-/// bits, written in the one way without a leading zero, are that number and cost no more than it.
+/// Key of an item (RFC 8506 section 8.29): 1 to 32 bytes of printable ASCII. Digits that are a number of 32 bits
+/// without a leading zero become that number, which takes less room.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKey {
-    /// A number.
+    /// Number of 32 bits.
     Number(u32),
     /// Any other key.
     Id(ItemId),
 }
 
-/// The bytes of a key that is no number.
+/// The bytes of a key that is not a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId {
-    /// The bytes with their padding of zeros.
+    /// Bytes, padded with zeros.
     bytes: [u8; ITEM_KEY_LEN_MAX],
     len: u8,
 }
 
 impl ItemKey {
-    /// The key that these bytes are; none when they are empty, too long, or not printable ASCII.
+    /// Parses a key; `None` if the bytes are empty, too long, or not printable ASCII.
     pub fn new(bytes: &[u8]) -> Option<ItemKey> {
         number(bytes).map(ItemKey::Number).or_else(|| ItemId::new(bytes).map(ItemKey::Id))
     }
 }
 
 impl ItemId {
-    /// As [`ItemKey::new`], and none for what is a number: a key has one form.
+    /// Does the same as [`ItemKey::new`], but returns `None` for a number: each key has exactly one form.
     pub fn new(bytes: &[u8]) -> Option<ItemId> {
         if bytes.is_empty()
             || bytes.len() > ITEM_KEY_LEN_MAX
@@ -46,18 +46,18 @@ impl ItemId {
         Some(id)
     }
 
-    /// The bytes, without padding.
+    /// Returns the bytes without padding.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// The text; keys are ASCII.
+    /// Returns the text; keys are ASCII.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(self.as_bytes()).unwrap_or("")
     }
 }
 
-/// The number of 32 bits that is written so: no sign, no leading zero.
+/// Parses a number of 32 bits without a sign or a leading zero.
 fn number(bytes: &[u8]) -> Option<u32> {
     let (&first, rest) = bytes.split_first()?;
     if !first.is_ascii_digit() || (first == b'0' && !rest.is_empty()) {

@@ -1,27 +1,26 @@
-//! Bounds: everything that can grow has one. They are arguments of `decide`, never read from
-//! a global, so that every host of one account can show which bounds it decided under.
+//! Bounds: everything that can grow has one. They are arguments of `decide` and never read from a global, so that each
+//! host of an account can show which bounds it used for a decision.
 
 use crate::Overrun;
 
-/// Account id, longest, bytes.
+/// Longest account id, bytes.
 pub const ACCOUNT_ID_LEN_MAX: usize = 128;
-/// Answers that an open session can keep at most (the configurable bound is below or equal).
+/// Most answers that an open session can keep (the configured bound is at most this).
 pub const ANSWERS_MAX: usize = 8;
-/// The greatest bound on the sessions, session ids or transactions of one account.
+/// Greatest configurable bound on the sessions, session ids or transactions of one account.
 pub const IDS_MAX: usize = 100_000_000;
-/// Items in one session or one request at most.
+/// Most items in one session or one request.
 pub const ITEMS_MAX: usize = 16;
-/// Buckets in one account at most.
+/// Most buckets in one account.
 pub const BUCKETS_MAX: usize = 64;
-/// Limits in one account at most (the configurable bound is below or equal): each is looked at by
-/// every grant.
+/// Most limits in one account (the configured bound is at most this). Every grant looks at each of them.
 pub const LIMITS_MAX: usize = 16;
-/// Commands in one chain at most.
+/// Most commands in one chain.
 pub const CHAIN_MAX: usize = 16;
-/// Opaque blob, longest, bytes.
+/// Longest opaque blob, bytes.
 pub const BLOB_LEN_MAX: usize = 1024;
 
-/// The configurable bounds and defaults of one store.
+/// Configurable bounds and defaults of one store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Identities of one account.

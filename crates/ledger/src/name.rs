@@ -1,26 +1,26 @@
-//! Short and long identifiers, held in place so that an account can be copied without a heap.
+//! Short and long identifiers, stored inline so that an account can be copied without heap allocations.
 
 use core::fmt;
 
-/// Session id, transaction id, identity value, longest, bytes.
+/// Longest session id, transaction id and identity value, bytes.
 pub const ID_LEN_MAX: usize = 64;
-/// Unit, bucket, counter and identity kind, longest, bytes.
+/// Longest unit, bucket, counter and identity kind, bytes.
 pub const NAME_LEN_MAX: usize = 16;
 
-/// True for what ids and names are made of: printable ASCII without space.
+/// Reports whether all bytes may be part of ids and names: printable ASCII without space.
 #[inline]
 pub fn is_printable(bytes: &[u8]) -> bool {
     let Some(last) = bytes.last_chunk::<8>() else {
-        // No byte of the padding is out of range.
+        // The padding bytes are always in range.
         return out_of_range(short_word(bytes)) == 0;
     };
-    // The last word looks again at some of what is before it.
+    // The last word overlaps the one before it unless the length is a multiple of 8.
     let (words, _) = bytes.as_chunks::<8>();
     let all = words.iter().chain([last]);
     all.fold(0, |bad, word| bad | out_of_range(u64::from_le_bytes(*word))) == 0
 }
 
-/// Up to eight bytes as a word, padded by copies of them, or by letters where there are few.
+/// Returns up to eight bytes as a word, padded by copies of them, or by letters if there are fewer than four.
 #[inline]
 fn short_word(bytes: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
@@ -33,8 +33,8 @@ fn short_word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The highest bit of each byte that is no printable ASCII: above 0x7e after adding 1, below
-/// 0x21 unless adding 0x5f sets it. No sum of 7-bit bytes carries.
+/// Returns the highest bit of each byte that is not printable ASCII: above 0x7e, since adding 1 sets it; below 0x21,
+/// since adding 0x5f does not set it. No sum of 7-bit bytes carries.
 fn out_of_range(word: u64) -> u64 {
     const EACH: u64 = u64::MAX / 255;
     let low = word & (EACH * 0x7f);
@@ -48,7 +48,7 @@ fn out_of_range(word: u64) -> u64 {
 pub struct Name([u8; NAME_LEN_MAX]);
 
 impl Name {
-    /// Checks and copies; none when it is empty, too long, or not printable ASCII.
+    /// Checks and copies; `None` if the bytes are empty, too long, or not printable ASCII.
     pub fn new(bytes: &[u8]) -> Option<Name> {
         if bytes.is_empty() || bytes.len() > NAME_LEN_MAX || !is_printable(bytes) {
             return None;
@@ -58,11 +58,11 @@ impl Name {
         Some(Name(name))
     }
 
-    /// No name: what codecs fill in.
+    /// An empty name, for codecs to fill in.
     pub const EMPTY: Name = Name([0; NAME_LEN_MAX]);
 
-    /// The same as [`Name::new`] from the first `len` of 16 bytes, over another name, for codecs.
-    /// False, and nothing is changed, when they are no name. The same name is not checked again.
+    /// Replaces this name by the first `len` of 16 bytes, checked as in [`Name::new`], for codecs. Returns false and
+    /// changes nothing if they are no name. An equal name is not checked again.
     #[inline]
     pub fn load(&mut self, padded: &[u8; NAME_LEN_MAX], len: usize) -> bool {
         if len == 0 || len > NAME_LEN_MAX {
@@ -71,7 +71,7 @@ impl Name {
         let ([low, high], [low_mask, high_mask]) = (halves(*padded), halves(MASKS[len]));
         let (low, high) = (low & low_mask, high & high_mask);
         let [own_low, own_high] = halves(self.0);
-        // Of one length only when the last byte is none of the padding.
+        // Equal words mean equal names only if the last byte is not padding: then the lengths are the same.
         if (low ^ own_low) | (high ^ own_high) == 0 && padded[len - 1] != 0 {
             return true;
         }
@@ -82,36 +82,36 @@ impl Name {
         true
     }
 
-    /// The bytes, without padding.
+    /// Returns the bytes without padding.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0[..self.byte_len()]
     }
 
-    /// How many bytes: 1 to 16.
+    /// Returns the number of bytes: 1 to 16.
     #[inline]
     pub fn byte_len(&self) -> usize {
         let zeros = u128::from_le_bytes(self.0).leading_zeros() as usize;
         NAME_LEN_MAX - zeros / 8
     }
 
-    /// The bytes with their padding of zeros, for codecs.
+    /// Returns the bytes with their padding of zeros, for codecs.
     #[inline]
     pub fn padded(&self) -> &[u8; NAME_LEN_MAX] {
         &self.0
     }
 
-    /// The text; ids are ASCII.
+    /// Returns the text; names are ASCII.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(self.as_bytes()).unwrap_or("")
     }
 
-    /// The two halves of the padded bytes, for digests.
+    /// Returns the two halves of the padded bytes, for digests.
     pub(crate) fn words(&self) -> [u64; 2] {
         halves(self.0)
     }
 }
 
-/// By the length of a name: the bytes that it has.
+/// Masks of the bytes that a name has, by its length.
 static MASKS: [[u8; NAME_LEN_MAX]; NAME_LEN_MAX + 1] = {
     let mut masks = [[0; NAME_LEN_MAX]; NAME_LEN_MAX + 1];
     let mut len = 1;
@@ -135,8 +135,8 @@ impl fmt::Debug for Name {
     }
 }
 
-/// A session id, a transaction id or an identity value: 0 to 64 bytes of printable ASCII.
-/// Only the value of a removed identity is empty.
+/// A session id, a transaction id or an identity value: 0 to 64 bytes of printable ASCII. Only the value of a removed
+/// identity is empty.
 #[derive(Clone, Copy)]
 pub struct Id {
     len: u8,
@@ -144,7 +144,7 @@ pub struct Id {
 }
 
 impl Id {
-    /// Checks and copies; none when it is empty, too long, or not printable ASCII.
+    /// Checks and copies; `None` if the bytes are empty, too long, or not printable ASCII.
     pub fn new(bytes: &[u8]) -> Option<Id> {
         if bytes.is_empty() || bytes.len() > ID_LEN_MAX || !is_printable(bytes) {
             return None;
@@ -155,27 +155,27 @@ impl Id {
         Some(id)
     }
 
-    /// True for the bytes of an id: [`Id::new`] would copy them.
+    /// Reports whether the bytes are a valid id, so that [`Id::new`] would copy them.
     pub fn is_id(bytes: &[u8]) -> bool {
         !bytes.is_empty() && bytes.len() <= ID_LEN_MAX && is_printable(bytes)
     }
 
-    /// The same as [`Id::new`] over another id, for codecs. False, and nothing is changed, when the
-    /// bytes are none.
+    /// Replaces this id, checked as in [`Id::new`], for codecs. Returns false and changes nothing if the bytes are no
+    /// id.
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         if !Id::is_id(bytes) {
             return false;
         }
-        // What is behind them means nothing.
+        // Bytes after `len` have no meaning, so they need not be cleared.
         self.bytes[..bytes.len()].copy_from_slice(bytes);
         self.len = u8::try_from(bytes.len()).unwrap_or(0);
         true
     }
 
-    /// No bytes.
+    /// The empty id.
     pub const EMPTY: Id = Id { len: 0, bytes: [0; ID_LEN_MAX] };
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

@@ -1,7 +1,7 @@
-//! What is remembered so that a duplicate is answered and not executed: the window of an open
-//! session, tombstones of closed sessions, transactions. Each is kept packed in one run of
-//! bytes, because there are many of them, they are rarely read, and their size is bounded by
-//! number: a stored answer to one item takes 48 bytes or less, a tombstone 96 or less.
+//! Answers that are remembered so that a duplicate is answered and not executed again: the window of an open session,
+//! tombstones of closed sessions, transactions. Each kind is packed in one run of bytes, because there are many
+//! records, they are rarely read, and their size is bounded: a stored answer to one item takes 48 bytes or less, a
+//! tombstone 96 or less.
 
 mod answers;
 mod gaps;

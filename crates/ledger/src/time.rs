@@ -1,4 +1,4 @@
-//! Time in UTC, and the periods in which something begins anew, by arithmetic on days (proleptic
+//! Time in UTC, and the periods after which counters, limits and allowances reset, by arithmetic on days (proleptic
 //! Gregorian calendar).
 
 const MINUTE_MS: i64 = 60_000;
@@ -10,17 +10,17 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 pub struct Time(pub i64);
 
 impl Time {
-    /// The last moment of a host's clock, in the year 6429: what is remembered from then on
-    /// still has room for its own time.
+    /// The last moment of a host's clock, in the year 6429. Forget times and deadlines computed from it still fit their
+    /// stored width.
     pub const LAST: Time = Time((1 << 47) - 1);
 
-    /// The time this many milliseconds later, at most the end of time.
+    /// Returns the time this many milliseconds later, at most the end of time.
     pub const fn plus_ms(self, ms: i64) -> Time {
         Time(self.0.saturating_add(ms))
     }
 }
 
-/// When a counter falls back to 0.
+/// Period after which something resets, such as a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Period {
@@ -37,7 +37,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Period::None => "none",
@@ -48,7 +48,7 @@ impl Period {
         }
     }
 
-    /// Start of the period that contains `now`; the beginning of time for [`Period::None`].
+    /// Returns the start of the period that contains `now`; the beginning of time for [`Period::None`].
     pub fn start(self, now: Time) -> Time {
         let days = now.0.div_euclid(DAY_MS);
         match self {
@@ -63,7 +63,7 @@ impl Period {
         }
     }
 
-    /// Number of the period that contains `now`: the next one has the next number.
+    /// Returns the number of the period that contains `now`: consecutive periods have consecutive numbers.
     fn number(self, now: Time) -> i64 {
         let days = now.0.div_euclid(DAY_MS);
         match self {
@@ -75,7 +75,8 @@ impl Period {
         }
     }
 
-    /// Start of the next period; none for [`Period::None`], and where it is after the last moment of the clock.
+    /// Returns the start of the next period; `None` for [`Period::None`], and if it is after the last moment of the
+    /// clock.
     pub fn end(self, now: Time) -> Option<Time> {
         self.next_start(now).filter(|&next| next <= Time::LAST)
     }
@@ -96,7 +97,7 @@ impl Period {
 /// Periods of a time zone without summer time: those of UTC, earlier by the offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// How long a period is.
+    /// Length of a period.
     pub period: Period,
     /// Minutes by which the clocks of the zone are ahead of UTC, at most
     /// [`Cycle::OFFSET_MINUTES_MAX`] in both directions.
@@ -104,12 +105,12 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// The furthest from UTC that a time zone is: 14 hours.
+    /// Greatest distance of a time zone from UTC: 14 hours.
     pub const OFFSET_MINUTES_MAX: i16 = 14 * 60;
-    /// Never anew.
+    /// The cycle that never resets.
     pub const NONE: Cycle = Cycle { period: Period::None, offset_minutes: 0 };
 
-    /// Start of the period that contains `now`; the beginning of time for [`Period::None`].
+    /// Returns the start of the period that contains `now`; the beginning of time for [`Period::None`].
     pub fn start(self, now: Time) -> Time {
         match self.period {
             Period::None => Period::None.start(now),
@@ -117,13 +118,14 @@ impl Cycle {
         }
     }
 
-    /// Start of the next period; none for [`Period::None`], and where it is after the last moment of the clock.
+    /// Returns the start of the next period; `None` for [`Period::None`], and if it is after the last moment of the
+    /// clock.
     pub fn end(self, now: Time) -> Option<Time> {
         let next = self.period.next_start(self.to_zone(now)).map(|next| self.to_utc(next));
         next.filter(|&next| next <= Time::LAST)
     }
 
-    /// How many periods begin after `from` and no later than `to`; 0 for [`Period::None`].
+    /// Returns how many periods begin after `from` and no later than `to`; 0 for [`Period::None`].
     pub fn begun(self, from: Time, to: Time) -> i64 {
         if to <= from {
             return 0;
@@ -144,8 +146,8 @@ impl Cycle {
     }
 }
 
-/// Number of the month, counted from March of the year 0, and day of the month, 1 to 31, of a day
-/// counted from 1 January 1970. The year is taken to begin in March, so that the leap day comes last.
+/// Returns the number of the month, counted from March of the year 0, and the day of the month, 1 to 31, of a day
+/// counted from 1 January 1970. The year is taken to begin in March, so that the leap day is the last day.
 fn month_and_day(days: i64) -> (i64, u8) {
     let since_march_0000 = days.saturating_add(719_468);
     let day_of_era = since_march_0000.rem_euclid(146_097);
@@ -195,7 +197,7 @@ mod tests {
         for period in [Period::Hour, Period::Day, Period::Week, Period::Month] {
             for offset_minutes in [-840, 0, 345] {
                 let cycle = Cycle { period, offset_minutes };
-                // From before 1970 over 1 March 2000.
+                // Covers the time from before 1970 to after 1 March 2000.
                 let (from, mut start, mut count) = (Time(-1), cycle.start(Time(-1)), 0);
                 while count < 400 {
                     let end = cycle.end(start).expect("a period ends");

@@ -1,18 +1,18 @@
-//! Sums per unit over many accounts: what TOTALS shows. A host keeps them up to date by taking
-//! an account out as it was and putting it back as it is.
+//! Sums per unit over many accounts, which TOTALS shows. A host keeps them up to date by subtracting an account's state
+//! before a command and adding its state after it.
 
 use crate::{Account, Bucket, Name, UnitAmount};
 use alloc::vec::Vec;
 
-/// Sums of one unit. i128: a store of many accounts cannot overflow them.
-/// Conservation (I1 summed): available + held = credited + refunded - consumed - expired - voided.
+/// Sums of one unit. i128, so that many accounts cannot overflow them. Conservation (I1 summed): available + held =
+/// credited + refunded - consumed - expired - voided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTotals {
-    /// Unit.
+    /// Unit of the sums.
     pub unit: Name,
-    /// May be granted or debited now.
+    /// Amount that may be granted or debited now.
     pub available: i128,
-    /// Set aside for grants now.
+    /// Amount held for grants now.
     pub held: i128,
     /// Total of credits.
     pub credited: i128,
@@ -33,15 +33,15 @@ pub struct UnitTotals {
 /// Sums over the accounts of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Accounts that exist.
+    /// Number of accounts.
     pub accounts: u64,
-    /// Open sessions.
+    /// Number of open sessions.
     pub sessions: u64,
-    /// In the order in which the units were first seen.
+    /// Sums in the order in which the units were first seen.
     pub units: Vec<UnitTotals>,
 }
 
-/// The part that one account contributes to the totals: kept from before a command to after it.
+/// The part that one account contributes to the totals, kept from before a command to after it.
 #[derive(Clone, Debug, Default)]
 pub struct Portion {
     accounts: u64,
@@ -51,14 +51,14 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// The portion of an account, or of none.
+    /// Returns the portion of an account, or the empty portion for `None`.
     pub fn of(account: Option<&Account>) -> Portion {
         let mut portion = Portion::default();
         portion.set(account);
         portion
     }
 
-    /// Makes it the portion of another account, or of none: as [`Portion::of`], in place.
+    /// Sets the portion to that of another account or of none, reusing its buffers; see [`Portion::of`].
     pub fn set(&mut self, account: Option<&Account>) {
         self.buckets.clear();
         self.uncollected.clear();
@@ -73,8 +73,8 @@ impl Portion {
         }
     }
 
-    /// True when the account has the same buckets, whatever is in them. A number may stand for a
-    /// bucket of another unit when the account was deleted and created again in between.
+    /// Reports whether the account has the same buckets, whatever they hold. Compares units too: if the account was
+    /// deleted and created again in between, a serial number may belong to a bucket of another unit.
     fn has_buckets_of(&self, account: &Account) -> bool {
         let same = |(before, after): (&Bucket, &Bucket)| {
             before.no == after.no && before.unit == after.unit
@@ -85,8 +85,7 @@ impl Portion {
 }
 
 impl Totals {
-    /// Takes the portion of an account out, as it was when it was taken in, and takes in what
-    /// the account is now.
+    /// Subtracts the portion that an account had before a command, and adds its state after it.
     pub fn replace(&mut self, before: &Portion, after: Option<&Account>) {
         self.accounts -= before.accounts;
         self.sessions -= before.sessions;
@@ -104,8 +103,7 @@ impl Totals {
         self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
     }
 
-    /// Takes in the sums of another part of the store, whose accounts are others: so the shards
-    /// of one server are summed.
+    /// Adds the sums of another part of the store with other accounts. This is how the shards of one server are summed.
     pub fn add(&mut self, part: &Totals) {
         self.accounts += part.accounts;
         self.sessions += part.sessions;
@@ -123,13 +121,13 @@ impl Totals {
         }
     }
 
-    /// As taking a bucket out and in again. Most commands move units within it and change the
-    /// sums of nothing else.
+    /// Has the same result as subtracting a bucket and adding it again. Most commands move units within a bucket and
+    /// change no other sums.
     fn move_on(&mut self, before: &Bucket, after: &Bucket) {
         let step = |sum: &mut i128, before: i64, after: i64| {
             *sum = sum.wrapping_add(i128::from(after) - i128::from(before));
         };
-        // Without a branch for each: a command leaves most buckets as they are.
+        // One comparison for all fields: a command leaves most buckets unchanged.
         let moved = (before.available ^ after.available)
             | (before.held ^ after.held)
             | (before.consumed ^ after.consumed);
@@ -203,7 +201,7 @@ impl UnitTotals {
         }
     }
 
-    /// I1 over the unit.
+    /// Reports whether I1 holds over the unit.
     pub fn conserves(&self) -> bool {
         self.available + self.held
             == self.credited + self.refunded - self.consumed - self.expired - self.voided
@@ -214,7 +212,7 @@ impl UnitTotals {
 mod tests {
     use super::*;
 
-    /// Sums that differ in each field, so that none can stand for another.
+    /// Returns sums that differ in each field, so that a mix-up of two fields shows.
     fn sums(unit: &[u8], factor: i128) -> UnitTotals {
         let unit = Name::new(unit).expect("a name");
         UnitTotals {

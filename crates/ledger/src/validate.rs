@@ -1,5 +1,5 @@
-//! The invariants of one state, by their numbers (ARCHITECTURE.md lists them all). Those that
-//! speak of two states or of an answer are checked where both are at hand: in testing/model.
+//! Checks the invariants of one state, by their numbers (ARCHITECTURE.md lists them all). Invariants about two states,
+//! or about an answer, are checked in testing/model, where both are at hand.
 
 use crate::{Account, Counted, Cycle, ITEMS_MAX, Item, LIMITS_MAX, Limit, Period, Session, Time};
 use alloc::collections::BTreeSet;
@@ -8,7 +8,7 @@ use core::fmt;
 /// A broken invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Number of the invariant.
+    /// Number of the broken invariant.
     pub invariant: u8,
     /// Text that says what is wrong.
     pub what: &'static str,
@@ -185,7 +185,7 @@ fn limits(account: &Account, now: Time) -> Result<(), Violation> {
             20,
             "a limit is used and held above its amount by more than was recorded",
         )?;
-        // Of an account in parts not every session is here.
+        // If the host keeps parts of the account apart, not every session is loaded.
         if account.elsewhere.is_none() {
             let items = account.sessions.iter().flat_map(|session| &session.items);
             let of_it = items.filter(|item| limit.counted.has(item.unit, Some(item.key)));

@@ -1,11 +1,11 @@
-//! Reads: the account as it is at a moment, with what is due applied and nothing written.
+//! Reads: the account at a moment, with everything due applied and nothing written.
 
 use crate::decide::{Counting, Draft, expire_due, grantable, is_due, shortage};
 use crate::{Account, Cause, Code, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-/// The account as read at `now`.
+/// Returns the account as read at `now`.
 pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Account> {
     let now = now.on(Some(account));
     if !is_due(account, now) {
@@ -16,7 +16,7 @@ pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Acc
     copy.map_or(Cow::Borrowed(account), Cow::Owned)
 }
 
-/// As [`view`], for a host that owns a copy of the account already.
+/// Does the same as [`view`], for a host that already owns a copy of the account.
 pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) {
     if let Some(held) = account {
         let now = now.on(Some(held));
@@ -27,8 +27,8 @@ pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) 
     }
 }
 
-/// CHECK (RFC 8506 section 6.2) on an account as read at `now`: what could be granted of the
-/// unit, and whether that is enough.
+/// Answers CHECK (RFC 8506 section 6.2) on an account as read at `now`: how much of the unit could be granted, and
+/// whether that is enough.
 pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> Checked {
     let (of, now) = (Counting { unit, item: None }, now.on(Some(account)));
     let grantable = grantable(account, of, now);
@@ -45,9 +45,9 @@ pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> Checked {
 /// The answer to CHECK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// OK or a denial, which changes nothing here.
+    /// OK or a denial; nothing is stored for it.
     pub code: Code,
-    /// The amount that could be granted, minor units.
+    /// Amount that could be granted, minor units.
     pub amount: i64,
     /// Cause of a denial.
     pub cause: Cause,

@@ -1,4 +1,4 @@
-//! The table of result codes is persisted and published: this pins every number.
+//! Pins every number of the table of result codes, which is persisted and published.
 
 use scurry_ledger::{Code, CodeKind};
 

@@ -1,25 +1,25 @@
-//! The state and the commands that the benchmarks of the ledger share: an account with two
-//! buckets and one open session, and its next UPDATE.
+//! State and commands that the benchmarks of the ledger share: an account with two buckets and one open session, and
+//! its next UPDATE.
 
 use scurry_ledger::{
     Account, BucketAttributes, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
     SessionRequest, Status, Time, decide_in_place,
 };
 
-/// When every command is run.
+/// Time at which every command runs.
 pub(crate) const NOW: Time = Time(1_700_000_000_000);
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).expect("a name")
 }
 
-/// The items of the UPDATEs.
+/// Returns the items of the UPDATEs.
 pub(crate) fn items() -> [ItemRequest; 1] {
     let unit = name("octets");
     [ItemRequest { key: 1.into(), unit, used: Some(900), requested: Some(1_000), min: None }]
 }
 
-/// The UPDATE of a request number.
+/// Returns the UPDATE with a request number.
 pub(crate) fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
     Command::Update(SessionRequest {
         session: b"s000000000000001",
@@ -29,7 +29,7 @@ pub(crate) fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
     })
 }
 
-/// An account with two buckets and one open session whose window is full.
+/// Returns an account with two buckets and one open session whose window is full.
 pub(crate) fn account(limits: &Limits) -> Account {
     let bucket = |id, priority| NewBucket {
         bucket: name(id),

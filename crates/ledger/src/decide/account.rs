@@ -11,7 +11,7 @@ use crate::{
     Period, Posting, Status, Time,
 };
 
-/// The terms of a new bucket.
+/// Returns the terms of a new bucket.
 pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
     BucketTerms {
         priority: attributes.priority.unwrap_or(0),
@@ -21,7 +21,7 @@ pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
     }
 }
 
-/// The allowance of a new bucket: its first period is the present one, which the first credit is for.
+/// Returns the allowance of a new bucket. Its first period is the present one, which the first credit covers.
 pub(super) fn new_allowance(
     bucket: BucketNo,
     first_credit: i64,
@@ -61,11 +61,11 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body) ->
             draft.record_inflow(Op::Credit, Posting { bucket: no, amount: new.amount })?;
         }
     }
-    // A new account has room for one.
+    // No check for room: a new account always has room for one transaction id.
     Ok(done(draft, create.txn, body))
 }
 
-/// The answer that is remembered under a transaction id, where there is one.
+/// Returns the answer remembered under the transaction id, if there is one.
 fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Step<Option<Answer>> {
     let Some(known) = txn.and_then(|txn| draft.account().transactions.find(txn)) else {
         return Ok(None);
@@ -74,7 +74,7 @@ fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Step<Option<
     Ok(Some(Answer::Account { code: known.code, version: known.version }))
 }
 
-/// As [`duplicate`], of a command whose fields are refused today.
+/// Does the same as [`duplicate`], for a command whose fields are refused now.
 pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<Answer> {
     if !draft.account_exists() {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<A
     duplicate(draft, Some(txn), body).ok().flatten()
 }
 
-/// Ends a command that may be remembered.
+/// Ends a command, and remembers it if it has a transaction id.
 fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &Body) -> Outcome {
     let version = draft.next_version();
     if let Some(txn) = txn {
@@ -145,7 +145,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
             "the account has open sessions: end them with SCUR.RELEASE first",
         );
     }
-    // Not an amount of value: only whether anything is left in any bucket.
+    // These comparisons compute no amount: they only ask whether anything is left in any bucket.
     if account.buckets.iter().any(|bucket| bucket.available != 0 || bucket.held != 0) {
         return reject(
             Code::NotEmpty,

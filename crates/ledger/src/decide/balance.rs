@@ -55,7 +55,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body) -> 
     Ok(answer(draft, txn, body, done))
 }
 
-/// A command with a transaction id that its chain denies.
+/// Ends a command with a transaction id that its chain denies.
 pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &Body, amount: i64) -> Outcome {
     answer(draft, txn, body, Done::denied_by_chain(amount))
 }
@@ -72,7 +72,7 @@ fn answer_of(known: &Transaction) -> Answer {
     Answer::Amount { code, version, amount, cause }
 }
 
-/// The stored answer to a command whose fields are refused today.
+/// Returns the stored answer to a command whose fields are refused now.
 pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body) -> Option<Answer> {
     if !draft.account_exists() {
         return None;
@@ -156,8 +156,8 @@ fn topup(
     Ok(Done::ok(draft.bucket(no).available))
 }
 
-/// Removals that make room for one more bucket: spent ones go, the first to end first. A bucket is spent
-/// when nothing is left in it, it has expired, and no debit from it is remembered any more: the last was
+/// Returns the removals that make room for one more bucket: spent buckets, the one that ended first going first. A
+/// bucket is spent when it is empty, has expired, and no debit from it is remembered: the last possible debit was
 /// before its end.
 fn spent_to_remove(draft: &Draft<'_>) -> Step<Vec<Op>> {
     let (account, max) = (draft.account(), draft.limits.buckets_max);
@@ -175,6 +175,7 @@ fn spent_to_remove(draft: &Draft<'_>) -> Step<Vec<Op>> {
         .collect();
     spent.sort_unstable_by_key(|&(end, bucket)| (end, bucket.id));
     let spent_at = |end: Time| end.plus_ms(draft.limits.transaction_ms);
+    // The bucket that ends last among those needed decides: if it is spent, all of them are.
     match spent.get(beyond - 1).map(|&(end, _)| spent_at(end)) {
         Some(last) if last <= draft.now => {
             let removal = |&(_, bucket): &(Time, &Bucket)| Op::RemoveBucket {
@@ -288,14 +289,14 @@ fn change_bucket(
     Ok(Done::ok(bucket.available))
 }
 
-/// An allowance whose terms, or whose bucket's, change now: periods that have begun bring nothing more,
-/// whether they brought something or not.
+/// Returns the allowance after its terms, or those of its bucket, change now: periods that have already begun bring
+/// nothing more, whether they brought something or not.
 fn from_now_on(allowance: Allowance, now: Time) -> Allowance {
     let present = allowance.cycle.start(now);
     Allowance { period_start: allowance.period_start.max(present), ..allowance }
 }
 
-/// The allowance that a bucket has behind a change of its attributes.
+/// Returns the allowance that a bucket has after a change of its attributes.
 fn changed_allowance(
     draft: &Draft<'_>,
     bucket: BucketNo,
@@ -337,12 +338,13 @@ fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
     }
 }
 
-/// Debits each item as if it were alone, one after the other; when one is denied none is debited.
+/// Debits each item as if it were alone, one after the other; if one is denied, none is debited.
 fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<Done> {
     check_room(draft)?;
     if draft.account().status != Status::Active {
         return Ok(Done::denied_service(0));
     }
+    // A copy of the account is only needed when an earlier item may have to be undone.
     let mark = draft.mark_if(items.len() > 1);
     let (mut all, mut parts) = (0, Vec::new());
     for (place, &ItemAmount { key, unit, amount }) in items.iter().enumerate() {
@@ -361,7 +363,8 @@ fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<Done> {
     Ok(Done { parts, items, ..Done::ok(all) })
 }
 
-/// Debits an amount, which is an item's or the whole; the cause when it is denied, before any fact.
+/// Debits one amount, of an item or of the whole command. Returns the cause if it is denied, before any fact is
+/// recorded.
 fn debit_one(
     draft: &mut Draft<'_>,
     (counting, amount): (Counting, i64),
@@ -389,7 +392,7 @@ fn debit_one(
     Ok(None)
 }
 
-/// A successful debit that is remembered.
+/// Returns a successful debit that is still remembered.
 fn find_debit(draft: &Draft<'_>, debit: &[u8]) -> Step<Transaction> {
     match draft.account().transactions.find(debit) {
         Some(found) if !found.parts.is_empty() => Ok(found),

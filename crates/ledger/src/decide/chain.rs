@@ -1,5 +1,5 @@
-//! Commands that another one of their chain denies (docs/ledger.md section 15): what they report is
-//! settled, they get nothing, and the answer is remembered by their ids.
+//! Commands that another command of their chain denies (docs/ledger.md section 15): their reported use is settled, they
+//! get nothing, and their answers are remembered by their ids.
 
 use super::draft::Draft;
 use super::due::expire_due;
@@ -7,8 +7,8 @@ use super::{Outcome, Step, balance, reject, session};
 use crate::digest::Body;
 use crate::{Code, Command};
 
-/// Carries out a command as denied. Alone it would be a Commit and no denial, so its ids are new
-/// and there is room for what it leaves.
+/// Carries out a command as denied. The chain only denies commands that alone would be Commits and no denials, so their
+/// ids are new and there is room to remember them.
 pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     expire_due(draft);
     let body = &Body::new(command);

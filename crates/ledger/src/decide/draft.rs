@@ -1,4 +1,4 @@
-//! The account as it will be, and the facts that lead there.
+//! The draft of an account during a command, and the facts recorded so far.
 
 use crate::apply::{Named, apply_op, seal};
 use crate::{
@@ -11,13 +11,13 @@ use alloc::vec::Vec;
 pub(crate) struct Draft<'a> {
     account: &'a mut Option<Account>,
     ops: Vec<Op>,
-    /// The sessions that the facts name.
+    /// Sessions that the facts name.
     named: Named,
     pub(crate) now: Time,
     pub(crate) limits: &'a Limits,
 }
 
-/// A point to go back to.
+/// A point to roll back to.
 pub(super) struct Mark {
     account: Option<Account>,
     ops: usize,
@@ -29,7 +29,7 @@ pub(super) const OVERFLOW: Rejection =
 const OVERFLOWS: &str = "a sum would leave the range of 64 bits: use a smaller amount";
 
 impl<'a> Draft<'a> {
-    /// The facts go into `ops`, whatever is in it.
+    /// Starts a draft. The facts go into `ops`, which is emptied first.
     pub(crate) fn new(
         account: &'a mut Option<Account>,
         mut ops: Vec<Op>,
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
         self.account.is_some()
     }
 
-    /// The account. Every command but CREATE runs only where there is one.
+    /// Returns the account. Every command but CREATE runs only on an existing account.
     pub(super) fn account(&self) -> &Account {
         self.account.as_ref().expect("the command runs on an account")
     }
@@ -59,25 +59,25 @@ impl<'a> Draft<'a> {
         &self.session(at.session).items[usize::from(at.item)]
     }
 
-    /// The bucket of a slice or of a place in burn order: it exists.
+    /// Returns the bucket of a slice or of the burn order, which always exists.
     pub(super) fn bucket(&self, no: BucketNo) -> &Bucket {
         self.account().bucket_no(no).expect("a slice's bucket is never removed (I2)")
     }
 
-    /// The version that the account will have.
+    /// Returns the version that the account will have after the Commit.
     pub(super) fn next_version(&self) -> u64 {
         self.account().version + 1
     }
 
-    /// Records a fact and makes it true. Inlined, as is what makes it true: where it is known
-    /// which fact it is, only that one's code is left.
+    /// Records a fact and applies it. Inlined, as `apply_op` is: where the caller knows the kind of fact, the compiler
+    /// keeps only the code for that kind.
     #[inline(always)]
     pub(super) fn record(&mut self, op: Op) {
         apply_op(self.account, &mut self.named, &op, self.now);
         self.ops.push(op);
     }
 
-    /// Names the session at this place of the account's order, for facts about it.
+    /// Names the session at this position of the account's order, for facts about it.
     #[inline]
     pub(super) fn name(&mut self, place: usize) -> SessionAt {
         self.ops.push(Op::NameSession(self.account().sessions[place].id));
@@ -90,7 +90,7 @@ impl<'a> Draft<'a> {
         self.named.last()
     }
 
-    /// Records a credit or a refund to a bucket, where its totals have room for it.
+    /// Records a credit or a refund, if the bucket's totals have room for it.
     pub(super) fn record_inflow(
         &mut self,
         op: fn(Posting) -> Op,
@@ -110,8 +110,7 @@ impl<'a> Draft<'a> {
         self.account().allowance(no).map_or(0, |allowance| allowance.still_to_come(self.bucket(no)))
     }
 
-    /// Records the allowance that a bucket has from now on, where its totals have room for all that
-    /// it will ever bring (I18).
+    /// Records the new allowance of a bucket, if its totals have room for all that the allowance will ever bring (I18).
     pub(super) fn record_allowance(&mut self, allowance: Allowance) -> Result<(), Rejection> {
         if self.account().allowance(allowance.bucket) != Some(&allowance) {
             self.record(Op::SetAllowance(allowance));
@@ -124,8 +123,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Records what takes from `available`, where the bucket's totals have room for it. With
-    /// this room and that of inflows, nothing that comes due later can overflow.
+    /// Records a debit from `available`, if the bucket's totals have room for it. With this check and that of inflows,
+    /// no later expiry or refill can overflow.
     pub(super) fn record_outflow(
         &mut self,
         op: impl FnOnce(Posting) -> Op,
@@ -136,7 +135,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Records what comes in and is gone at once: both totals must have room for it.
+    /// Records an amount that comes in and expires at once: both totals must have room for it.
     pub(super) fn record_passage(
         &mut self,
         op: fn(Posting) -> Op,
@@ -158,15 +157,15 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Takes back what this command tells of a limit so far. No mark lies behind it: what is rolled back to
-    /// one that does is a grant, and grants use nothing.
+    /// Removes a threshold event that this command has recorded for a limit. No [`Mark`] can point behind the removed
+    /// op: rollbacks past a mark undo grants, and grants use nothing of a limit.
     pub(super) fn take_back_threshold(&mut self, limit: Name) -> bool {
         let len = self.ops.len();
         self.ops.retain(|op| !matches!(op, Op::ReachThreshold { limit: of, .. } if *of == limit));
         self.ops.len() < len
     }
 
-    /// A point to go back to, where one may be needed: it costs a copy of the account.
+    /// Returns a point to roll back to, if one may be needed. It costs a copy of the account.
     pub(super) fn mark_if(&self, needed: bool) -> Option<Box<Mark>> {
         needed.then(|| self.mark())
     }
@@ -180,7 +179,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Takes back a session that was opened as the last facts, and was granted nothing.
+    /// Undoes the opening of a session that was granted nothing; the opening must be the last recorded facts.
     pub(super) fn unopen(&mut self, at: SessionAt) {
         let opened = |op: &Op| matches!(op, Op::OpenSession { .. });
         let from = self.ops.iter().rposition(opened).unwrap_or(self.ops.len());
@@ -199,7 +198,7 @@ impl<'a> Draft<'a> {
         self.ops.truncate(ops);
     }
 
-    /// A bound is reached, and the first of what counts to it goes at `first`.
+    /// Returns a BUSY rejection. `first` is when the first object that counts towards the bound ends.
     pub(super) fn busy<T>(
         &self,
         (name, max): (&'static str, usize),
@@ -216,7 +215,7 @@ impl<'a> Draft<'a> {
         Decision::Commit(Change { at: self.now, ops: self.ops }, answer)
     }
 
-    /// The buffer of the facts, which come to nothing.
+    /// Returns the buffer of the facts, which the caller discards.
     pub(super) fn give_up(self) -> Vec<Op> {
         self.ops
     }
@@ -230,7 +229,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A sum within 64 bits.
+/// Returns a sum, or `OVERFLOW` if it leaves 64 bits.
 pub(super) fn sum(a: i64, b: i64) -> Result<i64, Rejection> {
     a.checked_add(b).ok_or(OVERFLOW)
 }

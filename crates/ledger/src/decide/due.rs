@@ -1,7 +1,7 @@
-//! What is due comes first (docs/ledger.md section 3): sessions whose Tcc ran out (RFC 8506
-//! section 7, state Open, event "session supervision timer expired"), buckets whose validity
-//! ended, periods in which a bucket is refilled, ids whose time to be remembered is over. Each is done as of its own time, so it does not
-//! matter whether a timer has run before a command comes.
+//! Handles everything that is due before a command (docs/ledger.md section 3): sessions whose Tcc ran out (RFC 8506
+//! section 7, state Open, event "session supervision timer expired"), buckets whose validity ended, periods in which a
+//! bucket is refilled, and ids whose time to be remembered is over. Each is done as of its own time, so it does not
+//! matter whether a timer ran before a command arrives.
 
 use super::draft::Draft;
 use super::units::release_item;
@@ -12,14 +12,14 @@ use crate::{
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// One thing that is due. The order of the variants is the order within one moment.
+/// One thing that is due. Within one moment things are handled in the order of the variants.
 enum Due {
     Session(Id),
     Bucket(BucketNo),
 }
 
-/// When the account next has something due; a host sets its timer to it. A refill has no timer: ten
-/// million accounts would have theirs at midnight.
+/// Returns when the account next has something due; a host sets its timer to it. Refills have no timer: ten million
+/// accounts would all have theirs at midnight.
 #[inline]
 pub fn next_due(account: &Account) -> Option<Time> {
     let mut first = None;
@@ -30,7 +30,8 @@ pub fn next_due(account: &Account) -> Option<Time> {
     first
 }
 
-/// True when it `is` one of the times at which something comes due, but for refills.
+/// Calls `is` with the times at which something comes due, refills excepted, until it returns true. Reports whether it
+/// did.
 #[expect(clippy::inline_always, reason = "so it is a few comparisons where it is called")]
 #[inline(always)]
 fn any_due(account: &Account, mut is: impl FnMut(Time) -> bool) -> bool {
@@ -49,7 +50,7 @@ fn any_due(account: &Account, mut is: impl FnMut(Time) -> bool) -> bool {
         || account.elsewhere.as_ref().and_then(|elsewhere| elsewhere.next_due()).is_some_and(is)
 }
 
-/// True when something is due at `now`, refills among it.
+/// Reports whether anything is due at `now`, refills included.
 #[inline]
 pub(crate) fn is_due(account: &Account, now: Time) -> bool {
     any_due(account, |due| due <= now)
@@ -63,7 +64,7 @@ fn is_refill_due(account: &Account, now: Time) -> bool {
     allowances.any(|of| buckets(of.bucket).is_some_and(|bucket| of.refills(bucket, now) > 0))
 }
 
-/// Records all that is due by the draft's time, in the order (time, sessions first, id).
+/// Records everything that is due by the draft's time, in the order (time, sessions first, id).
 #[inline]
 pub(crate) fn expire_due(draft: &mut Draft<'_>) {
     if is_due(draft.account(), draft.now) {
@@ -89,6 +90,7 @@ fn expire(draft: &mut Draft<'_>, now: Time) {
             }
         }
     }
+    // Buckets that have not expired are refilled last: their refills affect nothing that expired above.
     for place in 0..draft.account().allowances.len() {
         refill(draft, draft.account().allowances[place].bucket, now);
     }
@@ -116,9 +118,9 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
     due.into_iter().map(|(_, _, _, due)| due).collect()
 }
 
-/// Refills a bucket, where it has an allowance, for each period that begins by `until` while it is
-/// valid. What is left at the start of each expires and a debt stays, so of what `count` refills bring
-/// the last is left at most: facts of any number of periods are as few as those of one.
+/// Refills a bucket that has an allowance, for each period that begins by `until` while the bucket is valid. At the
+/// start of each period the rest expires and a debt stays, so at most the last of `count` refills is left. So any
+/// number of periods takes as few facts as one.
 fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     let Some(allowance) = draft.account().allowance(no).copied() else { return };
     let bucket = draft.bucket(no);
@@ -129,7 +131,7 @@ fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     let last = Allowance::last_moment(bucket, until);
     let credit = i128::from(count) * i128::from(allowance.amount);
     let all = i128::from(bucket.available) + credit;
-    // Each fits: the credit of all refills to come was looked at when they were set (I18).
+    // Neither conversion fails: the credit of all future refills was checked when the allowance was set (I18).
     let narrow = |amount: i128| i64::try_from(amount).unwrap_or(i64::MAX);
     let (credit, over) = (narrow(credit), narrow(all - all.min(i128::from(allowance.amount))));
     draft.record(Op::BeginPeriod { bucket: no, period_start: allowance.cycle.start(last) });
@@ -139,7 +141,7 @@ fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
     draft.record(Op::Credit(Posting { bucket: no, amount: credit }));
 }
 
-/// The buckets that a session holds something in, and that are refilled.
+/// Returns the refilled buckets in which a session holds something.
 fn refilled_buckets(draft: &Draft<'_>, session: SessionAt) -> Vec<BucketNo> {
     let slices = draft.session(session).items.iter().flat_map(|item| &item.slices);
     let account = draft.account();
@@ -147,15 +149,16 @@ fn refilled_buckets(draft: &Draft<'_>, session: SessionAt) -> Vec<BucketNo> {
 }
 
 fn expire_session(draft: &mut Draft<'_>, id: &Id) {
-    // A host that keeps a busy account apart brings the first that is due in last.
+    // A host that keeps a busy account apart loads the session that is due first as the last one, so search from the
+    // end.
     let place = draft.account().sessions.iter().rposition(|session| session.id == *id);
     let Some(place) = place else { return };
     let session = draft.name(place);
     let deadline = draft.session(session).deadline;
     let last = draft.session(session).answers.last_request();
     if !draft.account().allowances.is_empty() {
-        // What comes back belongs to the period in which it does. A period that begins with the deadline
-        // comes behind it.
+        // Units that come back belong to the period in which they do. A period that begins exactly at the deadline
+        // begins after it.
         for no in refilled_buckets(draft, session) {
             refill(draft, no, deadline.plus_ms(-1));
         }
@@ -166,13 +169,14 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
         release_item(draft, ItemAt { session, item }, deadline);
     }
     draft.record(Op::CloseSession(session));
-    // Its time to be remembered may be over too. The fact still tells who ended, and how.
+    // The tombstone's own forget time may be over too. It is recorded all the same: the fact tells which session ended,
+    // and how.
     let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
     let tombstone = Tombstone::new(*id, forget_at, TombstoneKind::Expired, last);
     draft.record(Op::Bury(Box::new(tombstone)));
 }
 
-/// Remembers a session that a command has closed; for no time where that is configured.
+/// Remembers a session that a command has closed, and forgets it at once if its forget time is not in the future.
 pub(super) fn bury(draft: &mut Draft<'_>, tombstone: Tombstone) {
     let is_over = tombstone.forget_at <= draft.now;
     draft.record(Op::Bury(Box::new(tombstone)));

@@ -1,4 +1,4 @@
-//! The fields of a command, checked before anything is looked up: INVALID.
+//! Checks the fields of a command before anything is looked up. Every failure is INVALID.
 
 use super::{Step, reject};
 use crate::{
@@ -14,7 +14,7 @@ fn require(condition: bool, why: &'static str) -> Step<()> {
     if condition { Ok(()) } else { invalid(why) }
 }
 
-/// Refuses what goes beyond a bound of the store, by the bound's name and value.
+/// Refuses a value above a bound of the store; the refusal names the bound and its value.
 pub(super) fn within(
     value: usize,
     (name, max): (&'static str, usize),
@@ -162,7 +162,7 @@ fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
     require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")
 }
 
-/// OFFSET against the period of an existing limit is checked where it is known.
+/// Checks the fields of SCUR.LIMIT. OFFSET against the period of an existing limit is checked where the limit is known.
 fn check_limit(terms: &LimitTerms) -> Step<()> {
     let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else { return Ok(()) };
     require(amount >= 0, "amount must be at least 0")?;
@@ -178,7 +178,8 @@ fn check_limit(terms: &LimitTerms) -> Step<()> {
     )
 }
 
-/// The order of FROM and TO against those of an existing bucket is checked where it is known.
+/// Checks the attributes of a bucket. The order of FROM and TO against those of an existing bucket is checked where the
+/// bucket is known.
 fn check_attributes(attributes: &BucketAttributes) -> Step<()> {
     require(attributes.floor.is_none_or(|floor| floor <= 0), "floor must be 0 or less")?;
     let from = attributes.valid_from.unwrap_or(Time(0));
@@ -186,18 +187,18 @@ fn check_attributes(attributes: &BucketAttributes) -> Step<()> {
     require(end.is_none_or(|end| from < end), VALIDITY_ORDER)
 }
 
-/// A validity may not have ended before it is set. This depends on the time, so it comes after the look for a
+/// Refuses a validity that has already ended. This depends on the time, so it must come after the search for a
 /// duplicate (I7).
 pub(super) fn check_end(attributes: &BucketAttributes, now: Time) -> Step<()> {
     require(attributes.valid_to.flatten().is_none_or(|end| end > now), "TO must be in the future")
 }
 
-/// FROM and TO are in the wrong order.
+/// Refusal of a FROM that is not before TO.
 pub(super) const VALIDITY_ORDER: &str = "FROM must be before TO";
 
 fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     session_id(request.session)?;
-    // Most requests give neither.
+    // Most requests set neither.
     if request.validity_ms.is_some() || request.tcc_ms.is_some() {
         check_times(request, limits)?;
     }
@@ -249,7 +250,7 @@ fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     Ok(())
 }
 
-/// An open session keeps its policy: what is said here is for late use.
+/// Checks OVERRUN: an open session keeps its policy, so UPDATE and TERMINATE take OVERRUN for late use only.
 fn check_overrun(request: &SessionRequest<'_>) -> Step<()> {
     require(request.overrun.is_none() || request.late_use, "OVERRUN is for RESERVE or LATEUSE")
 }

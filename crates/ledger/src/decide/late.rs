@@ -1,6 +1,6 @@
-//! Late use: UPDATE and TERMINATE with LATEUSE of a session that is not open (docs/ledger.md section
-//! 9). The use was made, so it is debited, once: RFC 8506 section 5.3 lets a client report it after
-//! Tcc, and a store that forgets it gives service away.
+//! Late use: UPDATE and TERMINATE with LATEUSE for a session that is not open (docs/ledger.md section 9). The service
+//! was used, so the use is debited, once: RFC 8506 section 5.3 lets a client report it after Tcc, and a store that
+//! forgets it gives service away.
 
 use super::draft::Draft;
 use super::room::check_room;
@@ -12,13 +12,13 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-/// True when there is something to settle although the session is not open.
+/// Reports whether the request has late use to settle although the session is not open.
 pub(super) fn is_reported(request: &SessionRequest<'_>) -> bool {
     request.late_use && request.items.iter().any(|item| item.used.unwrap_or(0) > 0)
 }
 
-/// Settles the use of a session that is not open, and answers with this code. The request is no
-/// duplicate.
+/// Settles the use of a session that is not open, and answers with this code. The caller has made sure that the request
+/// is no duplicate.
 pub(super) fn settle(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,

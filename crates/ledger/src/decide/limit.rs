@@ -1,4 +1,4 @@
-//! SCUR.LIMIT, and what limits say about grants, debits and use (docs/ledger.md section 14).
+//! SCUR.LIMIT, and how limits bound grants, debits and use (docs/ledger.md section 14).
 
 use super::draft::{Draft, OVERFLOW};
 use super::{Step, reject};
@@ -8,7 +8,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-/// A change of a limit whose fields and state were checked.
+/// A change of a limit whose fields and state have been checked.
 pub(super) enum Planned {
     Set { known: Option<Limit>, id: Name, counted: Counted, amount: i64, cycle: Cycle },
     Remove(Name),
@@ -39,7 +39,7 @@ pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Plan
 }
 
 impl Planned {
-    /// Carries it out. Returns what is left of the limit.
+    /// Carries out the change. Returns what is left of the limit.
     pub(super) fn carry_out(self, draft: &mut Draft<'_>) -> Step<i64> {
         match self {
             Planned::Remove(id) => {
@@ -72,7 +72,7 @@ fn cycle(before: Cycle, period: Option<Period>, offset_minutes: Option<i64>) -> 
     Ok(Cycle { period, offset_minutes })
 }
 
-/// A new limit, which begins with what is held already. The host has brought in every session.
+/// Returns a new limit, whose `held` counts the holds that exist already. The host has loaded every session.
 fn begin(draft: &Draft<'_>, id: Name, counted: Counted) -> Step<Limit> {
     let items = draft.account().sessions.iter().flat_map(|session| &session.items);
     let of_it = items.filter(|item| counted.has(item.unit, Some(item.key)));
@@ -91,7 +91,7 @@ fn begin(draft: &Draft<'_>, id: Name, counted: Counted) -> Step<Limit> {
     })
 }
 
-/// The limit with its amount and this cycle from now on; another cycle begins anew.
+/// Returns the limit with its amount and this cycle. A changed cycle, or a new period, resets what is used.
 fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
     let start = cycle.start(draft.now);
     if cycle != limit.cycle || start > limit.period_start {
@@ -105,8 +105,8 @@ fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
     Ok(limit)
 }
 
-/// The rest that limits leave of a unit, where some of them count it: the first of those that leave the
-/// least, and how much that is.
+/// Returns the limit that leaves the least of a unit, the first of several, and how much it leaves; `None` if no limit
+/// counts the unit.
 #[inline]
 pub(super) fn tightest(account: &Account, of: Counting, now: Time) -> Option<(Name, i64)> {
     if account.limits.is_empty() {
@@ -115,7 +115,7 @@ pub(super) fn tightest(account: &Account, of: Counting, now: Time) -> Option<(Na
     first_of_least(account, now, |counted| counted.has(of.unit, of.item))
 }
 
-/// The limit of open sessions that leaves no room for another one.
+/// Returns a limit of open sessions that leaves no room for another session.
 #[inline]
 pub(super) fn closed_to_sessions(account: &Account, now: Time) -> Option<Name> {
     if account.limits.is_empty() {
@@ -135,17 +135,18 @@ fn first_of_least(
     those.map(|limit| (limit.id, account.left_in(limit, now))).min_by_key(|(_, left)| *left)
 }
 
-/// Tells of a limit that a threshold is reached: once in a Commit, the highest, and what is used after all
-/// that the Commit counts.
+/// Records that a limit has reached a threshold: once in a Commit, with the highest threshold and the use after
+/// everything that the Commit counts.
 #[cold]
 fn tell(draft: &mut Draft<'_>, at: LimitAt, percent: u8) {
     let Limit { id, amount, used, told, .. } = draft.account().limits[usize::from(at.0)];
+    // An earlier op of this command may already tell of this limit: it is replaced, so that only the last one stays.
     if draft.take_back_threshold(id) || percent > told {
         draft.record(Op::ReachThreshold { limit: id, percent, used, amount });
     }
 }
 
-/// Units as limits look at them: of an item, or of what has no item.
+/// Units as limits count them: those of one item, or those without an item.
 #[derive(Clone, Copy)]
 pub(crate) struct Counting {
     pub(crate) unit: Name,
@@ -153,14 +154,14 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
-    /// The units of an item.
+    /// Returns the units of an item.
     pub(super) fn of_item(draft: &Draft<'_>, at: ItemAt) -> Counting {
         let item = draft.item(at);
         Counting { unit: item.unit, item: Some(item.key) }
     }
 
-    /// Begins the period of now for every limit that counts it. It comes before any of the use moves:
-    /// what is held then may be above the amount in the new period too.
+    /// Begins the present period for every limit that counts these units. Must run before the use moves any hold: what
+    /// is held at that moment may be above the amount in the new period too.
     #[inline]
     pub(super) fn begin(self, draft: &mut Draft<'_>) {
         if !draft.account().limits.is_empty() {
@@ -187,7 +188,7 @@ impl Counting {
                 return Err(OVERFLOW);
             }
             let left = limit.left(limit.held + from_hold);
-            // Refunds take from what is used and not from this: it may come to the end of 64 bits.
+            // Refunds reduce `used` but not `overrun`, so `overrun` alone can reach the end of 64 bits.
             let overrun = (used - from_hold - left).max(0).min(i64::MAX - limit.overrun);
             draft.record(Op::CountUse { limit: at, used, overrun });
             let percent = draft.account().limits[usize::from(at.0)].reached();
@@ -198,8 +199,8 @@ impl Counting {
         })
     }
 
-    /// Counts a refunded amount no more, where the debit counted in the present period: it was
-    /// committed with the account's version `debited`.
+    /// Takes a refunded amount out of the counted use, if the debit counted in the present period: it was committed
+    /// with the account's version `debited`.
     #[inline]
     pub(super) fn uncount(self, draft: &mut Draft<'_>, amount: i64, debited: u64) {
         if !draft.account().limits.is_empty() {

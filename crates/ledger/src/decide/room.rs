@@ -3,7 +3,7 @@
 use super::Step;
 use super::draft::Draft;
 
-/// Room for so many sessions more, and for one more id.
+/// Checks that there is room for `sessions` more open sessions and for one more session id.
 pub(super) fn check_room(draft: &Draft<'_>, sessions: usize) -> Step<()> {
     let (account, limits) = (draft.account(), draft.limits);
     let open = account.sessions_open();
@@ -17,7 +17,7 @@ pub(super) fn check_room(draft: &Draft<'_>, sessions: usize) -> Step<()> {
     let last_known = first_end.map(|end| end.plus_ms(limits.tombstone_ms));
     let first_forgotten = account.first_tombstone().into_iter().chain(last_known).min();
     if sessions_are_full {
-        // Its id still counts when the first has ended.
+        // When the first session has ended, its id still counts until its tombstone is forgotten.
         let first = if ids_are_full { first_end.max(first_forgotten) } else { first_end };
         return draft.busy(
             ("sessions_max", limits.sessions_max),

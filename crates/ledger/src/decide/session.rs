@@ -84,7 +84,7 @@ fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
     at
 }
 
-/// A RESERVE that opens no session: its answer is remembered under the session's id.
+/// Refuses a RESERVE, which opens no session; the answer is remembered under the session's id.
 fn refuse(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
@@ -165,7 +165,7 @@ pub(super) fn terminate(
     Ok(close(draft, at, request, body, Code::Ok, items))
 }
 
-/// A RESERVE that its chain denies.
+/// Carries out a RESERVE that its chain denies.
 pub(super) fn deny_reserve(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
@@ -180,7 +180,7 @@ pub(super) fn deny_reserve(
     Outcome::Commit(store(draft, at, request.request, body, Code::ChainDenied, items))
 }
 
-/// An UPDATE or a TERMINATE that its chain denies: use is settled, and the session goes on.
+/// Carries out an UPDATE or a TERMINATE that its chain denies: the use is settled, and the session stays open.
 pub(super) fn deny_report(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
@@ -221,11 +221,11 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
     Ok(Outcome::Commit(answer))
 }
 
-/// An open session to work on, or the answer to a duplicate.
+/// The open session that a request is for, or the answer to a duplicate.
 enum Found {
     Open {
         at: SessionAt,
-        /// The number is new, and below the window.
+        /// Whether the number is new but below the window.
         below: bool,
     },
     Replay(Answer),
@@ -233,7 +233,7 @@ enum Found {
     Gone,
 }
 
-/// Steps 1 to 3 of UPDATE and TERMINATE.
+/// Does steps 1 to 3 of UPDATE and TERMINATE: finds the session, answers duplicates, checks IFVERSION.
 fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body) -> Step<Found> {
     let Some(place) = find(draft, request.session) else {
         return match replay_closed(draft, request, body)? {
@@ -269,7 +269,7 @@ fn unknown<T>(draft: &Draft<'_>, session: &[u8]) -> Step<T> {
     }
 }
 
-/// Refuses a command to a session that has ended: in the first words where it is known when it expired.
+/// Refuses a command to a session that has ended: with the first text if it is known when the session expired.
 #[cold]
 fn ended<T>(
     draft: &Draft<'_>,
@@ -282,8 +282,8 @@ fn ended<T>(
     Err(Rejection { code, why, bound: None, expired_ms })
 }
 
-/// How long ago the session expired. Late use has it remembered for longer, and with another `tombstone_ms` than
-/// today's it may be out of the range that this one allows: it is not told then.
+/// Returns how long ago the session expired, or `None` if it cannot be told. Late use makes the store remember the
+/// session for longer, and a changed `tombstone_ms` can put the result out of its range.
 fn expired_ms(draft: &Draft<'_>, tombstone: &Tombstone) -> Option<i64> {
     let is_told = tombstone.kind == TombstoneKind::Expired && tombstone.late.is_empty();
     let kept_ms = draft.limits.tombstone_ms;
@@ -295,12 +295,12 @@ fn look_up(draft: &Draft<'_>, session: &Session, request: &SessionRequest<'_>) -
     session.answers.look_up(request.request, draft.limits.answers_max, session.version)
 }
 
-/// The place of an open session in the account's order.
+/// Returns the position of an open session in the account's order.
 fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
     draft.account().sessions.iter().position(|open| open.id.as_bytes() == session)
 }
 
-/// The answer to a duplicate, where it is one.
+/// Returns the stored answer if the body is the same, else `REQUEST_MISMATCH`.
 fn replay(answer: StoredAnswer, body: &Body) -> Step<Answer> {
     if !body.is(answer.digest) {
         return reject(Code::RequestMismatch, MISMATCH);
@@ -309,7 +309,7 @@ fn replay(answer: StoredAnswer, body: &Body) -> Step<Answer> {
     Ok(Answer::Session { code, version, items })
 }
 
-/// The answer to a duplicate of the request that closed a session, or of late use.
+/// Returns the stored answer to a duplicate of the request that closed a session, or of late use.
 fn replay_closed(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
@@ -321,7 +321,7 @@ fn replay_closed(
     tombstone.answer_to(request.request).map(|answer| replay(answer, body)).transpose()
 }
 
-/// The stored answer to this very body, where there is one.
+/// Returns the stored answer to this very body, if there is one.
 pub(super) fn stored(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
@@ -336,16 +336,16 @@ pub(super) fn stored(
     }
 }
 
-/// True when the use of an item of an UPDATE is settled from available only.
+/// Reports whether an UPDATE settles the use of an item from `available` only.
 #[inline]
 fn is_late(draft: &Draft<'_>, at: ItemAt, request: &SessionRequest<'_>, below: bool) -> bool {
     below || draft.item(at).last_grant.is_some_and(|last| request.request < last)
 }
 
-/// Where the items of a request are in its session, in the order of the request.
+/// Positions in the session of a request's items, in the order of the request.
 type ItemPositions = SmallVec<[ItemAt; 4]>;
 
-/// Finds or adds the items that a request lists.
+/// Finds the items that a request lists, and adds those that the session does not have.
 fn find_or_add_items(
     draft: &mut Draft<'_>,
     at: SessionAt,
@@ -401,7 +401,7 @@ fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause) -> ItemAnswe
     request.items.iter().map(|_| denied).collect()
 }
 
-/// Items that were granted before another one was denied are granted nothing.
+/// Sets the grants of items to 0 that were granted before another item was denied.
 fn undo_grants(items: &mut [ItemAnswer]) {
     for item in items.iter_mut().filter(|item| item.code == Code::Ok) {
         item.granted = 0;
@@ -482,7 +482,7 @@ fn bury_answered(
     };
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
     let remembered_ms = if request.late_use {
-        // Who repeats it later would report late use.
+        // After a shorter time a repetition would count as late use, so the use would be debited twice.
         draft.limits.tombstone_ms.max(draft.limits.transaction_ms)
     } else {
         draft.limits.tombstone_ms

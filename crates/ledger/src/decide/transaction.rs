@@ -1,4 +1,4 @@
-//! Transaction ids: what a command has done, remembered under its id (docs/ledger.md section 4).
+//! Transaction ids: the result of a command, remembered under its id (docs/ledger.md section 4).
 
 use super::draft::Draft;
 use super::{Step, reject};
@@ -21,17 +21,17 @@ impl Done {
         Done::new(Code::Ok, amount, Cause::None)
     }
 
-    /// A denial for want of units.
+    /// Returns a denial for lack of units.
     pub(super) fn beyond_credit(amount: i64, cause: Cause) -> Done {
         Done::new(Code::CreditLimitReached, amount, cause)
     }
 
-    /// A denial because of the account's status.
+    /// Returns a denial because of the account's status.
     pub(super) fn denied_service(amount: i64) -> Done {
         Done::new(Code::ServiceDenied, amount, Cause::Status)
     }
 
-    /// A denial because another command of its chain is denied.
+    /// Returns a denial because another command of the chain is denied.
     pub(super) fn denied_by_chain(amount: i64) -> Done {
         Done::new(Code::ChainDenied, amount, Cause::Chain)
     }
@@ -41,7 +41,7 @@ impl Done {
     }
 }
 
-/// The id is that of this command, and not of another.
+/// Checks that the remembered id belongs to this command, and not to another one.
 pub(super) fn check_body(known: &Transaction, body: &Body) -> Step<()> {
     if body.is(known.digest) {
         return Ok(());
@@ -49,7 +49,7 @@ pub(super) fn check_body(known: &Transaction, body: &Body) -> Step<()> {
     reject(Code::RequestMismatch, "the transaction id was used with another body: use a new one")
 }
 
-/// Remembers what a command has done under its transaction id.
+/// Remembers the result of a command under its transaction id.
 pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: Done) {
     let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
@@ -61,7 +61,7 @@ pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body, done: Don
     draft.record(Op::Remember(Box::new(transaction)));
 }
 
-/// The last check before a command is carried out: room to remember its transaction id.
+/// Checks that there is room to remember the transaction id. This is the last check before a command is carried out.
 pub(super) fn check_room(draft: &Draft<'_>) -> Step<()> {
     let account = draft.account();
     let max = draft.limits.transactions_max;

@@ -1,4 +1,4 @@
-//! Moving units: burn order, grants, settlement, release (docs/ledger.md sections 7 and 8).
+//! Movements of units: burn order, grants, settlement, release (docs/ledger.md sections 7 and 8).
 
 use super::Step;
 use super::draft::{Draft, sum};
@@ -10,10 +10,10 @@ use crate::{
 use core::cmp::Ordering;
 use smallvec::SmallVec;
 
-/// Places of buckets in burn order.
+/// Serial numbers of buckets in burn order.
 type Burn = SmallVec<[BucketNo; 4]>;
 
-/// The valid buckets of a unit in burn order: (priority, valid_to with none last, created, id).
+/// Returns the valid buckets of a unit in burn order: (priority, valid_to with none last, created, id).
 pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
     let mut buckets: SmallVec<[&Bucket; 4]> =
         account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)).collect();
@@ -21,12 +21,12 @@ pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
     buckets.iter().map(|bucket| bucket.no).collect()
 }
 
-/// Buckets burn in the order of this.
+/// Returns the sort key of the burn order.
 fn burn_key(bucket: &Bucket) -> impl Ord + use<> {
     (bucket.priority, bucket.valid_to.is_none(), bucket.valid_to, bucket.created, bucket.id)
 }
 
-/// True when a bucket burns before another one. Mostly the priorities tell.
+/// Reports whether a bucket burns before another one. In most cases the priorities decide.
 fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
     match bucket.priority.cmp(&other.priority) {
         Ordering::Equal => burn_key(bucket) < burn_key(other),
@@ -34,9 +34,9 @@ fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
     }
 }
 
-/// The sum that the valid buckets of a unit can give, at most the largest i64, and the first of them in
-/// burn order that can give something, with how much. Mostly it gives all that is asked for, so no other
-/// has to be put in order.
+/// Returns the sum that the valid buckets of a unit can give, at most the largest i64, and the first bucket in burn
+/// order that can give something, with that amount. In most cases the first bucket gives all that is requested, so no
+/// sort is needed.
 #[inline]
 fn survey(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
     let mut sum: i64 = 0;
@@ -51,19 +51,19 @@ fn survey(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i
     (sum, first.map(|(bucket, headroom)| (bucket.no, headroom)))
 }
 
-/// The amount that a bucket can still give.
+/// Returns the amount that a bucket can still give.
 fn headroom(bucket: &Bucket) -> i64 {
     bucket.available.saturating_sub(bucket.floor).max(0)
 }
 
-/// The amount that could be granted of a unit now, at most the largest i64: what the buckets have,
-/// and each limit leaves.
+/// Returns the amount of a unit that could be granted now, at most the largest i64: the minimum of what the buckets
+/// have and what each limit leaves.
 pub(crate) fn grantable(account: &Account, of: Counting, now: Time) -> i64 {
     let (in_buckets, _) = survey(account, of.unit, now);
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
 }
 
-/// The cause of a denial for want of a unit: a limit, where it leaves less than the buckets have.
+/// Returns the cause of a denial for lack of a unit: a limit if it leaves less than the buckets have.
 #[cold]
 pub(crate) fn shortage(account: &Account, of: Counting, now: Time) -> Cause {
     if let Some((limit, left)) = tightest(account, of, now)
@@ -106,7 +106,7 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
         draft.record_outflow(|posting| Op::Hold(at, posting), Posting { bucket, amount })?;
         rest -= amount;
         if rest > 0 {
-            // What this one could not give the next one does.
+            // The next bucket in burn order gives the rest.
             (_, first) = survey(draft.account(), unit, draft.now);
         }
     }
@@ -115,16 +115,16 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
     Ok(ItemAnswer { code: Code::Ok, granted: grant, last, uncollected: 0, cause: Cause::None })
 }
 
-/// Where the use of an item may be taken from.
+/// Where the use of an item is taken from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Slices of the item itself come first; what is left of them goes back.
+    /// Slices of the item come first; the rest of them goes back.
     OwnHold,
-    /// Available only: a late request leaves the hold alone.
+    /// `available` only: a late request leaves the hold alone.
     AvailableOnly,
 }
 
-/// Settles reported use. Returns what could not be debited.
+/// Settles reported use. Returns the amount that could not be debited.
 pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Source) -> Step<i64> {
     sum(draft.item(at).used, used)?;
     let is_limited = used > 0 && !draft.account().limits.is_empty();
@@ -133,7 +133,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     }
     let mut rest = used;
     if source == Source::OwnHold {
-        // A slice that is used up gives way to the next.
+        // A slice that is used up is removed, so the next one becomes the first.
         while rest > 0
             && let Some(&slice) = draft.item(at).slices.first()
         {
@@ -160,7 +160,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     Ok(uncollected)
 }
 
-/// Settles use of an item of a session that is not open. Returns what could not be debited.
+/// Settles use of an item of a session that is not open. Returns the amount that could not be debited.
 pub(super) fn settle_late(
     draft: &mut Draft<'_>,
     item: &ItemRequest,
@@ -178,8 +178,7 @@ pub(super) fn settle_late(
     Ok(uncollected)
 }
 
-/// Debits use from what is available, and the rest as the overrun policy says. Returns what could not
-/// be debited.
+/// Debits use from `available`, and the rest by the overrun policy. Returns the amount that could not be debited.
 fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> Step<i64> {
     let burn = burn_order(draft.account(), unit, draft.now);
     let rest = debit_in_order(draft, &burn, used)?;
@@ -205,7 +204,8 @@ fn debit_in_order(draft: &mut Draft<'_>, burn: &[BucketNo], amount: i64) -> Step
     Ok(rest)
 }
 
-/// How a debit would fall on buckets: at most two parts in each, in the order of the passes.
+/// Returns how a debit would be spread over buckets: at most two parts in each, in the order of the two passes (down to
+/// 0, down to the floor).
 pub(super) fn debit_parts(
     draft: &Draft<'_>,
     burn: &[BucketNo],
@@ -228,8 +228,8 @@ pub(super) fn debit_parts(
     parts
 }
 
-/// Gives back every slice of an item as of `when`, which may lie before the draft's time: to
-/// available, or to expired where the bucket has expired by then.
+/// Gives back every slice of an item as of `when`, which may be before the draft's time: to `available`, or to
+/// `expired` if the bucket has expired by then.
 pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt, when: Time) {
     while let Some(&Slice { bucket, amount }) = draft.item(at).slices.first() {
         let posting = Posting { bucket, amount };

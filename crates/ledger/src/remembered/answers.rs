@@ -1,23 +1,23 @@
 //! The window of an open session: its highest-numbered answers.
 //!
-//! Entry: length u16 (all of it), request number u32, digest u64, code u8, session version
-//! LEB128, items. Entries are in the order of request numbers; gaps stand before them.
+//! Entry: length u16 (of the whole entry), request number u32, digest u64, code u8, session version LEB128, items.
+//! Entries are in the order of request numbers; gaps come before them.
 
 use super::gaps::{self, Range};
 use super::pack::{self, Packed, Reader};
 use crate::{Code, ItemAnswer, ItemAnswers};
 use smallvec::SmallVec;
 
-/// Bytes of an entry's length and request number, and of all that stands before the version.
+/// Length of the fields up to the request number, and (`HEAD_LEN`) up to the version.
 const REQUEST_END: usize = 2 + 4;
 const HEAD_LEN: usize = REQUEST_END + 8 + 1;
 
-/// The stored answers of one open session, in the order of their request numbers.
+/// Stored answers of one open session, in the order of their request numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     bytes: SmallVec<[u8; 96]>,
     count: u8,
-    /// The highest request number, where there is one: most requests come after it.
+    /// Highest request number, if any: most requests come after it.
     last: u32,
 }
 
@@ -26,51 +26,51 @@ pub struct Answers {
 pub struct StoredAnswer {
     /// CC-Request-Number.
     pub request: u32,
-    /// Digest of the body it answered.
+    /// Digest of the answered body.
     pub digest: u64,
     /// OK or a denial.
     pub code: Code,
-    /// The session's version in the answer.
+    /// Version of the session in the answer.
     pub version: u64,
-    /// One per item of the request, in its order, or one for a request without items (`Answer::Session`).
+    /// One answer per item of the request, in its order, or one for a request without items (`Answer::Session`).
     pub items: ItemAnswers,
 }
 
-/// A stored answer as it lies in the window.
+/// A stored answer in its packed form in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedAnswer(Packed);
 
-/// Knowledge of the window about a request number.
+/// Result of looking up a request number in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowEntry {
-    /// Never answered, and its answer would be kept.
+    /// The number was never answered, and its answer would be kept.
     New,
-    /// Never answered, and below the window: its answer would not be kept.
+    /// The number was never answered and is below the window: its answer would not be kept.
     Late,
-    /// Answered before.
+    /// The number was answered before.
     Stored(StoredAnswer),
-    /// Below the window: it was answered before, or nothing is known of it any more.
+    /// The number is below the window: it was answered before, or it is no longer known whether it was.
     Below,
 }
 
 impl Answers {
-    /// How many are stored.
+    /// Returns the number of stored answers.
     pub fn len(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// True when none is stored.
+    /// Reports whether no answer is stored.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The packed bytes, for codecs.
+    /// Returns the packed bytes, for codecs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Replaces the content by bytes that [`Answers::as_bytes`] gave; false, and empty, when
-    /// they are not whole.
+    /// Replaces the content by bytes from [`Answers::as_bytes`]. Returns false, and leaves the window empty, if they
+    /// are not whole.
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         (self.count, self.last) = (0, 0);
@@ -94,8 +94,8 @@ impl Answers {
         whole
     }
 
-    /// Knowledge about a request number when at most `answers_max` answers are kept, and `answered`
-    /// were given in all: one for each version of the session.
+    /// Looks up a request number when at most `answers_max` answers are kept, and `answered` were given in all: one for
+    /// each version of the session.
     pub fn look_up(&self, request: u32, answers_max: usize, answered: u64) -> WindowEntry {
         if request > self.last {
             return WindowEntry::New;
@@ -110,7 +110,7 @@ impl Answers {
         if lowest.is_none_or(|lowest| request > lowest) {
             return WindowEntry::New;
         }
-        // What was dropped does not depend on how many may be kept by now.
+        // Compares with the answers given, not with `answers_max`: what was dropped does not depend on today's bound.
         if answered > u64::from(self.count) {
             let never = gaps::contain(&self.bytes, request);
             return if never { WindowEntry::Late } else { WindowEntry::Below };
@@ -118,13 +118,13 @@ impl Answers {
         if self.len() < answers_max { WindowEntry::New } else { WindowEntry::Below }
     }
 
-    /// The highest request number that was answered.
+    /// Returns the highest request number that was answered.
     pub fn last_request(&self) -> Option<u32> {
         (!self.is_empty()).then_some(self.last)
     }
 
-    /// Stores an answer; the lowest-numbered ones beyond `answers_max` go. Of an answer to a number in
-    /// a gap only the number is noted.
+    /// Stores an answer, and drops the lowest-numbered ones beyond `answers_max`. For a number in a gap only the number
+    /// is noted, not the answer.
     pub(crate) fn store(&mut self, answer: &PackedAnswer, answers_max: usize) {
         let request = answer.request();
         let at = if self.is_empty() || request > self.last {
@@ -171,13 +171,13 @@ impl Answers {
     }
 }
 
-/// The first entry's request number, and the entry.
+/// Returns the first entry's request number and its bytes.
 fn split(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (request, len) = head(bytes)?;
     Some((request, &bytes[..len]))
 }
 
-/// The first entry's request number, and how many of the bytes it has.
+/// Returns the first entry's request number and its length in bytes.
 #[inline]
 fn head(bytes: &[u8]) -> Option<(u32, usize)> {
     let [len_low, len_high, request @ ..] = bytes.first_chunk::<6>()?;
@@ -213,19 +213,18 @@ impl PackedAnswer {
         PackedAnswer(out)
     }
 
-    /// The packed bytes, for codecs.
+    /// Returns the packed bytes, for codecs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The answer of these bytes, as [`PackedAnswer::as_bytes`] gave them; `None` when they are
-    /// not one whole answer.
+    /// Restores an answer from the bytes of [`PackedAnswer::as_bytes`]; `None` if they are not one whole answer.
     pub fn from_bytes(bytes: &[u8]) -> Option<PackedAnswer> {
         PackedAnswer(Packed::from_slice(bytes)).checked()
     }
 
-    /// The answer to a request of these bytes, as [`PackedAnswer::behind_request`] gave them; `None`
-    /// when they are not those of one whole answer.
+    /// Restores the answer to a request from the bytes of [`PackedAnswer::behind_request`]; `None` if they are not
+    /// those of one whole answer.
     pub fn of_request(request: u32, behind: &[u8]) -> Option<PackedAnswer> {
         let len = u16::try_from(REQUEST_END + behind.len()).ok()?;
         let mut out = Packed::from_slice(&[0; REQUEST_END]);
@@ -235,7 +234,7 @@ impl PackedAnswer {
         PackedAnswer(out).checked()
     }
 
-    /// The answer, where its bytes are one whole answer.
+    /// Returns the answer if its bytes are one whole answer.
     fn checked(self) -> Option<PackedAnswer> {
         let (_, entry) = split(&self.0)?;
         let (&code, rest) = self.0.get(HEAD_LEN - 1..)?.split_first()?;
@@ -245,12 +244,12 @@ impl PackedAnswer {
         whole.then_some(self)
     }
 
-    /// The packed bytes behind the request number, for codecs.
+    /// Returns the packed bytes after the request number, for codecs.
     pub fn behind_request(&self) -> &[u8] {
         &self.0[REQUEST_END..]
     }
 
-    /// The request number.
+    /// Returns the request number.
     pub fn request(&self) -> u32 {
         split(&self.0).map_or(0, |(request, _)| request)
     }
@@ -260,7 +259,7 @@ impl PackedAnswer {
     }
 }
 
-/// Entries that lie one behind the other.
+/// Iterates over consecutive entries.
 pub(super) fn entries(mut bytes: &[u8]) -> impl Iterator<Item = StoredAnswer> {
     core::iter::from_fn(move || {
         let (_, entry) = split(bytes)?;
@@ -344,12 +343,12 @@ mod tests {
         assert_eq!(PackedAnswer::from_bytes(bytes), Some(packed.clone()));
         assert_eq!(PackedAnswer::from_bytes(&[bytes, bytes].concat()), None);
         for len in 0..bytes.len() {
-            // Also where the length says that no more is to come.
+            // Also if the stored length is the shorter one.
             let mut cut = bytes[..len].to_vec();
             assert_eq!(PackedAnswer::from_bytes(&cut), None, "{len}");
             if len >= 2 {
                 cut[..2].copy_from_slice(&u16::try_from(len).expect("short").to_le_bytes());
-                // Cut before its only item it is an answer to none.
+                // Cut before its only item it is a valid answer without items.
                 let whole = len == HEAD_LEN + 5;
                 assert_eq!(PackedAnswer::from_bytes(&cut).is_some(), whole, "{len}");
             }
@@ -402,7 +401,7 @@ mod tests {
             answers.store(&PackedAnswer::new(&answer(request)), 8);
         }
         let entry = |request| answers.look_up(request, 8, 58);
-        // 40 alone, then pairs from 42 on.
+        // The gaps are 40 alone, then pairs from 42 on.
         assert_eq!(gaps::len(answers.as_bytes()), 2 + 8 * 8);
         assert_eq!((entry(40), entry(43), entry(46)), {
             (WindowEntry::Below, WindowEntry::Below, WindowEntry::Below)

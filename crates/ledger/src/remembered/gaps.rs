@@ -1,12 +1,12 @@
-//! The request numbers below a session's window that were never answered: gaps.
+//! Gaps: request numbers below a session's window that were never answered.
 //!
-//! They lie before the window's entries, where there are any: length u16 (all of it) with its highest
-//! bit set, then for each range its first and its last number, u32 each, in ascending order. Numbers
-//! without gaps, as nearly all clients count, cost no byte.
+//! They are stored before the window's entries, if there are any: length u16 (of the whole) with its highest bit set,
+//! then for each range its first and its last number, u32 each, in ascending order. Numbers without gaps, as nearly all
+//! clients use them, cost no bytes.
 
 use alloc::vec::Vec;
 
-/// Ranges of a session at most; of more the lowest is given up.
+/// Most ranges of a session; beyond that the lowest is dropped.
 pub(super) const GAPS_MAX: usize = 8;
 
 const MARK: u16 = 1 << 15;
@@ -20,7 +20,7 @@ pub(super) struct Range {
     pub(super) last: u32,
 }
 
-/// How many of the bytes are gaps.
+/// Returns how many of the bytes are gaps.
 #[inline]
 pub(super) fn len(bytes: &[u8]) -> usize {
     match bytes.first_chunk::<HEAD_LEN>().map(|head| u16::from_le_bytes(*head)) {
@@ -29,7 +29,7 @@ pub(super) fn len(bytes: &[u8]) -> usize {
     }
 }
 
-/// The ranges at the start of the bytes.
+/// Iterates over the ranges at the start of the bytes.
 fn ranges(bytes: &[u8]) -> impl Iterator<Item = Range> {
     let body = bytes[..len(bytes)].get(HEAD_LEN..).unwrap_or_default();
     body.as_chunks::<RANGE_LEN>().0.iter().map(|&[a, b, c, d, e, f, g, h]| Range {
@@ -38,7 +38,7 @@ fn ranges(bytes: &[u8]) -> impl Iterator<Item = Range> {
     })
 }
 
-/// True when the bytes begin with no gaps, or with gaps as [`with`] writes them, all below `lowest`.
+/// Reports whether the bytes begin without gaps, or with gaps as [`with`] writes them, all below `lowest`.
 pub(super) fn are_whole(bytes: &[u8], lowest: u32) -> bool {
     let Some(head) = bytes.first_chunk::<HEAD_LEN>() else { return true };
     if u16::from_le_bytes(*head) & MARK == 0 {
@@ -47,7 +47,7 @@ pub(super) fn are_whole(bytes: &[u8], lowest: u32) -> bool {
     let declared = usize::from(u16::from_le_bytes(*head) & !MARK);
     let count = declared.saturating_sub(HEAD_LEN) / RANGE_LEN;
     let sized = declared == HEAD_LEN + count * RANGE_LEN && declared <= bytes.len();
-    // Two neighbours have an answered number between them.
+    // Two neighbouring ranges have an answered number between them.
     let mut next = Some(0);
     sized
         && (1..=GAPS_MAX).contains(&count)
@@ -58,17 +58,17 @@ pub(super) fn are_whole(bytes: &[u8], lowest: u32) -> bool {
         })
 }
 
-/// True for a number in a gap.
+/// Reports whether a number is in a gap.
 pub(super) fn contain(bytes: &[u8], number: u32) -> bool {
     ranges(bytes).any(|range| (range.first..=range.last).contains(&number))
 }
 
-/// The bytes of the gaps with one more range above them.
+/// Returns the bytes of the gaps with one more range above them.
 pub(super) fn with(bytes: &[u8], range: Range) -> Vec<u8> {
     pack(ranges(bytes).chain([range]).collect())
 }
 
-/// The bytes of the gaps without a number that one of them has.
+/// Returns the bytes of the gaps without a number that is in one of them.
 pub(super) fn without(bytes: &[u8], number: u32) -> Vec<u8> {
     let mut left = Vec::with_capacity(GAPS_MAX + 1);
     for range in ranges(bytes) {
@@ -86,7 +86,7 @@ pub(super) fn without(bytes: &[u8], number: u32) -> Vec<u8> {
     pack(left)
 }
 
-/// Of more than can be kept the lowest is given up.
+/// Packs ranges, and drops the lowest of more than can be kept.
 fn pack(ranges: Vec<Range>) -> Vec<u8> {
     let kept = &ranges[ranges.len().saturating_sub(GAPS_MAX)..];
     if kept.is_empty() {

@@ -1,10 +1,10 @@
-//! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a
-//! short input reads as zeros, and `is_whole` style checks on loading find it first.
+//! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a short input reads as zeros,
+//! and the `is_whole` style checks on loading find it first.
 
 use crate::{Cause, Code, ItemAnswer, ItemAnswers, Name};
 use smallvec::SmallVec;
 
-/// Packed bytes on their way into a run of records: the usual ones need no heap.
+/// Packed bytes before they are added to a run of records; the usual sizes need no heap.
 pub(super) type Packed = SmallVec<[u8; 48]>;
 
 /// A cursor over packed bytes.
@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn word<const N: usize>(&mut self) -> u64 {
         let mut word = [0; 8];
-        // So many bytes that the compiler knows how many.
+        // A fixed length lets the compiler use one load.
         if let Some((bytes, rest)) = self.0.split_first_chunk::<N>() {
             word[..N].copy_from_slice(bytes);
             self.0 = rest;
@@ -74,7 +74,7 @@ pub(super) fn put_varint(out: &mut Packed, mut value: u64) {
     out.push((value & 0x7f) as u8);
 }
 
-/// An amount that is never negative.
+/// Writes an amount that is never negative.
 pub(super) fn put_amount(out: &mut Packed, amount: i64) {
     debug_assert!(amount >= 0);
     put_varint(out, u64::try_from(amount).unwrap_or(0));
@@ -85,7 +85,7 @@ pub(super) fn put_signed(out: &mut Packed, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Two bits for a code that an answer can carry. Persisted.
+/// Returns the two bits for a code that an answer can carry. Persisted.
 pub(super) fn code_bits(code: Code) -> u8 {
     match code {
         Code::ServiceDenied => 1,
@@ -110,11 +110,11 @@ pub(super) fn code_from_bits(bits: u8) -> Code {
 const LAST: u8 = 1 << 2;
 const GRANTED: u8 = 1 << 3;
 const UNCOLLECTED: u8 = 1 << 4;
-/// Three bits behind the flags: the number of a cause.
+/// The number of a cause takes three bits above the flags.
 const CAUSE_SHIFT: u32 = 5;
 
-/// One byte of flags, then the amounts that are not 0, then the limit that denied. At most 19 bytes;
-/// 27 where a limit denied, which grants nothing.
+/// Writes an item: one byte of flags, then the amounts that are not 0, then the limit that denied. At most 19 bytes; 27
+/// if a limit denied, since it grants nothing.
 pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     let mut flags = match item.code {
         Code::Ok => 0,
@@ -139,7 +139,7 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     put_limit(out, item.cause);
 }
 
-/// The length and the name of the limit that denied, where one did.
+/// Writes the length and the name of the limit that denied, if one did.
 #[inline]
 pub(super) fn put_limit(out: &mut Packed, cause: Cause) {
     if let Cause::Limit(limit) = cause {
@@ -153,7 +153,7 @@ fn put_name(out: &mut Packed, name: &Name) {
     out.extend_from_slice(name.as_bytes());
 }
 
-/// The cause of a number; behind that of a limit stands its name.
+/// Reads the cause of a number; the name of a limit follows the number of its cause.
 pub(super) fn take_cause(reader: &mut Reader<'_>, number: u8, code: Code) -> Cause {
     let limit = if number == Cause::LIMIT {
         let len = usize::from(reader.u8());
@@ -164,7 +164,7 @@ pub(super) fn take_cause(reader: &mut Reader<'_>, number: u8, code: Code) -> Cau
     Cause::from_number(number, code, limit).unwrap_or(Cause::of(code))
 }
 
-/// The items that fill the rest of a record.
+/// Reads the items that fill the rest of a record.
 pub(super) fn take_items(reader: &mut Reader<'_>) -> ItemAnswers {
     let mut items = ItemAnswers::new();
     while !reader.0.is_empty() {
@@ -181,18 +181,18 @@ pub(super) fn take_items(reader: &mut Reader<'_>) -> ItemAnswers {
     items
 }
 
-/// True for the bits of a code that an answer can carry.
+/// Reports whether the bits are those of a code that an answer can carry.
 pub(super) fn is_code(bits: u8) -> bool {
     bits < 4
 }
 
-/// The bytes behind a varint; `None` where it has no end or is longer than 64 bits need.
+/// Returns the bytes after a varint; `None` if it does not end or is longer than 64 bits need.
 pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
     let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
     bytes.get(last + 1..)
 }
 
-/// True when the bytes are items and nothing else.
+/// Reports whether the bytes are items and nothing else.
 pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
     while let Some((&flags, mut rest)) = bytes.split_first() {
         for amount in [GRANTED, UNCOLLECTED] {
@@ -209,7 +209,7 @@ pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
     true
 }
 
-/// The bytes behind the limit that may stand with the number of a cause; `None` where it is none.
+/// Returns the bytes after the limit that may follow the number of a cause; `None` if the cause is not valid.
 fn skip_cause(bytes: &[u8], number: u8, code: Code) -> Option<&[u8]> {
     if number == 0 {
         return Some(bytes);

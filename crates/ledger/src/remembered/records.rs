@@ -1,5 +1,5 @@
-//! A run of records, each with an id and a time at which it is forgotten, in the order of
-//! those times: tombstones and transactions are kept in the same way. A record:
+//! A run of records, each with an id and a time at which it is forgotten, in the order of those times. Tombstones and
+//! transactions are both kept in this way. A record:
 //!
 //! | bytes | field |
 //! |---|---|
@@ -26,16 +26,16 @@ pub struct Records<T> {
 
 /// A kind of record.
 pub trait Remembered: Sized {
-    /// Names it among those of its kind.
+    /// Returns the id, which is unique among records of its kind.
     fn id(&self) -> &Id;
 
-    /// When it is forgotten.
+    /// Returns when the record is forgotten.
     fn forget_at(&self) -> Time;
 
-    /// The payload.
+    /// Returns the payload.
     fn pack(&self) -> Packed;
 
-    /// The record of an id, a time and a payload.
+    /// Restores a record from an id, a time and a payload.
     fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Self;
 }
 
@@ -47,19 +47,19 @@ struct Record<'a> {
     payload: &'a [u8],
 }
 
-/// One record as it lies among others: for hosts that keep records apart.
+/// One record in its packed form, for hosts that keep records apart from the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedRecord<'a> {
     /// When it is forgotten.
     pub forget_at: Time,
-    /// Names it among those of its kind.
+    /// Id, unique among records of its kind.
     pub id: &'a [u8],
-    /// All of its bytes.
+    /// All bytes of the record.
     pub bytes: &'a [u8],
 }
 
 impl<'a> PackedRecord<'a> {
-    /// The record that these bytes begin with; none where they begin with none.
+    /// Returns the record at the start of the bytes; `None` if there is no whole record.
     pub fn first_of(bytes: &'a [u8]) -> Option<PackedRecord<'a>> {
         let (Record { forget_at, id, .. }, tail) = split(bytes)?;
         Some(PackedRecord { forget_at, id, bytes: &bytes[..bytes.len() - tail.len()] })
@@ -73,23 +73,23 @@ impl<T> Default for Records<T> {
 }
 
 impl<T: Remembered> Records<T> {
-    /// How many are remembered: they are counted.
+    /// Returns the number of records. It counts them by a walk.
     pub fn len(&self) -> usize {
         self.packed().count()
     }
 
-    /// True when none is remembered.
+    /// Reports whether there is no record.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The packed bytes, for codecs.
+    /// Returns the packed bytes, for codecs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Replaces the content by bytes that [`Records::as_bytes`] gave. They are copied and not looked at:
-    /// most commands name one record or none. [`Records::are_whole`] looks at those from outside.
+    /// Replaces the content by bytes from [`Records::as_bytes`]. They are copied and not checked, because most commands
+    /// need one record or none. Use [`Records::are_whole`] for bytes from outside.
     #[inline]
     pub fn load(&mut self, bytes: &[u8]) {
         self.bytes.clear();
@@ -98,7 +98,7 @@ impl<T: Remembered> Records<T> {
         }
     }
 
-    /// True when what was loaded is records and nothing else, in the order in which they are forgotten.
+    /// Reports whether the loaded bytes are records and nothing else, in the order in which they are forgotten.
     pub fn are_whole(&self) -> bool {
         let (mut rest, mut last) = (self.bytes.as_slice(), Time(0));
         while let Some((record, tail)) = split(rest) {
@@ -110,7 +110,7 @@ impl<T: Remembered> Records<T> {
         rest.is_empty()
     }
 
-    /// All, in the order in which they are forgotten.
+    /// Iterates over all records in the order in which they are forgotten.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         self.packed().filter_map(unpack)
     }
@@ -124,7 +124,7 @@ impl<T: Remembered> Records<T> {
         })
     }
 
-    /// All as they lie here, in the order in which they are forgotten.
+    /// Iterates over all records in their packed form, in the order in which they are forgotten.
     pub fn iter_packed(&self) -> impl Iterator<Item = PackedRecord<'_>> {
         let mut rest = self.bytes.as_slice();
         core::iter::from_fn(move || {
@@ -134,8 +134,7 @@ impl<T: Remembered> Records<T> {
         })
     }
 
-    /// Takes in a record that [`Records::iter_packed`] gave, behind every one that is forgotten no
-    /// later.
+    /// Inserts a record from [`Records::iter_packed`] after every record that is forgotten no later.
     pub fn insert_packed(&mut self, record: PackedRecord<'_>) {
         let at = self.offset_after(record.forget_at);
         let behind = self.bytes.len() - at;
@@ -145,22 +144,22 @@ impl<T: Remembered> Records<T> {
         }
     }
 
-    /// Takes in a record that is forgotten no earlier than all that are here.
+    /// Appends a record that is forgotten no earlier than all others.
     pub fn push_packed(&mut self, record: PackedRecord<'_>) {
         self.bytes.extend_from_slice(record.bytes);
     }
 
-    /// Forgets all at once.
+    /// Removes all records.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// The record of this id.
+    /// Returns the record of this id.
     pub fn find(&self, id: &[u8]) -> Option<T> {
         self.packed().find(|record| record.id == id).and_then(unpack)
     }
 
-    /// When the first is forgotten.
+    /// Returns when the first record is forgotten.
     #[inline]
     pub fn next_forget(&self) -> Option<Time> {
         let [_, _, time @ ..] = self.bytes.first_chunk::<{ 2 + 6 }>()?;
@@ -169,7 +168,7 @@ impl<T: Remembered> Records<T> {
         Some(Time(i64::from_le_bytes(word)))
     }
 
-    /// Inserts behind every record that is forgotten no later.
+    /// Inserts a record after every record that is forgotten no later.
     pub(crate) fn insert(&mut self, record: &T) {
         let (id, payload) = (record.id().as_bytes(), record.pack());
         let forget_at = Time(record.forget_at().0.clamp(0, TIME_MAX));
@@ -202,7 +201,7 @@ impl<T: Remembered> Records<T> {
         }
     }
 
-    /// Drops what is due to be forgotten.
+    /// Drops the records that are due to be forgotten.
     pub(crate) fn forget(&mut self, now: Time) {
         let mut end = 0;
         while let Some((record, tail)) = split(&self.bytes[end..]) {
@@ -214,8 +213,8 @@ impl<T: Remembered> Records<T> {
         self.bytes.drain(..end);
     }
 
-    /// The place behind the last record whose forget time is not after `time`. The newest
-    /// record is nearly always the last, and the last forget time is not known without a walk.
+    /// Returns the offset after the last record whose forget time is not after `time`. It walks from the start: the
+    /// newest record is nearly always the last, but the last forget time is not known without a walk.
     fn offset_after(&self, time: Time) -> usize {
         let mut offset = 0;
         while let Some((record, tail)) = split(&self.bytes[offset..]) {

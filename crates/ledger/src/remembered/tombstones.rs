@@ -1,9 +1,8 @@
 //! Closed sessions that are remembered.
 //!
-//! Payload: kind u8 (low 2 bits) with the code's bits (next 2) and two bits that say what follows;
-//! with bit 4 the highest request number that was answered u32; with bit 5 answers to late use:
-//! length u16, then the entries of a window; then, for a kind with an answer, request number u32,
-//! digest u64, items.
+//! Payload: kind u8 (low 2 bits) with the code's bits (next 2) and two bits that say what follows; with bit 4 the
+//! highest answered request number u32; with bit 5 answers to late use: length u16, then the entries of a window; then,
+//! for a kind with an answer, request number u32, digest u64, items.
 
 use super::answers::{PackedAnswer, StoredAnswer, entries};
 use super::pack::{self, Packed, Reader};
@@ -11,19 +10,19 @@ use super::records::{Records, Remembered};
 use crate::{Code, Id, ItemAnswers, Time};
 use alloc::vec::Vec;
 
-/// The remembered closed sessions of one account, in the order in which they are forgotten.
+/// Remembered closed sessions of one account, in the order in which they are forgotten.
 pub type Tombstones = Records<Tombstone>;
 
 /// A closed session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// The session's id.
+    /// Id of the session.
     pub id: Id,
     /// When it is forgotten.
     pub forget_at: Time,
     /// How it ended.
     pub kind: TombstoneKind,
-    /// The highest request number that the session answered, where the kind does not tell it.
+    /// Highest request number that the session answered; `None` if the kind has it or it is unknown.
     pub last: Option<u32>,
     /// Answers to late use, in the order of their request numbers.
     pub late: Vec<StoredAnswer>,
@@ -32,32 +31,32 @@ pub struct Tombstone {
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TombstoneKind {
-    /// Tcc ran out.
+    /// Its Tcc ran out.
     Expired,
-    /// RELEASE.
+    /// RELEASE closed it.
     Released,
-    /// With an answer that a duplicate gets again.
+    /// It closed with an answer, which a duplicate gets again.
     Answered {
         /// CC-Request-Number.
         request: u32,
-        /// Digest of the body it answered.
+        /// Digest of the answered body.
         digest: u64,
         /// OK or a denial.
         code: Code,
-        /// One per item of the request, in its order.
+        /// One answer per item of the request, in its order.
         items: ItemAnswers,
     },
-    /// Nobody knew the session when late use of it was reported.
+    /// The session was not known when late use of it was reported.
     Unknown,
 }
 
 impl Tombstone {
-    /// A tombstone without answers to late use.
+    /// Returns a tombstone without answers to late use.
     pub fn new(id: Id, forget_at: Time, kind: TombstoneKind, last: Option<u32>) -> Tombstone {
         Tombstone { id, forget_at, kind, last, late: Vec::new() }
     }
 
-    /// The stored answer to a request number.
+    /// Returns the stored answer to a request number.
     pub(crate) fn answer_to(&self, number: u32) -> Option<StoredAnswer> {
         match &self.kind {
             &TombstoneKind::Answered { request, digest, code, ref items } if request == number => {
@@ -67,25 +66,25 @@ impl Tombstone {
         }
     }
 
-    /// True for a request number that was never answered, and whose answer would be kept.
+    /// Reports whether a request number was never answered and its answer would be kept.
     pub(crate) fn takes_late(&self, number: u32, answers_max: usize) -> bool {
         let is_full = self.late.len() >= answers_max;
         let is_lowest = self.late.first().is_none_or(|lowest| number < lowest.request);
         self.answered_to().is_none_or(|last| number > last) && !(is_full && is_lowest)
     }
 
-    /// The highest request number of which it is not known that it was never answered.
+    /// Returns the highest request number that may have been answered.
     fn answered_to(&self) -> Option<u32> {
         match self.kind {
             TombstoneKind::Unknown => self.last,
             TombstoneKind::Answered { request, .. } => Some(request.max(self.last.unwrap_or(0))),
-            // An older Change does not tell it: any number may have been answered.
+            // A Change of an older version does not tell it: any number may have been answered.
             TombstoneKind::Expired | TombstoneKind::Released => Some(self.last.unwrap_or(u32::MAX)),
         }
     }
 
-    /// Stores an answer to late use. Of more than `answers_max` the lowest-numbered goes, and numbers
-    /// up to it count as answered.
+    /// Stores an answer to late use. Beyond `answers_max` the lowest-numbered answer is dropped, and numbers up to it
+    /// count as answered.
     fn store_late(&mut self, answer: StoredAnswer, answers_max: usize) {
         let at = self.late.partition_point(|known| known.request < answer.request);
         self.late.insert(at, answer);
@@ -113,16 +112,16 @@ impl Records<Tombstone> {
     }
 }
 
-/// An answer to late use, as it is noted with the tombstone of its session.
+/// An answer to late use, to be stored in the tombstone of its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateAnswer {
-    /// The session.
+    /// Id of the session.
     pub session: Id,
-    /// The answer.
+    /// Packed answer.
     pub answer: PackedAnswer,
-    /// The tombstone is not forgotten before.
+    /// Earliest time at which the tombstone may be forgotten.
     pub forget_at: Time,
-    /// How many of them the tombstone keeps.
+    /// Number of late answers that the tombstone keeps.
     pub answers_max: u8,
 }
 

@@ -1,9 +1,9 @@
-//! Transaction ids that are remembered with their answers, and for a debit its parts.
+//! Remembered transaction ids with their answers, and the parts of debits.
 //!
-//! Payload: digest u64, code (low 2 bits) and number of the cause of a denial u8, account version
-//! LEB128, amount LEB128 zigzag, the length and the id of a limit that denied, then the parts of a
-//! debit: bucket u16, debited LEB128, refunded LEB128. In the place of a bucket, 65535 begins an item: a
-//! length byte and the text of its key, a length byte and its unit.
+//! Payload: digest u64, code (low 2 bits) and number of the cause of a denial u8, account version LEB128, amount LEB128
+//! zigzag, the length and the id of a limit that denied, then the parts of a debit: bucket u16, debited LEB128,
+//! refunded LEB128. In place of a bucket, 65535 begins an item: a length byte and the text of its key, a length byte
+//! and its unit.
 
 use super::pack::{self, Packed, Reader};
 use super::records::{Records, Remembered};
@@ -11,39 +11,39 @@ use crate::{BucketNo, Cause, Code, Id, ItemKey, Name, Posting, Time};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// A number that no bucket has: [`crate::Account::next_bucket`] goes no further.
+/// A number that no bucket has: [`crate::Account::next_bucket`] stops here.
 const ITEM_BEGINS: u16 = u16::MAX;
 
-/// Where the number of the cause stands beside the code.
+/// Bits of the code in the byte that also has the number of the cause.
 const CAUSE_SHIFT: u32 = 2;
 
-/// The remembered transactions of one account, in the order in which they are forgotten.
+/// Remembered transactions of one account, in the order in which they are forgotten.
 pub type Transactions = Records<Transaction>;
 
-/// A transaction that was committed.
+/// A committed transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// Id of the transaction.
     pub id: Id,
     /// When it is forgotten.
     pub forget_at: Time,
-    /// Digest of the body it answered.
+    /// Digest of the answered body.
     pub digest: u64,
     /// OK or a denial.
     pub code: Code,
-    /// The account's version in the answer.
+    /// Version of the account in the answer.
     pub version: u64,
-    /// The amount in the answer.
+    /// Amount in the answer.
     pub amount: i64,
     /// Cause of a denial.
     pub cause: Cause,
-    /// Where a debit came from; empty for everything else. The parts of an item stand together.
+    /// Buckets that a debit took from; empty for all other commands. The parts of an item are consecutive.
     pub parts: Vec<DebitPart>,
-    /// Items of a debit that has items, in the order in which they were listed.
+    /// Items of a debit of several items, in the order in which they were listed.
     pub items: Vec<DebitedItem>,
 }
 
-/// Names of an item of a debit.
+/// Key and unit of an item of a debit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebitedItem {
     /// Key of the item.
@@ -55,25 +55,25 @@ pub struct DebitedItem {
 /// The part of a debit in one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebitPart {
-    /// Place of its item in [`Transaction::items`]; 0 of a debit without items.
+    /// Index of its item in [`Transaction::items`]; 0 for a debit without items.
     pub item: u8,
-    /// The bucket.
+    /// Serial number of the bucket.
     pub bucket: BucketNo,
-    /// Debited from it.
+    /// Amount debited from the bucket.
     pub amount: i64,
-    /// Refunded to it since.
+    /// Amount refunded to the bucket so far.
     pub refunded: i64,
 }
 
 impl DebitPart {
-    /// The amount that was not refunded.
+    /// Returns the amount that was not refunded.
     pub fn left(&self) -> i64 {
         self.amount - self.refunded
     }
 }
 
 impl Records<Transaction> {
-    /// Notes a refund of a remembered debit.
+    /// Notes a refund with its remembered debit.
     pub(crate) fn refund(&mut self, id: &[u8], item: u8, posting: &Posting) {
         let Some(mut transaction) = self.find(id) else { return };
         self.remove(id);
