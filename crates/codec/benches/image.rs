@@ -1,5 +1,5 @@
-//! Encoding and decoding the account of `moaf-scur`: two buckets, one session with one item and
-//! a few answers. What each command on an account in a store pays besides its rules.
+//! Time to encode and decode the account of `moaf-scur`: two buckets, one session with one item and a few answers. Each
+//! command on a stored account pays this besides its rules.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use scurry_codec::{decode_account, encode_account};
@@ -22,7 +22,7 @@ fn request(request: u32, items: &[ItemRequest]) -> SessionRequest<'_> {
     SessionRequest { session: b"session-000001", request, items, ..SessionRequest::default() }
 }
 
-/// An account after RESERVE and so many UPDATEs.
+/// Returns an account after RESERVE and this many UPDATEs.
 fn account(updates: u32) -> Account {
     let mut account = None;
     let bucket = |id: &str| NewBucket {
@@ -60,7 +60,7 @@ fn image(c: &mut Criterion) {
                 encode_account(black_box(&account), &mut bytes);
             });
         });
-        // As in a shard: other entries follow in memory.
+        // As in a shard, where other entries follow in memory.
         let mut scratch = Account::empty(Status::Active);
         c.bench_function(&format!("decode after {updates} updates, {} bytes", bytes.len()), |b| {
             b.iter(|| decode_account(black_box(&bytes), &mut scratch).expect("it is whole"));

@@ -1,5 +1,5 @@
-//! What a commit pays for its record in the log: encoding the Change of an UPDATE and its
-//! balances, and the checksum; and what replay pays to read it.
+//! Time that a commit takes for its record in the log: encoding the Change of an UPDATE with its balances, and the
+//! checksum; and the time to read it at replay.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use scurry_codec::{FrameWriter, Framed, Record, Seal, decode_change, encode_change, read_frame};
@@ -24,7 +24,7 @@ fn request(request: u32, items: &[ItemRequest]) -> SessionRequest<'_> {
     SessionRequest { session: b"session-000001", request, items, ..SessionRequest::default() }
 }
 
-/// The Change of an UPDATE on the account of `moaf-scur`, and the account after it.
+/// Returns the Change of an UPDATE on the account of `moaf-scur`, and the account after it.
 fn update() -> (Change, Account) {
     let mut account = None;
     let bucket = |id: &str| NewBucket {
@@ -49,7 +49,7 @@ fn update() -> (Change, Account) {
     (change, account.expect("it was created"))
 }
 
-/// Records of one frame, as group commit gathers them under load.
+/// Records of one frame, as group commit collects them under load.
 const RECORDS: u64 = 64;
 
 fn log(c: &mut Criterion) {

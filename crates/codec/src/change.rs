@@ -23,14 +23,14 @@ use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
 
 const VERSION: u8 = 1;
 
-/// The bytes are not a Change of a version that this program knows.
+/// Reasons why bytes are not a Change that this program can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeError {
-    /// The version byte is not known.
+    /// Unknown version byte.
     Version(u8),
-    /// An op has a number that is not known.
+    /// Unknown number of an op.
     Op(u8),
-    /// Something inside is wrong.
+    /// Malformed content.
     Malformed(Malformed),
 }
 
@@ -63,7 +63,7 @@ pub fn encode_change(change: &Change, out: &mut Vec<u8>) {
     pen.finish();
 }
 
-/// Writes a Change, and says which buckets it names.
+/// Writes a Change, and returns the buckets that it names.
 pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
     pen.fields(|line| {
         line.byte(VERSION);
@@ -77,11 +77,11 @@ pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
     touched
 }
 
-/// A taker of the facts of a Change as they are read, one after another.
+/// A consumer of the facts of a Change, which are read one after another.
 pub trait Facts {
-    /// A Change begins, with its time.
+    /// Called at the start of a Change, with its time.
     fn begin(&mut self, at: Time);
-    /// The next fact.
+    /// Called with each fact, in order.
     fn take(&mut self, op: Op);
 }
 
@@ -95,7 +95,7 @@ impl Facts for Change {
     }
 }
 
-/// Reads a Change, all of the bytes. After an error the facts before it were handed on.
+/// Reads a Change from all of the bytes. After an error, the facts before it have already been passed on.
 pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeError> {
     let mut cursor = Cursor::new(bytes);
     match cursor.byte()? {
@@ -109,33 +109,33 @@ pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeErr
 fn read_ops(mut cursor: Cursor<'_>, facts: &mut impl Facts) -> Result<(), ChangeError> {
     let at = Time(cursor.signed()?);
     facts.begin(at);
-    // Not reserved for: a wrong count would ask for more than the bytes can hold.
+    // No room is reserved: a wrong count would ask for more memory than the bytes can fill.
     for _ in 0..cursor.varint()? {
         op_read::take(&mut cursor, at, facts)?;
     }
     Ok(cursor.finish()?)
 }
 
-/// Reads a Change, all of the bytes, into one whose buffer is used again. After an error it
-/// holds what was read before it.
+/// Reads a Change from all of the bytes into one whose buffer is reused. After an error it holds the facts that were
+/// read before it.
 pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeError> {
     change.ops.clear();
     read_change(bytes, change)
 }
 
-/// The buckets that the facts of a Change name, by what names them, noted as they are written.
+/// Buckets that the facts of a Change name, collected while the facts are written.
 #[derive(Default)]
 pub(crate) struct Touched {
-    /// The first 64 numbers, a bit each: most accounts never give out another.
+    /// The first 64 serial numbers, a bit each: most accounts never need more.
     low: u64,
-    /// Greater numbers, some of them more than once.
+    /// Serial numbers from 64 on, possibly repeated.
     high: Vec<BucketNo>,
-    /// A bucket that begins has no number in its op.
+    /// Names of buckets that the Change creates: their ops have no serial number.
     begun: Vec<Name>,
 }
 
 impl Touched {
-    /// An op names this number.
+    /// Notes that an op names this serial number.
     #[inline]
     pub(crate) fn note(&mut self, no: BucketNo) {
         if no.0 < 64 {
@@ -145,12 +145,12 @@ impl Touched {
         }
     }
 
-    /// A bucket of this name begins.
+    /// Notes that a bucket of this name is created.
     pub(crate) fn note_begun(&mut self, id: Name) {
         self.begun.push(id);
     }
 
-    /// True when an op names this bucket.
+    /// Reports whether an op names this bucket.
     #[inline]
     pub(crate) fn has(&self, bucket: &Bucket) -> bool {
         let noted = match bucket.no.0 {

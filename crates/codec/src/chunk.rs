@@ -1,36 +1,36 @@
-//! Chunks of a snapshot: the keys of a range of the hash order, as one moment of the log left
-//! them. docs/formats/snapshot.md has the bytes.
+//! Chunks of a snapshot: the keys of a range of the hash order, in their state at one moment of the log.
+//! docs/formats/snapshot.md has the bytes.
 
 use crate::cursor::Cursor;
 use crate::entry::{Entry, take_entry};
 use crate::framing::{self, Framing, HEADER_LEN, Start};
 use crate::{FrameError, RecordError, Seal};
 
-/// The start of some bytes of a snapshot, behind its header.
+/// Result of reading a chunk at the start of some bytes of a snapshot, after its header.
 #[derive(Clone, Debug)]
 pub enum Chunked<'a> {
-    /// A chunk that passed its checksum.
+    /// A chunk with a valid checksum.
     Chunk(Chunk<'a>),
-    /// The bytes end before the chunk does, or are zero, as room that was never written is.
+    /// The bytes end inside the chunk, or are zero like space that was never written.
     Torn,
-    /// No chunk of this snapshot.
+    /// Bytes that are no chunk of this snapshot.
     Damaged(FrameError),
 }
 
-/// The positions that a chunk covers.
+/// A range of positions that a chunk covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positions {
-    /// The first position.
+    /// First position.
     pub from: u64,
-    /// Behind the last one; 0 for the end of all positions.
+    /// End of the range, exclusive; 0 for the end of all positions.
     pub to: u64,
 }
 
-/// A chunk.
+/// A chunk with a valid checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a>(Framing<'a>);
 
-/// Looks at the start of `bytes`.
+/// Reads a chunk at the start of `bytes`.
 pub fn read_chunk(seal: Seal, bytes: &[u8]) -> Chunked<'_> {
     match framing::open(seal, bytes) {
         Start::Whole(framing) => Chunked::Chunk(Chunk(framing)),
@@ -39,46 +39,46 @@ pub fn read_chunk(seal: Seal, bytes: &[u8]) -> Chunked<'_> {
     }
 }
 
-/// The chunk that these bytes are, all of them, which [`read_chunk`] has found to be one: its
-/// checksum is not looked at again.
+/// Returns the chunk that fills all of these bytes, which [`read_chunk`] has already checked: the checksum is not
+/// computed again.
 pub fn checked_chunk(bytes: &[u8]) -> Option<Chunk<'_>> {
     framing::reopen(bytes).map(Chunk)
 }
 
 #[expect(clippy::len_without_is_empty, reason = "no chunk is empty: it has a header")]
 impl<'a> Chunk<'a> {
-    /// Bytes of all of it: the next chunk begins behind them.
+    /// Returns the length in bytes; the next chunk begins after it.
     pub fn len(&self) -> usize {
         HEADER_LEN + self.0.body.len()
     }
 
-    /// The positions that it covers.
+    /// Returns the positions that the chunk covers.
     pub fn positions(&self) -> Positions {
         let [from, to, _] = self.0.numbers;
         Positions { from, to }
     }
 
-    /// The last record of the log that it shows, 0 for none.
+    /// Returns the last record of the log that the chunk includes, 0 for none.
     pub fn as_of(&self) -> u64 {
         self.0.numbers[2]
     }
 
-    /// How many entries it says it has.
+    /// Returns the number of entries that the header states.
     pub fn count(&self) -> u32 {
         self.0.count
     }
 
-    /// The entries of the chunk.
+    /// Iterates over the entries of the chunk.
     pub fn entries(&self) -> Entries<'a> {
         Entries { cursor: Cursor::new(self.0.body), left: self.count(), broken: false }
     }
 }
 
-/// The entries of one chunk.
+/// Iterator over the entries of one chunk.
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
     cursor: Cursor<'a>,
-    /// Entries that were not read yet.
+    /// Number of entries not read yet.
     left: u32,
     broken: bool,
 }

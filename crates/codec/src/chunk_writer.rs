@@ -1,4 +1,4 @@
-//! Writes chunks: entries gather in the open chunk until it is sealed.
+//! Writes chunks: entries are added to the open chunk until it is sealed.
 
 use crate::entry::put_entry;
 use crate::framing::{self, HEADER_LEN};
@@ -6,27 +6,27 @@ use crate::pen::Pen;
 use crate::{Entry, FRAME_LEN_MAX, Positions, Seal};
 use alloc::vec::Vec;
 
-/// Builds chunks one after another in one buffer.
+/// Builds consecutive chunks in one buffer.
 #[derive(Debug)]
 pub struct ChunkWriter {
     seal: Seal,
-    /// Sealed chunks, and behind them the open one, its header not filled in.
+    /// Sealed chunks, then the open one, whose header is not filled in yet.
     bytes: Vec<u8>,
-    /// Where the open chunk begins.
+    /// Offset of the open chunk.
     open: usize,
-    /// Number of entries.
+    /// Number of entries of the open chunk.
     count: u32,
 }
 
 impl ChunkWriter {
-    /// Nothing is in it.
+    /// Returns a writer with an empty open chunk.
     pub fn new(seal: Seal) -> ChunkWriter {
         let mut writer = ChunkWriter { seal, bytes: Vec::new(), open: 0, count: 0 };
         writer.begin();
         writer
     }
 
-    /// Adds a key to the open chunk.
+    /// Adds an entry to the open chunk.
     pub fn entry(&mut self, entry: &Entry<'_>) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
         let mut pen = Pen::new(&mut self.bytes);
@@ -35,34 +35,34 @@ impl ChunkWriter {
         self.count += 1;
     }
 
-    /// Entries of the open chunk.
+    /// Returns the number of entries of the open chunk.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// True when the open chunk has no entry.
+    /// Reports whether the open chunk has no entry.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes of the open chunk, its header included. Seal it before an entry would take it beyond
-    /// [`FRAME_LEN_MAX`].
+    /// Returns the length of the open chunk in bytes, header included. Seal it before an entry would make it longer
+    /// than [`FRAME_LEN_MAX`].
     pub fn open_len(&self) -> usize {
         self.bytes.len() - self.open
     }
 
-    /// Closes the open chunk, which holds all that there is in these positions after the records
-    /// of the log up to `as_of`.
+    /// Closes the open chunk, which holds all keys of these positions in their state after the log records up to
+    /// `as_of`.
     ///
     /// # Panics
-    /// When it is longer than [`FRAME_LEN_MAX`].
+    /// If the chunk is longer than [`FRAME_LEN_MAX`].
     pub fn seal(&mut self, positions: Positions, as_of: u64) {
         let numbers = [positions.from, positions.to, as_of];
         framing::close(self.seal, &mut self.bytes[self.open..], numbers, self.count);
         self.begin();
     }
 
-    /// Gives the sealed chunks in `out`, whose buffer is used from now on; what was in it is gone.
+    /// Moves the sealed chunks to `out`, and reuses its buffer; the old content of `out` is lost.
     pub fn take(&mut self, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&self.bytes[self.open..]);
@@ -71,7 +71,7 @@ impl ChunkWriter {
         self.open = 0;
     }
 
-    /// Opens a chunk behind what is sealed.
+    /// Opens a chunk after the sealed ones.
     fn begin(&mut self) {
         self.open = self.bytes.len();
         self.count = 0;

@@ -1,31 +1,31 @@
-//! Reads what a pen wrote, and stops at the first thing that is wrong.
+//! Reads the bytes that a [`Pen`](crate::pen::Pen) wrote, and stops at the first error.
 
 use crate::varint;
 use core::fmt;
 use scurry_ledger::{Id, NAME_LEN_MAX, Name, Time};
 
-/// Bytes that are still to be read.
+/// A cursor over bytes that are still to be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }
 
-/// Bytes that no writer writes.
+/// Errors in bytes, none of which any writer produces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Bytes that end inside of something.
+    /// The bytes end inside a field.
     Ends,
-    /// A number is too large, or longer than it must be.
+    /// A number is too large, or not in its shortest form.
     Number,
-    /// A name is empty, longer than 16 bytes, or holds bytes that are not printable.
+    /// A name is empty, longer than 16 bytes, or has bytes that are not printable.
     Name,
-    /// An id is empty, longer than 64 bytes, or holds bytes that are not printable.
+    /// An id is empty, longer than 64 bytes, or has bytes that are not printable.
     Id,
-    /// A number that stands for one of a few things stands for none.
+    /// A number that selects one of several choices has no meaning.
     Choice,
-    /// A stored answer is not whole.
+    /// A stored answer is incomplete.
     Answer,
-    /// So many bytes are left over.
+    /// This many bytes are left over.
     Left(usize),
 }
 
@@ -34,13 +34,13 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes }
     }
 
-    /// The bytes that are still to be read.
+    /// Returns the bytes that are still to be read.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Nothing may be left.
+    /// Fails if bytes are left over.
     pub(crate) fn finish(&self) -> Result<(), Malformed> {
         if self.rest.is_empty() { Ok(()) } else { Err(Malformed::Left(self.rest.len())) }
     }
@@ -59,13 +59,13 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
-    /// A length of bytes that follow, if not at once.
+    /// Reads the length of bytes that follow later.
     #[inline]
     pub(crate) fn len(&mut self) -> Result<usize, Malformed> {
         usize::try_from(self.varint()?).map_err(|_| Malformed::Ends)
     }
 
-    /// Bytes behind their length.
+    /// Reads bytes with their length before them.
     #[inline]
     pub(crate) fn string(&mut self) -> Result<&'a [u8], Malformed> {
         let len = self.len()?;
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
         Ok(name)
     }
 
-    /// An id, of which an empty one is allowed where it removes something.
+    /// Reads an id that may be empty, which removes an identity.
     pub(crate) fn id_or_empty(&mut self) -> Result<Id, Malformed> {
         match self.string()? {
             [] => Ok(Id::EMPTY),
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         Id::new(self.string()?).ok_or(Malformed::Id)
     }
 
-    /// LEB128, of which only the shortest form is read: one thing has one form.
+    /// Reads an LEB128 number. Only the shortest form is accepted, so that each value has one form.
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
         match *self.rest {
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next bytes, where each is a number of its own; else nothing is read.
+    /// Reads the next `N` bytes if each of them is a whole number; otherwise reads nothing.
     #[inline]
     pub(crate) fn single_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
         Some(*bytes)
     }
 
-    /// Passes over a number that is read later: whether it is the shortest form is seen then.
+    /// Skips a number that is read later. Whether it is in its shortest form is checked then.
     #[inline]
     pub(crate) fn pass_varint(&mut self) -> Result<(), Malformed> {
         match self.rest.first_chunk().and_then(varint::end) {
@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// A varint in a narrower type.
+    /// Reads a varint into a narrower type.
     #[inline]
     pub(crate) fn narrow<N: TryFrom<u64>>(&mut self) -> Result<N, Malformed> {
         N::try_from(self.varint()?).map_err(|_| Malformed::Number)
@@ -172,11 +172,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A number of several bytes and its length, 0 where there is none. No more than fits into
-/// registers, of which a cursor need not leave its own for that.
+/// Returns a number of several bytes and its length; 0 for both if it is not valid. The result fits into registers, so
+/// that the cursor need not be stored in memory for the call.
 #[inline(never)]
 fn longer_varint(bytes: &[u8]) -> (u64, usize) {
-    // Durations in milliseconds mostly take three.
+    // Durations in milliseconds usually take three bytes.
     if let [first, second, third @ 1..0x80, ..] = *bytes
         && first & second >= 0x80
     {
@@ -187,23 +187,24 @@ fn longer_varint(bytes: &[u8]) -> (u64, usize) {
         return looped_varint(bytes)
             .map_or((0, 0), |(number, rest)| (number, bytes.len() - rest.len()));
     };
-    // The shortest form does not end in a zero.
+    // The shortest form does not end in a zero byte.
     if number >> (7 * (len - 1)) == 0 { (0, 0) } else { (number, len) }
 }
 
-/// Why there is no number here.
+/// Returns the reason why there is no valid number.
 #[cold]
 fn wrong_varint(bytes: &[u8]) -> Malformed {
     looped_varint(bytes).err().unwrap_or(Malformed::Number)
 }
 
-/// A number by the book, also one of more than eight bytes or near the end, and what is behind it.
+/// Reads a number byte by byte: also one of more than eight bytes, or near the end. Returns it with the bytes that
+/// follow.
 fn looped_varint(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
     let mut number = 0;
     for (shift, &byte) in (0..64).step_by(7).zip(bytes) {
         number |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
-            // The shortest form does not end in a zero, and the tenth byte has room for one bit.
+            // The shortest form does not end in a zero byte, and the tenth byte has room for one bit only.
             let fits = (byte != 0 || shift == 0) && (shift < 63 || byte == 1);
             return if fits {
                 Ok((number, &bytes[shift / 7 + 1..]))
@@ -236,7 +237,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// The number that a varint reads as, and how many bytes are left of those that follow it.
+    /// Reads a varint followed by `follow` bytes. Returns the number and how many bytes are left.
     fn read(varint: &[u8], follow: usize) -> Result<(u64, usize), Malformed> {
         let mut bytes = Vec::from(varint);
         bytes.resize(varint.len() + follow, 0xff);

@@ -1,8 +1,8 @@
-//! Entries of a snapshot, one for each key:
+//! Entries of a snapshot, one per key:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | u8 | kind: 0 value, 1 account, 2 entity, 3 tombstone, 4 list |
+//! | u8 | kind: 0 value, 1 account, 2 entity, 3 tombstone |
 //! | u8 | flags: bit 0 a time follows, bit 1 a version follows |
 //! | signed | time, ms, where it follows |
 //! | varint | version, where it follows |
@@ -15,16 +15,16 @@ use crate::pen::Pen;
 use crate::{Malformed, RecordError};
 use scurry_ledger::Time;
 
-/// A key and what it holds.
+/// One key of a snapshot with its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entry<'a> {
     /// A plain value.
     Value {
         /// Key of the value.
         key: &'a [u8],
-        /// When it expires, UTC ms.
+        /// Expiry, UTC ms; `None` for never.
         expires: Option<Time>,
-        /// All of it.
+        /// The whole value.
         value: &'a [u8],
     },
     /// An account.
@@ -40,24 +40,24 @@ pub enum Entry<'a> {
         key: &'a [u8],
         /// Version of the entity.
         version: u64,
-        /// When it expires, UTC ms.
+        /// Expiry, UTC ms; `None` for never.
         expires: Option<Time>,
-        /// All of it.
+        /// The whole value.
         value: &'a [u8],
     },
-    /// A deleted entity that is remembered.
+    /// A deleted entity that is still remembered.
     Tombstone {
-        /// Key of the tombstone.
+        /// Key of the deleted entity.
         key: &'a [u8],
-        /// The version of its end.
+        /// Version of the deletion.
         version: u64,
-        /// When it is forgotten, UTC ms.
+        /// Time at which it is forgotten, UTC ms.
         forget_at: Time,
     },
 }
 
 impl<'a> Entry<'a> {
-    /// The key of the entry.
+    /// Returns the key of the entry.
     pub fn key(&self) -> &'a [u8] {
         match *self {
             Entry::Value { key, .. }
@@ -68,17 +68,17 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The kinds of entries. Persisted: a new kind takes the next number, none is used again.
+/// Numbers of the kinds of entries. Persisted: a new kind takes the next number, and no number is reused.
 const VALUE: u8 = 0;
 const ACCOUNT: u8 = 1;
 const ENTITY: u8 = 2;
 const TOMBSTONE: u8 = 3;
 
-/// Flags: what follows.
+/// Flags of the fields that follow.
 const EXPIRES: u8 = 1;
 const VERSION: u8 = 2;
 
-/// Bytes of the shortest entry: a kind, flags and two lengths.
+/// Length of the shortest entry, bytes: a kind, flags and two lengths.
 pub const ENTRY_LEN_MIN: usize = 4;
 
 pub(crate) fn put_entry(pen: &mut Pen<'_>, entry: &Entry<'_>) {

@@ -1,5 +1,5 @@
-//! Frames of a replicated log: each is an entry of the log that the nodes of a group agree on, or a
-//! mark of the node that wrote it. docs/formats/log.md has the bytes; the header, little-endian:
+//! Frames of a replicated log: each is an entry of the log that the nodes of a group agree on, or a mark of the node
+//! that wrote it. docs/formats/log.md has the bytes; the header, little-endian:
 //!
 //! | at | bytes | what |
 //! |---|---|---|
@@ -16,33 +16,33 @@
 //! | 64 | u32 | content: checksum of the log id, of 8 to 16, 24 to 36, and of the records |
 //! | 68 | | records |
 //!
-//! What a node knows for itself (16, 52) is in no checksum that nodes compare, so a node puts its own
-//! there without a look at the body.
+//! No checksum that nodes compare covers the fields that each node has for itself (16, 52), so a node can write its own
+//! values there without reading the body.
 
 use crate::framing::{
     ENTRY_HEADER_LEN, FRAME_LEN_MAX, FrameError, Framing, Seal, Start, number, word,
 };
 
-/// Offset of the first byte that the checksum is over.
+/// Offset of the first byte that the checksum covers.
 const CHECKED_FROM: usize = 8;
 
-/// An entry in the log of a group, as its frame tells it, but for its records.
+/// An entry in the log of a group, as its frame's header describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The term in which a leader appended it.
+    /// Term in which a leader appended it.
     pub term: u64,
-    /// The number of the entry, from 1; of a mark that of the entry before it, whose term it has.
+    /// Index of the entry, from 1. A mark has the index and term of the entry before it.
     pub index: u64,
-    /// The greatest index that the node which wrote the frame knew to be committed.
+    /// Greatest index that the node which wrote the frame knew to be committed.
     pub committed: u64,
-    /// Checksum over all entries before it, in their order.
+    /// Checksum over all entries before it, in order.
     pub chain: u32,
-    /// Checksum of what every node has of it.
+    /// Checksum of the part that is the same on every node.
     pub content: u32,
 }
 
 impl LogEntry {
-    /// The chain of the entry behind this one; of what stands behind a mark it is the mark's own.
+    /// Returns the chain of the next entry. After a mark the chain is the mark's own.
     pub fn chain_behind(&self, seal: Seal) -> u32 {
         let mut bytes = [0; 20];
         bytes[..8].copy_from_slice(&self.term.to_le_bytes());
@@ -52,11 +52,11 @@ impl LogEntry {
     }
 }
 
-/// The part of a header that whoever writes the records knows: `bytes` are the frame, its body
-/// filled in. [`content_of`] and [`put_entry`] do the rest.
+/// Fills in the header fields that the writer of the records knows; `bytes` are the frame with its body. [`content_of`]
+/// and [`put_entry`] fill in the rest.
 ///
 /// # Panics
-/// Where the frame is longer than [`FRAME_LEN_MAX`].
+/// If the frame is longer than [`FRAME_LEN_MAX`].
 pub(crate) fn begin(bytes: &mut [u8], first: u64, at: u64, count: u32) {
     assert!(bytes.len() <= FRAME_LEN_MAX, "a frame is at most {FRAME_LEN_MAX} bytes: seal sooner");
     let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -66,7 +66,8 @@ pub(crate) fn begin(bytes: &mut [u8], first: u64, at: u64, count: u32) {
     bytes[32..36].copy_from_slice(&count.to_le_bytes());
 }
 
-/// The checksum of what every node has of a frame; none where `bytes` are shorter than a header.
+/// Returns the checksum of the part of a frame that is the same on every node; `None` if `bytes` are shorter than a
+/// header.
 pub fn content_of(seal: Seal, bytes: &[u8]) -> Option<u32> {
     let body = bytes.get(ENTRY_HEADER_LEN..)?;
     let head = seal.of(&bytes[8..16]);
@@ -74,8 +75,8 @@ pub fn content_of(seal: Seal, bytes: &[u8]) -> Option<u32> {
     Some(seal.on(head, body))
 }
 
-/// Makes a frame an entry in the log of this node: `synced` is the greatest sequence that is known
-/// to be on its device. False where `bytes` are shorter than a header.
+/// Makes a frame an entry in the log of this node. `synced` is the greatest sequence known to be on its device. Returns
+/// false if `bytes` are shorter than a header.
 pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) -> bool {
     let Some(head) = bytes.get_mut(..ENTRY_HEADER_LEN) else { return false };
     head[16..24].copy_from_slice(&synced.to_le_bytes());
@@ -89,7 +90,7 @@ pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) ->
     true
 }
 
-/// Looks at the start of `bytes`.
+/// Reads a frame at the start of `bytes`.
 pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
     let Some(len) = word(bytes, 0) else { return (Start::Torn, None) };
     if len == 0 && bytes.iter().take(ENTRY_HEADER_LEN).all(|&byte| byte == 0) {
@@ -116,7 +117,7 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
     }
 }
 
-/// A frame that [`open`] has found to be whole, without a look at its checksums.
+/// Reads a frame that [`open`] has already checked, without computing its checksums again.
 pub(crate) fn reopen(whole: &[u8]) -> Option<(Framing<'_>, LogEntry)> {
     let numbers = [number(whole, 8)?, number(whole, 16)?, number(whole, 24)?];
     let body = whole.get(ENTRY_HEADER_LEN..)?;

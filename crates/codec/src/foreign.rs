@@ -1,23 +1,23 @@
-//! Images that come from outside: another store has written them, or nobody has.
+//! Account images from outside: from another store, or made up by a client.
 
 use crate::{FRAME_LEN_MAX, ImageError, decode_account};
 use core::fmt;
 use scurry_ledger::{Account, BLOB_LEN_MAX, BUCKETS_MAX, Time, Violation, validate};
 
-/// The longest image that is taken, bytes: more than a host lets an account become.
+/// Longest accepted image, bytes: longer than any account that a host allows.
 pub const IMAGE_LEN_MAX: usize = FRAME_LEN_MAX / 2;
 
-/// The greatest version that is taken: what is committed later has room for its own.
+/// Greatest accepted version: later Commits can still add to it.
 const VERSION_MAX: u64 = 1 << 62;
 
-/// Why an image is not taken.
+/// Reasons why an image is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignError {
-    /// Bytes that cannot be read.
+    /// The bytes cannot be read.
     Image(ImageError),
-    /// An image that breaks an invariant.
+    /// The image breaks an invariant.
     Violation(Violation),
-    /// An image that is beyond a bound, by this name.
+    /// The image is beyond the bound of this name.
     Bound(&'static str),
 }
 
@@ -33,8 +33,8 @@ impl fmt::Display for ForeignError {
 
 impl core::error::Error for ForeignError {}
 
-/// Reads an image that no part of this program vouches for, and checks what it says. After an
-/// error the account means nothing.
+/// Reads an image that this program may not have written, and checks its content. After an error the account has no
+/// meaning.
 pub fn decode_foreign_account(bytes: &[u8], account: &mut Account) -> Result<(), ForeignError> {
     if bytes.len() > IMAGE_LEN_MAX {
         return Err(ForeignError::Bound("length"));
@@ -49,6 +49,6 @@ pub fn decode_foreign_account(bytes: &[u8], account: &mut Account) -> Result<(),
     if let Some((_, bound)) = bounds.iter().find(|(holds, _)| !holds) {
         return Err(ForeignError::Bound(bound));
     }
-    // At its last commit nothing was due any more; what has become due since is due here.
+    // Nothing was due right after its last Commit. Whatever has become due since will be handled here.
     validate(account, account.changed_at).map_err(ForeignError::Violation)
 }

@@ -1,22 +1,22 @@
-//! Frames of the log: what one group commit writes. docs/formats/log.md has the bytes.
+//! Frames of the log: each is the bytes of one group commit. docs/formats/log.md has the bytes.
 
 use crate::entry_frame::{self, LogEntry};
 use crate::framing::{self, Framing, Start};
 use crate::{FrameError, LogFormat, Records, Seal};
 use scurry_ledger::Time;
 
-/// The start of some bytes of a log.
+/// Result of reading a frame at the start of some bytes of a log.
 #[derive(Clone, Debug)]
 pub enum Framed<'a> {
-    /// A frame that passed its checksum.
+    /// A frame with a valid checksum.
     Frame(Frame<'a>),
-    /// The bytes end before the frame does, or are zero, as room that was never written is.
+    /// The bytes end inside the frame, or are zero like space that was never written.
     Torn,
-    /// No frame of this log.
+    /// Bytes that are no frame of this log.
     Damaged(FrameError),
 }
 
-/// A frame: some records, or none, which is a mark.
+/// A frame with records. A frame without records is a mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     framing: Framing<'a>,
@@ -24,7 +24,7 @@ pub struct Frame<'a> {
     entry: Option<LogEntry>,
 }
 
-/// Looks at the start of `bytes`.
+/// Reads a frame at the start of `bytes`.
 pub fn read_frame(seal: Seal, bytes: &[u8]) -> Framed<'_> {
     let (start, entry) = match seal.format() {
         LogFormat::Single => (framing::open(seal, bytes), None),
@@ -39,8 +39,8 @@ pub fn read_frame(seal: Seal, bytes: &[u8]) -> Framed<'_> {
     }
 }
 
-/// The frame that these bytes are, all of them, which [`read_frame`] has found to be one: its
-/// checksum is not looked at again.
+/// Returns the frame that fills all of these bytes, which [`read_frame`] has already checked: the checksum is not
+/// computed again.
 pub fn checked_frame(seal: Seal, bytes: &[u8]) -> Option<Frame<'_>> {
     let (framing, entry) = match seal.format() {
         LogFormat::Single => (framing::reopen(bytes)?, None),
@@ -54,48 +54,49 @@ pub fn checked_frame(seal: Seal, bytes: &[u8]) -> Option<Frame<'_>> {
 
 #[expect(clippy::len_without_is_empty, reason = "no frame is empty: it has a header")]
 impl<'a> Frame<'a> {
-    /// Bytes of all of it: the next frame begins behind them.
+    /// Returns the length in bytes; the next frame begins after it.
     pub fn len(&self) -> usize {
         self.header_len + self.framing.body.len()
     }
 
-    /// The sequence of its first record; of a mark, that of the next record.
+    /// Returns the sequence of the first record; for a mark, that of the next record.
     pub fn first(&self) -> u64 {
         self.framing.numbers[0]
     }
 
-    /// The sequence behind its last record.
+    /// Returns the sequence after the last record.
     pub fn next(&self) -> u64 {
         self.first().saturating_add(u64::from(self.count()))
     }
 
-    /// The greatest sequence that was known to be on the device when it was written.
+    /// Returns the greatest sequence that was known to be on the device when the frame was written.
     pub fn synced(&self) -> u64 {
         self.framing.numbers[1]
     }
 
-    /// When it was written, UTC ms.
+    /// Returns when the frame was written, UTC ms.
     #[expect(clippy::cast_possible_wrap, reason = "the bits of the number")]
     pub fn at(&self) -> Time {
         Time(self.framing.numbers[2] as i64)
     }
 
-    /// How many records it says it has.
+    /// Returns the number of records that the header states.
     pub fn count(&self) -> u32 {
         self.framing.count
     }
 
-    /// The records of the frame.
+    /// Returns a reader of the frame's records.
     pub fn records(&self) -> Records<'a> {
         Records::new(self.framing.body, self.count())
     }
 
-    /// The entry of a group's log that it is, or that a mark stands behind; none in the log of a store on one machine.
+    /// Returns the entry of a group's log, or for a mark the entry before it; `None` in the log of a store on one
+    /// machine.
     pub fn entry(&self) -> Option<&LogEntry> {
         self.entry.as_ref()
     }
 
-    /// The bytes behind its header: records, or those of a membership.
+    /// Returns the bytes after the header: the records.
     pub fn body(&self) -> &'a [u8] {
         self.framing.body
     }

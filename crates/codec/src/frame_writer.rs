@@ -1,4 +1,4 @@
-//! Writes frames: records gather in the open frame until it is sealed.
+//! Writes frames: records are added to the open frame until it is sealed.
 
 use crate::change::Touched;
 use crate::change::put_change;
@@ -11,20 +11,19 @@ use crate::{FRAME_LEN_MAX, LogFormat, Seal};
 use alloc::vec::Vec;
 use scurry_ledger::{Account, Bucket, Change, Time};
 
-/// Builds frames one after another in one buffer, that of group commit.
+/// Builds consecutive frames in one buffer, which group commit writes.
 #[derive(Debug)]
 pub struct FrameWriter {
     seal: Seal,
-    /// Sealed frames, and behind them the open one, its header not filled in.
+    /// Sealed frames, then the open one, whose header is not filled in yet.
     bytes: Vec<u8>,
-    /// Where what was written ends: the buffer is longer, so that a record finds room that need
-    /// not be filled with zeros first.
+    /// End of the written bytes. The buffer is longer, so that a record finds room that need not be zeroed first.
     end: usize,
-    /// Where the open frame begins.
+    /// Offset of the open frame.
     open: usize,
-    /// The sequence of its first record.
+    /// Sequence of the open frame's first record.
     first: u64,
-    /// Number of records.
+    /// Number of records of the open frame.
     count: u32,
     /// Time of the last sealed frame.
     latest: Time,
@@ -32,7 +31,7 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// `next` is the sequence of the first record to come.
+    /// Returns a writer. `next` is the sequence of the first record to be written.
     pub fn new(seal: Seal, next: u64) -> FrameWriter {
         let mut writer = FrameWriter {
             seal,
@@ -48,13 +47,13 @@ impl FrameWriter {
         writer
     }
 
-    /// The format of the frames.
+    /// Returns the format of the frames.
     pub fn format(&self) -> LogFormat {
         self.seal.format()
     }
 
-    /// A Change of an account. `after` is the account after it, whose balances go along, of the
-    /// buckets that the Change names.
+    /// Writes a Change of an account. `after` is the account after the Change: the balances of the buckets that the
+    /// Change names are written too.
     pub fn account(&mut self, id: &[u8], change: &Change, after: Option<&Account>) {
         let (mut pen, pairs) = self.record(kind::ACCOUNT);
         pen.string(id);
@@ -66,7 +65,7 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// A plain value is set; `expires` is absolute.
+    /// Writes that a plain value is set; `expires` is absolute.
     pub fn value(&mut self, key: &[u8], expires: Option<Time>, value: &[u8]) {
         let (mut pen, _) = self.record(with_expiry(kind::VALUE, expires));
         pen.string(key);
@@ -75,7 +74,7 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// A tail is put at the end of a plain value, which begins empty where there is none.
+    /// Writes that a tail is appended to a plain value; a missing value counts as empty.
     pub fn append(&mut self, key: &[u8], tail: &[u8]) {
         let (mut pen, _) = self.record(kind::APPEND);
         pen.string(key);
@@ -83,7 +82,7 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// A plain value expires then, or never, from now on.
+    /// Writes the new expiry of a plain value; `None` for never.
     pub fn expiry(&mut self, key: &[u8], expires: Option<Time>) {
         let (mut pen, _) = self.record(with_expiry(kind::EXPIRY, expires));
         pen.string(key);
@@ -91,14 +90,14 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// A key, of any kind but an account, is gone.
+    /// Writes the removal of a key of any kind but an account.
     pub fn remove(&mut self, key: &[u8]) {
         let (mut pen, _) = self.record(kind::REMOVE);
         pen.string(key);
         self.end = pen.end();
     }
 
-    /// An entity is set; `expires` is absolute.
+    /// Writes that an entity is set; `expires` is absolute.
     pub fn entity(&mut self, key: &[u8], version: u64, expires: Option<Time>, value: &[u8]) {
         let (mut pen, _) = self.record(with_expiry(kind::ENTITY, expires));
         pen.string(key);
@@ -108,7 +107,7 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// An entity is deleted, and remembered until `forget_at`.
+    /// Writes that an entity is deleted, and remembered until `forget_at`.
     pub fn tombstone(&mut self, key: &[u8], version: u64, forget_at: Time) {
         let (mut pen, _) = self.record(kind::TOMBSTONE);
         pen.string(key);
@@ -117,13 +116,13 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// Everything is gone.
+    /// Writes that everything is removed.
     pub fn clear(&mut self) {
         let (pen, _) = self.record(kind::CLEAR);
         self.end = pen.end();
     }
 
-    /// An account is what its image says.
+    /// Writes that an account is replaced by its image.
     pub fn image(&mut self, id: &[u8], image: &[u8]) {
         let (mut pen, _) = self.record(kind::IMAGE);
         pen.string(id);
@@ -131,47 +130,47 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// An entry of a group's log that no command has made: other members, or none for the first entry
-    /// of a leader.
+    /// Writes an entry of a group's log that no command has made: new members, or no bytes for the first entry of a
+    /// leader.
     pub fn group(&mut self, members: &[u8]) {
         let (mut pen, _) = self.record(kind::GROUP);
         pen.string(members);
         self.end = pen.end();
     }
 
-    /// The sequence of the next record. Sequences end at the greatest number.
+    /// Returns the sequence of the next record. Sequences saturate at the greatest number.
     pub fn next(&self) -> u64 {
         self.first.saturating_add(u64::from(self.count))
     }
 
-    /// Bytes of all frames that were not taken yet.
+    /// Returns the length in bytes of all frames that have not been taken yet.
     pub fn len(&self) -> usize {
         self.end
     }
 
-    /// True when the open frame has no record.
+    /// Reports whether the open frame has no record.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes of the open frame, its header included. Seal it before a record would take it beyond
-    /// [`FRAME_LEN_MAX`].
+    /// Returns the length of the open frame in bytes, header included. Seal it before a record would make it longer
+    /// than [`FRAME_LEN_MAX`].
     pub fn open_len(&self) -> usize {
         self.end - self.open
     }
 
-    /// Time of the last sealed frame, before the first the least that there is.
+    /// Returns the time of the last sealed frame; before the first, the least possible time.
     pub fn latest(&self) -> Time {
         self.latest
     }
 
-    /// Closes the open frame; without records it is a mark. `synced` is the greatest sequence that
-    /// is known to be on the device. A frame of a replicated log gets that with its place, by
-    /// [`put_entry`](crate::put_entry), and has to have one before it is written. A clock that was set
-    /// back is not followed: who looks for a time in a log relies on times that never go back.
+    /// Closes the open frame; without records it becomes a mark. `synced` is the greatest sequence known to be on the
+    /// device. A frame of a replicated log gets that number with its place, by [`put_entry`](crate::put_entry), and
+    /// must have a place before it is written. A clock that was set back does not set the frame's time back: searches
+    /// for a time in a log rely on times that never decrease.
     ///
     /// # Panics
-    /// When it is longer than [`FRAME_LEN_MAX`].
+    /// If the frame is longer than [`FRAME_LEN_MAX`].
     #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
     pub fn seal(&mut self, synced: u64, at: Time) {
         self.latest = self.latest.max(at);
@@ -189,11 +188,12 @@ impl FrameWriter {
         self.begin();
     }
 
-    /// Goes on behind frames that another writer has made: `next` is the sequence of the next record, and no
-    /// frame is older than `at` from now on.
+    /// Continues after frames that another writer has made. `next` is the sequence of the next record, and no later
+    /// frame gets a time before `at`.
     ///
     /// # Panics
-    /// When there is a record or a frame here, or `next` was given before: a sequence would be lost.
+    /// If this writer holds a record or a frame, or has already given out the sequence `next`: a sequence would be
+    /// lost.
     pub fn skip_to(&mut self, next: u64, at: Time) {
         let is_idle = self.open == 0 && self.is_empty();
         assert!(
@@ -204,7 +204,7 @@ impl FrameWriter {
         self.latest = self.latest.max(at);
     }
 
-    /// Gives the sealed frames in `out`, whose buffer is used from now on; what was in it is gone.
+    /// Moves the sealed frames to `out`, and reuses its buffer; the old content of `out` is lost.
     pub fn take(&mut self, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&self.bytes[self.open..self.end]);
@@ -214,7 +214,7 @@ impl FrameWriter {
         self.open = 0;
     }
 
-    /// Opens a frame behind what is sealed.
+    /// Opens a frame after the sealed ones.
     fn begin(&mut self) {
         self.open = self.end;
         self.count = 0;
@@ -236,7 +236,7 @@ impl FrameWriter {
         (pen, &mut self.pairs)
     }
 
-    /// Makes room for some records at once.
+    /// Makes room for several records at once.
     #[cold]
     fn grow(&mut self) {
         self.bytes.resize(self.end + 4 * RECORD_ROOM, 0);

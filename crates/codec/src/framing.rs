@@ -1,74 +1,73 @@
-//! The bytes that frames of the log and chunks of a snapshot have in front of their records and
-//! entries, little-endian (docs/formats/log.md, docs/formats/snapshot.md):
+//! The header that frames of the log have before their records, and chunks of a snapshot before their entries,
+//! little-endian (docs/formats/log.md, docs/formats/snapshot.md):
 //!
 //! | at | bytes | of a frame | of a chunk |
 //! |---|---|---|---|
 //! | 0 | u32 | length of all of it | the same |
 //! | 4 | u32 | checksum of the log id and all from 8 on | the same |
 //! | 8 | u64 | sequence of the first record | first position |
-//! | 16 | u64 | greatest sequence known to be on the device | behind the last position |
-//! | 24 | u64 | time, ms | last sequence that it shows |
+//! | 16 | u64 | greatest sequence known to be on the device | end of the positions, exclusive |
+//! | 24 | u64 | time, ms | last sequence that it includes |
 //! | 32 | u32 | count of records | count of entries |
 //! | 36 | | records | entries |
 //!
-//! The checksum is an argument, because what makes it fast asks the processor, which a crate without
-//! std cannot; docs/adr/0013-bytes-on-disk.md.
+//! The checksum function is an argument: the fast one asks the processor for its features, which a crate without std
+//! cannot do; docs/adr/0013-bytes-on-disk.md.
 
 use core::fmt;
 
-/// Bytes of the header of a frame, and of a chunk: length u32, checksum u32, three numbers u64,
-/// count u32.
+/// Length of the header of a frame and of a chunk, bytes: length u32, checksum u32, three numbers u64, count u32.
 pub(crate) const HEADER_LEN: usize = 4 + 4 + 3 * 8 + 4;
-/// Bytes of the header of a frame of a replicated log, which `entry_frame.rs` has.
+/// Length of the header of a frame of a replicated log, bytes; see `entry_frame.rs`.
 pub(crate) const ENTRY_HEADER_LEN: usize = 68;
-/// Offset of the first byte that the checksum is over.
+/// Offset of the first byte that the checksum covers.
 const CHECKED_FROM: usize = 8;
 
-/// Bytes of a frame or a chunk at most.
+/// Greatest length of a frame or a chunk, bytes.
 pub const FRAME_LEN_MAX: usize = 1 << 30;
 
-/// crc32c (Castagnoli) continued from the checksum of what came before, 0 at the beginning:
-/// `checksum(checksum(0, a), b)` is the checksum of `a` and `b` one behind the other.
+/// crc32c (Castagnoli), continued from the checksum of the bytes before, which is 0 at the beginning:
+/// `checksum(checksum(0, a), b)` is the checksum of `a` followed by `b`.
 pub type Checksum = fn(u32, &[u8]) -> u32;
 
-/// How the frames and chunks of one log are sealed: the checksum begins with the id of the log,
-/// which they do not hold, so that those of another log do not pass.
+/// Seals the frames and chunks of one log: the checksum begins with the id of the log. Frames do not hold the id, so
+/// those of another log fail the check.
 #[derive(Clone, Copy, Debug)]
 pub struct Seal {
     checksum: Checksum,
-    /// The checksum of the log's id.
+    /// Checksum of the log's id.
     start: u32,
     format: LogFormat,
 }
 
-/// Formats of a log; the number is the version of its segments.
+/// Format of a log; the number is the version of its segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogFormat {
-    /// 1: frames of a store on one machine.
+    /// Format 1: frames of a store on one machine.
     #[default]
     Single,
-    /// 2: frames that are entries of the log of a group, or marks between them.
+    /// Format 2: frames that are entries of the log of a group, or marks between them.
     Replicated,
 }
 
 impl Seal {
-    /// For the log of this id, which is chosen at random when a log begins.
+    /// Returns a seal for the log of this id, which is chosen at random when a log begins.
     pub fn new(checksum: Checksum, log_id: u64) -> Seal {
         let start = checksum(0, &log_id.to_le_bytes());
         Seal { checksum, start, format: LogFormat::Single }
     }
 
-    /// The same for frames of another format.
+    /// Returns the same seal for frames of another format.
     pub fn in_format(self, format: LogFormat) -> Seal {
         Seal { format, ..self }
     }
 
-    /// The format of the frames.
+    /// Returns the format of the frames.
     pub fn format(&self) -> LogFormat {
         self.format
     }
 
-    /// The chain of a log's first entry.
+    /// Returns the chain of a log's first entry.
     pub fn chain_start(&self) -> u32 {
         self.start
     }
@@ -82,7 +81,7 @@ impl Seal {
         (self.checksum)(before, bytes)
     }
 
-    /// Bytes of the header of a frame.
+    /// Returns the length of the header of a frame, bytes.
     pub(crate) fn header_len(&self) -> usize {
         match self.format {
             LogFormat::Single => HEADER_LEN,
@@ -91,16 +90,16 @@ impl Seal {
     }
 }
 
-/// The bytes are no frame of this log, or no chunk of this snapshot.
+/// Reasons why bytes are no frame of this log, or no chunk of this snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
     /// The length is below that of a header, or above [`FRAME_LEN_MAX`].
     Length(u32),
-    /// The checksum is another: bytes have changed, or they belong to another log.
+    /// The checksum differs: bytes have changed, or belong to another log.
     Checksum {
-        /// The one in the header.
+        /// Checksum in the header.
         stored: u32,
-        /// Checksum of the bytes and the log's id.
+        /// Checksum computed from the bytes and the log's id.
         computed: u32,
     },
 }
@@ -121,7 +120,7 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-/// A header and a body that passed their checksum.
+/// A header and a body with a valid checksum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing<'a> {
     pub(crate) numbers: [u64; 3],
@@ -129,17 +128,17 @@ pub(crate) struct Framing<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The start of some bytes.
+/// Result of reading a frame or a chunk at the start of some bytes.
 pub(crate) enum Start<'a> {
     Whole(Framing<'a>),
     Torn,
     Damaged(FrameError),
 }
 
-/// Fills in the header in front of a body; `bytes` are both.
+/// Fills in the header before a body; `bytes` are both.
 ///
 /// # Panics
-/// Where they are more than [`FRAME_LEN_MAX`]: a reader would refuse what was acknowledged.
+/// If they are more than [`FRAME_LEN_MAX`] bytes: a reader would refuse data that was acknowledged.
 pub(crate) fn close(seal: Seal, bytes: &mut [u8], numbers: [u64; 3], count: u32) {
     assert!(bytes.len() <= FRAME_LEN_MAX, "a frame is at most {FRAME_LEN_MAX} bytes: seal sooner");
     for (index, number) in numbers.into_iter().enumerate() {
@@ -175,7 +174,7 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> Start<'_> {
     }
 }
 
-/// A frame that [`open`] has found to be whole, without looking at its checksum again.
+/// Reads a frame that [`open`] has already checked, without computing its checksum again.
 pub(crate) fn reopen(whole: &[u8]) -> Option<Framing<'_>> {
     let (numbers, count) = (numbers(whole)?, word(whole, HEADER_LEN - 4)?);
     Some(Framing { numbers, count, body: whole.get(HEADER_LEN..)? })

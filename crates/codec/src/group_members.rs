@@ -1,5 +1,5 @@
-//! The members of a group and where they are reached: what a Group record of the log holds where members
-//! change, and what a node that joins is told. docs/formats/group-members.md has the bytes.
+//! The members of a group and their addresses. A Group record of the log holds them when members change, and a node
+//! that joins receives them. docs/formats/group-members.md has the bytes.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
@@ -14,13 +14,13 @@ const V6: u8 = 6;
 /// A node of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupMember {
-    /// The number that was drawn for it when it came; not 0.
+    /// Id that was drawn at random when the node joined; not 0.
     pub id: u64,
-    /// False for a node that takes entries and has no vote.
+    /// Whether the node has a vote; one without a vote only receives entries.
     pub votes: bool,
-    /// The address that other nodes reach it by.
+    /// Address at which other nodes reach it.
     pub peer: SocketAddr,
-    /// The machine of the ports below, as clients reach it.
+    /// IP address of the ports below, as clients reach it.
     pub ip: IpAddr,
     /// The main port.
     pub main: u16,
@@ -31,18 +31,18 @@ pub struct GroupMember {
 /// The nodes of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupMembers {
-    /// Each node once, in any order.
+    /// Nodes, each once, in any order.
     pub members: Vec<GroupMember>,
 }
 
-/// Bytes that are no members.
+/// Reasons why bytes are no valid members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupMembersError {
-    /// A newer program wrote them.
+    /// A newer program wrote them, in this format.
     Newer(u8),
-    /// A node that is named twice.
+    /// The node with this id is named twice.
     Twice(u64),
-    /// Something inside is wrong.
+    /// Malformed content.
     Malformed(Malformed),
 }
 
@@ -73,10 +73,10 @@ impl From<Malformed> for GroupMembersError {
 }
 
 impl GroupMembers {
-    /// Appends their bytes. Of an IPv6 address no scope is kept: it would mean nothing elsewhere.
+    /// Appends their bytes. The scope of an IPv6 address is not kept: it has no meaning on another machine.
     ///
     /// # Panics
-    /// With more than 65,535 members, or ports of one.
+    /// With more than 65,535 members, or ports of one member.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(VERSION);
         put_count(self.members.len(), out);
@@ -95,7 +95,7 @@ impl GroupMembers {
         }
     }
 
-    /// Reads what [`GroupMembers::encode`] wrote, all of the bytes.
+    /// Reads the bytes of [`GroupMembers::encode`], all of them.
     pub fn decode(bytes: &[u8]) -> Result<GroupMembers, GroupMembersError> {
         let mut from = Cursor::new(bytes);
         match from.byte()? {
@@ -104,7 +104,7 @@ impl GroupMembers {
             newer => return Err(GroupMembersError::Newer(newer)),
         }
         let count = u16::from_le_bytes(take(&mut from)?);
-        // What a damaged count names is not there: nothing is set aside for it.
+        // No room is reserved: a damaged count may claim more members than the bytes hold.
         let mut members: Vec<GroupMember> = Vec::new();
         for _ in 0..count {
             members.push(take_member(&mut from)?);

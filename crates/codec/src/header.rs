@@ -1,40 +1,40 @@
-//! Headers of files: magic (8 bytes), version u16, the fields of the kind of file, checksum u32 of all
-//! before it. The magic is looked at first, then the version: a newer one may have another length.
+//! Headers of files: magic (8 bytes), version u16, the fields of the kind of file, checksum u32 of everything before
+//! it. The magic is checked first, then the version: a header of a newer version may have another length.
 
 use crate::Checksum;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A file's header or footer is not one that this program can read.
+/// Reasons why a file's header or footer cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// A file that begins, or a footer that ends, with other bytes than it must: `kind` says which it is not.
+    /// The header begins, or the footer ends, with other bytes than those of this kind.
     Magic(FileKind),
-    /// A newer program wrote it.
+    /// A newer program wrote the file.
     Newer {
         /// Format of the file.
         found: u16,
         /// The newest format that this program reads.
         known: u16,
     },
-    /// A format that never was.
+    /// A format number that was never used.
     Version(u16),
-    /// A file that is shorter than a header.
+    /// The file is shorter than a header.
     Short,
-    /// The checksum is another.
+    /// The checksum differs.
     Checksum,
 }
 
-/// Kinds of files, and of the ends of files.
+/// Kinds of files, and of footers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A segment of a log.
     Segment,
     /// A snapshot.
     Snapshot,
-    /// A snapshot that was written to its end.
+    /// The footer of a snapshot that was written completely.
     SnapshotEnd,
-    /// The note of how far logs had come.
+    /// The note of how much of a log was on the device at least.
     Reach,
     /// The note of the votes that a node of a group has given.
     Ballot,
@@ -66,7 +66,7 @@ impl fmt::Display for HeaderError {
 
 impl core::error::Error for HeaderError {}
 
-/// The magic of a kind of file, and the newest format of it that is known.
+/// The magic of a kind of file, and its newest known format.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) kind: FileKind,
@@ -78,7 +78,7 @@ const MAGIC_LEN: usize = 8;
 /// Magic and version.
 pub(crate) const FORMAT_LEN: usize = MAGIC_LEN + 2;
 
-/// Appends magic, version, fields, and the checksum of all of these.
+/// Appends magic, version, fields, and the checksum of all three.
 pub(crate) fn encode(format: Format, fields: &[&[u8]], checksum: Checksum, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&format.magic);
@@ -90,12 +90,12 @@ pub(crate) fn encode(format: Format, fields: &[&[u8]], checksum: Checksum, out: 
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// The version that a header names, whatever else it holds.
+/// Returns the version in a header without checking anything else.
 pub(crate) fn version(bytes: &[u8]) -> Option<u16> {
     bytes.get(MAGIC_LEN..)?.first_chunk().map(|version| u16::from_le_bytes(*version))
 }
 
-/// The fields of a header of `len` bytes, at the start of `bytes`.
+/// Returns the fields of a header of `len` bytes at the start of `bytes`.
 pub(crate) fn decode(
     format: Format,
     len: usize,
@@ -122,7 +122,7 @@ pub(crate) fn decode(
     Ok(Fields(&checked[FORMAT_LEN..]))
 }
 
-/// Fields of fixed widths, one behind the other.
+/// A reader of consecutive fields of fixed width.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {

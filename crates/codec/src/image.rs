@@ -5,16 +5,16 @@
 //! | u8 | version, 1 |
 //! | u8 | flags: bits 0 and 1 status, bit 2 wide, bit 3 more |
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
-//! | groups | when wide, in the place of these; with more, lengths and counts of what stands behind the sessions |
+//! | groups | when wide, instead of these; with more, lengths and counts of the parts after the sessions |
 //! | | buckets, sessions with their items: each in its file in `image` |
 //! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits |
 //!
 //! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
 //! the numbers. docs/formats/account-image.md has every part.
 //!
-//! What most accounts have lies at places that are known when the crate is compiled, in widths
-//! that suit most numbers: reading and writing it is a run of moves without a branch for each.
-//! What does not fit, and what few accounts have, is in groups behind it.
+//! The parts that most accounts have are at offsets known at compile time, in widths that suit most numbers: reading
+//! and writing them is a run of moves without a branch for each. Larger numbers and rare parts are in groups after
+//! them.
 
 mod bucket;
 mod item;
@@ -32,15 +32,15 @@ use scurry_ledger::{
 
 const VERSION: u8 = 1;
 
-/// The longest id and its length, bytes.
+/// Length of the longest id with its length byte.
 const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;
 
-/// The bytes are not an account image of a version that this program knows.
+/// Reasons why bytes are not an account image that this program can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageError {
-    /// The version byte is not known.
+    /// Unknown version byte.
     Version(u8),
-    /// Something inside is wrong, or bytes are missing or left over.
+    /// Malformed content, or bytes are missing or left over.
     Damaged,
 }
 
@@ -65,8 +65,8 @@ pub fn encode_account(account: &Account, out: &mut Vec<u8>) {
     out.truncate(at + len);
 }
 
-/// Writes the image of an account over a buffer that is used again, which grows where it is too
-/// short. Returns the length of the image; what is behind it means nothing.
+/// Writes the image of an account to the start of a reused buffer, which grows if it is too short. Returns the length
+/// of the image; the bytes after it have no meaning.
 pub fn encode_account_over(account: &Account, buffer: &mut Vec<u8>) -> usize {
     let room = room(account);
     if buffer.len() < room {
@@ -75,21 +75,21 @@ pub fn encode_account_over(account: &Account, buffer: &mut Vec<u8>) -> usize {
     write_account(account, buffer)
 }
 
-/// Marks an image as that of a part of an account: open sessions, tombstones and transactions are
-/// kept apart. Such an image stays in the memory of its host.
+/// Marks an image as that of a part of an account, whose open sessions, tombstones and transactions are kept apart.
+/// Such an image stays in the memory of its host.
 pub fn mark_apart(image: &mut [u8]) {
     if let Some(flags) = image.get_mut(1) {
         *flags |= flag::APART;
     }
 }
 
-/// True for an image that [`mark_apart`] has marked.
+/// Reports whether [`mark_apart`] has marked the image.
 #[inline]
 pub fn is_apart(image: &[u8]) -> bool {
     image.get(1).is_some_and(|flags| flags & flag::APART != 0)
 }
 
-/// Appends the bytes of an open session, as they lie in an image.
+/// Appends the bytes of an open session, as they are in an image.
 pub fn encode_session(session: &Session, out: &mut Vec<u8>) {
     let at = out.len();
     out.resize(at + session::len_max(session) + FIXED_LEN_MAX, 0);
@@ -100,7 +100,7 @@ pub fn encode_session(session: &Session, out: &mut Vec<u8>) {
     out.truncate(at + len);
 }
 
-/// Reads an open session that [`encode_session`] wrote, in place.
+/// Reads an open session from the bytes of [`encode_session`], in place.
 pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageError> {
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
     let mut r = Reader::new(bytes, &mut tail);
@@ -112,7 +112,7 @@ pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageEr
 mod flag {
     /// The numbers are in groups.
     pub(super) const WIDE: u8 = 1 << 2;
-    /// There is more than buckets and sessions.
+    /// The image has parts other than buckets and sessions.
     pub(super) const MORE: u8 = 1 << 3;
     /// Sessions, tombstones and transactions are kept apart. Only in memory.
     pub(super) const APART: u8 = 1 << 4;
@@ -120,10 +120,10 @@ mod flag {
     pub(super) const ALL: u8 = WIDE | MORE | STATUS | APART;
 }
 
-/// Bytes of the head where it is narrow.
+/// Length of the head when it is narrow, bytes.
 const HEAD_LEN: usize = 16;
 
-/// The bytes that an image takes at most, and what the writer may touch behind them.
+/// Returns an upper bound of an image's length, with the bytes that the writer may touch after its end.
 fn room(account: &Account) -> usize {
     HEAD_LEN
         + 4 * GROUP_LEN_MAX
@@ -139,7 +139,7 @@ fn room(account: &Account) -> usize {
         + FIXED_LEN_MAX
 }
 
-/// Writes an image to the front of `out`, and returns its length.
+/// Writes an image to the start of `out`, and returns its length.
 fn write_account(account: &Account, out: &mut [u8]) -> usize {
     let len_all = out.len();
     let mut w = Writer::new(out);
@@ -162,14 +162,15 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
     len_all - w.remaining()
 }
 
-/// True when something stands behind the sessions that few accounts have.
+/// Reports whether the account has any of the rare parts after the sessions.
 #[inline]
 fn has_rarer(account: &Account) -> bool {
     let Account { identities, counters, uncollected, allowances, limits, .. } = account;
     identities.len() | counters.len() | uncollected.len() | allowances.len() | limits.len() != 0
 }
 
-/// Writes that. The writer comes and goes as a value, so that of most accounts stays in registers.
+/// Writes the rare parts. The writer is passed and returned by value, so that it can stay in registers for most
+/// accounts.
 #[inline(never)]
 fn put_rarer<'a>(mut w: Writer<'a>, account: &Account) -> Writer<'a> {
     let base = account.changed_at.0;
@@ -236,19 +237,19 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     }
 }
 
-/// Counts of what follows the head.
+/// Counts of the parts that follow the head.
 #[derive(Default)]
 struct Counts {
     buckets: usize,
     sessions: usize,
-    /// Bytes.
+    /// Length in bytes.
     tombstones: usize,
-    /// Bytes.
+    /// Length in bytes.
     transactions: usize,
     rarer: Rarer,
 }
 
-/// Counts of what few accounts have, not yet looked at.
+/// Counts of the rare parts, not checked yet.
 #[derive(Default)]
 struct Rarer {
     identities: i64,
@@ -258,7 +259,7 @@ struct Rarer {
     limits: i64,
 }
 
-/// Reads an image into an account whose buffers are used again.
+/// Reads an image into an account whose buffers are reused.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     if is_apart(bytes) {
         return Err(ImageError::Damaged);
@@ -268,7 +269,7 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     if whole { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
-/// Status and version of the account of an image, also of a part: its head alone is read.
+/// Returns status and version from an image, also from that of a part. Only the head is read.
 pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
     match bytes.first() {
         Some(&VERSION) => {}
@@ -281,8 +282,9 @@ pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
     if r.is_broken() { Err(ImageError::Damaged) } else { Ok((account.status, account.version)) }
 }
 
-/// As [`decode_account`], of an image in the memory of its host, which [`mark_apart`] may have marked: what
-/// is kept apart is left out. Tombstones and transactions were looked through when they came.
+/// Does the same as [`decode_account`] for an image in the memory of its host, which [`mark_apart`] may have marked:
+/// the parts that are kept apart are left out. Tombstones and transactions are not checked again; they were when the
+/// image was first read.
 #[inline]
 pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     match bytes.first() {
@@ -327,7 +329,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
-/// Parts that stand behind the sessions of few accounts.
+/// Reads the rare parts after the sessions.
 #[inline(never)]
 fn take_rarer(r: &mut Reader<'_>, account: &mut Account, rarer: Rarer) {
     let base = account.changed_at.0;
@@ -415,7 +417,7 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
     Some(Counter { id, unit, period, period_start: Time(period_start), value })
 }
 
-/// Bits of the period in the number that has the offset above it.
+/// Bits of the period in the number that holds the offset above it.
 const PERIOD_BITS: u32 = 3;
 
 fn take_allowance(r: &mut Reader<'_>) -> Option<Allowance> {
@@ -454,9 +456,9 @@ fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
     }
 }
 
-/// A count of things that follow. Each takes a byte or more, so more of them than bytes are
-/// left is damage. It is no reason to set memory aside: in memory each is hundreds of bytes, so
-/// there is room for one when it is read, and none behind damage.
+/// Returns a count of parts that follow. Each takes at least one byte, so a count above the remaining bytes is damage.
+/// No memory is reserved for the count: in memory each part is hundreds of bytes, so each gets its room when it is
+/// read, and none after damage.
 #[inline]
 fn count(r: &mut Reader<'_>, number: i64) -> usize {
     match usize::try_from(number) {
@@ -475,7 +477,7 @@ fn narrow<N: TryFrom<i64> + Default>(r: &mut Reader<'_>, number: i64) -> N {
     })
 }
 
-/// Bytes at a place of the fixed fields.
+/// Returns the bytes at an offset of the fixed fields.
 #[inline(always)]
 fn part<const N: usize, const M: usize>(fields: &[u8; M], at: usize) -> [u8; N] {
     let mut part = [0; N];
@@ -483,19 +485,19 @@ fn part<const N: usize, const M: usize>(fields: &[u8; M], at: usize) -> [u8; N] 
     part
 }
 
-/// A number of 32 bits, not negative, at a place of the fixed fields.
+/// Returns the number of 32 bits, not negative, at an offset of the fixed fields.
 #[inline(always)]
 fn four<const M: usize>(fields: &[u8; M], at: usize) -> i64 {
     i64::from(u32::from_le_bytes(part(fields, at)))
 }
 
-/// A number of 48 bits at a place of the fixed fields, which have two bytes more behind it.
+/// Returns the number of 48 bits at an offset of the fixed fields, which must have two more bytes after it.
 #[inline(always)]
 fn six<const M: usize>(fields: &[u8; M], at: usize) -> i64 {
     (i64::from_le_bytes(part(fields, at)) << 16) >> 16
 }
 
-/// True when [`six`] gives the number back.
+/// Reports whether [`six`] gives the number back.
 #[inline(always)]
 fn fits_six(number: i64) -> bool {
     (number << 16) >> 16 == number

@@ -1,6 +1,6 @@
-//! Bytes that outlive a command: of an account image, which is how an account lies in memory
-//! between two commands and in a snapshot, of a Change, of the log and of a snapshot. Versioned;
-//! docs/formats has them byte by byte, golden tests pin them. No input makes a reader panic.
+//! Bytes that outlive a command: the account image, which is the form of an account in memory between two commands and
+//! in a snapshot; the Change; the log; the snapshot. All are versioned, docs/formats has them byte by byte, and golden
+//! tests pin them. No input makes a reader panic.
 #![no_std]
 #![forbid(unsafe_code)]
 

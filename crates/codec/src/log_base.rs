@@ -1,4 +1,4 @@
-//! The state of a group's log before the first entry that a node keeps; docs/formats/base.md. The bytes,
+//! The base of a group's log: its state before the first entry that a node keeps; docs/formats/base.md. The bytes,
 //! little-endian:
 //!
 //! | at | bytes |
@@ -25,33 +25,33 @@ const BASE: Format = Format { kind: FileKind::Base, magic: *b"SCURBAS\0", versio
 
 const COUNTS_AT: usize = FORMAT_LEN + 8 + 4 + 8 + 8 + 8 + 8 + 4;
 
-/// The last entry that is not kept, and what was in force behind it.
+/// The last entry that is not kept, and the group's state after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogBase {
     /// Index of the entry.
     pub index: u64,
     /// Term of the entry.
     pub term: u64,
-    /// The last record of the entry.
+    /// Sequence of the last record of the entry.
     pub sequence: u64,
     /// Time of the entry, ms since 1970.
     pub at: i64,
-    /// The chain of the next entry.
+    /// Chain of the next entry.
     pub chain: u32,
-    /// Nodes that have a vote, ascending.
+    /// Ids of the nodes with a vote, ascending.
     pub voters: Vec<u64>,
-    /// Nodes without one, ascending.
+    /// Ids of the nodes without a vote, ascending.
     pub learners: Vec<u64>,
 }
 
 impl LogBase {
-    /// The longest there is.
+    /// Greatest length of a base, bytes.
     pub const LEN_MAX: usize = COUNTS_AT + 2 + 2 * 255 * 8 + 4;
 
-    /// Appends its bytes, for the log with this id and core.
+    /// Appends the bytes of the base, for the log with this id and core.
     ///
     /// # Panics
-    /// With more than 255 voters, or learners.
+    /// With more than 255 voters or 255 learners.
     pub fn encode(&self, (log_id, core): (u64, u32), checksum: Checksum, out: &mut Vec<u8>) {
         let LogBase { index, term, sequence, at, chain, voters, learners } = self;
         let count = |nodes: &[u64]| u8::try_from(nodes.len()).expect("a group has few nodes");
@@ -72,7 +72,7 @@ impl LogBase {
         header::encode(BASE, &fields, checksum, out);
     }
 
-    /// Reads all of `bytes`: the id and the core of the log, and its base.
+    /// Reads all of `bytes`. Returns the id and the core of the log, and its base.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<((u64, u32), LogBase), HeaderError> {
         let counts = bytes.get(COUNTS_AT..COUNTS_AT + 2).unwrap_or(&[0, 0]);
         let [voters, learners] = [counts[0], counts[1]].map(usize::from);

@@ -1,6 +1,6 @@
-//! Headers that name a sequence of a log: of a segment of it (docs/formats/log.md), and of a note of
-//! how far it had come (docs/formats/reach.md). Both have these bytes, little-endian; the ballot of a
-//! node (docs/formats/ballot.md) has term and vote, each u64, in the place of the sequence:
+//! Headers that name a sequence of a log: the header of a segment (docs/formats/log.md), and the note of how much of
+//! the log was on the device at least (docs/formats/reach.md). Both have these bytes, little-endian. The ballot of a
+//! node (docs/formats/ballot.md) has term and vote, each u64, instead of the sequence:
 //!
 //! | at | bytes |
 //! |---|---|
@@ -23,45 +23,45 @@ const BALLOT: Format = Format { kind: FileKind::Ballot, magic: *b"SCURVOT\0", ve
 
 const LEN: usize = FORMAT_LEN + 8 + 4 + 8 + 4;
 
-/// Head of a segment of a log.
+/// Header of a segment of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
-    /// The log, by the number that was chosen at random when it began.
+    /// Id of the log, which was chosen at random when the log began.
     pub log_id: u64,
-    /// The core whose log it is.
+    /// Core that the log belongs to.
     pub core: u32,
-    /// The sequence of the first record in it.
+    /// Sequence of the first record in the segment.
     pub first: u64,
-    /// The format of its frames.
+    /// Format of the frames in the segment.
     pub format: LogFormat,
 }
 
-/// How far a log had come at least.
+/// The part of a log that was on the device at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// The log, by the number that was chosen at random when it began.
+    /// Id of the log, which was chosen at random when the log began.
     pub log_id: u64,
-    /// The core whose log it is.
+    /// Core that the log belongs to.
     pub core: u32,
-    /// Everything up to this sequence was on the device.
+    /// Sequence up to which every record was on the device.
     pub sequence: u64,
 }
 
 /// The vote that a node has given in the group of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ballot {
-    /// The log, by the number that was chosen at random when it began.
+    /// Id of the log, which was chosen at random when the log began.
     pub log_id: u64,
-    /// The core whose log it is.
+    /// Core that the log belongs to.
     pub core: u32,
-    /// The greatest term that the node has seen.
+    /// Greatest term that the node has seen.
     pub term: u64,
-    /// The node that it has voted for in this term, 0 for none.
+    /// Node that it has voted for in this term, 0 for none.
     pub vote: u64,
 }
 
 impl SegmentHeader {
-    /// Bytes of the header.
+    /// Length of the header, bytes.
     pub const LEN: usize = LEN;
 
     /// Appends the bytes of the header.
@@ -75,7 +75,7 @@ impl SegmentHeader {
 
     /// Reads the header at the start of a segment.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<SegmentHeader, HeaderError> {
-        // A segment of another version is asked for by the newest, whose refusal names it.
+        // A segment of an unknown version is decoded as the newest format, whose refusal names the version.
         let format = match header::version(bytes) {
             Some(version) if version == SEGMENT.version => LogFormat::Single,
             _ => LogFormat::Replicated,
@@ -87,15 +87,15 @@ impl SegmentHeader {
 }
 
 impl Reach {
-    /// Bytes of it.
+    /// Length of the note, bytes.
     pub const LEN: usize = LEN;
 
-    /// Appends its bytes.
+    /// Appends the bytes of the note.
     pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
         encode(REACH, (self.log_id, self.core, self.sequence), checksum, out);
     }
 
-    /// Reads what is at the start of `bytes`.
+    /// Reads the note at the start of `bytes`.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<Reach, HeaderError> {
         let (log_id, core, sequence) = decode(REACH, checksum, bytes)?;
         Ok(Reach { log_id, core, sequence })
@@ -103,10 +103,10 @@ impl Reach {
 }
 
 impl Ballot {
-    /// Bytes of it.
+    /// Length of the ballot, bytes.
     pub const LEN: usize = LEN + 8;
 
-    /// Appends its bytes.
+    /// Appends the bytes of the ballot.
     pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
         let fields = [
             &self.log_id.to_le_bytes()[..],
@@ -117,7 +117,7 @@ impl Ballot {
         header::encode(BALLOT, &fields, checksum, out);
     }
 
-    /// Reads what is at the start of `bytes`.
+    /// Reads the ballot at the start of `bytes`.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<Ballot, HeaderError> {
         let mut fields = header::decode(BALLOT, Ballot::LEN, checksum, bytes)?;
         Ok(Ballot {

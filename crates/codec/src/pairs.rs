@@ -1,5 +1,5 @@
-//! Names and units of buckets, written once in a frame and by index afterwards: nearly all
-//! accounts have buckets of the same few names.
+//! Names and units of buckets, written once per frame and by index afterwards: nearly all accounts have buckets with
+//! the same few names.
 
 use crate::cursor::Cursor;
 use crate::pen::Pen;
@@ -10,19 +10,19 @@ use scurry_ledger::Name;
 /// A bucket's name and its unit.
 type Pair = (Name, Name);
 
-/// Pairs that a frame numbers at most.
+/// Most pairs that a frame numbers.
 const PAIRS_MAX: usize = 128;
 
-/// Name and unit follow, and get the next index.
+/// Tag of a new pair: name and unit follow, and get the next index.
 const KEPT: u8 = 0x80;
-/// Name and unit follow, and get none.
+/// Tag of a pair without an index: name and unit follow.
 const NOT_KEPT: u8 = 0x81;
 
-/// The pairs that the open frame has numbered.
+/// Pairs that the open frame has numbered.
 #[derive(Debug)]
 pub(crate) struct PairWriter {
     pairs: Vec<Pair>,
-    /// By hash: the index of a pair, or `EMPTY`. A pair whose place is taken gets no number.
+    /// Index of a pair by hash, or `EMPTY`. A pair whose slot is taken by another gets no index.
     places: [u8; 256],
 }
 
@@ -62,14 +62,14 @@ fn place(name: Name, unit: Name) -> usize {
     (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// The pairs that a frame has numbered so far.
+/// Pairs that a frame has numbered so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PairReader {
     pairs: Vec<Pair>,
 }
 
 impl PairReader {
-    /// Passes over a pair, which is numbered if it is to be.
+    /// Skips a pair; a new pair gets its index.
     #[inline]
     pub(crate) fn pass(&mut self, from: &mut Cursor<'_>) -> Result<(), RecordError> {
         match from.rest().first() {
@@ -83,7 +83,7 @@ impl PairReader {
         Ok(())
     }
 
-    /// Passes over a pair whose index was looked at before.
+    /// Skips a pair whose index was checked before.
     #[inline]
     pub(crate) fn skip(from: &mut Cursor<'_>) -> Result<(), Malformed> {
         if from.byte()? >= KEPT {

@@ -1,5 +1,5 @@
-//! Records that are passed on as bytes and read later, when those of one key stand together. They
-//! are read then without the pairs of their frame, which only readers of events need.
+//! Records that are passed on as bytes and read later, when the records of one key have been collected. They are then
+//! read without the bucket names of their frame, which only readers of events need.
 
 use crate::cursor::Cursor;
 use crate::pairs::PairReader;
@@ -7,12 +7,12 @@ use crate::record::{kind, take_other};
 use crate::{Record, RecordError};
 use scurry_ledger::BucketNo;
 
-/// A record that was not read further than to its end.
+/// A record of which only the length and the key have been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed<'a> {
     /// Subject of the record.
     pub about: About<'a>,
-    /// All of it, for [`read_passed`].
+    /// All bytes of the record, for [`read_passed`].
     pub bytes: &'a [u8],
 }
 
@@ -21,47 +21,47 @@ pub struct Passed<'a> {
 pub enum About<'a> {
     /// One key.
     Key(&'a [u8]),
-    /// Everything that there is.
+    /// All keys.
     All,
-    /// Nothing that a store keeps: an entry of a group's log.
+    /// No key: an entry of a group's log.
     Nothing,
 }
 
-/// A record that was passed on.
+/// A record that was passed on and is now read.
 #[derive(Clone, Debug)]
 pub enum Late<'a> {
     /// A Change of an account.
     Account {
-        /// The account.
+        /// Id of the account.
         id: &'a [u8],
-        /// The bytes of the Change.
+        /// Bytes of the Change.
         change: &'a [u8],
-        /// Amounts left behind in each bucket that the Change touched.
+        /// Amounts after the Change in each bucket that it touched.
         left: Lefts<'a>,
     },
     /// Any other record.
     Other(Record<'a>),
 }
 
-/// Amounts that a Change left in a bucket.
+/// Amounts in a bucket after a Change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// The bucket's serial number in the account.
+    /// Serial number of the bucket in the account.
     pub bucket: BucketNo,
-    /// Minor units.
+    /// Available amount, minor units.
     pub available: i64,
-    /// Minor units.
+    /// Held amount, minor units.
     pub held: i64,
 }
 
-/// Amounts that a Change left in its buckets, one after another.
+/// Iterator over the amounts after a Change in its buckets.
 #[derive(Clone, Debug)]
 pub struct Lefts<'a> {
     cursor: Cursor<'a>,
     count: u64,
 }
 
-/// Passes over a record.
+/// Skips a record, and returns its key and bytes.
 #[inline]
 pub(crate) fn pass<'a>(
     from: &mut Cursor<'a>,
@@ -88,7 +88,7 @@ pub(crate) fn pass<'a>(
     Ok(Passed { about, bytes: &all[..all.len() - from.rest().len()] })
 }
 
-/// Reads a record that was passed on, all of the bytes.
+/// Reads a record that was passed on, from all of the bytes.
 #[inline]
 pub fn read_passed(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
     let mut from = Cursor::new(bytes);

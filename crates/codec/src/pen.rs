@@ -1,20 +1,19 @@
-//! Writes varints and short strings as whole words, with few checks of room.
+//! Writes varints and short strings as whole words, with few bounds checks.
 
 use crate::varint;
 use alloc::vec::Vec;
 use scurry_ledger::{NAME_LEN_MAX, Name, Time};
 
-/// Appends to a buffer that its owner keeps. The buffer is longer than what was written until
-/// [`Pen::finish`].
+/// A writer that appends to a caller's buffer. The buffer is longer than the written bytes until [`Pen::finish`].
 pub(crate) struct Pen<'a> {
     out: &'a mut Vec<u8>,
-    /// Behind what was written.
+    /// End of the written bytes.
     at: usize,
 }
 
-/// The buffer grows by so much at least.
+/// Least number of bytes by which the buffer grows.
 const STEP: usize = 256;
-/// Bytes of the longest varint.
+/// Length of the longest varint, bytes.
 const VARINT_LEN_MAX: usize = 10;
 
 impl<'a> Pen<'a> {
@@ -23,17 +22,17 @@ impl<'a> Pen<'a> {
         Pen { out, at }
     }
 
-    /// Writes from `at` on. The buffer may be longer: what it has behind that is room.
+    /// Returns a pen that writes from `at` on. Bytes of the buffer after `at` are overwritten.
     pub(crate) fn from(out: &'a mut Vec<u8>, at: usize) -> Pen<'a> {
         Pen { out, at }
     }
 
-    /// Ends the writing: behind what was in the buffer before stands what was written, and nothing else.
+    /// Ends the writing: cuts the buffer off after the written bytes.
     pub(crate) fn finish(self) {
         self.out.truncate(self.at);
     }
 
-    /// The place behind what was written, in a buffer that stays longer.
+    /// Returns the end of the written bytes, for a buffer that stays longer.
     pub(crate) fn end(&self) -> usize {
         self.at
     }
@@ -48,7 +47,7 @@ impl<'a> Pen<'a> {
         self.at += bytes.len();
     }
 
-    /// Bytes behind their length.
+    /// Writes bytes with their length before them.
     pub(crate) fn string(&mut self, bytes: &[u8]) {
         let len = bytes.len();
         if len < 0x80 {
@@ -62,7 +61,8 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Bytes that `write` writes, behind their length. One byte is kept for that, nearly always enough.
+    /// Writes the bytes that `write` produces, with their length before them. One byte is reserved for the length,
+    /// which is nearly always enough.
     #[inline]
     pub(crate) fn behind_len<T>(&mut self, write: impl FnOnce(&mut Pen<'a>) -> T) -> T {
         let start = self.at;
@@ -83,7 +83,7 @@ impl<'a> Pen<'a> {
         let more = varint::len(len as u64) - 1;
         self.room(more);
         self.out.copy_within(start + 1..self.at, start + 1 + more);
-        // Byte by byte: a whole word would reach into what is behind it.
+        // Byte by byte: a whole word would overwrite bytes after the length.
         let word = varint::spread(len as u64, 1 + more).to_le_bytes();
         self.out[start..=start + more].copy_from_slice(&word[..=more]);
         self.at += more;
@@ -97,7 +97,7 @@ impl<'a> Pen<'a> {
         self.at += 1 + len;
     }
 
-    /// LEB128.
+    /// Writes an LEB128 number.
     #[inline]
     pub(crate) fn varint(&mut self, number: u64) {
         let mut line = self.line();
@@ -110,13 +110,13 @@ impl<'a> Pen<'a> {
         self.varint(zigzag(number));
     }
 
-    /// A time as its distance from another.
+    /// Writes a time as its distance from another.
     #[inline]
     pub(crate) fn time(&mut self, time: Time, base: Time) {
         self.signed(time.0.wrapping_sub(base.0));
     }
 
-    /// Short fields, one behind the other, `LINE_LEN_MAX` bytes at most.
+    /// Writes consecutive short fields, `LINE_LEN_MAX` bytes at most.
     #[inline]
     pub(crate) fn fields(&mut self, write: impl FnOnce(&mut Line<'_>)) {
         let mut line = self.line();
@@ -136,7 +136,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// At least `len` bytes to write to, whatever is in them.
+    /// Returns at least `len` bytes to write to; their content is arbitrary.
     #[inline]
     fn room(&mut self, len: usize) -> &mut [u8] {
         if self.out.len() < self.at + len {
@@ -151,12 +151,12 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// Bytes of the fields that are written between two looks at the room there is: a varint at the
-/// last of them is still within it.
+/// Most bytes of fields that are written between two bounds checks. A varint that starts at the last of them still
+/// fits.
 const LINE_LEN_MAX: usize = 63;
 const ROOM_LEN: usize = LINE_LEN_MAX + 1 + VARINT_LEN_MAX;
 
-/// Room for a few short fields.
+/// Room for several short fields.
 pub(crate) struct Line<'a> {
     room: &'a mut [u8; ROOM_LEN],
     len: usize,
@@ -169,7 +169,7 @@ impl Line<'_> {
         self.len += 1;
     }
 
-    /// Writes these bytes, a few.
+    /// Writes a few bytes.
     #[inline]
     pub(crate) fn bytes<const N: usize>(&mut self, bytes: [u8; N]) {
         const { assert!(N <= VARINT_LEN_MAX) }
@@ -178,11 +178,11 @@ impl Line<'_> {
         self.len += N;
     }
 
-    /// LEB128.
+    /// Writes an LEB128 number.
     #[expect(clippy::inline_always, reason = "a call would cost more than most fields")]
     #[inline(always)]
     pub(crate) fn varint(&mut self, number: u64) {
-        // Most fields take one byte or two each time they are written.
+        // Most numbers take one or two bytes.
         if number < 0x80 {
             self.byte(number as u8);
         } else if number < 0x4000 {
@@ -192,7 +192,7 @@ impl Line<'_> {
         }
     }
 
-    /// LEB128 of three bytes or more.
+    /// Writes an LEB128 number of three bytes or more.
     #[inline(never)]
     fn longer_varint(&mut self, number: u64) {
         if number < 0x20_0000 {
@@ -202,7 +202,7 @@ impl Line<'_> {
                 (number >> 14) as u8,
             ]);
         }
-        // The mask only tells the compiler that there is room.
+        // The mask changes nothing: it lets the compiler drop the bounds check.
         let at = self.len & LINE_LEN_MAX;
         let len = varint::len(number);
         if number < varint::SPREAD_END {
@@ -211,14 +211,14 @@ impl Line<'_> {
             let rest = number >> 56;
             let low = varint::spread(number & (varint::SPREAD_END - 1), 8) | 1 << 63;
             self.room[at..at + 8].copy_from_slice(&low.to_le_bytes());
-            // The ninth byte has seven bits, the tenth one.
+            // The ninth byte holds seven bits, the tenth one.
             self.room[at + 8] = (rest & 0x7f) as u8 | if len == 10 { 0x80 } else { 0 };
             self.room[at + 9] = (rest >> 7) as u8;
         }
         self.len += len;
     }
 
-    /// The bits of a number that is hardly ever negative.
+    /// Writes the bits of a number that is hardly ever negative.
     #[inline]
     #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
     pub(crate) fn amount(&mut self, amount: i64) {
@@ -230,14 +230,14 @@ impl Line<'_> {
         self.varint(zigzag(number));
     }
 
-    /// A time as its distance from another.
+    /// Writes a time as its distance from another.
     #[inline]
     pub(crate) fn time(&mut self, time: Time, base: Time) {
         self.signed(time.0.wrapping_sub(base.0));
     }
 }
 
-/// The sign is the lowest bit.
+/// Moves the sign to the lowest bit.
 #[inline]
 #[expect(clippy::cast_sign_loss, reason = "zigzag: the sign moves to the lowest bit")]
 fn zigzag(number: i64) -> u64 {

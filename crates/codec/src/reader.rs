@@ -1,5 +1,5 @@
-//! Reads what the writer wrote. A short or wrong input sets a flag that the caller looks at
-//! once, at the end.
+//! Reads the bytes of the [`Writer`](crate::writer::Writer). A short or wrong input sets a flag, which the caller
+//! checks once at the end.
 
 use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, OFFSETS};
 use scurry_ledger::Name;
@@ -7,15 +7,14 @@ use scurry_ledger::Name;
 /// A cursor over an image.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
-    /// Zeros that follow the input in `rest`.
+    /// Number of zeros that follow the input in `rest`.
     padding: usize,
-    /// Where the end of the input is continued by zeros, until it is.
+    /// Buffer for the end of the input followed by zeros; `None` once it is in use.
     tail: Option<&'a mut Tail>,
     broken: bool,
 }
 
-/// The end of an input, and zeros behind it: numbers and names are loaded as whole words, also
-/// the last.
+/// The end of an input, followed by zeros, so that the last numbers and names can be loaded as whole words too.
 pub(crate) type Tail = [u8; 2 * FIXED_LEN_MAX];
 
 const MASKS: [u64; 4] = [0, 0xffff, 0xffff_ffff, u64::MAX];
@@ -26,7 +25,7 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
     }
 
-    /// So many bytes were read.
+    /// Skips this many bytes, which the caller has read.
     #[inline]
     pub(crate) fn skip(&mut self, len: usize) {
         match self.rest.get(len..) {
@@ -42,18 +41,18 @@ impl<'a> Reader<'a> {
         (self.rest, self.padding, self.tail) = (&[], 0, None);
     }
 
-    /// True when all was read and nothing was wrong.
+    /// Reports whether everything was read and nothing was wrong.
     pub(crate) fn is_done(&self) -> bool {
         !self.broken && self.rest.len() == self.padding
     }
 
-    /// True when something was wrong: there is nothing more to read.
+    /// Reports whether something was wrong, so that there is nothing more to read.
     #[inline]
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Bytes that were not read yet.
+    /// Returns the number of bytes not read yet.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len().saturating_sub(self.padding)
     }
@@ -80,8 +79,8 @@ impl<'a> Reader<'a> {
         self.bytes(len)
     }
 
-    /// Reads a name behind its length over another one. It is nearly always the same, since
-    /// accounts resemble each other.
+    /// Reads a name with its length before it, over another name. It is nearly always the same name, since accounts
+    /// resemble each other.
     #[inline]
     pub(crate) fn name(&mut self, name: &mut Name) {
         let [len, padded @ ..] = self.fixed::<NAME_ROOM>();
@@ -93,8 +92,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Four numbers. Inlined, so that they stay in registers: written by halves and read by
-    /// wholes, each would wait for the one before it to reach the cache.
+    /// Reads four numbers. Inlined, so that they stay in registers: if they were written to memory in halves and read
+    /// back as wholes, each read would wait for the writes to reach the cache.
     #[inline(always)]
     pub(crate) fn group(&mut self) -> [i64; 4] {
         if let [0, rest @ ..] = self.rest {
@@ -106,8 +105,8 @@ impl<'a> Reader<'a> {
         numbers
     }
 
-    /// So many bytes from here. Those behind the end of the input are zeros, and who reads on
-    /// there does not come to an end with it.
+    /// Returns the next `N` bytes without advancing. Bytes after the end of the input are zeros; reading past the end
+    /// makes [`Reader::is_done`] false.
     #[inline]
     pub(crate) fn fixed<const N: usize>(&mut self) -> &'a [u8; N] {
         const { assert!(N <= FIXED_LEN_MAX) }
@@ -128,13 +127,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The numbers of a group and its length, bytes.
+/// Returns the numbers of a group and its length in bytes.
 #[inline(always)]
 fn split_group(bytes: &[u8; GROUP_ROOM]) -> ([i64; 4], usize) {
     let codes = usize::from(bytes[0]);
     let [second, third, fourth, len] = OFFSETS[codes];
     let number = |at: u8, code: usize| {
-        // Never more than 25: the mask only says so to the compiler.
+        // `at` is at most 25: the mask only lets the compiler drop a bounds check.
         let at = usize::from(at & 31);
         let mut word = [0; 8];
         word.copy_from_slice(&bytes[at..at + 8]);
@@ -149,6 +148,6 @@ fn split_group(bytes: &[u8; GROUP_ROOM]) -> ([i64; 4], usize) {
         number(third, codes >> 4),
         number(fourth, codes >> 6),
     ];
-    // Never more: this only says so to the compiler.
+    // The length is never greater: `min` only tells the compiler so.
     (numbers, usize::from(len).min(GROUP_LEN_MAX))
 }

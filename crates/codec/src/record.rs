@@ -1,6 +1,5 @@
-//! What a log holds: one record for each commit. A record is its kind, a byte, and the fields of that
-//! kind, one behind another (strings have a varint length in front; an expiry is signed, ms, and is
-//! there only where the kind has 0x80 added):
+//! Records of a log, one for each commit. A record is its kind, one byte, and then the fields of that kind (strings
+//! have a varint length before them; an expiry is signed, ms, and present only if the kind has 0x80 added):
 //!
 //! | kind | record | fields |
 //! |---|---|---|
@@ -13,11 +12,10 @@
 //! | 7 | tombstone | key string, version varint, forget time signed |
 //! | 8 | clear | |
 //! | 9 | image | id string, image string |
-//! | 10 | list | key string, expiry, string |
-//! | 11 | group | members string |
+//! | 10 | group | members string |
 //!
-//! A balance is a pair of name and unit (`pairs.rs`), a serial number varint, available signed and held
-//! signed. docs/formats/log.md says what a reader makes of them.
+//! A balance is a pair of name and unit (`pairs.rs`), a serial number varint, available signed and held signed.
+//! docs/formats/log.md says what a reader does with them.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
@@ -27,82 +25,81 @@ use scurry_ledger::{BucketNo, Name, Time};
 /// One commit. Keys, values, ids and Changes are borrowed from the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    /// A Change of an account, and what it left behind in each bucket that it touched.
+    /// A Change of an account, and the balances after it of each bucket that it touched.
     Account {
-        /// The account.
+        /// Id of the account.
         id: &'a [u8],
-        /// The bytes of the Change, for [`crate::decode_change`].
+        /// Bytes of the Change, for [`crate::decode_change`].
         change: &'a [u8],
-        /// The buckets that it names and that are there after it, in the account's order.
+        /// Balances of the buckets that the Change names and that exist after it, in the account's order.
         balances: &'a [Balance],
     },
-    /// A plain value is set.
+    /// Sets a plain value.
     Value {
         /// Key of the value.
         key: &'a [u8],
-        /// When it expires, UTC ms.
+        /// Expiry, UTC ms; `None` for never.
         expires: Option<Time>,
-        /// All of it.
+        /// The whole value.
         value: &'a [u8],
     },
-    /// A tail is put at the end of a plain value, which begins empty where there is none.
+    /// Appends a tail to a plain value; a missing value counts as empty.
     Append {
-        /// Key that was removed.
+        /// Key of the value.
         key: &'a [u8],
-        /// The tail.
+        /// Bytes to append.
         tail: &'a [u8],
     },
-    /// When a plain value expires from now on.
+    /// Sets the expiry of a plain value.
     Expiry {
-        /// Key of the deadline.
+        /// Key of the value.
         key: &'a [u8],
-        /// When it expires, UTC ms; `None` for never.
+        /// Expiry, UTC ms; `None` for never.
         expires: Option<Time>,
     },
-    /// A key, of any kind but an account, is gone.
+    /// Removes a key of any kind but an account.
     Remove {
-        /// The key.
+        /// Key to remove.
         key: &'a [u8],
     },
-    /// An entity is set.
+    /// Sets an entity.
     Entity {
         /// Key of the entity.
         key: &'a [u8],
         /// Version of the entity.
         version: u64,
-        /// When it expires, UTC ms.
+        /// Expiry, UTC ms; `None` for never.
         expires: Option<Time>,
-        /// All of it.
+        /// The whole value.
         value: &'a [u8],
     },
-    /// An entity is deleted, and remembered.
+    /// Deletes an entity, which is remembered.
     Tombstone {
         /// Key of the entity.
         key: &'a [u8],
-        /// The version of its end.
+        /// Version of the deletion.
         version: u64,
-        /// When it is forgotten, UTC ms.
+        /// Time at which it is forgotten, UTC ms.
         forget_at: Time,
     },
-    /// Everything is gone.
+    /// Removes everything.
     Clear,
-    /// An account is what its image says, whatever it was: it was brought from another store.
+    /// Replaces an account by an image that was brought from another store.
     Image {
-        /// The account.
+        /// Id of the account.
         id: &'a [u8],
         /// Image of the account, for [`crate::decode_account`].
         image: &'a [u8],
     },
-    /// An entry of a replicated log that no command has made; it changes nothing of a store.
+    /// An entry of a replicated log that no command has made. It changes nothing in the store.
     Group {
-        /// The members of the group from now on, as their nodes write them; empty for the first entry
-        /// of a leader.
+        /// The new members of the group, as their nodes encode them; empty for the first entry of a leader.
         members: &'a [u8],
     },
 }
 
 impl<'a> Record<'a> {
-    /// The key that it is about; none for everything, and for what is about no key.
+    /// Returns the key of the record; `None` if the record is about all keys or about none.
     pub fn key(&self) -> Option<&'a [u8]> {
         match *self {
             Record::Account { id: key, .. }
@@ -118,7 +115,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// One bucket after a Change: for readers of events, who have no state, and as a check at replay.
+/// Balance of one bucket after a Change: for readers of events, which have no state, and as a check at replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {
     /// Serial number of the bucket in the account.
@@ -127,20 +124,20 @@ pub struct Balance {
     pub name: Name,
     /// Unit of the bucket.
     pub unit: Name,
-    /// Minor units.
+    /// Available amount, minor units.
     pub available: i64,
-    /// Minor units.
+    /// Held amount, minor units.
     pub held: i64,
 }
 
-/// A record, or an entry of a snapshot, that passed its checksum and cannot be read.
+/// Reasons why a record, or an entry of a snapshot, with a valid checksum cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// A record whose kind is not known.
+    /// Unknown kind of record.
     Kind(u8),
-    /// A record that names a bucket's name and unit by a number that the frame gave to none.
+    /// Index of a bucket's name and unit that the frame has not assigned.
     Pair(u8),
-    /// Something inside is wrong.
+    /// Malformed content.
     Malformed(Malformed),
 }
 
@@ -165,7 +162,7 @@ impl From<Malformed> for RecordError {
     }
 }
 
-/// The kinds of records. Persisted: a new kind takes the next number, none is used again.
+/// Numbers of the kinds of records. Persisted: a new kind takes the next number, and no number is reused.
 pub(crate) mod kind {
     pub(crate) const ACCOUNT: u8 = 1;
     pub(crate) const VALUE: u8 = 2;
@@ -177,11 +174,11 @@ pub(crate) mod kind {
     pub(crate) const CLEAR: u8 = 8;
     pub(crate) const IMAGE: u8 = 9;
     pub(crate) const GROUP: u8 = 10;
-    /// Added to a kind when the time of an expiry follows.
+    /// Added to a kind if the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
 }
 
-/// A record of this kind, which is not that of an account's Change.
+/// Reads a record of this kind, which is not that of an account's Change.
 pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'a>, RecordError> {
     let expires = byte & kind::EXPIRES != 0;
     Ok(match byte & !kind::EXPIRES {

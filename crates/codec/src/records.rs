@@ -8,11 +8,12 @@ use crate::{Balance, Record, RecordError};
 use alloc::vec::Vec;
 use scurry_ledger::BucketNo;
 
-/// The records of one frame. Not an iterator: the balances of a record lie here until the next.
+/// Reader of the records of one frame. It is no iterator, because the balances of a record are stored here until the
+/// next record is read.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     cursor: Cursor<'a>,
-    /// Records that were not read yet.
+    /// Number of records not read yet.
     left: u32,
     broken: bool,
     pairs: PairReader,
@@ -30,7 +31,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The next record; `None` behind the last one, and after an error.
+    /// Returns the next record; `None` after the last one, and after an error.
     #[expect(clippy::should_implement_trait, reason = "a record borrows the balances kept here")]
     pub fn next(&mut self) -> Option<Result<Record<'_>, RecordError>> {
         match self.begin()? {
@@ -46,7 +47,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The next record as its bytes, to be read later; as [`Records::next`] otherwise.
+    /// Returns the bytes of the next record, to be read later; otherwise as [`Records::next`].
     #[inline]
     pub fn pass(&mut self) -> Option<Result<Passed<'a>, RecordError>> {
         match self.begin()? {
@@ -58,13 +59,13 @@ impl<'a> Records<'a> {
         Some(passed)
     }
 
-    /// Counts the next record; none behind the last one.
+    /// Counts the next record; `None` after the last one.
     #[inline]
     fn begin(&mut self) -> Option<Result<(), RecordError>> {
         if self.broken {
             return None;
         }
-        // Set back when it was read: an error ends the records.
+        // Reset once the record has been read: an error ends the records.
         self.broken = true;
         let Some(left) = self.left.checked_sub(1) else {
             return self.cursor.finish().err().map(|left| Err(left.into()));

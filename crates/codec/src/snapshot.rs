@@ -18,7 +18,7 @@
 //! |---|---|
 //! | 0 | chunks u64 |
 //! | 8 | entries u64 |
-//! | 16 | greatest sequence that a chunk shows u64 |
+//! | 16 | greatest sequence that a chunk includes u64 |
 //! | 24 | last version of an entity u64 |
 //! | 32 | time i64, ms |
 //! | 40 | checksum u32 of the log id and all before it |
@@ -30,26 +30,26 @@ use alloc::vec::Vec;
 use scurry_ledger::Time;
 
 const FORMAT: Format = Format { kind: FileKind::Snapshot, magic: *b"SCURSNP\0", version: 1 };
-/// The last bytes of a snapshot that was written to its end.
+/// The last bytes of a snapshot that was written completely.
 const END_MAGIC: [u8; 8] = *b"SCUREND\0";
 
-/// Head of a snapshot.
+/// Header of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotHeader {
-    /// The log that goes on where the snapshot ends.
+    /// Id of the log that continues where the snapshot ends.
     pub log_id: u64,
-    /// The core whose keys it holds.
+    /// Core whose keys the snapshot holds.
     pub core: u32,
-    /// The key of the PolymurHash 2.0 whose order the chunks are in: that of the process that wrote the snapshot.
+    /// Key of the PolymurHash 2.0 that determines the order of the chunks: that of the process that wrote the snapshot.
     pub key: HashKey,
-    /// The next sequence of the log when the snapshot began.
+    /// Next sequence of the log when the snapshot began.
     pub log_next: u64,
-    /// When it began, UTC ms.
+    /// When the snapshot began, UTC ms.
     pub at: Time,
 }
 
 impl SnapshotHeader {
-    /// Bytes of the header: the first chunk begins after them.
+    /// Length of the header, bytes: the first chunk begins after it.
     pub const LEN: usize = FORMAT_LEN + 8 + 4 + HashKey::LEN + 8 + 8 + 4;
 
     /// Appends the bytes of the header.
@@ -72,23 +72,23 @@ impl SnapshotHeader {
     }
 }
 
-/// The end of a snapshot: without it, it was not written to its end.
+/// Footer of a snapshot. Without it the snapshot was not written completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotFooter {
-    /// Chunks before it.
+    /// Number of chunks.
     pub chunks: u64,
-    /// Entries in all of them.
+    /// Number of entries in all chunks.
     pub entries: u64,
-    /// The greatest sequence of the log that a chunk shows.
+    /// Greatest sequence of the log that a chunk includes.
     pub as_of: u64,
-    /// The last version that the shard gave to an entity.
+    /// Last version that the shard gave to an entity.
     pub version_last: u64,
-    /// When it was written, UTC ms.
+    /// When the footer was written, UTC ms.
     pub at: Time,
 }
 
 impl SnapshotFooter {
-    /// Bytes of the footer.
+    /// Length of the footer, bytes.
     pub const LEN: usize = 5 * 8 + 4 + END_MAGIC.len();
 
     /// Appends the bytes of the footer.

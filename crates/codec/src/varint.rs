@@ -1,33 +1,32 @@
-//! LEB128 without a loop: up to 56 bits go to groups of seven in three steps,
-//! and back.
+//! LEB128 without a loop: up to 56 bits are spread to groups of seven in three steps, and gathered again.
 
-/// Numbers below this take eight bytes at most.
+/// Numbers below this take at most eight bytes.
 pub(crate) const SPREAD_END: u64 = 1 << 56;
 
-/// Bytes of the LEB128 of a number.
+/// Returns the length of a number's LEB128, bytes.
 #[inline]
 pub(crate) fn len(number: u64) -> usize {
     let bits = 64 - (number | 1).leading_zeros() as usize;
-    // bits / 7, rounded up, for 1 to 64 bits.
+    // This is bits / 7, rounded up, for 1 to 64 bits.
     (bits * 9 + 64) / 64
 }
 
-/// The LEB128 of a number below `SPREAD_END`, of this length.
+/// Returns the LEB128 of a number below `SPREAD_END`, of this length.
 #[inline]
 pub(crate) fn spread(number: u64, len: usize) -> u64 {
     let halves = (number & 0x0fff_ffff) | (number & 0x00ff_ffff_f000_0000) << 4;
     let quarters = (halves & 0x0000_3fff_0000_3fff) | (halves & 0x0fff_c000_0fff_c000) << 2;
     let groups = (quarters & 0x007f_007f_007f_007f) | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
-    // Each byte but the last says that another follows.
+    // Each byte but the last has the bit for "more bytes follow".
     groups | (MORE & ((1 << ((8 * (len - 1)) & 63)) - 1))
 }
 
-/// The number at the front of eight bytes, and its length; none where it is longer than they are.
+/// Returns the number at the start of eight bytes and its length; `None` if it is longer.
 #[inline]
 pub(crate) fn gather(bytes: &[u8; 8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(*bytes);
     let ends = !word & MORE;
-    // The bits up to the first byte that is the last of a number.
+    // Keeps the bits up to the first byte that ends a number.
     let groups = word & (ends ^ ends.checked_sub(1)?) & !MORE;
     let quarters = (groups & 0x007f_007f_007f_007f) | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
     let halves = (quarters & 0x0000_3fff_0000_3fff) | (quarters & 0x3fff_0000_3fff_0000) >> 2;
@@ -35,7 +34,7 @@ pub(crate) fn gather(bytes: &[u8; 8]) -> Option<(u64, usize)> {
     Some((number, ends.trailing_zeros() as usize / 8 + 1))
 }
 
-/// The length of the number at the front of eight bytes; none where it is longer than they are.
+/// Returns the length of the number at the start of eight bytes; `None` if it is longer.
 #[inline]
 pub(crate) fn end(bytes: &[u8; 8]) -> Option<usize> {
     let ends = !u64::from_le_bytes(*bytes) & MORE;
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// By the book.
+    /// Encodes a number with the usual loop.
     fn looped(mut number: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         while number >= 0x80 {
@@ -82,7 +81,7 @@ mod tests {
             let bytes = spread(number, expected.len());
             assert_eq!(bytes.to_le_bytes()[..expected.len()], expected, "{number:x}");
             assert!(expected.len() == 8 || bytes >> (8 * expected.len()) == 0);
-            // Whatever follows.
+            // The result must not depend on the bytes that follow.
             for fill in [0, 0x7f, 0x80, 0xff] {
                 let mut padded = [fill; 8];
                 padded[..expected.len()].copy_from_slice(&expected);

@@ -1,17 +1,17 @@
-//! Writes groups of four numbers behind one byte of widths: no branch depends on a width.
+//! Writes groups of four numbers after one byte of widths: no branch depends on a width.
 
 use scurry_ledger::{NAME_LEN_MAX, Name};
 
-/// The part of a buffer that is not written yet. It is longer than what will be written, so that numbers and
+/// A writer over the unwritten part of a buffer. The buffer is longer than what will be written, so that numbers and
 /// names are stored as whole words.
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],
 }
 
-/// The width codes 0 to 3 stand for these many bytes.
+/// Widths in bytes of the width codes 0 to 3.
 pub(crate) const WIDTHS: [usize; 4] = [0, 2, 4, 8];
 
-/// By the byte of widths: where the second to fourth number begin, and the length of all.
+/// Offsets of the second to fourth number and the length of the group, by the byte of widths.
 pub(crate) static OFFSETS: [[u8; 4]; 256] = {
     let mut offsets = [[0; 4]; 256];
     let mut codes = 0;
@@ -27,36 +27,36 @@ pub(crate) static OFFSETS: [[u8; 4]; 256] = {
     offsets
 };
 
-/// The narrowest width code that holds a number.
+/// Returns the narrowest width code that holds a number.
 #[expect(clippy::cast_sign_loss, reason = "the bits of the number, the sign in the lowest")]
 fn width_code(number: i64) -> u8 {
     let bits = ((number << 1) ^ (number >> 63)) as u64;
     u8::from(bits > 0) + u8::from(bits > 0xffff) + u8::from(bits > 0xffff_ffff)
 }
 
-/// The longest group, and what a store at the largest offset that 5 bits can say would touch
-/// behind it.
+/// Length of the longest group, with the bytes that a store at the largest 5-bit offset would touch after it.
 pub(crate) const GROUP_ROOM: usize = 31 + 8;
-/// The longest group, bytes.
+/// Length of the longest group, bytes.
 pub(crate) const GROUP_LEN_MAX: usize = 1 + 4 * 8;
-/// Most bytes that are written or read at once, whatever of them means something.
+/// Most bytes that are written or read at once, meaningful or not.
 pub(crate) const FIXED_LEN_MAX: usize = GROUP_ROOM;
-/// The longest name and its length, bytes.
+/// Length of the longest name with its length byte.
 pub(crate) const NAME_ROOM: usize = 1 + NAME_LEN_MAX;
 
 impl<'a> Writer<'a> {
-    /// Writes to `out`, which has room for all that is written and [`FIXED_LEN_MAX`] bytes more.
+    /// Returns a writer to `out`, which must have room for everything that is written and [`FIXED_LEN_MAX`] bytes more.
     pub(crate) fn new(out: &'a mut [u8]) -> Writer<'a> {
         Writer { rest: out }
     }
 
-    /// The writer as a value, for what is rare: what is given no address of it can stay in registers.
+    /// Moves the writer out as a value for a rare path: a writer whose address is not passed to a call can stay in
+    /// registers.
     #[inline]
     pub(crate) fn moved(&mut self) -> Writer<'a> {
         Writer { rest: core::mem::take(&mut self.rest) }
     }
 
-    /// Bytes that were not written.
+    /// Returns the number of unwritten bytes.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
         self.advance(bytes.len());
     }
 
-    /// A string of at most 255 bytes behind its length.
+    /// Writes a string of at most 255 bytes with its length before it.
     #[inline]
     pub(crate) fn short(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= 255);
@@ -81,7 +81,7 @@ impl<'a> Writer<'a> {
         self.bytes(bytes);
     }
 
-    /// A name behind its length.
+    /// Writes a name with its length before it.
     #[inline]
     pub(crate) fn name(&mut self, name: &Name) {
         let len = name.byte_len();
@@ -91,8 +91,8 @@ impl<'a> Writer<'a> {
         self.advance(1 + len);
     }
 
-    /// Four numbers: a byte with two bits of width for each, lowest bits first, then each in
-    /// its width, little-endian. Many groups are all zeros.
+    /// Writes four numbers: a byte with two bits of width for each, lowest bits first, then each number in its width,
+    /// little-endian. Many groups are all zeros.
     #[inline(always)]
     pub(crate) fn group(&mut self, [first, second, third, fourth]: [i64; 4]) {
         if first | second | third | fourth == 0 {
@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         let [at_second, at_third, at_fourth, len] = OFFSETS[usize::from(codes)];
         group[0] = codes;
         let mut put = |at: u8, number: i64| {
-            // Never more than 25: the mask only says so to the compiler.
+            // `at` is at most 25: the mask only lets the compiler drop a bounds check.
             let at = usize::from(at & 31);
             group[at..at + 8].copy_from_slice(&number.to_le_bytes());
         };
@@ -117,13 +117,13 @@ impl<'a> Writer<'a> {
         self.advance(usize::from(len));
     }
 
-    /// `N` bytes to write to, whatever is in them; [`Writer::advance`] says how many were written.
+    /// Returns `N` bytes to write to, with arbitrary content. [`Writer::advance`] says how many were written.
     #[inline]
     pub(crate) fn fixed<const N: usize>(&mut self) -> &mut [u8; N] {
         self.rest.first_chunk_mut().expect("room was made for all that is written")
     }
 
-    /// So many bytes were written.
+    /// Marks this many bytes as written.
     #[inline]
     pub(crate) fn advance(&mut self, len: usize) {
         self.rest = &mut core::mem::take(&mut self.rest)[len..];

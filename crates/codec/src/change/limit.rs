@@ -1,11 +1,11 @@
-//! The limit that an op sets, and the periods of limits and counters.
+//! Bytes of the limit that an op sets, and of the periods of limits and counters.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::pen::Pen;
 use scurry_ledger::{Counted, Cycle, ItemId, ItemKey, Limit, Period, Time};
 
-/// Things that a limit counts.
+/// Numbers of the things that a limit counts. Persisted.
 const SESSIONS: u8 = 0;
 const UNIT: u8 = 1;
 const ITEM: u8 = 2;

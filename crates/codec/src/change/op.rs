@@ -6,7 +6,7 @@ use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transa
 use crate::pen::{Line, Pen};
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
-/// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
+/// Numbers of the ops. Persisted: a new op takes the next number, and no number is reused.
 pub(super) mod number {
     pub(in crate::change) const CREATE: u8 = 1;
     pub(in crate::change) const DELETE: u8 = 2;
@@ -58,12 +58,12 @@ pub(super) mod number {
     pub(in crate::change) const NOTE_LATE: u8 = 71;
 }
 
-/// Bits of the attributes of a bucket that follow; the others are 0, and without an end.
+/// Bits of the bucket attributes that follow. Attributes without a bit are 0, or for `valid_to` none.
 pub(super) const VALID_FROM: u8 = 1;
 pub(super) const VALID_TO: u8 = 2;
 pub(super) const FLOOR: u8 = 4;
 
-/// The Tcc that goes with a validity where none is given.
+/// Returns the default Tcc of a validity, ms.
 pub(super) fn twice(validity_ms: i64) -> i64 {
     validity_ms.wrapping_mul(2)
 }
@@ -92,7 +92,7 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
         Op::Supervise { session, validity_ms, tcc_ms, deadline } => pen.fields(|line| {
             put_session(line, number::SUPERVISE, *session);
             line.amount(*validity_ms);
-            // Mostly twice that, and it begins now: a byte each.
+            // In most cases Tcc is twice the validity and starts now, so each takes one byte.
             line.signed(tcc_ms.wrapping_sub(twice(*validity_ms)));
             line.time(*deadline, Time(at.0.wrapping_add(*tcc_ms)));
         }),
@@ -122,7 +122,7 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
     }
 }
 
-/// As [`put`], for ops that few Changes have: apart, so that the code of the others stays short.
+/// Does the same as [`put`] for ops that few Changes have. Kept apart so that the code of the others stays short.
 #[inline(never)]
 fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
     match op {
@@ -153,7 +153,7 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             put_terms(pen, terms, at);
             touched.note(*bucket);
         }
-        // It is not there afterwards, so it is not noted.
+        // The bucket does not exist after the Change, so it has no balance to report and is not noted.
         Op::RemoveBucket { bucket, named: None } => {
             pen.byte(number::REMOVE_BUCKET);
             pen.varint(u64::from(bucket.0));
@@ -239,7 +239,7 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.byte(number::REMEMBER_DENIED);
             put_denied(pen, transaction, at);
         }
-        // It only notes a refund that another op of the same Change makes.
+        // Not noted: another op of the same Change makes the refund and notes the bucket.
         Op::NoteRefund { debit, item, posting } => {
             pen.byte(if *item == 0 { number::NOTE_REFUND } else { number::NOTE_ITEM_REFUND });
             pen.string(debit.as_bytes());
@@ -359,7 +359,7 @@ fn put_on_item(
     let (session, bucket) = (item.session.0, u32::from(posting.bucket.0));
     pen.fields(|line| {
         if session | bucket < 0x80 {
-            // Four fields of a byte each, as nearly always.
+            // In nearly all cases each of the four fields fits one byte.
             line.bytes([number, session as u8, item.item, bucket as u8]);
         } else {
             put_item(line, number, item);

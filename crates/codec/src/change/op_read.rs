@@ -12,8 +12,8 @@ use scurry_ledger::{
     Overrun, PackedAnswer, Posting, SessionAt, Status, Time,
 };
 
-/// Reads one op and hands it on. Each kind is handed on by itself: an op is large, so only the bytes
-/// of its kind are written, and what is done with it is known where it is read.
+/// Reads one op and passes it on. Each kind has its own call of `facts`: an op is large, so only the bytes of its kind
+/// are written, and the consumer's code for that kind can be inlined here.
 #[inline]
 pub(super) fn take(
     from: &mut Cursor<'_>,
@@ -58,7 +58,7 @@ pub(super) fn take(
         }
         number::NAME_SESSION => facts.take(Op::NameSession(from.id()?)),
         number => {
-            // On a copy: who has no address stays in registers.
+            // Works on a copy: a cursor whose address is not passed to a call can stay in registers.
             let mut behind = from.clone();
             take_rarer(number, &mut behind, at, facts)?;
             *from = behind;
@@ -67,7 +67,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// As [`take`], behind the number of an op that few Changes have.
+/// Does the same as [`take`] for ops that few Changes have, after their number.
 #[inline(never)]
 fn take_rarer(
     op: u8,
@@ -213,11 +213,11 @@ fn take_positive(from: &mut Cursor<'_>) -> Result<i64, Malformed> {
     if amount < 1 { Err(Malformed::Number) } else { Ok(amount) }
 }
 
-/// An item, and what moves between its hold and a bucket.
+/// Reads an item, and the posting between its hold and a bucket.
 #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
 #[inline(always)]
 fn take_on_item(from: &mut Cursor<'_>) -> Result<(ItemAt, Posting), Malformed> {
-    // Three fields of a byte each, as nearly always.
+    // In nearly all cases each of the three fields fits one byte.
     let (item, bucket) = match from.single_bytes() {
         Some([session, item, bucket]) => {
             let session = SessionAt(u32::from(session));
@@ -272,7 +272,7 @@ fn take_terms(from: &mut Cursor<'_>, at: Time) -> Result<BucketTerms, Malformed>
     let valid_from = if flags & VALID_FROM == 0 { Time(0) } else { from.time(at)? };
     let valid_to = if flags & VALID_TO == 0 { None } else { Some(from.time(at)?) };
     let floor = if flags & FLOOR == 0 { 0 } else { from.signed()? };
-    // What is 0 has no bytes of its own.
+    // An attribute of 0 must be left out, so that each Change has one form.
     if (flags & VALID_FROM != 0 && valid_from == Time(0)) || (flags & FLOOR != 0 && floor == 0) {
         return Err(Malformed::Number);
     }

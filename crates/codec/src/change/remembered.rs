@@ -1,4 +1,4 @@
-//! Tombstones and transactions in a Change.
+//! Bytes of the tombstones and transactions in a Change.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
@@ -13,14 +13,14 @@ use scurry_ledger::{
 const EXPIRED: u8 = 0;
 const RELEASED: u8 = 1;
 const ANSWERED: u8 = 2;
-/// Added to the kind where the highest request number that was answered comes next.
+/// Added to the kind if the highest answered request number follows.
 const WITH_LAST: u8 = 3;
 
-/// Flags of an item of an answer; an amount of 0 does not follow.
+/// Flags of an item of an answer. An amount of 0 has no flag and no bytes.
 const LAST: u8 = 1;
 const GRANTED: u8 = 2;
 const UNCOLLECTED: u8 = 4;
-/// Three bits of them: the number of the cause of a denial.
+/// The number of the cause of a denial takes three bits above the flags.
 const CAUSE_SHIFT: u32 = 3;
 
 pub(super) fn put_tombstone(pen: &mut Pen<'_>, tombstone: &Tombstone, at: Time) {
@@ -113,7 +113,7 @@ pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transa
     Ok(transaction)
 }
 
-/// A debit of items: behind the transaction key and unit of each, and how many of the parts are its own.
+/// Writes a debit of items: after the transaction, the key and unit of each item and the number of its parts.
 pub(super) fn put_items_debited(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
     put_transaction(pen, transaction, at);
     pen.varint(transaction.items.len() as u64);
@@ -145,7 +145,7 @@ pub(super) fn take_items_debited(
     Ok(transaction)
 }
 
-/// A transaction with a cause that its code does not say by itself.
+/// Writes a transaction whose cause does not follow from its code.
 pub(super) fn put_denied(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
     put_transaction(pen, transaction, at);
     pen.byte(transaction.cause.number(transaction.code));
@@ -214,7 +214,7 @@ fn take_items(from: &mut Cursor<'_>) -> Result<ItemAnswers, Malformed> {
     Ok(items)
 }
 
-/// An amount that is 0 does not follow.
+/// Reads an amount; an amount of 0 must be left out.
 fn take_amount(from: &mut Cursor<'_>, follows: bool) -> Result<i64, Malformed> {
     match follows.then(|| from.amount()).transpose()? {
         Some(0) => Err(Malformed::Number),
@@ -222,7 +222,7 @@ fn take_amount(from: &mut Cursor<'_>, follows: bool) -> Result<i64, Malformed> {
     }
 }
 
-/// OK or a denial: nothing else is remembered.
+/// Reads a code: only OK and denials are remembered.
 fn take_code(from: &mut Cursor<'_>) -> Result<Code, Malformed> {
     let code = Code::from_number(from.byte()?).filter(|code| code.kind() != CodeKind::Reject);
     code.ok_or(Malformed::Choice)

@@ -6,7 +6,7 @@
 //! | u8 | flags: bit 0 wide, bit 1 moved, bit 2 terms, bit 3 flows |
 //! | u16, i16, i48, i48, i48 | number, priority, created, available, credited |
 //! | i48, i48 | held, consumed, when moved |
-//! | 2 groups | when wide, in the place of these numbers |
+//! | 2 groups | when wide, instead of these numbers |
 //! | group | with terms: 1 if it ends, valid_to less the last change, floor, valid_from |
 //! | group | with flows: refunded, expired, voided, overdrawn |
 
@@ -15,24 +15,24 @@ use crate::reader::Reader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{Bucket, BucketNo, Time};
 
-/// Bits of the first byte behind the names.
+/// Bits of the first byte after the names.
 mod flag {
     /// The numbers are in groups.
     pub(super) const WIDE: u8 = 1;
-    /// Something is held or was consumed.
+    /// The bucket has units held or consumed.
     pub(super) const MOVED: u8 = 1 << 1;
-    /// Set where the bucket has a validity or a floor.
+    /// The bucket has a validity or a floor.
     pub(super) const TERMS: u8 = 1 << 2;
-    /// Something was refunded, or went another way than by use.
+    /// The bucket has refunded, expired, voided or overdrawn units.
     pub(super) const FLOWS: u8 = 1 << 3;
     pub(super) const ALL: u8 = WIDE | MOVED | TERMS | FLOWS;
 }
 
-/// Bytes of the fixed fields, and with those of a bucket that has moved.
+/// Length of the fixed fields, and with the fields of a bucket that has moved, bytes.
 const FIXED_LEN: usize = 23;
 const MOVED_LEN: usize = FIXED_LEN + 12;
 
-/// Bytes of a bucket at most.
+/// Greatest length of a bucket, bytes.
 pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + MOVED_LEN + 4 * GROUP_LEN_MAX;
 
 pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
@@ -57,7 +57,7 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
             fields[0] = flags;
             fields[1..3].copy_from_slice(&bucket.no.0.to_le_bytes());
             fields[3..5].copy_from_slice(&priority.to_le_bytes());
-            // In their order: each reaches into the next.
+            // In ascending order: each write of 8 bytes reaches 2 bytes into the next number.
             for (index, number) in numbers.iter().enumerate() {
                 let at = 5 + 6 * index;
                 fields[at..at + 8].copy_from_slice(&number.to_le_bytes());
@@ -85,7 +85,7 @@ pub(super) fn put(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     }
 }
 
-/// Fills a bucket in place.
+/// Reads a bucket in place.
 pub(super) fn take(r: &mut Reader<'_>, base: i64, bucket: &mut Bucket) {
     r.name(&mut bucket.id);
     r.name(&mut bucket.unit);

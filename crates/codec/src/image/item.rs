@@ -7,7 +7,7 @@
 //! | u8, u32, u32, u32 | count of slices, key (0 when named), request number of the last grant, granted |
 //! | u32, u32, u32 | used, from_hold, released, when used |
 //! | u16, u32 | bucket and amount, for each slice |
-//! | groups | when wide, two in the place of these numbers and one for each slice |
+//! | groups | when wide, two instead of these numbers and one for each slice |
 //! | group | with beyond: direct, uncollected |
 //! | short | when named: key |
 
@@ -16,28 +16,28 @@ use crate::reader::Reader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{BucketNo, ITEM_KEY_LEN_MAX, Item, ItemId, ItemKey, Slice};
 
-/// Bits of the first byte behind the unit.
+/// Bits of the first byte after the unit.
 mod flag {
-    /// The numbers are in groups, a slice in each of its own.
+    /// The numbers are in groups, with one group per slice.
     pub(super) const WIDE: u8 = 1;
-    /// Set where the item was granted something.
+    /// The item was granted something.
     pub(super) const GRANTED: u8 = 1 << 1;
-    /// Something was used, or has gone back.
+    /// The item has use, or units that went back.
     pub(super) const USED: u8 = 1 << 2;
-    /// Use was not settled from its hold alone.
+    /// Some use was not settled from its own hold.
     pub(super) const BEYOND: u8 = 1 << 3;
-    /// The key is no number, and stands at the end.
+    /// The key is not a number, and is at the end.
     pub(super) const NAMED: u8 = 1 << 4;
     pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND | NAMED;
 }
 
-/// Bytes of the fixed fields, and with those of an item that was used.
+/// Length of the fixed fields, and with the fields of an item that was used, bytes.
 const FIXED_LEN: usize = 14;
 const USED_LEN: usize = FIXED_LEN + 12;
-/// Bytes of a slice.
+/// Length of a slice, bytes.
 const SLICE_LEN: usize = 6;
 
-/// Bytes of an item at most.
+/// Returns the greatest length of an item, bytes.
 pub(super) fn len_max(item: &Item) -> usize {
     NAME_ROOM + USED_LEN + (3 + item.slices.len()) * GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX
 }
@@ -63,7 +63,7 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     let last_grant = item.last_grant.unwrap_or(0);
     let numbers = [item.granted, item.used, item.from_hold, item.released];
     let all = numbers.into_iter().chain(item.slices.iter().map(|slice| slice.amount));
-    // Of one that is negative, the highest bits are set as well.
+    // A negative number sets the highest bits as well, so it does not fit.
     let fits = all.fold(0, |bits, number| bits | number) >> 32 == 0;
     let fields = w.fixed::<USED_LEN>();
     match u8::try_from(item.slices.len()) {
@@ -98,7 +98,7 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     }
 }
 
-/// The fields that few items have.
+/// Writes the fields that few items have.
 #[inline(never)]
 fn put_rarer<'a>(mut w: Writer<'a>, item: &Item, flags: u8) -> Writer<'a> {
     if flags & flag::BEYOND != 0 {
@@ -110,7 +110,7 @@ fn put_rarer<'a>(mut w: Writer<'a>, item: &Item, flags: u8) -> Writer<'a> {
     w
 }
 
-/// Fills an item in place.
+/// Reads an item in place.
 pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
     r.name(&mut item.unit);
     let fields = r.fixed::<USED_LEN>();
@@ -164,7 +164,7 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
     }
 }
 
-/// As [`put_rarer`] wrote it.
+/// Reads the fields that [`put_rarer`] writes.
 #[inline(never)]
 fn take_rarer(r: &mut Reader<'_>, item: &mut Item, flags: u8) {
     if flags & flag::BEYOND != 0 {

@@ -14,21 +14,21 @@ use crate::reader::Reader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
 use scurry_ledger::{Counted, Cycle, ITEM_KEY_LEN_MAX, ItemId, ItemKey, Limit, Name, Period, Time};
 
-/// Bits of the byte behind the id.
+/// Bits of the byte after the id.
 mod flag {
-    /// The number of the period.
+    /// Number of the period.
     pub(super) const PERIOD: u8 = 7;
-    /// Units are counted, else open sessions.
+    /// The limit counts units, not open sessions.
     pub(super) const UNITS: u8 = 1 << 3;
-    /// Units of one item alone are counted.
+    /// The limit counts the units of one item only.
     pub(super) const ITEM: u8 = 1 << 4;
-    /// Place of the threshold among [`super::Limit::THRESHOLDS`], from 1 on, shifted by this.
+    /// Shift of the threshold: its position in [`super::Limit::THRESHOLDS`], from 1; 0 for none.
     pub(super) const TOLD_SHIFT: u32 = 5;
-    /// The key of the item is no number, and stands at the end.
+    /// The key of the item is not a number, and is at the end.
     pub(super) const NAMED: u8 = 1 << 7;
 }
 
-/// Bytes of a limit at most.
+/// Greatest length of a limit, bytes.
 pub(super) const LEN_MAX: usize = 2 * NAME_ROOM + 1 + 2 * GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX;
 
 pub(super) fn put(w: &mut Writer<'_>, limit: &Limit, base: i64) {

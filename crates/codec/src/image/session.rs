@@ -6,7 +6,7 @@
 //! | u8 | flags: bit 0 wide, bit 1 clamp, bit 2 blob |
 //! | u32, u32, u32, i48, u16, u8 | version, validity ms, Tcc ms, deadline, length of answers, count of items |
 //! | u16 | length of the blob, where there is one |
-//! | 2 groups | when wide, in the place of these numbers |
+//! | 2 groups | when wide, instead of these numbers |
 //! | | answers, blob, items |
 
 use super::{SHORT_LEN_MAX, count, fits_six, four, item, len, part, six, unword, word};
@@ -14,22 +14,22 @@ use crate::reader::Reader;
 use crate::writer::{GROUP_LEN_MAX, Writer};
 use scurry_ledger::{Item, Overrun, Session, Time};
 
-/// Bits of the first byte behind the id.
+/// Bits of the first byte after the id.
 mod flag {
     /// The numbers are in groups.
     pub(super) const WIDE: u8 = 1;
-    /// Use beyond what could be debited is recorded as uncollected.
+    /// The overrun policy is clamp: excess use is recorded as uncollected.
     pub(super) const CLAMP: u8 = 1 << 1;
-    /// Set where the session has a blob.
+    /// The session has a blob.
     pub(super) const BLOB: u8 = 1 << 2;
     pub(super) const ALL: u8 = WIDE | CLAMP | BLOB;
 }
 
-/// Bytes of the fixed fields, and with the length of a blob.
+/// Length of the fixed fields, and with the length of a blob, bytes.
 const FIXED_LEN: usize = 22;
 const BLOB_LEN: usize = FIXED_LEN + 2;
 
-/// Bytes of a session at most.
+/// Returns the greatest length of a session, bytes.
 pub(super) fn len_max(session: &Session) -> usize {
     SHORT_LEN_MAX
         + BLOB_LEN
@@ -83,7 +83,7 @@ pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
     }
 }
 
-/// Fills a session in place: it is large, and its buffers are used again.
+/// Reads a session in place: it is large, and its buffers are reused.
 pub(super) fn take(r: &mut Reader<'_>, session: &mut Session) {
     if !session.id.load(r.short()) {
         r.fail();

@@ -1,4 +1,4 @@
-//! Changes: pinned bytes, whole round trips, one form for each, and damage that is refused.
+//! Changes: pinned bytes, round trips, one form for each Change, and damage that is refused.
 
 use crate::support::{AT, every_op, flipped, hex, name};
 use scurry_codec::{ChangeError, Malformed, decode_change, encode_change};
@@ -19,7 +19,7 @@ fn refused(bytes: &[u8]) -> String {
     decode(bytes).expect_err("it is wrong").to_string()
 }
 
-/// Version and the time 0, then these bytes.
+/// Returns a Change with version 1, the time 0 and these bytes.
 fn at_zero(rest: &[u8]) -> Vec<u8> {
     [&[1, 0], rest].concat()
 }
@@ -121,7 +121,7 @@ fn a_count_without_ops_asks_for_no_memory() {
     let mut count = at_zero(&[0xff; 9]);
     count.push(1);
     assert_eq!(decode(&count), Err(ChangeError::Malformed(Malformed::Ends)));
-    // The same for the items of a tombstone, the parts of a debit, and bytes behind a length.
+    // Likewise for the items of a tombstone, the parts of a debit, and bytes after a length.
     let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
     let bury = [&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..], &huge].concat();
     let remember = [&[1, 29, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0][..], &huge].concat();
@@ -145,7 +145,8 @@ fn what_no_ledger_writes_is_refused() {
         (&[1, 6, 0, 4, 0, 0], Malformed::Number),
         (&[1, 28, 1, b'a', 0, 6], Malformed::Choice), // a kind of tombstone
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20], Malformed::Choice), // a code
-        // Causes: of OK, none that is known, one that the code says, none where one is told, no limit.
+        // Causes: one for OK, an unknown one, one that the code implies, none where one is required, a limit without a
+        // name.
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 1 << 3, 1], Malformed::Choice),
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 6 << 3, 80], Malformed::Choice),
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 70, 1, 5 << 3, 70], Malformed::Choice),

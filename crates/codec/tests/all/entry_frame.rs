@@ -1,4 +1,4 @@
-//! Frames of a replicated log: pinned bytes, damage that is refused, and what nodes compare.
+//! Frames of a replicated log: pinned bytes, damage that is refused, and the checksums that nodes compare.
 
 use scurry_codec::{
     Ballot, Frame, FrameError, FrameWriter, Framed, HeaderError, LogBase, LogEntry, LogFormat,
@@ -22,7 +22,7 @@ fn seal() -> Seal {
     single().in_format(LogFormat::Replicated)
 }
 
-/// A frame as a leader seals it.
+/// Returns a frame as a leader seals it.
 fn sealed(at: Time) -> Vec<u8> {
     let mut writer = FrameWriter::new(seal(), 41);
     writer.value(b"key", None, b"value");
@@ -34,7 +34,7 @@ fn sealed(at: Time) -> Vec<u8> {
     bytes
 }
 
-/// The bytes with each bit changed on its own.
+/// Returns the bytes with each bit flipped on its own.
 fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..bytes.len() * 8).map(|bit| {
         let mut copy = bytes.to_vec();
@@ -153,7 +153,7 @@ fn what_has_no_place_yet_and_what_is_of_another_log_or_format_is_refused() {
     assert_eq!(content_of(seal(), &[0; HEADER_LEN - 1]), None);
 }
 
-/// Synced and committed may differ between nodes: neither the content nor the chain has them.
+/// `synced` and `committed` may differ between nodes, so neither the content nor the chain covers them.
 #[test]
 fn nodes_compare_what_they_share_and_nothing_else() {
     let one = place(&placed(PLACE, 40));

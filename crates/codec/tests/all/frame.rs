@@ -1,4 +1,4 @@
-//! Frames of the log: pinned bytes, whole round trips, and damage that is refused.
+//! Frames of the log: pinned bytes, round trips, and damage that is refused.
 
 use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
 use scurry_codec::{
@@ -20,7 +20,7 @@ fn is_refused(bytes: &[u8]) -> bool {
     !matches!(read_frame(seal(), bytes), Framed::Frame(_))
 }
 
-/// A frame around any body, its checksum right.
+/// Returns a frame with a valid checksum around any body.
 fn framed(body: &[u8], count: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend_from_slice(&u32::try_from(HEADER_LEN + body.len()).expect("short").to_le_bytes());
@@ -51,7 +51,7 @@ fn applied(account: &mut Option<Account>, ops: Vec<Op>) -> Change {
     change
 }
 
-/// A frame with every kind of record, a mark, and a frame with one record; in one buffer.
+/// Returns a frame with every kind of record, a mark, and a frame with one record, in one buffer.
 fn sample() -> Vec<u8> {
     let mut writer = FrameWriter::new(seal(), 41);
     let mut account = None;
@@ -150,7 +150,7 @@ fn every_flipped_bit_is_refused() {
     let first = &bytes[..frame(&bytes).len()];
     for (bit, damaged) in flipped(first) {
         assert!(is_refused(&damaged), "bit {bit}");
-        // Also where other frames follow, into which a longer length would reach.
+        // Also if other frames follow, which a greater length would include.
         let followed = [damaged.as_slice(), &bytes[first.len()..]].concat();
         assert!(is_refused(&followed), "bit {bit}");
     }
@@ -278,7 +278,7 @@ fn names_and_units_come_back_whatever_their_number() {
         let change = applied(&mut account, ops);
         accounts.push((change, account));
     }
-    // Twice in one frame, and in a second one, which knows nothing of the first.
+    // Twice in one frame, and again in a second frame, which does not know the indexes of the first.
     for _ in 0..2 {
         for _ in 0..2 {
             for (change, account) in &accounts {
@@ -413,7 +413,7 @@ fn records_that_no_writer_writes_are_refused() {
         assert_eq!(last, Some(Err(error)), "{body:?}");
         assert_eq!(records.pass(), None, "an error is the end");
     }
-    // More records than there are bytes for, and bytes where there are no records.
+    // More records than the bytes hold, and bytes although there are no records.
     let bytes = framed(&[8], u32::MAX);
     let mut records = frame(&bytes).records();
     assert_eq!(records.next(), Some(Ok(Record::Clear)));
@@ -425,7 +425,7 @@ fn records_that_no_writer_writes_are_refused() {
 
 #[test]
 fn a_record_that_is_passed_on_says_the_same_later() {
-    // A pair that is numbered, one that is not, the numbered one again, in numbers of every width.
+    // A pair with an index, one without, and the first again, with numbers of every width.
     let mut body = vec![1, 1, b'a', 2, b'c', b'd', 3, 0x80, 1, b'n', 1, b'u', 7, 4, 6];
     body.extend_from_slice(&[0x81, 1, b'm', 1, b'u', 8, 0xff, 0x7f, 0]);
     body.extend_from_slice(&[
@@ -459,7 +459,7 @@ fn a_record_that_is_passed_on_says_the_same_later() {
     }
     assert_eq!(passed.pass(), None);
     assert_eq!(lens, [body.len() - 4, 3, 1]);
-    // A number too large for a bucket is passed over, and found when it is read.
+    // A number too large for a bucket is skipped, and found when it is read.
     let Ok(Late::Account { mut left, .. }) =
         read_passed(&[1, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
     else {

@@ -1,4 +1,4 @@
-//! The members of a group: pinned bytes, and what is refused.
+//! The members of a group: pinned bytes, and damage that is refused.
 
 use crate::support::hex;
 use scurry_codec::{GroupMember, GroupMembers, GroupMembersError, Malformed};
@@ -47,7 +47,7 @@ fn what_ends_early_or_late_is_refused() {
     assert_eq!(found, Err(GroupMembersError::Malformed(Malformed::Left(1))));
 }
 
-/// One thing has one form: what is read is written so again, whatever the bytes are.
+/// Each value has one form: whatever bytes can be read are written the same way again.
 #[test]
 fn what_is_read_is_what_was_written() {
     let bytes = bytes_of(&members());
@@ -62,7 +62,7 @@ fn what_is_read_is_what_was_written() {
             }
         }
     }
-    // Of ids, addresses and ports all may be read.
+    // Any id, address and port can be read.
     assert!(read > bytes.len(), "{read} of {}", bytes.len());
 }
 

@@ -1,4 +1,4 @@
-//! The account image: pinned bytes, whole round trips, and damage that is refused.
+//! The account image: pinned bytes, round trips, and damage that is refused.
 
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
@@ -20,7 +20,7 @@ fn request<'a>(session: &'a [u8], request: u32, items: &'a [ItemRequest]) -> Ses
     SessionRequest { session, request, items, ..SessionRequest::default() }
 }
 
-/// An account with something in every part of the image.
+/// Returns an account with something in every part of the image.
 fn full() -> Account {
     let mut account = None;
     let bucket = |id: &str, priority, amount| NewBucket {
@@ -104,7 +104,7 @@ fn every_part_comes_back() {
     let mut copy = Account::empty(Status::Closed);
     decode_account(&encode(&account), &mut copy).expect("whole");
     assert_eq!(copy, account);
-    // A second image into the same buffers leaves nothing of the first.
+    // A second image read into the same buffers leaves nothing of the first.
     let empty = Account::empty(Status::Suspended);
     decode_account(&encode(&empty), &mut copy).expect("whole");
     assert_eq!(copy, empty);
@@ -131,7 +131,7 @@ fn a_key_that_is_no_number_costs_its_bytes_and_the_others_cost_nothing() {
         assert_eq!(image.len(), len + more, "{text}");
         decode_account(&image, &mut copy).expect("whole");
         assert_eq!(copy, account, "{text}");
-        // What is wide, and what was used beyond the hold, stand beside it.
+        // Wide numbers and use beyond the hold can be in the same item.
         account.sessions[0].items[0].granted = i64::MAX;
         account.sessions[0].items[0].direct = 1;
         decode_account(&encode(&account), &mut copy).expect("whole");
@@ -141,7 +141,7 @@ fn a_key_that_is_no_number_costs_its_bytes_and_the_others_cost_nothing() {
     account.sessions[0].items[0].key = key("gpt-x");
     let image = encode(&account);
     let at = image.windows(5).position(|bytes| bytes == b"gpt-x").expect("it is there");
-    // A number has one form, and so has a key that is none.
+    // A number has one form, and so has a key that is not a number.
     for wrong in [b"12345", b"gpt x"] {
         let mut image = image.clone();
         image[at..at + 5].copy_from_slice(wrong);
@@ -158,7 +158,7 @@ fn gaps_of_a_window_come_back() {
         run(&mut account, now, Command::Update(request(b"s-1", number, &[])));
     }
     let account = account.expect("an account");
-    // Never answered are 3, and 5 to 7.
+    // Numbers 3 and 5 to 7 were never answered.
     let gaps = [18, 0x80, 3, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0];
     assert!(account.sessions[0].answers.as_bytes().starts_with(&gaps));
     let mut read = Account::empty(Status::Closed);
@@ -195,7 +195,7 @@ fn every_truncation_and_a_longer_image_are_refused() {
 #[test]
 fn remembered_records_are_refused_that_are_none_or_out_of_order() {
     let (mut account, image) = (full(), encode(&full()));
-    // The length, its id's, and when the first is forgotten, which comes behind the second then.
+    // The length, the length of the id, and the forget time of the first, which is then after that of the second.
     let wrongs = [(0, 0), (8, 0), (7, 0x7f)];
     let tombstones = (account.tombstones.as_bytes().to_vec(), &wrongs[..2]);
     let transactions = (account.transactions.as_bytes().to_vec(), &wrongs[..]);
@@ -218,7 +218,7 @@ fn any_flipped_bit_is_read_without_a_panic() {
         for bit in 0..8 {
             let mut damaged = image.clone();
             damaged[byte] ^= 1 << bit;
-            // Memory has no checksum, a flip may give another account: it must not panic.
+            // Memory has no checksum, so a flipped bit may give another account; it must not panic.
             if decode_account(&damaged, &mut account).is_ok() {
                 assert_ne!(encode(&account), [0; 0]);
             }
@@ -238,7 +238,7 @@ fn limits_of_any_item_key_come_back() {
     }
 }
 
-/// Numbers around every power of two, of both signs.
+/// Returns numbers around every power of two, of both signs.
 fn numbers() -> impl Iterator<Item = i64> {
     (0..64).flat_map(|shift| {
         [-1, 0, 1].into_iter().flat_map(move |near| {
@@ -247,7 +247,7 @@ fn numbers() -> impl Iterator<Item = i64> {
     })
 }
 
-/// A function that puts a number into one field of an account, as far as it fits there.
+/// A function that sets one field of an account to a number, cut to the field's width.
 type Put = fn(&mut Account, i64);
 
 const FIELDS: [Put; 46] = [
@@ -345,8 +345,8 @@ fn lists_of_every_length_come_back() {
 
 #[test]
 fn bits_without_a_meaning_are_refused() {
-    // Where flags lie in the image of an account without anything, with a bucket, a session, an
-    // item: behind the version, or a name or an id of one letter.
+    // Offsets of the flags in the image of an empty account, then with a bucket, a session, an item: after the version,
+    // or after a name or an id of one letter.
     let mut account = Account::empty(Status::Active);
     let image = encode(&account);
     refuse_bits(&image, 1, 0xf0);
@@ -363,7 +363,7 @@ fn bits_without_a_meaning_are_refused() {
     account.limits.extend(full().limits.last().copied());
     account.limits[0].id = name("l");
     let image = encode(&account);
-    // Behind a group of zeros, and one with the count.
+    // After a group of zeros, and one with the count.
     let at = 16 + 1 + 3 + 2;
     refuse_bits(&image, at, 0x90);
     assert_eq!(account.limits[0].counted, Counted::Sessions);
@@ -375,7 +375,7 @@ fn bits_without_a_meaning_are_refused() {
     }
 }
 
-/// Refused with any one of these bits of the byte at `at`, which has none of them.
+/// Checks that the image is refused with any one of these bits set in the byte at `at`, which has none of them.
 fn refuse_bits(image: &[u8], at: usize, bits: u8) {
     let mut account = Account::empty(Status::Active);
     decode_account(image, &mut account).expect("whole");

@@ -1,4 +1,4 @@
-//! The tests of `scurry-codec` as one program: each room is linked once.
+//! The tests of `scurry-codec` as one program, so that each dependency is linked once.
 
 mod change;
 mod entry_frame;

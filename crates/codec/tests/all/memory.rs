@@ -1,21 +1,21 @@
-//! What a reader sets aside for bytes from outside is in proportion to them, whatever they claim.
-//! Bytes are counted by an allocator, nothing is timed.
+//! Readers allocate memory in proportion to the bytes from outside, whatever the bytes claim. An allocator counts the
+//! bytes; nothing is timed.
 
 use scurry_codec::{
     Seal, decode_account, decode_change, decode_foreign_account, read_chunk, read_frame,
 };
 use scurry_ledger::{Account, Change, Status, Time};
 
-/// Bytes set aside at once for each byte that is read, at most: what is densest is a session of 24
-/// bytes, which takes some hundreds in memory, in a list that doubles as it grows.
+/// Most bytes allocated at once for each byte that is read. The densest object is a session of 24 bytes, which takes
+/// several hundred in memory, in a list that doubles as it grows.
 const FACTOR: u64 = 96;
-/// And beside that.
+/// Allowance in addition to that, bytes.
 const ROOM: u64 = 16 << 10;
 
-/// An image of this length that claims as many of one kind of thing as a count may say: `place` is
-/// that of the count among the numbers of a wide head. Behind the head stands `filler`.
+/// Returns an image of this length that claims as many objects of one kind as a count can state. `place` is the
+/// position of the count among the numbers of a wide head. `filler` fills the bytes after the head.
 fn claiming(place: usize, len: usize, filler: u8) -> Vec<u8> {
-    // Version 2, wide and with more; then four groups of numbers of 64 bits, the codes before them.
+    // Version byte, then wide and with more; then four groups of numbers of 64 bits, each after its width codes.
     let mut image = vec![2, 1 << 2 | 1 << 3];
     let mut numbers = [0_i64; 16];
     numbers[0] = 1;
@@ -28,7 +28,7 @@ fn claiming(place: usize, len: usize, filler: u8) -> Vec<u8> {
     image
 }
 
-/// The most that was set aside at once, bytes.
+/// Returns the most bytes that were allocated at once.
 fn set_aside(read: impl FnOnce()) -> u64 {
     allocation_counter::measure(read).bytes_max
 }

@@ -1,4 +1,4 @@
-//! How far a log had come: pinned bytes, and damage that is refused.
+//! The note of how much of a log was on the device: pinned bytes, and damage that is refused.
 
 use crate::support::{CHECKSUM, LOG_ID, flipped, hex};
 use scurry_codec::{FileKind, HeaderError, Reach};

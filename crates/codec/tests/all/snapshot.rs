@@ -46,7 +46,7 @@ fn footer() -> Vec<u8> {
     bytes
 }
 
-/// A chunk with every kind of entry, and one without entries.
+/// Returns a chunk with every kind of entry, and one without entries.
 fn chunks() -> Vec<u8> {
     let mut writer = ChunkWriter::new(seal());
     for entry in ENTRIES {
@@ -66,7 +66,7 @@ fn chunk(bytes: &[u8]) -> Chunk<'_> {
     }
 }
 
-/// A chunk around any body, its checksum right.
+/// Returns a chunk with a valid checksum around any body.
 fn chunk_of(body: &[u8], count: u32) -> Vec<u8> {
     let len = u32::try_from(CHUNK_HEADER_LEN + body.len()).expect("short");
     let mut bytes = [&len.to_le_bytes()[..], &[0; 28], &count.to_le_bytes(), body].concat();
@@ -234,7 +234,7 @@ fn errors_say_what_is_wrong() {
     assert_eq!(error, Err(HeaderError::Magic(FileKind::SnapshotEnd)));
 }
 
-/// A message of an assertion, a log line, a panic: none shows the secret.
+/// The key must not be shown in any assertion message, log line or panic.
 #[test]
 fn the_key_of_the_hash_is_not_shown() {
     assert_eq!(format!("{KEY:?}"), "HashKey(secret)");

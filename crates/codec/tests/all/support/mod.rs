@@ -1,4 +1,4 @@
-//! What the tests of the formats write.
+//! Values and helpers that the tests of the formats share.
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
@@ -28,7 +28,7 @@ pub(crate) fn id(text: &str) -> Id {
     Id::new(text.as_bytes()).expect("an id")
 }
 
-/// Every copy of `bytes` in which one bit is another, with the place of the bit.
+/// Returns every copy of `bytes` with one bit flipped, with the index of that bit.
 pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..bytes.len() * 8).map(move |bit| {
         let mut copy = bytes.to_vec();
@@ -52,7 +52,7 @@ fn set_limit(counted: Counted, cycle: Cycle, told: u8) -> Op {
     }))
 }
 
-/// Each op, with fields short and long, in the order of their numbers.
+/// Returns a Change with each op, with short and long fields, in the order of the ops' numbers.
 pub(crate) fn every_op() -> Change {
     let posting = |bucket, amount| Posting { bucket: BucketNo(bucket), amount };
     let at = |session, item| ItemAt { session: SessionAt(session), item };
