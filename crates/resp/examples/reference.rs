@@ -1,5 +1,5 @@
-//! Prints docs/commands.md. With a directory, the documents of the site, it writes that page with its links and the
-//! pages in `commands` there, and prints the file and the title of each.
+//! Prints docs/commands.md. With a directory (the site's documents) as argument it writes that page with its links, and
+//! the pages in `commands`, there, and prints the file and the title of each page.
 
 use std::path::Path;
 

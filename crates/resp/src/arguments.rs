@@ -1,23 +1,23 @@
-//! The grammar of a command, as the table writes it, as the arguments of COMMAND DOCS: `valkey-cli` and its kin
-//! show from them what is still to be typed.
+//! Parses the grammar of a command, as written in the table, into the arguments of COMMAND DOCS. `valkey-cli` and
+//! similar clients use them to show what to type next.
 
 /// Kind of an argument, in the words of COMMAND DOCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// Text that somebody types.
+    /// Text that a user types.
     String,
-    /// The same, and it is a key.
+    /// Text that is a key.
     Key,
-    /// A keyword without more.
+    /// A keyword without a value.
     PureToken,
-    /// One of its arguments.
+    /// A choice between its arguments.
     OneOf,
     /// All of its arguments, in order.
     Block,
 }
 
 impl ArgumentKind {
-    /// The word of COMMAND DOCS.
+    /// Returns the word of COMMAND DOCS.
     pub fn word(self) -> &'static str {
         match self {
             ArgumentKind::String => "string",
@@ -34,19 +34,19 @@ impl ArgumentKind {
 pub struct Argument<'a> {
     /// Kind.
     pub kind: ArgumentKind,
-    /// Name of it in a syntax.
+    /// Name in a syntax.
     pub name: &'a str,
-    /// The keyword in front of it.
+    /// Keyword before the argument.
     pub token: Option<&'a str>,
-    /// True where it may be left out.
+    /// Whether it may be left out.
     pub is_optional: bool,
-    /// True where it may come again and again, its keyword too.
+    /// Whether it may be repeated, with its keyword.
     pub is_multiple: bool,
-    /// Arguments of a block, and the alternatives of one of several.
+    /// Arguments of a block, or alternatives of a choice.
     pub arguments: Vec<Argument<'a>>,
 }
 
-/// Arguments of a grammar.
+/// Parses a grammar into its arguments.
 pub fn arguments(grammar: &str) -> Vec<Argument<'_>> {
     let mut ways: Vec<Vec<Argument<'_>>> = split(grammar).into_iter().map(sequence).collect();
     if ways.len() == 1 {
@@ -66,7 +66,7 @@ impl<'a> Argument<'a> {
         Argument::new(kind, name)
     }
 
-    /// A keyword and what belongs to it.
+    /// Returns a keyword with its values.
     fn option(token: &'a str, places: Vec<&'a str>) -> Argument<'a> {
         let mut argument = match places[..] {
             [] => Argument::new(ArgumentKind::PureToken, token),
@@ -86,7 +86,7 @@ fn one_of(arguments: Vec<Argument<'_>>) -> Argument<'_> {
     Argument { arguments, ..Argument::new(ArgumentKind::OneOf, name) }
 }
 
-/// Several arguments as one.
+/// Combines several arguments into one.
 fn as_one(mut arguments: Vec<Argument<'_>>) -> Argument<'_> {
     if arguments.len() == 1 {
         return arguments.remove(0);
@@ -95,7 +95,7 @@ fn as_one(mut arguments: Vec<Argument<'_>>) -> Argument<'_> {
     Argument { arguments, ..Argument::new(ArgumentKind::Block, name) }
 }
 
-/// Alternatives that stand apart, with blanks around the bar between them.
+/// Splits a grammar into alternatives that are separated by a bar with a blank before it.
 fn split(grammar: &str) -> Vec<&str> {
     let (mut ways, mut begin, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, byte) in grammar.bytes().enumerate() {
@@ -113,12 +113,12 @@ fn split(grammar: &str) -> Vec<&str> {
     ways
 }
 
-/// Pieces of one level.
+/// Tokens of one nesting level.
 enum Piece<'a> {
     Keyword(&'a str),
     Place(&'a str),
     Bar,
-    /// Mark that what precedes it comes again.
+    /// Marks that the argument before it repeats.
     Dots,
     Group {
         inner: &'a str,
@@ -129,7 +129,7 @@ enum Piece<'a> {
 
 fn sequence(grammar: &str) -> Vec<Argument<'_>> {
     let mut arguments: Vec<Argument<'_>> = Vec::new();
-    // The last one is an alternative to what follows.
+    // Set after a bar: the last argument is an alternative to the next one.
     let mut is_open = false;
     let mut pieces = pieces(grammar).into_iter().peekable();
     while let Some(piece) = pieces.next() {
@@ -178,7 +178,7 @@ fn sequence(grammar: &str) -> Vec<Argument<'_>> {
     arguments
 }
 
-/// True for a group that says that the last arguments come again (`key [key ...]`): they do then.
+/// Reports whether a group repeats the last arguments (`key [key ...]`), and if so marks these as repeated.
 fn repeats<'a>(arguments: &mut Vec<Argument<'a>>, inner: &'a str) -> bool {
     let Some(again) = inner.strip_suffix("...") else { return false };
     let again = self::arguments(again.trim());
@@ -213,7 +213,7 @@ fn pieces(grammar: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The pieces of a word: alternatives where a keyword is among them, else one place (`active|suspended`).
+/// Splits a word into tokens: alternatives if one of them is a keyword, else one value (`active|suspended`).
 fn words<'a>(word: &'a str, pieces: &mut Vec<Piece<'a>>) {
     if word == "..." {
         return pieces.push(Piece::Dots);
@@ -237,7 +237,7 @@ fn word_end(text: &str) -> usize {
     text.find(' ').unwrap_or(text.len())
 }
 
-/// Where the group ends that the text begins with, with the dots behind it.
+/// Returns the end of the group at the start of the text, including the dots after it.
 fn group_end(text: &str) -> usize {
     let mut depth = 0_u32;
     for (at, byte) in text.bytes().enumerate() {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::table;
 
-    /// As `valkey-cli` shows it.
+    /// Renders an argument as `valkey-cli` shows it.
     fn shown(argument: &Argument<'_>) -> String {
         let parts: Vec<String> = argument.arguments.iter().map(shown).collect();
         let bare = match argument.kind {

@@ -1,6 +1,6 @@
-//! The grammar of `SCUR.CHAIN`: commands on several accounts. Each stands behind its account and the
-//! number of its words, so the first account is the first argument: clients that know nothing of the
-//! command send it to the right node of a cluster.
+//! The grammar of `SCUR.CHAIN`: commands on several accounts. Each command comes after its account and its word count,
+//! so the first account is the first argument: clients that do not know the command still send it to the right node of
+//! a cluster.
 
 use crate::grammar::parse_command;
 use crate::options::{Options, is};
@@ -9,34 +9,34 @@ use crate::{Args, CHAIN_CROSS_SLOT, Fault, Scratch, parse_integer, slot};
 use scurry_ledger::{CHAIN_MAX, Code, Link};
 use std::fmt;
 
-/// A chain for an engine to run.
+/// A parsed chain for an engine to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain<'a> {
-    /// The commands with their accounts, all of one hash slot.
+    /// Commands with their accounts, all of one hash slot.
     pub links: Vec<Link<'a>>,
-    /// The rule when no memory is left: it is that of the command which takes most.
+    /// Rule for when no memory is left: the strictest of the commands'.
     pub memory: Memory,
 }
 
-/// A chain that the grammar does not allow. Shown, it is a whole RESP error text, without `-`.
+/// Reasons why the grammar does not allow a chain. `Display` writes a whole RESP error text without `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainFault<'a> {
-    /// In one of its commands.
+    /// A fault in one of its commands.
     InLink {
         /// Number of the command, from 1.
         number: usize,
-        /// The word where its account should stand.
+        /// Word in the position of the command's account.
         account: &'a [u8],
-        /// The fault there.
+        /// Fault of the command.
         fault: Fault<'a>,
     },
-    /// In the chain as a whole.
+    /// A fault of the chain as a whole.
     InChain(Fault<'a>),
-    /// Accounts of several hash slots.
+    /// The accounts are in several hash slots.
     CrossSlot,
 }
 
-/// Longest quotation of an account in an error, bytes: as long as one may be.
+/// Longest quotation of an account in an error, bytes: the longest valid account id.
 const QUOTE_LEN_MAX: usize = scurry_ledger::ACCOUNT_ID_LEN_MAX;
 
 impl fmt::Display for ChainFault<'_> {
@@ -54,20 +54,20 @@ impl fmt::Display for ChainFault<'_> {
     }
 }
 
-/// Room for the lists within the commands of a chain, kept from one chain to the next.
+/// Reusable room for the lists within the commands of a chain.
 #[derive(Debug, Default)]
 pub struct ChainScratch<'a> {
     each: Vec<Scratch<'a>>,
 }
 
 impl ChainScratch<'_> {
-    /// Empties it for input of another lifetime; the room stays.
+    /// Clears the contents for input of another lifetime; the room stays.
     pub fn reuse<'b>(self) -> ChainScratch<'b> {
         ChainScratch { each: self.each.into_iter().map(Scratch::reuse).collect() }
     }
 }
 
-/// Commands that a request of a chain names, as far as they can be told.
+/// Iterates over the commands that a chain names, as far as its word counts are valid.
 pub fn chained(args: Args<'_>) -> impl Iterator<Item = &'static Spec> + use<'_> {
     let mut position = 1;
     std::iter::from_fn(move || {
@@ -82,7 +82,7 @@ fn spec_of(id: ScurWriteId) -> Option<&'static Spec> {
     SCUR.iter().find(|spec| spec.id == CommandId::ScurWrite(id))
 }
 
-/// The command of this name, with or without the prefix.
+/// Returns the command of this name, with or without the prefix `SCUR.`.
 fn id_of(word: &[u8]) -> Option<ScurWriteId> {
     let short = match word.split_first_chunk::<5>() {
         Some((prefix, short)) if prefix.eq_ignore_ascii_case(b"SCUR.") => short,
@@ -99,7 +99,7 @@ fn id_of(word: &[u8]) -> Option<ScurWriteId> {
     })
 }
 
-/// Understands the arguments of a chain. The lists of its commands lie in `scratch`.
+/// Parses the arguments of a chain. The lists of its commands are stored in `scratch`.
 pub fn parse_chain<'s, 'a: 's>(
     args: Args<'a>,
     scratch: &'s mut ChainScratch<'a>,
@@ -138,7 +138,7 @@ pub fn parse_chain<'s, 'a: 's>(
     Ok(chain)
 }
 
-/// The position behind a command of the chain.
+/// Returns the position after a command of the chain.
 fn link_end<'a>(args: Args<'a>, position: usize) -> Result<usize, Fault<'a>> {
     let count = args.get(position + 1).ok_or(Fault::Missing("count of words"))?;
     let count = parse_integer(count).ok_or(Fault::NotAnInteger("count of words"))?;

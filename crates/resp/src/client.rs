@@ -1,4 +1,4 @@
-//! RESP as a client speaks it: requests from templates, replies read in place, without allocation.
+//! The client side of RESP: requests from templates, and replies read in place without allocation.
 
 mod reply;
 mod request;

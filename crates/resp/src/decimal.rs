@@ -1,22 +1,21 @@
-//! Lines of a reply that hold one number, formed in registers: eight digits by three
-//! multiplications, and no loop over them.
+//! Formats reply lines that hold one number in registers: eight digits by three multiplications, without a loop.
 
-/// Kind, sign, 16 digits and CRLF.
+/// Longest line: kind, sign, 16 digits and CRLF.
 const LINE_LEN_MAX: usize = 20;
-/// A word at the largest place that 5 bits can say reaches up to here.
+/// End of a word that is stored at the largest 5-bit offset.
 const PIECE_LEN: usize = 31 + 8;
-/// Numbers below this have eight digits at most.
+/// Numbers below this have at most eight digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
-/// Numbers below this have 16 digits at most.
+/// Numbers below this have at most 16 digits.
 const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
 
 const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 
-/// The digits of a number below 10^8, each in its byte, the first in the lowest.
+/// Returns the digits of a number below 10^8, one per byte, the first digit in the lowest byte.
 #[inline]
 const fn eight(number: u64) -> u64 {
-    // Two lanes of four digits, then four of two, then eight of one: each step divides by
-    // multiplying, and puts the remainder above the quotient.
+    // Two lanes of four digits, then four of two, then eight of one: each step divides by multiplying, and places the
+    // remainder above the quotient.
     let fours = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
     let twos = hundreds | ((fours - 100 * hundreds) << 16);
@@ -24,8 +23,7 @@ const fn eight(number: u64) -> u64 {
     tens | ((twos - 10 * tens) << 8)
 }
 
-/// Appends a line of this kind and number. False, and nothing is appended, for a number of more than
-/// 16 digits.
+/// Appends a line of this kind and number. Returns false, and appends nothing, if the number has more than 16 digits.
 #[inline]
 pub(crate) fn append_line(out: &mut Vec<u8>, kind: u8, number: i64) -> bool {
     let mut len = 0;
@@ -36,13 +34,13 @@ pub(crate) fn append_line(out: &mut Vec<u8>, kind: u8, number: i64) -> bool {
     len > 0
 }
 
-/// Lines that are appended together at most.
+/// Most lines that are appended together.
 const LINES_MAX: usize = 8;
-/// Bytes of so many, and what the last one may touch behind it.
+/// Length of that many lines, with the bytes that the last store may touch after them.
 const LINES_LEN: usize = (LINES_MAX - 1) * LINE_LEN_MAX + PIECE_LEN;
 
-/// Appends a line of this kind for each number, with one look at the room there is. False, and
-/// nothing is appended, where one of them has more than 16 digits.
+/// Appends a line of this kind for each number, with one bounds check. Returns false, and appends nothing, if one of
+/// them has more than 16 digits.
 pub(crate) fn append_lines<const N: usize>(out: &mut Vec<u8>, kind: u8, numbers: [i64; N]) -> bool {
     const { assert!(N <= LINES_MAX) }
     let mut fit = true;
@@ -76,14 +74,14 @@ fn write_line(piece: &mut [u8; PIECE_LEN], kind: u8, number: i64) -> usize {
     }
     (piece[0], piece[1]) = (kind, b'-');
     let mut put = |at: usize, word: u64| {
-        // Never more than 18: the mask only says so to the compiler.
+        // `at` is at most 18: the mask only lets the compiler drop a bounds check.
         let at = at & 31;
         piece[at..at + 8].copy_from_slice(&word.to_le_bytes());
     };
     let mut len = if number < 0 { 2 } else { 1 };
     let first = if absolute < EIGHT_DIGITS { absolute } else { absolute / EIGHT_DIGITS };
     let digits = eight(first);
-    // Zeros before the first digit; the last one is always shown.
+    // Leading zeros are dropped; the last digit always stays.
     let zeros = (digits | (1 << 63)).trailing_zeros() & !7;
     put(len, (digits | ZEROS) >> zeros);
     len += 8 - zeros as usize / 8;
@@ -95,9 +93,9 @@ fn write_line(piece: &mut [u8; PIECE_LEN], kind: u8, number: i64) -> usize {
     len + 2
 }
 
-/// Appends what is written to the front of a piece, whose whole length is known when the crate is
-/// compiled: so many bytes as `write` says. It is written where it stays: read back as wider words
-/// than it was written, it would have to reach the cache first.
+/// Appends the first bytes of a piece whose whole length is known at compile time; `write` fills it and returns how
+/// many to keep. The bytes are written directly where they stay: copying them as wider words than they were written
+/// would wait for the writes to reach the cache.
 #[inline]
 pub(crate) fn append<const N: usize>(out: &mut Vec<u8>, write: impl FnOnce(&mut [u8; N]) -> usize) {
     let start = out.len();

@@ -1,27 +1,27 @@
-//! The replies to ENTITY commands: the same in every host.
+//! Replies to ENTITY commands, which are the same in every host.
 
 use crate::Reply;
 use scurry_ledger::Time;
 
-/// Facts about an entity.
+/// State of an entity for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityShown<'a> {
-    /// The version of its last write.
+    /// Version of the last write.
     pub version: u64,
-    /// Value of the entity; none of a deleted one.
+    /// Value of the entity; `None` if it is deleted.
     pub value: Option<&'a [u8]>,
-    /// When it expires.
+    /// Expiry; `None` for never.
     pub expires: Option<Time>,
 }
 
-/// The answer to ENTITY.PUT and ENTITY.DEL: whether it was applied, and the version that stands.
+/// Writes the reply to ENTITY.PUT and ENTITY.DEL: whether the write was applied, and the stored version.
 pub fn entity_write_answer(reply: &mut Reply<'_>, applied: bool, version: u64) {
     reply.array(2);
     reply.integer(i64::from(applied));
     reply.unsigned(version);
 }
 
-/// The answer to ENTITY.GET.
+/// Writes the reply to ENTITY.GET.
 pub fn entity_answer(reply: &mut Reply<'_>, shown: Option<EntityShown<'_>>, with_version: bool) {
     let value = shown.and_then(|shown| shown.value);
     match (shown, with_version) {

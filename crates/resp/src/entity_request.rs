@@ -1,5 +1,4 @@
-//! The grammar of ENTITY commands. It checks words and their form; which version wins is for the
-//! engine to say.
+//! The grammar of ENTITY commands. It checks words and their form; the engine decides which version wins.
 
 use crate::options::{Options, once};
 use crate::plain::{Deadline, DeadlineUnit};
@@ -8,34 +7,34 @@ use scurry_ledger::Time;
 
 /// Longest id of an entity, bytes.
 const ID_LEN_MAX: usize = 65_535;
-/// Ids that one ENTITY.FIND lists unless told otherwise.
+/// Default number of ids that one ENTITY.FIND lists.
 const COUNT_DEFAULT: usize = 10;
-/// Ids that one ENTITY.FIND lists, at most: others want their turn.
+/// Most ids that one ENTITY.FIND lists, so that other requests are not delayed.
 const COUNT_MAX: usize = 1_000;
 
 /// Options of a write of an entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityOptions {
-    /// VERSION: the write's own, at least 1.
+    /// VERSION: version of this write, at least 1.
     pub version: Option<u64>,
-    /// IFVERSION: what must be stored, 0 for nothing.
+    /// IFVERSION: version that must be stored, 0 for none.
     pub if_version: Option<u64>,
-    /// EX and its like; it may be past.
+    /// EX and similar options; the time may be in the past.
     pub expires: Option<Time>,
 }
 
-/// An ENTITY.FIND, understood.
+/// A parsed ENTITY.FIND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityFind<'a> {
-    /// The whole value.
+    /// Value to look for, as a whole.
     pub value: &'a [u8],
     /// COUNT, bounded.
     pub count: usize,
-    /// AFTER: where to go on.
+    /// AFTER: position to continue from.
     pub cursor: u64,
 }
 
-/// ENTITY.PUT: the id, the value, the options.
+/// Parses ENTITY.PUT: the id, the value, the options.
 pub fn parse_entity_put(
     args: Args<'_>,
     now: Time,
@@ -46,14 +45,14 @@ pub fn parse_entity_put(
     Ok((id, value, options))
 }
 
-/// ENTITY.DEL: the id and the options, none of which is a deadline.
+/// Parses ENTITY.DEL: the id and the options, which include no expiry.
 pub fn parse_entity_del(args: Args<'_>) -> Result<(&[u8], EntityOptions), Fault<'_>> {
     let mut words = Options::new(args);
     let id = id(&mut words)?;
     Ok((id, options(words, None)?))
 }
 
-/// ENTITY.GET: the id, and whether the version is asked for.
+/// Parses ENTITY.GET: the id, and whether the version is requested.
 pub fn parse_entity_get(args: Args<'_>) -> Result<(&[u8], bool), Fault<'_>> {
     let mut words = Options::new(args);
     let id = id(&mut words)?;
@@ -66,7 +65,7 @@ pub fn parse_entity_get(args: Args<'_>) -> Result<(&[u8], bool), Fault<'_>> {
     Ok((id, with_version))
 }
 
-/// ENTITY.FIND.
+/// Parses ENTITY.FIND.
 pub fn parse_entity_find(args: Args<'_>) -> Result<EntityFind<'_>, Fault<'_>> {
     let mut words = Options::new(args);
     let value = words.bytes("value")?;
@@ -100,7 +99,7 @@ fn id<'a>(words: &mut Options<'a>) -> Result<&'a [u8], Fault<'a>> {
     }
 }
 
-/// The options of a write; those that say when it expires only where `now` is given.
+/// Parses the options of a write; those for an expiry are allowed only if `now` is given.
 fn options<'a>(mut words: Options<'a>, now: Option<Time>) -> Result<EntityOptions, Fault<'a>> {
     let mut options = EntityOptions::default();
     while let Some(word) = words.next() {

@@ -1,4 +1,4 @@
-//! What is wrong with the arguments of a SCUR command, in words.
+//! Errors in the arguments of a SCUR command, and their texts.
 
 use scurry_ledger::{Code, NAME_LEN_MAX};
 use std::fmt;
@@ -6,66 +6,66 @@ use std::fmt;
 /// Longest quotation of a client's argument in an error, bytes.
 const QUOTE_LEN_MAX: usize = 32;
 
-/// Arguments that the grammar does not allow. Shown, it is a whole RESP error text, without `-`.
+/// Reasons why the grammar does not allow the arguments. `Display` writes a whole RESP error text without `-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault<'a> {
-    /// Not an integer, or not one of the field's width.
+    /// Not an integer, or not one that fits the field's width.
     NotAnInteger(&'static str),
     /// A name or an id that is empty, too long, or not printable ASCII without space.
     NotAnId {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// Longest, bytes.
+        /// Longest allowed length, bytes.
         len_max: usize,
     },
     /// A key that is empty or too long.
     NotAKey {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// Longest, bytes.
+        /// Longest allowed length, bytes.
         len_max: usize,
     },
-    /// Neither an option nor in its place.
+    /// An argument that is neither an option nor expected in this position.
     Unexpected(&'a [u8]),
-    /// An argument that belongs elsewhere.
+    /// An option in the wrong command or position.
     Misplaced {
         /// The argument.
         argument: &'a [u8],
-        /// Where it belongs, or what does here.
+        /// Where the argument belongs, or what is expected here.
         place: &'static str,
     },
-    /// An option without what belongs to it.
+    /// A missing field or option value.
     Missing(&'static str),
     /// An option given twice.
     Repeated(&'static str),
-    /// None of the words that the field can be.
+    /// A word that the field does not allow.
     NotOneOf {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// The words, as a list.
+        /// The allowed words, as a list.
         words: &'static str,
     },
     /// More than any account can have.
     TooMany {
-        /// The field, in plural.
+        /// Name of the field, in plural.
         field: &'static str,
-        /// As many as there can be.
+        /// Greatest possible number.
         max: usize,
     },
-    /// A number out of its bounds.
+    /// A number out of its range.
     OutOfRange {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// The least that it can be.
+        /// Least allowed number.
         least: u16,
-        /// The most that it can be.
+        /// Greatest allowed number.
         most: u16,
     },
-    /// A short duration without its unit.
+    /// A short duration without a unit.
     Unitless {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// The number.
+        /// The number, in ms without the unit.
         ms: i64,
     },
     /// An amount that must be positive and is not.
@@ -87,7 +87,7 @@ impl fmt::Display for Fault<'_> {
 }
 
 impl Fault<'_> {
-    /// Writes what stands behind the code.
+    /// Writes the text after the code.
     pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::NotAnInteger(field) => {
@@ -124,7 +124,7 @@ fn unexpected(f: &mut fmt::Formatter<'_>, argument: &[u8]) -> fmt::Result {
     write!(f, "unexpected argument '{}'{more}", shown.escape_ascii())
 }
 
-/// The measure of a field whose name does not tell it.
+/// Returns the unit or meaning of a field whose name does not tell it.
 fn measure(field: &str) -> &'static str {
     match field {
         "amount" | "requested" | "min" | "used" | "floor" => {

@@ -1,13 +1,13 @@
-//! The grammar of `SCUR.FIND`, and its reply: the same in every host.
+//! The grammar of `SCUR.FIND`, and its reply, which is the same in every host.
 
 use crate::options::Options;
 use crate::{Args, Fault, Piece, Pieces, Reply};
 use scurry_ledger::Name;
 
-/// Accounts that one SCUR.FIND lists at most.
+/// Most accounts that one SCUR.FIND lists.
 pub const FIND_MAX: usize = 16;
 
-/// Understands the arguments of `SCUR.FIND`, whose arity has been checked: kind and value.
+/// Parses the arguments of `SCUR.FIND`, whose arity has been checked: kind and value.
 pub fn parse_find(args: Args<'_>) -> Result<(Name, &[u8]), Fault<'_>> {
     let mut options = Options::new(args);
     let identity = options.identity(false)?;
@@ -15,7 +15,7 @@ pub fn parse_find(args: Args<'_>) -> Result<(Name, &[u8]), Fault<'_>> {
     Ok(identity)
 }
 
-/// Accounts that have an identity, [`FIND_MAX`] at most, in the order of their ids, and whether there are more.
+/// Accounts with an identity, at most [`FIND_MAX`], in the order of their ids, and whether there are more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundAccounts {
     ids: Vec<Box<[u8]>>,
@@ -23,7 +23,7 @@ pub struct FoundAccounts {
 }
 
 impl FoundAccounts {
-    /// One more account.
+    /// Adds an account.
     pub fn push(&mut self, id: &[u8]) {
         if self.ids.len() < FIND_MAX {
             let at = self.ids.partition_point(|before| **before < *id);
@@ -33,7 +33,7 @@ impl FoundAccounts {
         }
     }
 
-    /// There are more.
+    /// Notes that there are more accounts.
     pub fn note_more(&mut self) {
         self.more = true;
     }
@@ -48,7 +48,7 @@ impl FoundAccounts {
         }
     }
 
-    /// Adds what a reply says that [`FoundAccounts::write`] has written.
+    /// Adds the accounts of a reply that [`FoundAccounts::write`] has written.
     pub fn add(&mut self, reply: &[u8]) {
         for piece in Pieces::new(reply) {
             match piece {

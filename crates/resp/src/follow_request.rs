@@ -5,32 +5,32 @@ use crate::position::Start;
 use crate::scratch::{LowRequest, Rarer};
 use crate::{Args, Fault, Scratch};
 
-/// Thresholds in one command at most.
+/// Most thresholds in one command.
 pub const LOWS_MAX: usize = 16;
-/// Events in one reply at most, crossings of thresholds not counted, and when nobody says how many.
+/// Most events in one reply, threshold crossings not counted, and (`COUNT`) the default.
 pub const COUNT_MAX: u16 = 1_000;
 const COUNT: u16 = 100;
-/// The longest wait, ms.
+/// Longest wait, ms.
 pub const BLOCK_MS_MAX: u16 = 60_000;
 
-/// `SCUR.WATCH`, understood.
+/// A parsed `SCUR.WATCH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FollowRequest<'a> {
-    /// Where to begin.
+    /// Position to begin at.
     pub start: Start,
-    /// The thread whose events are read.
+    /// Thread whose events are read.
     pub thread: Option<u16>,
-    /// Events in the reply at most.
+    /// Most events in the reply.
     pub count: u16,
-    /// How long to wait for the first event, ms; 0 is not at all.
+    /// How long to wait for the first event, ms; 0 for not at all.
     pub block_ms: u16,
-    /// Thresholds.
+    /// Thresholds of available units; an event tells when one is crossed.
     pub lows: &'a [LowRequest],
-    /// Events of this account alone.
+    /// Account whose events are read; `None` for all.
     pub account: Option<&'a [u8]>,
 }
 
-/// Understands the arguments of `SCUR.WATCH`, whose arity has been checked.
+/// Parses the arguments of `SCUR.WATCH`, whose arity has been checked.
 pub fn parse_follow<'s, 'a: 's>(
     args: Args<'a>,
     scratch: &'s mut Scratch<'a>,

@@ -1,5 +1,5 @@
-//! The grammar of SCUR commands: arguments to a [`Command`] of the ledger, borrowed. It checks
-//! words and their form; what values mean is for `decide` to check.
+//! The grammar of SCUR commands: parses arguments into a borrowed [`Command`] of the ledger. It checks words and their
+//! form; `decide` checks the meaning of values.
 
 use crate::limits::IDENTITIES_MAX;
 use crate::misplaced::{Kind, of_session};
@@ -15,9 +15,9 @@ use scurry_ledger::{
 /// A SCUR command for `decide`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write<'a> {
-    /// The account, which is the key.
+    /// Account id, which is the key.
     pub account: &'a [u8],
-    /// Command to the account.
+    /// Command to execute on the account.
     pub command: Command<'a>,
 }
 
@@ -28,25 +28,25 @@ pub enum Read<'a> {
     Account(&'a [u8]),
     /// `SCUR.SESSION`.
     Session {
-        /// The account.
+        /// Account id.
         account: &'a [u8],
-        /// The session.
+        /// Session id.
         session: &'a [u8],
     },
     /// `SCUR.AUDIT`.
     Audit(&'a [u8]),
     /// `SCUR.CHECK`.
     Check {
-        /// The account.
+        /// Account id.
         account: &'a [u8],
-        /// The unit.
+        /// Unit to check.
         unit: Name,
-        /// At least 1.
+        /// Amount to check, at least 1.
         amount: i64,
     },
 }
 
-/// Understands the arguments of a SCUR command that changes nothing, whose arity has been checked.
+/// Parses the arguments of a SCUR command that changes nothing, whose arity has been checked.
 pub fn parse_read(id: ScurReadId, args: Args<'_>) -> Result<Read<'_>, Fault<'_>> {
     let mut options = Options::new(args);
     let account = options.account()?;
@@ -67,8 +67,8 @@ pub fn parse_read(id: ScurReadId, args: Args<'_>) -> Result<Read<'_>, Fault<'_>>
     Ok(read)
 }
 
-/// Understands the arguments of a SCUR command for `decide`, whose arity has been checked. Its
-/// lists lie in `scratch`.
+/// Parses the arguments of a SCUR command for `decide`, whose arity has been checked. Its lists are stored in
+/// `scratch`.
 pub fn parse_write<'s, 'a: 's>(
     id: ScurWriteId,
     args: Args<'a>,
@@ -80,7 +80,7 @@ pub fn parse_write<'s, 'a: 's>(
     Ok(Write { account, command })
 }
 
-/// Understands what stands behind the account.
+/// Parses the arguments after the account.
 pub(crate) fn parse_command<'s, 'a: 's>(
     id: ScurWriteId,
     options: Options<'a>,
@@ -129,7 +129,7 @@ fn create<'s, 'a: 's>(
             };
             push(buckets, bucket, "buckets", BUCKETS_MAX)?;
         } else {
-            // The options of a bucket belong to the last one.
+            // The options of a bucket belong to the last bucket before them.
             let Some(bucket) = buckets.last_mut() else {
                 let place = "STATUS, IDENTITY or BUCKET comes first";
                 return Err(Fault::Misplaced { argument: keyword, place });
@@ -227,7 +227,7 @@ fn debit<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let txn = options.id("txn")?;
-    // A unit may have this name, but behind it and its amount nothing follows.
+    // A unit may be called ITEM, but nothing follows after such a unit and its amount.
     if options.left() > 2 && options.peek().is_some_and(|word| is(word, b"item")) {
         return Ok(Command::DebitItems { txn, items: item_amounts(options, scratch)? });
     }
@@ -237,7 +237,7 @@ fn debit<'s, 'a: 's>(
     Ok(Command::Debit { txn, unit, amount })
 }
 
-/// `ITEM key unit amount`, as often as it stands there.
+/// Parses any number of `ITEM key unit amount`.
 fn item_amounts<'s, 'a: 's>(
     mut options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
@@ -434,7 +434,7 @@ fn overrun_policy<'a>(options: &mut Options<'a>) -> Result<Overrun, Fault<'a>> {
         .ok_or(Fault::NotOneOf { field: "overrun", words: "overdraw or clamp" })
 }
 
-/// Reads an option of the last item; false when `word` is none.
+/// Parses an option of the last item; returns false if `word` is not one.
 fn item_option<'a>(
     kind: Kind,
     word: &'a [u8],

@@ -3,18 +3,18 @@
 use crate::options::Options;
 use crate::{Args, Fault};
 
-/// A SCUR.LOAD, understood.
+/// A parsed SCUR.LOAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadRequest<'a> {
-    /// The account, which is the key.
+    /// Account id, which is the key.
     pub account: &'a [u8],
-    /// Image of the account, not looked at yet.
+    /// Image of the account, not checked yet.
     pub image: &'a [u8],
-    /// REPLACE: also over an account that exists.
+    /// REPLACE: whether an existing account is overwritten.
     pub replace: bool,
 }
 
-/// SCUR.DUMP: the account.
+/// Parses SCUR.DUMP: the account.
 pub fn parse_dump(args: Args<'_>) -> Result<&[u8], Fault<'_>> {
     let mut words = Options::new(args);
     let account = words.account()?;
@@ -22,7 +22,7 @@ pub fn parse_dump(args: Args<'_>) -> Result<&[u8], Fault<'_>> {
     Ok(account)
 }
 
-/// SCUR.LOAD.
+/// Parses SCUR.LOAD.
 pub fn parse_load(args: Args<'_>) -> Result<LoadRequest<'_>, Fault<'_>> {
     let mut words = Options::new(args);
     let (account, image) = (words.account()?, words.bytes("image")?);

@@ -1,14 +1,14 @@
-//! Inline requests: what a person types over telnet, with Redis's rules for quotes.
+//! Inline requests, as a user types them over telnet, with Redis's rules for quotes.
 
 use crate::args::Span;
 
-/// Splits a line into arguments, unquoted into `out`. None when a quote does not end or does
-/// not end the word.
+/// Splits a line into arguments, and appends them unquoted to `out`. Returns `None` if a quote is not closed, or is
+/// closed inside a word.
 pub(crate) fn split(line: &[u8], out: &mut Vec<u8>, spans: &mut Vec<Span>) -> Option<()> {
     let mut rest = line;
     loop {
         rest = rest.trim_ascii_start();
-        // Vertical tab is space for Redis and not for Rust.
+        // Vertical tab is white space for Redis but not for Rust.
         while let [0x0b, tail @ ..] = rest {
             rest = tail.trim_ascii_start();
         }
@@ -25,7 +25,7 @@ fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
-/// Unquotes one word; what follows it.
+/// Unquotes one word, and returns the bytes after it.
 fn word<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         match rest {
@@ -88,7 +88,7 @@ fn single_quoted<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> 
     }
 }
 
-/// A closing quote must end the word.
+/// Checks that a closing quote ends the word.
 fn closed(rest: &[u8]) -> Option<&[u8]> {
     match rest {
         [] => Some(rest),

@@ -1,5 +1,5 @@
-//! RESP2/3 framing, THE command table, the grammar of SCUR commands and the shape of their
-//! replies. Pure: bytes in, bytes out; no sockets, no clock, no state of the store.
+//! RESP2 and RESP3 framing, THE command table, the grammar of SCUR commands, and the form of their replies. Pure: bytes
+//! in, bytes out; no sockets, no clock, no state of the store.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,32 +1,32 @@
-//! Bounds of accounts by their names, as hosts are told them in words.
+//! Sets bounds of accounts by name and text, as hosts read them from their settings.
 
 use scurry_ledger::{
     ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, LIMITS_MAX, Limits, Overrun,
 };
 use std::fmt;
 
-/// Identities of an account, and in one command, at most, whatever the limits of the store are.
+/// Most identities of an account and of one command, whatever the configured bound is.
 pub const IDENTITIES_MAX: usize = 64;
-/// The longest time that a bound may be, ms.
+/// Longest time that a bound may have, ms.
 pub const LIMIT_MS_MAX: i64 = 366 * 24 * 3_600_000;
 
-/// Why a bound cannot be set, or why bounds do not go together.
+/// Reasons why a bound cannot be set, or why two bounds contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LimitFault {
-    /// No bound has this name.
+    /// There is no bound of this name.
     Unknown(String),
-    /// The value is not a number within the bound's own bounds.
+    /// The value is not a number within the bound's range.
     OutOfRange {
-        /// The bound.
+        /// Name of the bound.
         name: &'static str,
-        /// The least that it can be.
+        /// Least allowed value.
         least: i64,
-        /// The most that it can be.
+        /// Greatest allowed value.
         most: i64,
     },
-    /// The value is no overrun policy.
+    /// The value is not an overrun policy.
     NotAPolicy(String),
-    /// The first must not be above the second.
+    /// The first bound is above the second, which is not allowed.
     Above(&'static str, &'static str),
 }
 
@@ -56,7 +56,7 @@ fn time(name: &'static str, value: &str, least: i64) -> Result<i64, LimitFault> 
     number.ok_or(LimitFault::OutOfRange { name, least, most: LIMIT_MS_MAX })
 }
 
-/// Sets one bound by its name in [`Limits`]. [`check_limits`] says whether they go together.
+/// Sets one bound by its name in [`Limits`]. [`check_limits`] checks the bounds against each other.
 pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), LimitFault> {
     match name {
         "identities_max" => {
@@ -90,7 +90,7 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
     Ok(())
 }
 
-/// Whether the bounds go together.
+/// Checks that the bounds do not contradict each other.
 pub fn check_limits(limits: &Limits) -> Result<(), LimitFault> {
     if limits.validity_ms_default > limits.tcc_ms_max {
         return Err(LimitFault::Above("validity_ms_default", "tcc_ms_max"));

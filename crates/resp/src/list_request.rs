@@ -1,35 +1,35 @@
-//! The grammar of `SCUR.LIST`, and a row of its reply: the same in every host.
+//! The grammar of `SCUR.LIST`, and a row of its reply, which is the same in every host.
 
 use crate::options::{Options, once};
 use crate::{Args, Fault, Reply, parse_integer};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Status};
 
-/// Keys that one SCUR.LIST looks at unless told otherwise.
+/// Default number of keys that one SCUR.LIST examines.
 const COUNT: u16 = 10;
-/// Keys that one SCUR.LIST looks at, at most: others want their turn.
+/// Most keys that one SCUR.LIST examines, so that other requests are not delayed.
 pub const LIST_COUNT_MAX: u16 = 1_000;
 
-/// `SCUR.LIST`, understood.
+/// A parsed `SCUR.LIST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRequest<'a> {
-    /// Where to go on.
+    /// Position to continue from, 0 to begin.
     pub cursor: u64,
-    /// COUNT, within its bounds.
+    /// COUNT, within its range.
     pub count: u16,
-    /// PREFIX: accounts whose ids begin so; empty for all.
+    /// PREFIX: start of the ids to list; empty for all.
     pub prefix: &'a [u8],
-    /// STATUS; none for all.
+    /// STATUS to list; `None` for all.
     pub status: Option<Status>,
 }
 
 impl ListRequest<'_> {
-    /// True for an account that it lists.
+    /// Reports whether the request lists this account.
     pub fn takes(&self, id: &[u8], status: Status) -> bool {
         id.starts_with(self.prefix) && self.status.is_none_or(|wanted| wanted == status)
     }
 }
 
-/// Understands the arguments of `SCUR.LIST`, whose arity has been checked.
+/// Parses the arguments of `SCUR.LIST`, whose arity has been checked.
 pub fn parse_list(args: Args<'_>) -> Result<ListRequest<'_>, Fault<'_>> {
     let mut options = Options::new(args);
     let cursor = std::str::from_utf8(options.bytes("cursor")?).ok();
@@ -54,7 +54,7 @@ pub fn parse_list(args: Args<'_>) -> Result<ListRequest<'_>, Fault<'_>> {
     Ok(ListRequest { cursor, count, prefix, status })
 }
 
-/// As in SCAN, more than the bound is the bound.
+/// Parses COUNT. As in SCAN, a number above the bound counts as the bound.
 fn count_of(word: &[u8]) -> Result<u16, Fault<'static>> {
     let count = parse_integer(word).ok_or(Fault::NotAnInteger("count"))?;
     if count < 1 {
@@ -63,7 +63,7 @@ fn count_of(word: &[u8]) -> Result<u16, Fault<'static>> {
     Ok(u16::try_from(count).unwrap_or(LIST_COUNT_MAX).min(LIST_COUNT_MAX))
 }
 
-/// One account of the list.
+/// Writes one account of the list.
 pub fn list_row(reply: &mut Reply<'_>, id: &[u8], status: Status, version: u64) {
     reply.array(3);
     reply.bulk(id);

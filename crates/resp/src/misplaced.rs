@@ -1,8 +1,8 @@
-//! Where an argument of a SCUR command belongs that stands where the grammar has no such one.
+//! Explains where an argument of a SCUR command belongs that is not allowed in its position.
 
 use crate::Fault;
 
-/// Kinds of session requests, hence of their options.
+/// Kinds of session requests, which differ in their options.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Reserve,
@@ -16,7 +16,7 @@ const FOR_ALL_BUT_RESERVE: &[&str] = &["used", "ifversion", "lateuse"];
 const FOR_ALL_BUT_TERMINATE: &[&str] =
     &["requested", "min", "validity", "tcc", "closeondenial", "data"];
 
-/// The fault of an argument that a session request does not take there.
+/// Returns the fault of an argument that a session request does not allow in its position.
 #[cold]
 pub(crate) fn of_session(kind: Kind, argument: &[u8], has_item: bool) -> Fault<'_> {
     let is_one_of =

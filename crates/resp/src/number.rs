@@ -1,6 +1,6 @@
-//! Integers on the wire: strict decimal as Redis reads them, so that one number has one spelling.
+//! Integers on the wire: strict decimal as in Redis, so that each number has one spelling.
 
-/// An i64 in decimal: no plus sign, no leading zero, no space. None for anything else.
+/// Parses an i64 in decimal without plus sign, leading zero or space; `None` for anything else.
 pub fn parse_integer(bytes: &[u8]) -> Option<i64> {
     let (negative, digits) = match bytes {
         [b'-', digits @ ..] => (true, digits),
@@ -11,7 +11,7 @@ pub fn parse_integer(bytes: &[u8]) -> Option<i64> {
         [b'1'..=b'9', ..] if digits.len() <= 19 => {}
         _ => return None,
     }
-    // Counted below zero, because i64::MIN has no positive counterpart.
+    // Accumulates below zero, because i64::MIN has no positive counterpart.
     let mut value = 0i64;
     for &digit in digits {
         if !digit.is_ascii_digit() {

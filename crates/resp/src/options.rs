@@ -1,4 +1,4 @@
-//! Walks over the arguments of a SCUR command: fields in their places, then options in any order.
+//! Reads the arguments of a SCUR command one by one: fields in fixed positions, then options in any order.
 
 use crate::{Args, Fault, parse_integer};
 use scurry_ledger::{
@@ -6,7 +6,7 @@ use scurry_ledger::{
     Status, Time, is_printable,
 };
 
-/// A place among the arguments.
+/// A cursor over the arguments of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
     args: Args<'a>,
@@ -17,19 +17,19 @@ fn printable(bytes: &[u8], len_max: usize) -> bool {
     !bytes.is_empty() && bytes.len() <= len_max && is_printable(bytes)
 }
 
-/// True for this word in any case; it is given in lower case and has letters only. With the length
-/// known when the crate is compiled it is compared as a whole, and not letter by letter.
+/// Reports whether `word` is this word in any case; `lower` must be lower-case letters only. The length is known at
+/// compile time, so the word is compared as a whole and not letter by letter.
 #[inline]
 pub(crate) fn is<const N: usize>(word: &[u8], lower: &[u8; N]) -> bool {
     const { assert!(N > 0) }
     match <&[u8; N]>::try_from(word) {
-        // Of each pair of letters, and of nothing else, this gives the small one.
+        // Setting this bit gives the lower-case letter for both cases of a letter, and for no other byte.
         Ok(word) => word.map(|byte| byte | 0x20) == *lower,
         Err(_) => false,
     }
 }
 
-/// Fills an option that may be given once.
+/// Sets an option that may be given once.
 pub(crate) fn once<T>(
     slot: &mut Option<T>,
     field: &'static str,
@@ -42,13 +42,13 @@ pub(crate) fn once<T>(
     Ok(())
 }
 
-/// The least number that is taken for milliseconds without its unit: below it seconds were meant, nearly always.
+/// Least number that is accepted as milliseconds without a unit: smaller numbers nearly always mean seconds.
 const UNITLESS_MS_MIN: i64 = 1_000;
 
-/// Units of durations, and their milliseconds.
+/// Units of durations in milliseconds.
 const UNITS: [(&str, i64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// Milliseconds of a number with its unit.
+/// Parses a number with its unit into milliseconds.
 #[cold]
 fn with_unit(word: &[u8]) -> Option<i64> {
     let len = word.iter().take_while(|byte| !byte.is_ascii_alphabetic()).count();
@@ -58,49 +58,49 @@ fn with_unit(word: &[u8]) -> Option<i64> {
 }
 
 impl<'a> Options<'a> {
-    /// Begins behind the command's name.
+    /// Returns a cursor that begins after the command's name.
     pub(crate) fn new(args: Args<'a>) -> Options<'a> {
         Options { args, at: 1 }
     }
 
-    /// Begins at a position.
+    /// Returns a cursor that begins at a position.
     pub(crate) fn at(args: Args<'a>, at: usize) -> Options<'a> {
         Options { args, at }
     }
 
-    /// The next argument, none at the end.
+    /// Returns the next argument; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
         let argument = self.args.get(self.at)?;
         self.at += 1;
         Some(argument)
     }
 
-    /// The next argument, which stays the next.
+    /// Returns the next argument without advancing.
     pub(crate) fn peek(&self) -> Option<&'a [u8]> {
         self.args.get(self.at)
     }
 
-    /// How many arguments follow.
+    /// Returns the number of arguments that follow.
     pub(crate) fn left(&self) -> usize {
         self.args.len().saturating_sub(self.at)
     }
 
-    /// Nothing may follow.
+    /// Fails if another argument follows.
     pub(crate) fn end(mut self) -> Result<(), Fault<'a>> {
         self.next().map_or(Ok(()), |argument| Err(Fault::Unexpected(argument)))
     }
 
-    /// Any bytes.
+    /// Reads an argument of any bytes.
     pub(crate) fn bytes(&mut self, field: &'static str) -> Result<&'a [u8], Fault<'a>> {
         self.next().ok_or(Fault::Missing(field))
     }
 
-    /// The account id.
+    /// Reads the account id.
     pub(crate) fn account(&mut self) -> Result<&'a [u8], Fault<'a>> {
         self.printable("account", ACCOUNT_ID_LEN_MAX)
     }
 
-    /// A session id or a transaction id.
+    /// Reads a session id or a transaction id.
     pub(crate) fn id(&mut self, field: &'static str) -> Result<&'a [u8], Fault<'a>> {
         self.printable(field, ID_LEN_MAX)
     }
@@ -110,39 +110,39 @@ impl<'a> Options<'a> {
         if printable(bytes, len_max) { Ok(bytes) } else { Err(Fault::NotAnId { field, len_max }) }
     }
 
-    /// The name of a unit, bucket or counter.
+    /// Reads the name of a unit, bucket or counter.
     pub(crate) fn name(&mut self, field: &'static str) -> Result<Name, Fault<'a>> {
         Name::new(self.bytes(field)?).ok_or(Fault::name(field))
     }
 
-    /// The key of an item.
+    /// Reads the key of an item.
     pub(crate) fn item_key(&mut self) -> Result<ItemKey, Fault<'a>> {
         let fault = Fault::NotAnId { field: "key", len_max: ITEM_KEY_LEN_MAX };
         ItemKey::new(self.bytes("key")?).ok_or(fault)
     }
 
-    /// A decimal integer.
+    /// Reads a decimal integer.
     pub(crate) fn integer(&mut self, field: &'static str) -> Result<i64, Fault<'a>> {
         parse_integer(self.bytes(field)?).ok_or(Fault::NotAnInteger(field))
     }
 
-    /// A duration in milliseconds: a number with its unit, `60s`, or one that is not short without.
+    /// Reads a duration in milliseconds: a number with a unit (`60s`), or a number of at least 1000 without one.
     pub(crate) fn duration(&mut self, field: &'static str) -> Result<i64, Fault<'a>> {
         let word = self.bytes(field)?;
         match parse_integer(word) {
-            // What is not positive is refused by its own rule.
+            // 0 and negative numbers pass here: `decide` refuses them with its own error.
             Some(ms) if !(1..UNITLESS_MS_MIN).contains(&ms) => Ok(ms),
             Some(ms) => Err(Fault::Unitless { field, ms }),
             None => with_unit(word).ok_or(Fault::NotAnInteger(field)),
         }
     }
 
-    /// A decimal integer of a narrower type.
+    /// Reads a decimal integer of a narrower type.
     pub(crate) fn narrow<T: TryFrom<i64>>(&mut self, field: &'static str) -> Result<T, Fault<'a>> {
         T::try_from(self.integer(field)?).map_err(|_| Fault::NotAnInteger(field))
     }
 
-    /// A decimal integer within bounds.
+    /// Reads a decimal integer within bounds.
     pub(crate) fn between(
         &mut self,
         field: &'static str,
@@ -154,7 +154,7 @@ impl<'a> Options<'a> {
         value.ok_or(Fault::OutOfRange { field, least, most })
     }
 
-    /// A status, `closed` only where that makes sense.
+    /// Reads a status; `closed` only if `may_be_closed`.
     pub(crate) fn status(&mut self, may_be_closed: bool) -> Result<Status, Fault<'a>> {
         let word = self.bytes("status")?;
         for status in [Status::Active, Status::Suspended, Status::Closed] {
@@ -169,7 +169,7 @@ impl<'a> Options<'a> {
         Err(Fault::NotOneOf { field: "status", words })
     }
 
-    /// A reset period.
+    /// Reads a reset period.
     pub(crate) fn period(&mut self) -> Result<Period, Fault<'a>> {
         let word = self.bytes("period")?;
         [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
@@ -178,7 +178,7 @@ impl<'a> Options<'a> {
             .ok_or(Fault::NotOneOf { field: "period", words: "none, hour, day, week or month" })
     }
 
-    /// Kind and value of an identity; an empty value only where it removes one.
+    /// Reads kind and value of an identity; the value may be empty only if that removes it.
     pub(crate) fn identity(&mut self, may_be_empty: bool) -> Result<(Name, &'a [u8]), Fault<'a>> {
         let kind = self.name("identity kind")?;
         let field = "identity value";
@@ -190,7 +190,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Reads the value of an option of a bucket; false when `keyword` is none.
+    /// Reads the value of a bucket option; returns false if `keyword` is not one.
     pub(crate) fn bucket_attribute(
         &mut self,
         keyword: &[u8],

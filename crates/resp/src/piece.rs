@@ -1,5 +1,5 @@
-//! Formed replies, taken apart again: for a host whose own server writes to the sockets and has
-//! to be told what to write.
+//! Splits formed replies into their pieces again: for a host whose own server writes to the sockets and must be called
+//! for each piece.
 
 /// One piece of a reply. The pieces of an array or a map follow its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,30 +14,30 @@ pub enum Piece<'a> {
     Bulk(&'a [u8]),
     /// The digits of an integer that does not fit 64 bits.
     Big(&'a [u8]),
-    /// Nothing.
+    /// The null reply.
     Null,
-    /// Nothing, where an array might have been (RESP2).
+    /// The null reply in place of an array (RESP2).
     NullArray,
-    /// So many replies follow.
+    /// Head of an array: this many replies follow.
     Array(usize),
-    /// So many pairs of replies follow.
+    /// Head of a map: this many pairs of replies follow.
     Map(usize),
 }
 
-/// Goes through replies that [`crate::Reply`] has formed with what [`Piece`] has; other bytes end
-/// it early.
+/// Iterator over the pieces of replies that [`crate::Reply`] has formed from what [`Piece`] can express. Other bytes
+/// end it early.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Pieces<'a> {
-    /// From the first reply on.
+    /// Returns an iterator that begins at the first reply.
     pub fn new(formed: &'a [u8]) -> Pieces<'a> {
         Pieces { rest: formed }
     }
 
-    /// The bytes of all pieces that have not been given yet.
+    /// Returns the bytes of all pieces not returned yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -49,8 +49,8 @@ impl<'a> Pieces<'a> {
         Some(line)
     }
 
-    /// A line that holds a number of a few digits and nothing else, which most lines do; nothing
-    /// is taken where it holds another thing.
+    /// Reads a line that holds a number of a few digits and nothing else, as most lines do. Returns `None`, and reads
+    /// nothing, for any other line.
     fn small_number(&mut self) -> Option<i64> {
         let mut value = 0;
         for (at, &byte) in self.rest.iter().enumerate().take(SMALL_DIGITS_MAX + 1) {
@@ -67,7 +67,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Digits of a number that cannot overflow.
+/// Most digits of a number that cannot overflow.
 const SMALL_DIGITS_MAX: usize = 18;
 
 impl<'a> Iterator for Pieces<'a> {
@@ -100,7 +100,7 @@ impl<'a> Iterator for Pieces<'a> {
             b'(' => Piece::Big(line),
             b'_' => Piece::Null,
             b':' => crate::parse_integer(line).map_or(Piece::Big(line), Piece::Integer),
-            // What has a length was found above.
+            // Strings and arrays with a length were handled above.
             b'$' if line == b"-1" => Piece::Null,
             b'*' if line == b"-1" => Piece::NullArray,
             _ => return None,

@@ -1,5 +1,5 @@
-//! The options of plain commands, in Redis's order of checks: words first, numbers when the
-//! command says so, because some look at the key in between.
+//! Options of plain commands, with Redis's order of checks: words first, numbers only when the command asks for them,
+//! because some commands look at the key in between.
 
 mod deadline;
 mod expire;

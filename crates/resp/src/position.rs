@@ -3,34 +3,34 @@
 use crate::parse_integer;
 use std::fmt;
 
-/// Where a reader of events goes on: `<generation>.<thread>:<sequence>`, and `-<index>` where it is
-/// within what one commit did. Each thread of each generation of a store has a log of its own, so
-/// a position of another one cannot be taken for one of this.
+/// Where a reader of events continues: `<generation>.<thread>:<sequence>`, and `-<index>` if it is inside one commit's
+/// events. Each thread of each generation of a store has its own log, so a position of another log is never mistaken
+/// for one of this log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// How often the store was divided anew among threads, from 1.
+    /// How often the store was divided among threads, from 1.
     pub generation: u32,
-    /// The thread.
+    /// Number of the thread.
     pub thread: u16,
-    /// The commit in the thread's log, from 1.
+    /// Number of the commit in the thread's log, from 1.
     pub sequence: u64,
-    /// The event of the commit, from 0.
+    /// Index of the event in its commit, from 0.
     pub index: u32,
 }
 
-/// Beginnings of `SCUR.WATCH`.
+/// Start positions of `SCUR.WATCH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// `0`: what is oldest.
+    /// `0`: the oldest event.
     Oldest,
-    /// `$`: what comes next.
+    /// `$`: the next event to come.
     Newest,
-    /// A position that a reply has said.
+    /// A position from an earlier reply.
     At(Position),
 }
 
 impl Position {
-    /// Reads the text that `Display` writes, and no other.
+    /// Parses the text that `Display` writes, and no other.
     pub fn parse(bytes: &[u8]) -> Option<Position> {
         let (generation, rest) = split(bytes, b'.')?;
         let (thread, rest) = split(rest, b':')?;
@@ -41,14 +41,14 @@ impl Position {
             sequence: number(sequence)?,
             index: number(index)?,
         };
-        // The first of a commit has no index.
+        // The first event of a commit is written without an index, so that each position has one spelling.
         let is_short = !rest.contains(&b'-');
         (is_short == (position.index == 0) && position.sequence > 0).then_some(position)
     }
 }
 
 impl Start {
-    /// Reads the first argument of `SCUR.WATCH`.
+    /// Parses the first argument of `SCUR.WATCH`.
     pub fn parse(bytes: &[u8]) -> Option<Start> {
         match bytes {
             b"0" => Some(Start::Oldest),
@@ -73,7 +73,7 @@ fn split(bytes: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..place], &bytes[place + 1..]))
 }
 
-/// Digits without a sign and without zeros in front.
+/// Parses digits without a sign or leading zeros.
 fn number<T: TryFrom<i64>>(digits: &[u8]) -> Option<T> {
     parse_integer(digits).filter(|&number| number >= 0).and_then(|number| number.try_into().ok())
 }

@@ -1,4 +1,4 @@
-//! The replies to SCUR commands that read: the same in every host.
+//! Replies to SCUR commands that read, which are the same in every host.
 
 use crate::render::{account_map, audit_map, check_answer, reject, session_map};
 use crate::{Read, Reply};
@@ -13,7 +13,7 @@ pub const ENDED_SESSION: &str =
     "the session has ended: report what it used with LATEUSE, and open another one under a new id";
 
 impl<'a> Read<'a> {
-    /// The account that it reads.
+    /// Returns the account that the command reads.
     pub fn account(&self) -> &'a [u8] {
         match *self {
             Read::Account(account)
@@ -23,12 +23,12 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// True when it shows every open session.
+    /// Reports whether the command shows every open session.
     pub fn shows_all(&self) -> bool {
         matches!(self, Read::Account(_) | Read::Audit(_))
     }
 
-    /// The session that it shows.
+    /// Returns the session that the command shows.
     pub fn session(&self) -> Option<&'a [u8]> {
         match *self {
             Read::Session { session, .. } => Some(session),
@@ -36,8 +36,8 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// Writes what it asks for of an account. The account is as read at the host's clock `now`,
-    /// with what is due applied.
+    /// Writes the reply about an account. The account is as read at the host's clock `now`, with everything due
+    /// applied.
     pub fn answer(&self, reply: &mut Reply<'_>, account: &Account, now: Time) {
         let now = now.on(Some(account));
         match *self {
@@ -57,7 +57,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The refusal of a read where there is no account.
+/// Writes the refusal of a read whose account does not exist.
 pub fn unknown_account(reply: &mut Reply<'_>) {
     reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);
 }

@@ -1,5 +1,5 @@
-//! Renders the reference from the table, so that it cannot say anything else than what the server
-//! does: docs/commands.md with a line for each command, and the pages that the site has beside it.
+//! Renders the reference from the table, so that it always matches the server: docs/commands.md with a line for each
+//! command, and the pages of single commands on the site.
 
 mod entity;
 mod index;
@@ -23,13 +23,13 @@ pub struct ReferencePage {
     pub text: String,
 }
 
-/// The pages of single commands and of groups, in the order of the index.
+/// Returns the pages of single commands and of groups, in the order of the index.
 pub fn reference_pages() -> Vec<ReferencePage> {
     let own = SCUR.iter().chain(STORE).map(page::of_command);
     own.chain([entity::page(), redis::page(), node::page()]).collect()
 }
 
-/// Name of the page that has the command.
+/// Returns the name of the page that describes the command.
 fn file_of(spec: &Spec) -> String {
     match spec.group {
         "entity" => entity::FILE.to_owned(),
@@ -43,12 +43,12 @@ fn line(page: &mut String, text: impl std::fmt::Display) {
     let _ = writeln!(page, "{text}");
 }
 
-/// Text for a cell of a table.
+/// Escapes text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Name and arguments of a command.
+/// Returns the name and arguments of a command.
 fn syntax(spec: &Spec) -> String {
     format!("{} {}", spec.name.replace('|', " "), spec.grammar).trim_end().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The shape of SCUR replies: what docs/commands.md says under each command.
+//! Writes SCUR replies in the form that docs/commands.md documents for each command.
 
 mod word;
 
@@ -11,7 +11,7 @@ use scurry_ledger::{
 };
 use std::fmt::Display;
 
-/// The answer to a command that was committed, now or before (`replayed`).
+/// Writes the answer to a command that was committed, now or earlier (`replayed`).
 pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, replayed: bool) {
     match answer {
         Answer::Account { code, version } => {
@@ -38,7 +38,7 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
                 | Command::Terminate(request) => request.items,
                 _ => &[],
             };
-            // Of a request without items the whole is denied.
+            // A denied request without items has its cause in the answer itself.
             let cause = if requested.is_empty() { answer.cause() } else { Cause::None };
             answer_head(reply, *code, replayed, *version, cause.word().is_some());
             item_answers(reply, requested, items);
@@ -47,7 +47,7 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
     }
 }
 
-/// The answers to a chain.
+/// Writes the answers to a chain.
 pub fn chain_answers(
     reply: &mut Reply<'_>,
     links: &[Link<'_>],
@@ -65,7 +65,7 @@ pub fn chain_answers(
     }
 }
 
-/// The answer to a chain with a key that holds no account, by the place of its link.
+/// Writes the error for a chain with a key that holds no account; `at` is the index of its link.
 pub fn chain_wrong_type(reply: &mut Reply<'_>, links: &[Link<'_>], at: usize) {
     match links.get(at) {
         None => reply.error(WRONG_TYPE),
@@ -77,7 +77,7 @@ pub fn chain_wrong_type(reply: &mut Reply<'_>, links: &[Link<'_>], at: usize) {
     }
 }
 
-/// A refusal of a chain: which command of it, where it is one, and its own refusal.
+/// Writes the refusal of a chain: the number of the refused command, if it is one, and the reason.
 pub fn chain_rejection(reply: &mut Reply<'_>, links: &[Link<'_>], refused: &ChainRejection) {
     let ChainRejection { link, rejection } = refused;
     match link.and_then(|at| Some((at + 1, links.get(at)?.account.escape_ascii()))) {
@@ -91,7 +91,7 @@ pub fn chain_rejection(reply: &mut Reply<'_>, links: &[Link<'_>], refused: &Chai
 }
 
 fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, has_cause: bool) {
-    // Nearly every answer begins so.
+    // Nearly every answer begins with these bytes.
     if code == Code::Ok && !replayed {
         reply.formed(b"*4\r\n+OK\r\n:0\r\n");
     } else {
@@ -102,7 +102,7 @@ fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, 
     reply.unsigned(version);
 }
 
-/// The key of an item: a number as one.
+/// Writes the key of an item: a numeric key as an integer.
 #[inline]
 fn item_key(reply: &mut Reply<'_>, key: &ItemKey) {
     match key {
@@ -111,7 +111,7 @@ fn item_key(reply: &mut Reply<'_>, key: &ItemKey) {
     }
 }
 
-/// The cause of a denial, where there is one to tell.
+/// Writes the cause of a denial, if it is known.
 #[inline]
 fn told(reply: &mut Reply<'_>, cause: Cause) {
     if let Some(word) = cause.word() {
@@ -143,7 +143,7 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
     }
 }
 
-/// The answer to `SCUR.CHECK`.
+/// Writes the answer to `SCUR.CHECK`.
 pub fn check_answer(reply: &mut Reply<'_>, checked: Checked) {
     let Checked { code, amount, cause } = checked;
     reply.array(2 + usize::from(cause.word().is_some()));
@@ -152,23 +152,23 @@ pub fn check_answer(reply: &mut Reply<'_>, checked: Checked) {
     told(reply, cause);
 }
 
-/// A refusal.
+/// Writes a refusal.
 pub fn rejection(reply: &mut Reply<'_>, rejection: &Rejection) {
     reject(reply, rejection.code, rejection);
 }
 
-/// A refusal with this explanation.
+/// Writes a refusal with this explanation.
 pub fn reject(reply: &mut Reply<'_>, code: Code, why: impl Display) {
     reply.error(format_args!("{} {} {why}", code.name(), code as u8));
 }
 
-/// The answer to `SCUR.GET`.
+/// Writes the answer to `SCUR.GET`.
 pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
     reply.map(7);
     account_entries(reply, account, now);
 }
 
-/// The answer to `SCUR.SESSION`.
+/// Writes the answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
     reply.map(8);
     account_entries(reply, account, now);
@@ -320,7 +320,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     }
 }
 
-/// The answer to `SCUR.AUDIT`; `ok` says that the invariants hold.
+/// Writes the answer to `SCUR.AUDIT`; `ok` tells whether the invariants hold.
 pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
     reply.map(4);
     word!(reply, "ok");
@@ -353,7 +353,7 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
     }
 }
 
-/// The answer to `SCUR.TOTALS`.
+/// Writes the answer to `SCUR.TOTALS`.
 pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
     reply.map(3);
     word!(reply, "accounts");

@@ -5,18 +5,18 @@ use scurry_ledger::{NAME_LEN_MAX, Name};
 use std::fmt;
 use std::io::Write;
 
-/// The protocol that a connection has chosen with HELLO.
+/// Protocol that a connection has chosen with HELLO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Without maps, sets and the like: they become arrays.
+    /// RESP2: maps, sets and similar types become arrays.
     #[default]
     Resp2,
-    /// With them.
+    /// RESP3: with maps, sets and similar types.
     Resp3,
 }
 
 impl Protocol {
-    /// 2 or 3.
+    /// Returns the number for HELLO: 2 or 3.
     pub const fn number(self) -> i64 {
         match self {
             Protocol::Resp2 => 2,
@@ -25,7 +25,7 @@ impl Protocol {
     }
 }
 
-/// Appends replies to `out`.
+/// A writer that appends replies to `out`.
 #[derive(Debug)]
 pub struct Reply<'a> {
     out: &'a mut Vec<u8>,
@@ -33,32 +33,32 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Appends in this protocol.
+    /// Returns a writer of this protocol.
     pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Reply<'a> {
         Reply { out, protocol }
     }
 
-    /// The protocol of what is appended from now on (HELLO answers in the new one).
+    /// Sets the protocol of the next replies (HELLO answers in the new one).
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }
 
-    /// True when maps and sets are written as such.
+    /// Reports whether maps and sets are written as such.
     pub fn is_resp3(&self) -> bool {
         self.protocol == Protocol::Resp3
     }
 
-    /// Bytes appended so far, replies before this one included.
+    /// Returns the length of `out` in bytes, earlier replies included.
     pub fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// True when nothing was ever appended.
+    /// Reports whether `out` is empty.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }
 
-    /// Takes back what was appended since [`Reply::len`] was this.
+    /// Removes everything that was appended after [`Reply::len`] was `len`.
     pub fn truncate(&mut self, len: usize) {
         self.out.truncate(len);
     }
@@ -96,18 +96,18 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// `+OK`.
+    /// Appends `+OK`.
     pub fn ok(&mut self) {
         self.out.extend_from_slice(b"+OK\r\n");
     }
 
-    /// A simple string; the text has no line break.
+    /// Appends a simple string; the text must have no line break.
     pub fn simple(&mut self, text: &str) {
         debug_assert!(!text.contains(['\r', '\n']), "a simple string is one line");
         self.line(b'+', text.as_bytes());
     }
 
-    /// An error. Line breaks become spaces.
+    /// Appends an error. Line breaks become spaces.
     pub fn error(&mut self, text: impl fmt::Display) {
         self.out.push(b'-');
         let start = self.out.len();
@@ -121,8 +121,8 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// An error that quotes a client's bytes as Redis does: as they are, up to the first zero byte,
-    /// line breaks as spaces. The caller bounds their length.
+    /// Appends an error that quotes a client's bytes as Redis does: unchanged up to the first zero byte, line breaks as
+    /// spaces. The caller bounds their length.
     pub fn error_quoting(&mut self, before: &str, quoted: &[u8], after: &str) {
         let end = quoted.iter().position(|&byte| byte == 0).unwrap_or(quoted.len());
         self.out.push(b'-');
@@ -138,7 +138,7 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// An integer.
+    /// Appends an integer.
     pub fn integer(&mut self, value: i64) {
         match u8::try_from(value) {
             Ok(digit @ 0..=9) => self.out.extend_from_slice(&[b':', b'0' + digit, b'\r', b'\n']),
@@ -146,7 +146,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Some integers, eight at most, one behind the other.
+    /// Appends up to eight consecutive integers.
     #[expect(clippy::inline_always, reason = "numbers that a caller has in registers stay there")]
     #[inline(always)]
     pub fn integers<const N: usize>(&mut self, values: [i64; N]) {
@@ -157,7 +157,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A version or a count.
+    /// Appends a version or a count.
     pub fn unsigned(&mut self, value: u64) {
         match i64::try_from(value) {
             Ok(value) => self.integer(value),
@@ -165,7 +165,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A total: an integer where it fits 64 bits, else a big number (RESP2: its digits).
+    /// Appends a total: an integer if it fits 64 bits, else a big number (RESP2: its digits).
     pub fn big(&mut self, value: i128) {
         match i64::try_from(value) {
             Ok(value) => self.integer(value),
@@ -176,14 +176,14 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A bulk string.
+    /// Appends a bulk string.
     pub fn bulk(&mut self, bytes: &[u8]) {
         self.header(b'$', bytes.len());
         self.out.extend_from_slice(bytes);
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// A name as a bulk string.
+    /// Appends a name as a bulk string.
     pub fn name(&mut self, name: &Name) {
         let len = name.byte_len();
         let digits = if len < 10 { 1 } else { 2 };
@@ -199,12 +199,12 @@ impl<'a> Reply<'a> {
         });
     }
 
-    /// A text as a bulk string.
+    /// Appends a text as a bulk string.
     pub fn text(&mut self, text: &str) {
         self.bulk(text.as_bytes());
     }
 
-    /// A text for people: verbatim in RESP3.
+    /// Appends a text for people: a verbatim string in RESP3.
     pub fn verbatim(&mut self, text: &str) {
         if self.is_resp3() {
             self.header(b'=', text.len() + 4);
@@ -216,14 +216,14 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Whole replies that were formed elsewhere, in the same protocol.
+    /// Appends whole replies that were formed elsewhere, in the same protocol.
     pub fn formed(&mut self, replies: &[u8]) {
         self.out.extend_from_slice(replies);
     }
 
-    /// Nothing.
+    /// Appends the null reply.
     pub fn null(&mut self) {
-        // Bytes whose length is known when the crate is compiled need no call to copy them.
+        // Constant lengths need no call to copy the bytes.
         if self.is_resp3() {
             self.out.extend_from_slice(b"_\r\n");
         } else {
@@ -231,17 +231,17 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Nothing, where an array might have been.
+    /// Appends the null reply in place of an array.
     pub fn null_array(&mut self) {
         self.out.extend_from_slice(if self.is_resp3() { b"_\r\n" } else { b"*-1\r\n" });
     }
 
-    /// The head of an array: this many replies follow.
+    /// Appends the head of an array: this many replies follow.
     pub fn array(&mut self, len: usize) {
         self.header(b'*', len);
     }
 
-    /// A piece that ends with the head of an array of none, made the head of one of this many replies.
+    /// Appends a piece that ends with the head of an empty array, changed to the head of an array of `len` replies.
     #[inline]
     pub(crate) fn list<const N: usize>(&mut self, formed: &[u8; N], len: usize) {
         if let Ok(len @ 0..10) = u8::try_from(len) {
@@ -255,7 +255,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The head of a map: this many pairs of replies follow.
+    /// Appends the head of a map: this many pairs of replies follow.
     pub fn map(&mut self, pairs: usize) {
         if self.is_resp3() {
             self.header(b'%', pairs);
@@ -264,18 +264,18 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The head of a set: this many replies follow.
+    /// Appends the head of a set: this many replies follow.
     pub fn set(&mut self, len: usize) {
         self.header(if self.is_resp3() { b'~' } else { b'*' }, len);
     }
 
-    /// The head of a push, which nobody has asked for: this many replies follow. RESP3 alone.
+    /// Appends the head of a push, which answers no request: this many replies follow. RESP3 only.
     pub fn push(&mut self, len: usize) {
         debug_assert!(self.is_resp3(), "a push has no place among replies of RESP2");
         self.header(b'>', len);
     }
 
-    /// Yes or no; 1 or 0 in RESP2.
+    /// Appends a boolean; 1 or 0 in RESP2.
     pub fn boolean(&mut self, value: bool) {
         if self.is_resp3() {
             self.out.extend_from_slice(if value { b"#t\r\n" } else { b"#f\r\n" });

@@ -1,5 +1,5 @@
-//! The incremental request parser: finds the arguments of one request in the bytes a
-//! connection has received, in place and without going over them twice.
+//! The incremental request parser: finds the arguments of one request in the bytes that a connection has received, in
+//! place and in one pass.
 
 use crate::args::{Args, Span};
 use crate::inline;
@@ -7,13 +7,13 @@ use crate::inline;
 /// Bounds of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Arguments of one request, the command's name included.
+    /// Most arguments of one request, the command's name included.
     pub arguments_max: usize,
-    /// One argument, bytes.
+    /// Longest argument, bytes.
     pub argument_len_max: usize,
-    /// One whole request, bytes; the input buffer of a connection never needs more.
+    /// Longest request, bytes; the input buffer of a connection never needs more.
     pub request_len_max: usize,
-    /// One inline request, bytes.
+    /// Longest inline request, bytes.
     pub inline_len_max: usize,
 }
 
@@ -28,48 +28,48 @@ impl Default for RequestLimits {
     }
 }
 
-/// Arguments before AUTH, at most.
+/// Most arguments before AUTH.
 const UNAUTHENTICATED_ARGUMENTS_MAX: i64 = 10;
-/// Bytes of one argument before AUTH, at most.
+/// Longest argument before AUTH, bytes.
 const UNAUTHENTICATED_ARGUMENT_LEN_MAX: i64 = 16 * 1024;
-/// Bytes of one whole request before AUTH, at most: anybody may make a connection hold as many.
+/// Longest request before AUTH, bytes: any client can make a connection buffer this many.
 pub const UNAUTHENTICATED_REQUEST_LEN_MAX: usize = 16 * 1024;
-/// A count line holds at most this many bytes: no i64 is longer.
+/// Longest count line, bytes: no i64 is longer.
 const COUNT_LINE_LEN_MAX: usize = 32;
-/// Spans kept for the next request; a larger array is given back.
+/// Spans kept for the next request; a larger array is freed.
 const SPANS_KEPT_MAX: usize = 4096;
 
-/// Why a connection cannot go on: the position of the next request is lost.
+/// Protocol errors, after which the connection must close: the position of the next request is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
     /// The number of arguments is not a number, or too large.
     InvalidMultibulkLength,
-    /// More arguments than a client may send before AUTH.
+    /// More arguments than allowed before AUTH.
     UnauthenticatedMultibulkLength,
-    /// The number of arguments does not end.
+    /// The line with the number of arguments is too long.
     TooBigMultibulkCount,
     /// An argument does not begin with `$`.
     ExpectedDollar(u8),
-    /// The length of an argument is not a number, or not where its CRLF is.
+    /// The length of an argument is not a number, or its CRLF is not in the right position.
     InvalidBulkLength,
-    /// An argument that is longer than the bound.
+    /// An argument longer than the bound.
     TooLongArgument {
-        /// As the client has announced it, bytes.
+        /// Length that the client has announced, bytes.
         len: usize,
         /// The bound, bytes.
         len_max: u32,
     },
-    /// A longer argument than a client may send before AUTH.
+    /// An argument longer than allowed before AUTH.
     UnauthenticatedBulkLength,
-    /// The length of an argument does not end.
+    /// The line with the length of an argument is too long.
     TooBigBulkCount,
-    /// A longer request than a client may send before AUTH.
+    /// A request longer than allowed before AUTH.
     UnauthenticatedRequestLength,
-    /// The arguments together are longer than this many bytes.
+    /// The whole request is longer than this many bytes.
     TooBigRequest(u32),
-    /// An inline request does not end.
+    /// An inline request is too long.
     TooBigInline,
-    /// A quote in an inline request does not end, or ends within a word.
+    /// A quote in an inline request is not closed, or is closed inside a word.
     UnbalancedQuotes,
 }
 
@@ -107,13 +107,12 @@ impl std::fmt::Display for ProtocolError {
 /// Result of [`Parser::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// The request is not complete: at least this many bytes are missing.
+    /// The request is incomplete: at least this many bytes are missing.
     Incomplete(usize),
-    /// A request of this many bytes, the last one of the batch; [`Parser::args`] has its
-    /// arguments. An empty line and an empty array are requests without arguments, to be passed
-    /// over in silence.
+    /// A request of this many bytes, the last one of the batch; [`Parser::args`] returns its arguments. An empty line
+    /// and an empty array are requests without arguments, which the caller skips without a reply.
     Request(usize),
-    /// The connection cannot go on.
+    /// The connection must close.
     Error(ProtocolError),
 }
 
@@ -122,35 +121,35 @@ enum Stage {
     /// Before the first byte of a request.
     #[default]
     Start,
-    /// Within an array: this many arguments are to come.
+    /// Within an array: this many arguments are missing.
     Arguments(u32),
-    /// Within a line.
+    /// Within an inline request.
     Line,
 }
 
 /// A request of the batch.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// First byte of the request, counted from the first byte of the batch.
+    /// Offset of the first byte of the request in the batch.
     start: usize,
-    /// Behind its last span.
+    /// End of its spans in `spans`.
     spans_end: usize,
-    /// True where the arguments are in `unquoted`.
+    /// Whether the arguments are in `unquoted`.
     inline: bool,
 }
 
-/// Parses the requests of one connection, in batches: requests that have arrived in full and are
-/// looked at together before the first one is executed. It keeps its place within a request that
-/// has not arrived in full, so that a request costs its length whatever pieces it comes in.
+/// Parses the requests of one connection in batches: requests that have arrived completely and are parsed together
+/// before the first one is executed. It remembers its position within an incomplete request, so that a request costs
+/// time in proportion to its length, in however many pieces it arrives.
 #[derive(Debug, Default)]
 pub struct Parser {
     stage: Stage,
-    /// Bytes of the request under way that need not be looked at again.
+    /// Bytes of the incomplete request that are already parsed.
     position: usize,
-    /// Of the batch, then of the request under way.
+    /// Spans of the batch, then of the incomplete request.
     spans: Vec<Span>,
     found: Vec<Found>,
-    /// Bytes of the batch.
+    /// Length of the batch, bytes.
     len: usize,
     /// Arguments of the batch's inline request, without their quotes.
     unquoted: Vec<u8>,
@@ -163,7 +162,7 @@ enum Count {
     TooBig,
 }
 
-/// Reads the decimal number of a count line that begins here; `len` includes its CRLF.
+/// Reads the decimal number of a count line at the start of `line`; the returned `len` includes its CRLF.
 #[inline]
 fn count(line: &[u8]) -> Count {
     // The common case: one to nine digits.
@@ -193,17 +192,18 @@ fn count(line: &[u8]) -> Count {
     }
 }
 
-/// The longest argument that [`short_head`] knows the head of, bytes.
+/// Longest argument whose head [`short_head`] parses, bytes.
 const SHORT_LEN_MAX: usize = 99;
 
-/// The head of an argument of 1 to 99 bytes, where one begins here and eight bytes have arrived: its
-/// length, and that of the argument. All of it is compared as one word.
+/// Parses the head of an argument of 1 to 99 bytes, if eight bytes have arrived. Returns the lengths of the head and of
+/// the argument. The whole head is compared as one word.
 #[inline]
 fn short_head(input: &[u8]) -> Option<(usize, usize)> {
     const ONE_DIGIT: u64 = u64::from_le_bytes(*b"$0\r\n\0\0\0\0");
     const TWO_DIGITS: u64 = u64::from_le_bytes(*b"$00\r\n\0\0\0");
     let word = u64::from_le_bytes(*input.first_chunk::<8>()?);
-    // What differs, the first digit in front: more than digits where the rest is not as it should be.
+    // The difference from the pattern, with the first digit rotated to the low byte. If any other byte differs, the
+    // result is above 9.
     let one = ((word ^ ONE_DIGIT) as u32).rotate_right(8);
     if one.wrapping_sub(1) < 9 {
         return Some((4, one as usize));
@@ -213,30 +213,30 @@ fn short_head(input: &[u8]) -> Option<(usize, usize)> {
     (tens.wrapping_sub(1) < 9 && ones < 10).then(|| (5, (10 * tens + ones) as usize))
 }
 
-/// Before AUTH longer arguments are refused than these, so they need not be asked about it.
+/// `short_head` skips the bound of arguments before AUTH, since that bound is greater than its own.
 const _: () = assert!(UNAUTHENTICATED_ARGUMENT_LEN_MAX > 99);
 
-/// The bound of a request, whose spans are 32 bits wide.
+/// Returns the bound of a request, at most 32 bits, which is the width of spans.
 fn bounded(len_max: usize, authenticated: bool) -> usize {
     len_max.min(if authenticated { u32::MAX as usize } else { UNAUTHENTICATED_REQUEST_LEN_MAX })
 }
 
-/// A bound as an error shows it: no request is longer than 32 bits can say.
+/// Returns a bound for an error text: no request is longer than 32 bits can express.
 #[cold]
 fn narrow(len_max: usize) -> u32 {
     u32::try_from(len_max).unwrap_or(u32::MAX)
 }
 
 impl ProtocolError {
-    /// True where a setting of the server is what the client is beyond.
+    /// Reports whether the client exceeds a bound that a setting of the server can raise.
     pub fn is_bound(self) -> bool {
         matches!(self, ProtocolError::TooLongArgument { .. } | ProtocolError::TooBigRequest(_))
     }
 }
 
 impl Parser {
-    /// Goes on with the request whose first byte is `input[0]`, and adds it to the batch when it is
-    /// complete. Until it is, each call must see the same bytes again, and more of them.
+    /// Continues with the request whose first byte is `input[0]`, and adds it to the batch when it is complete. Until
+    /// then, each call must pass the same bytes again and more of them.
     pub fn parse(&mut self, input: &[u8], limits: &RequestLimits, authenticated: bool) -> Parsed {
         let mut inline = false;
         let outcome = match self.stage {
@@ -257,24 +257,23 @@ impl Parser {
         outcome
     }
 
-    /// How many requests the batch has.
+    /// Returns the number of requests in the batch.
     pub fn found(&self) -> usize {
         self.found.len()
     }
 
-    /// True when no more should be added to the batch: the room for the arguments of an inline
-    /// request holds one.
+    /// Reports whether no more requests may be added to the batch: the buffer for inline arguments holds those of one
+    /// request.
     pub fn is_full(&self) -> bool {
         self.ends_inline()
     }
 
-    /// True when the last request of the batch is a line, as people and browsers send it, and not
-    /// an array.
+    /// Reports whether the last request of the batch is inline, as people and browsers send it, and not an array.
     pub fn ends_inline(&self) -> bool {
         self.found.last().is_some_and(|last| last.inline)
     }
 
-    /// The arguments of a request of the batch; `input` is what the batch begins.
+    /// Returns the arguments of a request of the batch; `input` must begin with the batch.
     pub fn args<'a>(&'a self, input: &'a [u8], index: usize) -> Args<'a> {
         let Some(found) = self.found.get(index) else { return Args::default() };
         let first = index.checked_sub(1).map_or(0, |before| self.found[before].spans_end);
@@ -282,12 +281,12 @@ impl Parser {
         Args { bytes, spans: &self.spans[first..found.spans_end] }
     }
 
-    /// Bytes of this request of the batch and of those before it.
+    /// Returns the end of this request: the bytes of the batch up to and including it.
     pub fn end(&self, index: usize) -> usize {
         self.found.get(index + 1).map_or(self.len, |next| next.start)
     }
 
-    /// Forgets the batch; the request under way stays.
+    /// Forgets the batch; the incomplete request stays.
     pub fn forget(&mut self) {
         if let Some(last) = self.found.last() {
             self.spans.drain(..last.spans_end);
@@ -296,7 +295,7 @@ impl Parser {
         self.len = 0;
     }
 
-    /// Forgets the batch and the request under way: parsing begins anew where the caller says.
+    /// Forgets the batch and the incomplete request: the caller chooses where parsing begins again.
     pub fn restart(&mut self) {
         self.spans.clear();
         self.found.clear();
@@ -305,19 +304,19 @@ impl Parser {
         self.position = 0;
     }
 
-    /// True when the batch is empty and no request is under way.
+    /// Reports whether the batch is empty and no request is incomplete.
     pub fn is_idle(&self) -> bool {
         self.stage == Stage::Start && self.found.is_empty()
     }
 
-    /// Room for what it has found, bytes.
+    /// Returns the memory held for spans and unquoted arguments, bytes.
     pub fn room(&self) -> usize {
         size_of::<Span>() * self.spans.capacity()
             + size_of::<Found>() * self.found.capacity()
             + self.unquoted.capacity()
     }
 
-    /// Gives back what an unusually large request needed. To be called when the parser is idle.
+    /// Frees the memory that an unusually large request needed. Call it when the parser is idle.
     pub fn shrink(&mut self) {
         if self.spans.capacity() > SPANS_KEPT_MAX {
             self.spans = Vec::new();
@@ -354,7 +353,7 @@ impl Parser {
     ) -> Parsed {
         let request_len_max = bounded(limits.request_len_max, authenticated);
         let mut position = self.position;
-        // Where short arguments are within the bounds.
+        // Empty if the bound on arguments is too small for the fast path.
         let near = match limits.argument_len_max {
             ..SHORT_LEN_MAX => &[],
             _ => &input[..input.len().min(request_len_max)],
@@ -363,7 +362,7 @@ impl Parser {
             if remaining == 0 {
                 return Parsed::Request(position);
             }
-            // The common case: a short argument that has arrived in full.
+            // The common case: a short argument that has arrived completely.
             if let Some((head, len)) = near.get(position..).and_then(short_head)
                 && let start = position + head
                 && let end = start + len

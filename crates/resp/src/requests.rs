@@ -1,19 +1,19 @@
-//! Requests that own their bytes: what one core hands to another.
+//! Requests that own their bytes, which one core passes to another.
 
 use crate::args::{Args, Span};
 
-/// A list of requests. Emptied, it keeps its room.
+/// A list of requests. Clearing it keeps its room.
 #[derive(Debug, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// Behind the last span of each request.
+    /// End of the spans of each request.
     ends: Vec<u32>,
 }
 
 impl Requests {
-    /// Appends a request; the first argument is the command's name. Arguments of one request are
-    /// bounded by what a connection accepts, so all of a turn fit 32 bits.
+    /// Appends a request; the first argument is the command's name. A connection bounds the size of a request, so the
+    /// offsets of one turn fit 32 bits.
     pub fn push<'a>(&mut self, arguments: impl Iterator<Item = &'a [u8]>) {
         for argument in arguments {
             self.spans.push(Span::new(self.bytes.len(), argument.len()));
@@ -22,36 +22,36 @@ impl Requests {
         self.ends.push(u32::try_from(self.spans.len()).unwrap_or(u32::MAX));
     }
 
-    /// How many.
+    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// True when there is none.
+    /// Reports whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Bytes of all arguments.
+    /// Returns the length of all arguments, bytes.
     pub fn bytes_len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The arguments of one; none behind the last.
+    /// Returns the arguments of one request; empty after the last.
     pub fn get(&self, index: usize) -> Args<'_> {
         let Some(&end) = self.ends.get(index) else { return Args::default() };
         let first = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         Args { bytes: &self.bytes, spans: &self.spans[first as usize..end as usize] }
     }
 
-    /// Forgets all.
+    /// Removes all requests.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
         self.ends.clear();
     }
 
-    /// Bytes of room.
+    /// Returns the capacity in bytes.
     pub fn room(&self) -> usize {
         self.bytes.capacity() + size_of::<Span>() * self.spans.capacity()
     }

@@ -1,12 +1,12 @@
-//! Room for the lists within a command, kept from one command to the next.
+//! Reusable room for the lists within a command.
 
 use scurry_ledger::{ItemAmount, ItemRequest, Name, NewBucket};
 
-/// A unit and a threshold of what is available, minor units.
+/// A unit and a threshold of its available amount, minor units.
 pub type LowRequest = (Name, i64);
 
-/// Owns the vectors that a parsed [`scurry_ledger::Command`] borrows, so that parsing does not
-/// allocate once they have grown to what clients send; their sizes are bounded by the grammar.
+/// Owner of the vectors that a parsed [`scurry_ledger::Command`] borrows, so that parsing does not allocate once they
+/// are large enough; the grammar bounds their sizes.
 #[derive(Debug, Default)]
 pub struct Scratch<'a> {
     pub(crate) items: Vec<ItemRequest>,
@@ -14,7 +14,7 @@ pub struct Scratch<'a> {
     rarer: Option<Box<Rarer>>,
 }
 
-/// Lists that reservations have no use for. Boxed: all the rest is moved for every command.
+/// Lists that reservations do not need. Boxed, since the rest is moved for every command.
 #[derive(Debug, Default)]
 pub(crate) struct Rarer {
     pub(crate) amounts: Vec<ItemAmount>,
@@ -23,15 +23,15 @@ pub(crate) struct Rarer {
 }
 
 impl<'a> Scratch<'a> {
-    /// The identities, and the lists that commands seldom have.
+    /// Returns the identities, and the lists that few commands have.
     pub(crate) fn rarer(&mut self) -> (&mut Vec<(Name, &'a [u8])>, &mut Rarer) {
         (&mut self.identities, self.rarer.get_or_insert_default())
     }
 
-    /// Takes it for input of another lifetime; the room stays. Who fills a list empties it before.
+    /// Converts the scratch for input of another lifetime; the room stays. The code that fills a list clears it first.
     pub fn reuse<'b>(mut self) -> Scratch<'b> {
         self.identities.clear();
-        // Of an empty vector nothing is mapped: this only renames the lifetime, in place.
+        // Mapping an empty vector does no work: this only changes the lifetime, in place.
         let identities = self.identities.into_iter().map(|(kind, _)| (kind, &[][..])).collect();
         let Scratch { items, rarer, .. } = self;
         Scratch { items, identities, rarer }

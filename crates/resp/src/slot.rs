@@ -1,14 +1,14 @@
-//! Hash slots as in Redis Cluster: which of the 16,384 a key lies in.
+//! Hash slots as in Redis Cluster: assigns each key to one of 16,384 slots.
 
 use crc::{CRC_16_XMODEM, Crc};
 
-/// How many slots there are.
+/// Number of slots.
 pub const SLOTS: u16 = 16_384;
 
 const CRC: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
 
-/// The slot of a key: CRC16 of its hash tag, the bytes between the first `{` and the next `}`
-/// where there are any, else of the whole key.
+/// Returns the slot of a key: CRC16 of its hash tag, the bytes between the first `{` and the next `}`, if it has one,
+/// else of the whole key.
 pub fn slot(key: &[u8]) -> u16 {
     CRC.checksum(hash_tag(key).unwrap_or(key)) % SLOTS
 }
@@ -24,7 +24,7 @@ fn hash_tag(key: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::slot;
 
-    /// Figures of a Valkey server (CLUSTER KEYSLOT).
+    /// The expected slots are from a Valkey server (CLUSTER KEYSLOT).
     #[test]
     fn slots_are_those_of_valkey() {
         for (key, expected) in [

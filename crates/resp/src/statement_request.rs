@@ -5,29 +5,29 @@ use crate::options::{Options, once};
 use crate::{Args, Fault, Position};
 use scurry_ledger::{Name, Time};
 
-/// Entries in one reply when nobody says how many.
+/// Default number of entries in one reply.
 const COUNT: u16 = 100;
 
-/// `SCUR.STATEMENT`, understood.
+/// A parsed `SCUR.STATEMENT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementRequest<'a> {
-    /// The account.
+    /// Account id.
     pub account: &'a [u8],
-    /// The first moment of the period.
+    /// First moment of the period.
     pub from: Option<Time>,
-    /// The first moment behind it.
+    /// First moment after the period.
     pub to: Option<Time>,
-    /// Where to go on.
+    /// Position to continue from.
     pub cursor: Option<Position>,
-    /// Entries in the reply at most.
+    /// Most entries in the reply.
     pub count: u16,
-    /// Entries of this unit, or of none.
+    /// Unit of the entries; entries without a unit are listed too.
     pub unit: Option<Name>,
-    /// The newest first; the cursor is behind what is wanted then.
+    /// Whether the newest entry comes first; then the cursor is the end of the wanted entries.
     pub is_reversed: bool,
 }
 
-/// Understands the arguments of `SCUR.STATEMENT`, whose arity has been checked.
+/// Parses the arguments of `SCUR.STATEMENT`, whose arity has been checked.
 pub fn parse_statement(args: Args<'_>) -> Result<StatementRequest<'_>, Fault<'_>> {
     const CURSOR: Fault<'_> =
         Fault::NotOneOf { field: "cursor", words: "the next of an earlier reply" };

@@ -1,5 +1,5 @@
-//! THE command table: name, arity, key, flags, grammar, reply, errors, since. It feeds the
-//! server's dispatch, COMMAND DOCS and COMMAND INFO, the reference page and the conformance checker.
+//! THE command table: name, arity, keys, flags, grammar, reply, errors, first version. It feeds the server's dispatch,
+//! COMMAND DOCS and COMMAND INFO, the reference page and the conformance checker.
 
 mod acl;
 mod cluster;
@@ -41,53 +41,53 @@ pub use spread::Spread;
 pub struct Spec {
     /// Key of the server's dispatch.
     pub id: CommandId,
-    /// Upper case; a subcommand is `CONTAINER|SUB`.
+    /// Name in upper case; a subcommand is `CONTAINER|SUB`.
     pub name: &'static str,
-    /// As Redis counts it: the name included; negative means at least.
+    /// Number of arguments as Redis counts it: with the name; negative means at least.
     pub arity: i32,
-    /// Redis command flags, but for `denyoom`, which follows from `memory`.
+    /// Redis command flags except `denyoom`, which follows from `memory`.
     pub flags: &'static [&'static str],
-    /// Rule when no memory is left.
+    /// Rule for when no memory is left.
     pub memory: Memory,
     /// Role that the user must have.
     pub role: Role,
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
     pub keys: (i32, i32, i32),
-    /// Further keys stand where the arguments say, as those of a chain do.
+    /// Whether the positions of further keys depend on the arguments, as in a chain.
     pub keys_move: bool,
-    /// Words of COMMAND INFO for what becomes of the keys; empty for those that follow from the flags.
+    /// Flags of COMMAND INFO for the use of the keys; empty if they follow from the command flags.
     pub key_flags: &'static [&'static str],
-    /// Hints of COMMAND INFO to clients: where they send it, and what they make of several replies.
+    /// Hints of COMMAND INFO to clients: where to send the command, and how to combine several replies.
     pub tips: &'static [&'static str],
-    /// ACL categories beside those that follow from the flags; empty for that of the group.
+    /// ACL categories besides those that follow from the flags; empty for that of the group.
     pub categories: &'static [&'static str],
-    /// Over which cores it goes when the server has several.
+    /// How it is spread over the cores of a server.
     pub spread: Spread,
     /// Group in COMMAND DOCS.
     pub group: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// Term of the field, empty where there is none.
+    /// Term of the field, empty if there is none.
     pub term: &'static str,
-    /// Arguments after the name.
+    /// Grammar of the arguments after the name.
     pub grammar: &'static str,
-    /// The reply.
+    /// Form of the reply.
     pub reply: &'static str,
-    /// Result codes it can answer, in order of precedence; OK is not listed.
+    /// Result codes that it can answer, in order of precedence; OK is not listed.
     pub codes: &'static [Code],
-    /// First version that had it.
+    /// First version that has it.
     pub since: &'static str,
-    /// One line that works behind those of the commands before it.
+    /// Example in one line, which works after those of the commands before it.
     pub example: &'static str,
-    /// Lines that have to be typed before it: other commands of the table.
+    /// Lines that have to be typed before the example: other commands of the table.
     pub example_needs: &'static [&'static str],
-    /// Where it differs from what users of Redis expect; empty where it does not.
+    /// Differences from what users of Redis expect; empty if there are none.
     pub notes: &'static str,
     /// Subcommands of a container.
     pub subcommands: &'static [Spec],
 }
 
-/// Lists of entries as one list, when the crate is compiled.
+/// Joins lists of entries into one list, at compile time.
 macro_rules! join {
     ($($list:expr),+) => {{
         const LEN: usize = 0 $(+ $list.len())+;
@@ -108,7 +108,7 @@ macro_rules! join {
     }};
 }
 
-/// Fields that most entries leave empty.
+/// Defaults for fields that most entries leave empty.
 const BLANK: Spec = Spec {
     id: CommandId::Echo(EchoId::Ping),
     name: "",
@@ -135,19 +135,19 @@ const BLANK: Spec = Spec {
     subcommands: &[],
 };
 
-/// The SCUR commands, in the order of the reference page.
+/// SCUR commands, in the order of the reference page.
 pub static SCUR: &[Spec] = scur::COMMANDS;
 
-/// The commands on entities.
+/// Commands on entities.
 pub static ENTITY: &[Spec] = entity::COMMANDS;
 
-/// The commands on the store as a whole, and those that move accounts between stores.
+/// Commands on the store as a whole, and those that move accounts between stores.
 pub static STORE: &[Spec] = join!(store::COMMANDS, moving::COMMANDS);
 
-/// Commands between nodes of Valkey and Redis; [`find`] does not find them.
+/// Commands between nodes of Valkey and Redis; [`find`] does not return them.
 pub static NODE: &[Spec] = node::COMMANDS;
 
-/// The commands that clients of Redis expect.
+/// Commands that clients of Redis expect.
 pub static GENERIC: &[Spec] = join!(
     string::COMMANDS,
     key::COMMANDS,
@@ -161,14 +161,13 @@ pub static GENERIC: &[Spec] = join!(
 /// Every command, containers once: [`SCUR`], [`ENTITY`], [`STORE`], [`GENERIC`].
 static ALL: &[Spec] = join!(SCUR, ENTITY, STORE, GENERIC);
 
-/// Every command, containers once.
+/// Iterates over all commands, containers once.
 pub fn all() -> impl Iterator<Item = &'static Spec> {
     ALL.iter()
 }
 
 impl Spec {
-    /// True when this many arguments, the name included, are right. Where keys come with values,
-    /// each has one.
+    /// Reports whether this number of arguments, with the name, is valid. If keys have values, each key must have one.
     #[inline]
     pub const fn accepts(&self, arguments: usize) -> bool {
         let arity = self.arity.unsigned_abs() as usize;
@@ -180,19 +179,19 @@ impl Spec {
         arguments >= arity && whole
     }
 
-    /// All its Redis command flags. `denyoom` says that it may be refused for want of memory.
+    /// Iterates over all Redis command flags. `denyoom` says that the command may be refused for lack of memory.
     pub fn command_flags(&self) -> impl Iterator<Item = &'static str> {
         let denied = (self.memory != Memory::Free).then_some("denyoom");
         self.flags.iter().copied().chain(denied)
     }
 
-    /// The name as Redis writes it in errors and in COMMAND.
+    /// Returns the name as Redis writes it in errors and in COMMAND.
     pub fn lower_name(&self) -> String {
         self.name.to_ascii_lowercase()
     }
 
-    /// Redis's words for arguments of the wrong number. Behind them the syntax of a command that
-    /// Redis does not have; of the others clients know it, and compare the words.
+    /// Returns Redis's error for a wrong number of arguments. For commands that Redis does not have, the syntax
+    /// follows; for the others clients know it, and compare the text.
     pub fn wrong_arity(&self) -> String {
         let words = format!("ERR wrong number of arguments for '{}' command", self.lower_name());
         if !self.name.contains('.') {
@@ -209,7 +208,7 @@ impl Spec {
         format!("{words}: {syntax}")
     }
 
-    /// The subcommand of this name, in any case.
+    /// Returns the subcommand of this name, in any case.
     pub fn subcommand(&self, name: &[u8]) -> Option<&'static Spec> {
         self.subcommands.iter().find(|sub| {
             sub.name
@@ -218,13 +217,13 @@ impl Spec {
         })
     }
 
-    /// True when a request may have keys beside the first.
+    /// Reports whether a request may have more than one key.
     #[inline]
     pub const fn has_several_keys(&self) -> bool {
         self.keys.0 != self.keys.1 || self.keys_move
     }
 
-    /// Positions of the keys among the arguments, the name included.
+    /// Returns the positions of the keys among the arguments, with the name.
     pub fn key_positions<'a>(&self, args: Args<'a>) -> KeyPositions<'a> {
         let (first, last, step) = self.keys;
         let last = if last < 0 || self.keys_move {
@@ -329,7 +328,7 @@ mod tests {
         assert_eq!(keys("PING"), []);
         assert_eq!(keys("SCUR.CHAIN a 4 DEBIT t cent 1"), [1]);
         assert_eq!(keys("SCUR.CHAIN a 4 DEBIT t cent 1 b 4 DEBIT t cent 1 c 1 DEBIT"), [1, 7, 13]);
-        // Where the counts are wrong, the keys that can be told.
+        // With wrong word counts, the keys up to the error are returned.
         assert_eq!(keys("SCUR.CHAIN a x DEBIT t cent 1"), [1]);
         assert_eq!(keys("SCUR.CHAIN a 4 DEBIT t cent 1 b 9 DEBIT t cent 1"), [1, 7]);
         assert_eq!(keys("SCUR.CHAIN a -1 DEBIT t cent 1"), [1]);

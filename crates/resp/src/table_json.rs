@@ -1,12 +1,12 @@
-//! The command table as JSON, for programs: clients of other languages are generated from it, so that a new
-//! command reaches them by a build.
+//! The command table as JSON, for programs: clients in other languages are generated from it, so that a build is enough
+//! to add a new command to them.
 
 use crate::table::{ENTITY, SCUR, STORE, Spec};
 use scurry_ledger::{Code, CodeKind};
 use std::fmt::Write;
 
-/// `docs/commands.json`: the result codes in order of precedence, and the SCUR, entity and store commands in the
-/// order of the reference page, one a line.
+/// Returns `docs/commands.json`: the result codes in order of precedence, and the SCUR, entity and store commands in
+/// the order of the reference page, one per line.
 pub fn table_json() -> String {
     let codes: Vec<String> = Code::ALL.iter().map(|code| code_object(*code)).collect();
     let specs = SCUR.iter().chain(ENTITY).chain(STORE);
@@ -54,7 +54,7 @@ fn command_object(spec: &Spec) -> String {
     )
 }
 
-/// A string of JSON (RFC 8259 section 7).
+/// Returns a JSON string (RFC 8259 section 7).
 fn quoted(text: &str) -> String {
     let mut string = String::from("\"");
     for c in text.chars() {

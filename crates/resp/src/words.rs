@@ -1,27 +1,28 @@
-//! Words of Redis that every host says alike.
+//! Error texts that every host shares.
 
-/// A command on a key of another kind.
+/// Error of a command on a key of another kind.
 pub const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
-/// A write when memory is short.
+/// Error of a write when no memory is left.
 pub const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
-/// The error of keys of several hash slots, as nodes of a cluster have it.
+/// Error of a request with keys of several hash slots, as nodes of a cluster write it.
 pub const CROSS_SLOT: &str = "CROSSSLOT Keys in request don't hash to the same slot";
-/// The same of a chain: its accounts are of one slot everywhere.
+/// The same for a chain, whose accounts must be in one slot everywhere.
 pub const CHAIN_CROSS_SLOT: &str = "CROSSSLOT Keys in request don't hash to the same slot: all accounts of a \
      chain have to, so give them one hash tag, such as {org-7}:team-1 and {org-7}:key-9";
 
-/// A server that was started without a log.
+/// Error of a server that was started without a log.
 pub const NO_LOG: &str = "ERR events are read from the log, and this server keeps none: start it with \
                           --durability write or fsync";
-/// A module, whose host has a log of its own.
+/// Error of the module, whose host keeps the log.
 pub const NO_LOG_OF_MODULE: &str =
     "ERR a Valkey node keeps no log of Scurry: use scurry serve for it";
-/// A module, whose host knows keys alone.
+/// Error of the module, whose host only finds keys.
 pub const NO_INDEX_OF_MODULE: &str =
     "ERR accounts are not found by identity on a Valkey node: keep such a list yourself";
 
-/// True for an error of a store that has not what a command needs, and never will as it was started.
+/// Reports whether an error means that the store lacks something that the command needs, and will lack it as long as it
+/// runs in this configuration.
 pub fn is_lack(error: &str) -> bool {
     [NO_LOG, NO_LOG_OF_MODULE, NO_INDEX_OF_MODULE].contains(&error)
 }

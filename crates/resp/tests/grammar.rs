@@ -1,4 +1,4 @@
-//! The grammar of SCUR commands, as docs/commands.md has it.
+//! The grammar of SCUR commands, as docs/commands.md describes it.
 
 use scurry_ledger::{
     BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
@@ -13,7 +13,7 @@ enum Request<'a> {
     Write(Write<'a>),
 }
 
-/// Parses a line as the server would and hands the outcome to the assertion.
+/// Parses a line as the server would, and passes the result to the assertion.
 fn parse(line: &str, assert: impl FnOnce(Result<Request<'_>, String>)) {
     let input = format!("{line}\r\n");
     let mut parser = Parser::default();
@@ -192,7 +192,7 @@ fn limits() {
         Some(-90),
     );
     writes_set("sessions amount 0", Counted::Sessions, 0, None, None);
-    // What that means is for `decide` to refuse.
+    // `decide` refuses this combination; the grammar allows it.
     writes_set("SESSIONS PERIOD month AMOUNT 0", Counted::Sessions, 0, month, None);
     writes("SCUR.LIMIT a t l remove", &Command::Limit { txn, limit, terms: LimitTerms::Remove });
 }
@@ -259,7 +259,7 @@ fn durations() {
         ("1S", 1_000),
         ("20m", 1_200_000),
         ("2h", 7_200_000),
-        // What that means is for `decide` to refuse.
+        // `decide` refuses these values; the grammar allows them.
         ("0", 0),
         ("-5", -5),
         ("0s", 0),

@@ -1,4 +1,4 @@
-//! The page that readers see is the table that the server runs on.
+//! Checks that the published page matches the table that the server runs on.
 
 #[test]
 fn the_page_is_generated_from_the_table() {

@@ -1,13 +1,12 @@
-//! Requests as they arrive: whole, in pieces, in a row, and wrong.
+//! Requests as they arrive: whole, in pieces, several in a row, and malformed.
 
 use proptest::prelude::*;
 use scurry_resp::{Parsed, Parser, RequestLimits};
 
 type Command = Vec<Vec<u8>>;
 
-/// Feeds the input in pieces of these lengths (over and over), as a connection would, in batches
-/// of as many requests as the length of the piece says, and says what was found: commands with
-/// arguments, then the error if there was one.
+/// Feeds the input in pieces of these lengths, repeated as needed, as a connection would, in batches whose size depends
+/// on the length of the piece. Returns the commands that have arguments, then the error if there was one.
 fn feed(input: &[u8], pieces: &[usize], limits: &RequestLimits) -> (Vec<Command>, Option<String>) {
     let (mut parser, mut commands) = (Parser::default(), Vec::new());
     let (mut start, mut end) = (0, 0);
@@ -193,7 +192,7 @@ fn bounds_hold_at_their_edges() {
     assert!(fed(b"ping 1234567890123").1.expect("too long").ends_with("too big inline request"));
 }
 
-/// Going over a request again with each piece would take hours here.
+/// Parsing the request again from its start with each piece would take hours here.
 #[test]
 fn a_long_request_costs_its_length_in_any_pieces() {
     let command: Command = vec![b"x".to_vec(); 200_000];

@@ -1,15 +1,15 @@
-//! Reading replies in place. A load reads millions a second, so it skips what it only
-//! needs to be complete and picks the few numbers that an audit needs out of the rest.
+//! Reads replies in place. A load generator reads millions a second, so it only checks most of a reply for
+//! completeness, and picks out the few numbers that an audit needs.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a reply could not be read.
+/// Reasons why a reply could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The rest has not arrived yet: try again with more bytes.
     Incomplete,
-    /// Bytes that are not the RESP that was expected.
+    /// The bytes are not the expected RESP.
     Malformed,
 }
 
@@ -24,14 +24,14 @@ impl fmt::Display for Stop {
 
 impl Error for Stop {}
 
-/// Facts of an answer to RESERVE, UPDATE or TERMINATE that the audit needs, summed over its items.
+/// Fields of a reply to RESERVE, UPDATE or TERMINATE that the audit needs, summed over its items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReply {
-    /// The code is OK, of the answer and of every item.
+    /// Whether the code is OK, of the answer and of every item.
     pub ok: bool,
-    /// The answer is that of an earlier request.
+    /// Whether this is the stored answer to an earlier request.
     pub replayed: bool,
-    /// The session's version.
+    /// Version of the session.
     pub version: i64,
     /// Units granted.
     pub granted: i64,
@@ -39,12 +39,12 @@ pub struct WriteReply {
     pub uncollected: i64,
 }
 
-/// Facts of an answer to TOPUP and its like that the audit needs.
+/// Fields of a reply to TOPUP and similar commands that the audit needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AmountReply {
-    /// The code is OK.
+    /// Whether the code is OK.
     pub ok: bool,
-    /// The answer is that of an earlier request.
+    /// Whether this is the stored answer to an earlier request.
     pub replayed: bool,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         Ok(kind)
     }
 
-    /// The number up to the end of the line.
+    /// Reads the number up to the end of the line.
     #[inline]
     pub(super) fn number(&mut self) -> Result<i64, Stop> {
         let mut rest = self.bytes.get(self.at..).ok_or(Stop::Incomplete)?.iter();
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         Err(Stop::Incomplete)
     }
 
-    /// The text up to the end of the line.
+    /// Reads the text up to the end of the line.
     #[inline]
     pub(super) fn line(&mut self) -> Result<&'a [u8], Stop> {
         let rest = self.bytes.get(self.at..).ok_or(Stop::Incomplete)?;
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         Ok(&rest[..length])
     }
 
-    /// The bytes of a bulk string whose `$` has been read; `None` when it is nil.
+    /// Reads a bulk string whose `$` has been read; `None` if it is nil.
     #[inline]
     pub(super) fn bulk(&mut self) -> Result<Option<&'a [u8]>, Stop> {
         let length = self.number()?;
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(bytes))
     }
 
-    /// A simple or bulk string: not every server can tell the two apart.
+    /// Reads a simple or bulk string: some servers cannot send both kinds.
     #[inline]
     fn text(&mut self) -> Result<&'a [u8], Stop> {
         match self.kind()? {
@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The length of the one complete reply at the start of `bytes`.
+/// Returns the length of the one complete reply at the start of `bytes`.
 ///
 /// # Errors
 /// [`Stop`].
@@ -179,9 +179,8 @@ pub fn skip(bytes: &[u8]) -> Result<usize, Stop> {
     Ok(cursor.at)
 }
 
-/// Reads `[code, replayed, version, [[key, code, granted, final, uncollected]...]]`, the answer
-/// of all commands that write to a session, and gives its length too. An item that is denied has a
-/// cause behind these.
+/// Reads `[code, replayed, version, [[key, code, granted, final, uncollected]...]]`, the reply of all commands that
+/// write to a session. Returns its length too. A denied item has a cause as its last element.
 ///
 /// # Errors
 /// [`Stop`].
@@ -212,8 +211,8 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
     Ok((cursor.at, WriteReply { ok, replayed, version, granted, uncollected }))
 }
 
-/// Reads `[code, replayed, version, amount]`, the answer of the commands that change one amount,
-/// and gives its length too. A denial has a cause behind these.
+/// Reads `[code, replayed, version, amount]`, the reply of the commands that change one amount. Returns its length too.
+/// A denial has a cause as its last element.
 ///
 /// # Errors
 /// [`Stop`].
@@ -226,7 +225,7 @@ pub fn read_amount_reply(bytes: &[u8]) -> Result<(usize, AmountReply), Stop> {
     let ok = cursor.text()? == b"OK";
     let replayed = cursor.integer()? != 0;
     cursor.integer()?;
-    // The amount, which may be too long for a number, and the cause of a denial.
+    // Skips the amount, which may not fit an integer, and the cause of a denial.
     for _ in 3..fields {
         cursor.at += skip(&bytes[cursor.at..])?;
     }

@@ -1,11 +1,10 @@
-//! Requests: formatted once as templates, then copied and patched in place per request.
+//! Requests that are formatted once as templates, then copied and patched in place.
 
 use std::io::Write;
 
 use super::reply::Cursor;
 
-/// One request whose account (and session) texts are patched in place. Both have a fixed
-/// width, so that nothing moves.
+/// One request whose account (and session) texts are patched in place. Both have a fixed width, so no bytes move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     bytes: Vec<u8>,
@@ -14,8 +13,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Formats `arguments` once. `first` and, where there is one, `second` are the indexes of
-    /// the arguments that are patched.
+    /// Formats `arguments` once. `first` and `second` are the indexes of the arguments that are patched.
     pub fn new(arguments: &[Vec<u8>], first: usize, second: Option<usize>) -> Template {
         let bytes = encode(arguments);
         let offset = |index: usize| {
@@ -27,8 +25,8 @@ impl Template {
         Template { bytes, first, second }
     }
 
-    /// As [`Template::new`], without the line that says how many arguments follow: a part of a
-    /// request whose rest is made elsewhere.
+    /// Does the same as [`Template::new`] without the line that states the number of arguments, for a part of a request
+    /// whose rest is written elsewhere.
     pub fn part(arguments: &[Vec<u8>], first: usize, second: Option<usize>) -> Template {
         let mut template = Template::new(arguments, first, second);
         let line = line_len(arguments.len());
@@ -38,8 +36,8 @@ impl Template {
         template
     }
 
-    /// Appends the request with these texts in the places of the patched arguments. The texts
-    /// must have the widths that the template was made with.
+    /// Appends the request with these texts as the patched arguments. The texts must have the widths of the arguments
+    /// that the template was made with.
     pub fn append(&self, out: &mut Vec<u8>, first: &[u8], second: &[u8]) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
@@ -51,14 +49,14 @@ impl Template {
     }
 }
 
-/// One request as an array of bulk strings.
+/// Encodes one request as an array of bulk strings.
 pub fn encode<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
     let mut out = Vec::new();
     append(arguments, &mut out);
     out
 }
 
-/// As [`encode`], behind what is in `out`.
+/// Does the same as [`encode`], but appends to `out`.
 pub fn append<A: AsRef<[u8]>>(arguments: &[A], out: &mut Vec<u8>) {
     let line = |out: &mut Vec<u8>, kind: char, length: usize| {
         write!(out, "{kind}{length}\r\n").expect("a vector takes every byte");
@@ -72,7 +70,7 @@ pub fn append<A: AsRef<[u8]>>(arguments: &[A], out: &mut Vec<u8>) {
     }
 }
 
-/// The arguments of a request that [`encode`] or a [`Template`] made.
+/// Iterates over the arguments of a request that [`encode`] or a [`Template`] made.
 pub fn words(request: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
     let mut cursor = Cursor::new(request);
     let count = cursor.array().ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
@@ -82,7 +80,7 @@ pub fn words(request: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
     })
 }
 
-/// Length of `*n\r\n` or `$n\r\n`.
+/// Returns the length of `*n\r\n` or `$n\r\n`.
 fn line_len(number: usize) -> usize {
     1 + number.to_string().len() + 2
 }

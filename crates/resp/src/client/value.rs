@@ -1,4 +1,4 @@
-//! A reply as a tree, for the probe and the audit, where clarity counts and speed does not.
+//! A reply as a tree, for probes and audits, where clarity counts more than speed.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::reply::{Cursor, Stop};
 const DEPTH_MAX: u32 = 32;
 const ELEMENTS_MAX: i64 = 1 << 24;
 
-/// One reply. Maps are flat arrays of key and value.
+/// One reply. Maps are flat arrays of keys and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A simple string.
@@ -20,12 +20,12 @@ pub enum Value {
     Bulk(Vec<u8>),
     /// Nil.
     Nil,
-    /// An array, a set, or a map made flat.
+    /// An array, a set, or a flattened map.
     Array(Vec<Value>),
 }
 
 impl Value {
-    /// The reply at the start of `bytes` and its length.
+    /// Reads the reply at the start of `bytes`, and returns it with its length.
     ///
     /// # Errors
     /// [`Stop`].
@@ -35,7 +35,7 @@ impl Value {
         Ok((cursor.at, value))
     }
 
-    /// The text of a simple or bulk string, or of an error.
+    /// Returns the text of a simple or bulk string, or of an error.
     pub fn text(&self) -> Option<&str> {
         match self {
             Value::Simple(text) | Value::Error(text) => Some(text),
@@ -44,7 +44,7 @@ impl Value {
         }
     }
 
-    /// The number of an integer.
+    /// Returns the number of an integer.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Value::Integer(number) => Some(*number),
@@ -52,7 +52,7 @@ impl Value {
         }
     }
 
-    /// A number of any size: beyond 64 bits it comes as its digits.
+    /// Returns a number of any size: beyond 64 bits a reply has it as its digits.
     pub fn big(&self) -> Option<i128> {
         match self {
             Value::Integer(number) => Some(i128::from(*number)),
@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// The elements of an array; none of anything else.
+    /// Returns the elements of an array; an empty slice for any other kind.
     pub fn elements(&self) -> &[Value] {
         match self {
             Value::Array(elements) => elements,
@@ -69,7 +69,7 @@ impl Value {
         }
     }
 
-    /// The value of a key in a flat map; nil when there is none.
+    /// Returns the value of a key in a flat map; nil if the key is missing.
     pub fn entry(&self, key: &str) -> &Value {
         self.elements()
             .chunks_exact(2)

@@ -1,6 +1,6 @@
-//! Requests whose numbers differ from one to the next, written piece by piece.
+//! Writes requests piece by piece, for requests whose number of arguments varies.
 
-/// Appends `*count\r\n`, what a request begins with.
+/// Appends `*count\r\n`, the start of a request.
 #[inline]
 pub fn write_count(out: &mut Vec<u8>, count: u64) {
     line(out, b'*', count);
@@ -14,14 +14,14 @@ pub fn write_word(out: &mut Vec<u8>, word: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends one argument, a number in decimal.
+/// Appends one argument: a number in decimal.
 #[inline]
 pub fn write_number(out: &mut Vec<u8>, number: u64) {
     let mut digits = [0; DIGITS_MAX];
     write_word(out, decimal(number, &mut digits));
 }
 
-/// Digits of a number of 64 bits.
+/// Most digits of a number of 64 bits.
 const DIGITS_MAX: usize = 20;
 
 #[inline]
@@ -32,7 +32,7 @@ fn line(out: &mut Vec<u8>, kind: u8, number: u64) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The digits, right-aligned in the room that is given.
+/// Writes the digits right-aligned into the buffer, and returns them.
 #[inline]
 fn decimal(mut number: u64, digits: &mut [u8; DIGITS_MAX]) -> &[u8] {
     let mut at = DIGITS_MAX;

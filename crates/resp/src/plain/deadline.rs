@@ -1,11 +1,11 @@
-//! EX, PX, EXAT and PXAT: from what the client wrote to a time in milliseconds.
+//! EX, PX, EXAT and PXAT: converts the client's number to a time in milliseconds.
 
 use super::PlainFault;
 use crate::parse_integer;
 use crate::table::Spec;
 use scurry_ledger::Time;
 
-/// Units in which a deadline is counted.
+/// Units of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadlineUnit {
     /// EX: seconds from now.
@@ -19,7 +19,7 @@ pub enum DeadlineUnit {
 }
 
 impl DeadlineUnit {
-    /// The unit of this option, in any case.
+    /// Returns the unit of this option, in any case.
     pub fn of_option(option: &[u8]) -> Option<DeadlineUnit> {
         [
             (&b"EX"[..], DeadlineUnit::Seconds),
@@ -45,24 +45,23 @@ impl DeadlineUnit {
         }
     }
 
-    /// The time that this number of units means, for a command that takes past times too; none
-    /// when it leaves 64 bits.
+    /// Returns the time for this number of units, for a command that allows past times; `None` if it leaves 64 bits.
     pub fn at(self, number: i64, now: Time) -> Option<Time> {
         number.checked_mul(self.factor())?.checked_add(self.base(now)).map(Time)
     }
 }
 
-/// A unit and its number as it was written.
+/// A unit with its number as the client wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline<'a> {
     /// Unit of the number.
     pub unit: DeadlineUnit,
-    /// The number, unchecked.
+    /// Number, not checked yet.
     pub number: &'a [u8],
 }
 
 impl Deadline<'_> {
-    /// The time that it means in this command, which takes positive numbers only. It may be past.
+    /// Returns the deadline as a time. This command allows positive numbers only; the time may be in the past.
     pub fn time(&self, now: Time, spec: &'static Spec) -> Result<Time, PlainFault<'static>> {
         let number = parse_integer(self.number).ok_or(PlainFault::NotAnInteger)?;
         if number <= 0 {

@@ -1,10 +1,10 @@
-//! The conditions of EXPIRE and its like.
+//! Conditions of EXPIRE and similar commands.
 
 use super::PlainFault;
 use crate::Args;
 use scurry_ledger::Time;
 
-/// NX, XX, GT and LT: which deadlines may be replaced.
+/// NX, XX, GT and LT: conditions under which a deadline is replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpireCondition {
     nx: bool,
@@ -13,7 +13,7 @@ pub struct ExpireCondition {
     lt: bool,
 }
 
-/// The conditions, from the command's fourth argument on.
+/// Parses the conditions, from the command's fourth argument on.
 pub fn parse_expire(args: Args<'_>) -> Result<ExpireCondition, PlainFault<'_>> {
     let mut condition = ExpireCondition::default();
     for word in args.iter_from(3) {
@@ -39,7 +39,7 @@ pub fn parse_expire(args: Args<'_>) -> Result<ExpireCondition, PlainFault<'_>> {
 }
 
 impl ExpireCondition {
-    /// True when a deadline may be replaced by this one; none is later than any.
+    /// Reports whether the deadline may be replaced by `after`; a missing deadline counts as later than any.
     pub fn allows(&self, before: Option<Time>, after: Time) -> bool {
         let nx = !self.nx || before.is_none();
         let xx = !self.xx || before.is_some();

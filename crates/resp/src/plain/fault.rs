@@ -1,35 +1,35 @@
-//! What is wrong with the arguments of a plain command, in Redis's words.
+//! Errors in the arguments of a plain command, with Redis's texts.
 
 use crate::Reply;
 use crate::table::Spec;
 
-/// Arguments that a plain command does not take.
+/// Reasons why a plain command refuses its arguments.
 #[derive(Clone, Copy, Debug)]
 pub enum PlainFault<'a> {
-    /// An option that there is not, twice, without its value, or beside one that excludes it.
+    /// An option that is unknown, given twice, without its value, or excluded by another one.
     Syntax,
     /// Not a 64-bit integer in its one spelling.
     NotAnInteger,
     /// A time that is not positive or leaves 64 bits.
     ExpireTime(&'static Spec),
-    /// An option that EXPIRE and its like do not have.
+    /// An option that EXPIRE and similar commands do not have.
     UnsupportedOption(&'a [u8]),
-    /// NX beside another condition.
+    /// NX together with another condition.
     NxExcludes,
-    /// GT beside LT.
+    /// GT together with LT.
     GtExcludesLt,
     /// A lower bound above the upper one.
     BoundsCrossed,
-    /// BYFLOAT.
+    /// BYFLOAT, which is not supported.
     NoFloat,
-    /// A cursor that no SCAN has answered.
+    /// A cursor that is not a number.
     InvalidCursor,
-    /// A type that neither Redis nor this server has.
+    /// A type that neither Redis nor this server knows.
     UnknownType(&'a [u8]),
 }
 
 impl PlainFault<'_> {
-    /// Answers with it.
+    /// Writes the error.
     pub fn write(&self, reply: &mut Reply<'_>) {
         match self {
             PlainFault::Syntax => reply.error("ERR syntax error"),

@@ -4,25 +4,25 @@ use super::set::{deadline, set_once};
 use super::{Lifetime, PlainFault};
 use crate::{Args, parse_integer};
 
-/// Options behind the key of INCREX.
+/// Options of INCREX after the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncrexOptions<'a> {
-    /// BYINT: what is added.
+    /// BYINT: number to add.
     pub by: i64,
-    /// LBOUND: the result is no less.
+    /// LBOUND: least allowed result.
     pub low: i64,
-    /// UBOUND: the result is no more.
+    /// UBOUND: greatest allowed result.
     pub high: i64,
-    /// SATURATE: a result beyond becomes the bound; else nothing is done.
+    /// SATURATE: whether a result out of bounds becomes the bound; otherwise nothing is changed.
     pub saturates: bool,
-    /// EX and its like, or PERSIST.
+    /// EX and similar options, or PERSIST.
     pub lifetime: Lifetime<'a>,
-    /// ENX: a deadline that there is stays.
+    /// ENX: whether an existing deadline is kept.
     pub keeps_deadline: bool,
 }
 
 impl IncrexOptions<'_> {
-    /// The number behind this one; none where it would be beyond a bound.
+    /// Returns the result of adding to `before`; `None` if it would be out of bounds.
     pub fn after(&self, before: i64) -> Option<i64> {
         let wanted = i128::from(before) + i128::from(self.by);
         let within = wanted.clamp(self.low.into(), self.high.into());
@@ -30,7 +30,7 @@ impl IncrexOptions<'_> {
     }
 }
 
-/// The options of INCREX, from its third argument on.
+/// Parses the options of INCREX, from its third argument on.
 pub fn parse_increx(args: Args<'_>) -> Result<IncrexOptions<'_>, PlainFault<'static>> {
     let (mut by, mut low, mut high) = (None, None, None);
     let (mut saturates, mut keeps_deadline) = (false, false);

@@ -1,14 +1,14 @@
-//! The options of SCAN.
+//! Options of SCAN.
 
 use super::PlainFault;
 use crate::{Args, parse_integer};
 
-/// Keys that one SCAN looks at unless told otherwise.
+/// Default number of keys that one SCAN examines.
 const COUNT_DEFAULT: usize = 10;
-/// Keys that one SCAN looks at, at most: others want their turn.
+/// Most keys that one SCAN examines, so that other requests are not delayed.
 const COUNT_MAX: usize = 10_000;
 
-/// Kinds of keys that TYPE lets through.
+/// Kinds of keys that TYPE selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanKind {
     /// `string`.
@@ -17,26 +17,26 @@ pub enum ScanKind {
     Account,
     /// `scurryent`.
     Entity,
-    /// `tombstone`: entities that are deleted and remembered, which no other SCAN lists.
+    /// `tombstone`: deleted entities that are remembered, which no other SCAN lists.
     Tombstone,
-    /// A type of Redis that this server has not.
+    /// A type of Redis that this server does not have.
     Nothing,
 }
 
-/// A SCAN, understood.
+/// A parsed SCAN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanRequest<'a> {
-    /// Where to go on.
+    /// Position to continue from, 0 to begin.
     pub cursor: u64,
-    /// MATCH; none for all.
+    /// MATCH; `None` for all keys.
     pub pattern: Option<&'a [u8]>,
     /// COUNT, bounded.
     pub count: usize,
-    /// TYPE; none for all.
+    /// TYPE; `None` for all keys.
     pub kind: Option<ScanKind>,
 }
 
-/// The arguments of SCAN.
+/// Parses the arguments of SCAN.
 pub fn parse_scan(args: Args<'_>) -> Result<ScanRequest<'_>, PlainFault<'_>> {
     let cursor = std::str::from_utf8(args.at(1)).ok().and_then(|text| text.parse().ok());
     let cursor = cursor.ok_or(PlainFault::InvalidCursor)?;
@@ -51,7 +51,7 @@ pub fn parse_scan(args: Args<'_>) -> Result<ScanRequest<'_>, PlainFault<'_>> {
             }
             request.count = usize::try_from(count).unwrap_or(COUNT_MAX).min(COUNT_MAX);
         } else if word.eq_ignore_ascii_case(b"MATCH") {
-            // As in Redis, where this one pattern matches the empty key too and others do not.
+            // As in Redis, where only this pattern matches the empty key too.
             request.pattern = Some(value).filter(|&pattern| pattern != b"*");
         } else if word.eq_ignore_ascii_case(b"TYPE") {
             request.kind = Some(kind(value).ok_or(PlainFault::UnknownType(value))?);

@@ -1,48 +1,48 @@
-//! The options of SET and GETEX.
+//! Options of SET and GETEX.
 
 use super::{Deadline, DeadlineUnit, PlainFault};
 use crate::Args;
 
-/// When SET writes.
+/// Condition under which SET writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetCondition<'a> {
-    /// In any case.
+    /// No condition.
     #[default]
     Always,
-    /// NX: when there is no such key.
+    /// NX: the key does not exist.
     Absent,
-    /// XX: when there is one.
+    /// XX: the key exists.
     Present,
-    /// IFEQ: when it has this value.
+    /// IFEQ: the key has this value.
     Equal(&'a [u8]),
 }
 
-/// How long what is written lives.
+/// Lifetime of the written value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lifetime<'a> {
-    /// Nothing was said.
+    /// No option was given.
     #[default]
     Unsaid,
-    /// KEEPTTL: as long as before.
+    /// KEEPTTL: the deadline stays.
     Keep,
-    /// PERSIST: for good.
+    /// PERSIST: no deadline.
     Persist,
-    /// Until then.
+    /// EX and similar options: until this deadline.
     Until(Deadline<'a>),
 }
 
-/// Options behind the value of SET.
+/// Options of SET after the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetOptions<'a> {
     /// NX, XX or IFEQ.
     pub condition: SetCondition<'a>,
-    /// GET: the value before is asked for.
+    /// GET: whether the old value is returned.
     pub get: bool,
-    /// EX and its like, or KEEPTTL.
+    /// EX and similar options, or KEEPTTL.
     pub lifetime: Lifetime<'a>,
 }
 
-/// The options of SET, from its fourth argument on.
+/// Parses the options of SET, from its fourth argument on.
 pub fn parse_set(args: Args<'_>) -> Result<SetOptions<'_>, PlainFault<'static>> {
     let mut options = SetOptions::default();
     let mut words = args.iter_from(3);
@@ -65,7 +65,7 @@ pub fn parse_set(args: Args<'_>) -> Result<SetOptions<'_>, PlainFault<'static>> 
     Ok(options)
 }
 
-/// The same condition again is allowed; another one is not, nor is IFEQ twice.
+/// Sets the condition. The same condition may be repeated, except IFEQ; a different one is an error.
 fn condition<'a>(
     before: &mut SetCondition<'a>,
     said: SetCondition<'a>,
@@ -78,7 +78,7 @@ fn condition<'a>(
     Ok(())
 }
 
-/// The options of GETEX, from its third argument on.
+/// Parses the options of GETEX, from its third argument on.
 pub fn parse_get_ex(args: Args<'_>) -> Result<Lifetime<'_>, PlainFault<'static>> {
     let mut lifetime = Lifetime::Unsaid;
     let mut words = args.iter_from(2);
@@ -105,7 +105,7 @@ pub(super) fn deadline<'a>(
     }
 }
 
-/// The same option again is allowed, and the last one counts; another one is not.
+/// Sets the lifetime. The same option may be repeated, and the last one counts; a different one is an error.
 pub(super) fn set_once<'a>(
     lifetime: &mut Lifetime<'a>,
     said: Lifetime<'a>,

@@ -6,8 +6,8 @@ use scurry_ledger::{
     ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, ITEM_KEY_LEN_MAX, NAME_LEN_MAX,
 };
 
-/// The page, in Markdown. Its copy in the repository has no links to the pages of commands, which only the
-/// site has.
+/// Returns the page in Markdown. The copy in the repository has no links to the pages of commands, since only the site
+/// has these.
 pub fn reference(with_links: bool) -> String {
     let mut page = String::new();
     conventions(&mut page);
@@ -138,7 +138,7 @@ fn commands(page: &mut String, title: &str, specs: &[Spec], with_links: bool) {
     line(page, "");
 }
 
-/// Name of a command as a link to its page, or to its heading on the page of its group.
+/// Returns the name of a command as a link to its page, or to its heading on the page of its group.
 fn linked(spec: &Spec) -> String {
     let file = file_of(spec);
     let heading = match file.as_str() {

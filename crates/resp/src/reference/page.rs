@@ -3,7 +3,7 @@
 use super::{ReferencePage, file_of, line};
 use crate::table::{Role, Spec};
 
-/// The page of a command that has one of its own.
+/// Returns the page of a command that has a page of its own.
 pub(super) fn of_command(spec: &Spec) -> ReferencePage {
     let mut text = format!("# {}\n\n", spec.name);
     body(&mut text, spec);
@@ -15,7 +15,7 @@ pub(super) fn of_command(spec: &Spec) -> ReferencePage {
     ReferencePage { file: file_of(spec), title: spec.name.to_owned(), text }
 }
 
-/// All that is said of a command under its heading.
+/// Writes everything about a command under its heading.
 pub(super) fn body(page: &mut String, spec: &Spec) {
     line(page, format_args!("{}\n", spec.summary));
     line(page, format_args!("    {}\n", broken(&super::syntax(spec))));
@@ -33,7 +33,7 @@ pub(super) fn body(page: &mut String, spec: &Spec) {
     line(page, "");
 }
 
-/// Facts about a command with their titles, one after the other; a fact may have several lines.
+/// Returns the facts about a command with their titles, in order; a fact may have several lines.
 pub fn details(spec: &Spec) -> Vec<(&'static str, String)> {
     let codes: Vec<&str> = spec.codes.iter().map(|code| code.name()).collect();
     let examples: Vec<&str> = spec.example_needs.iter().chain([&spec.example]).copied().collect();
@@ -49,7 +49,7 @@ pub fn details(spec: &Spec) -> Vec<(&'static str, String)> {
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// Name and arguments in lines: a long grammar is broken before ITEM and BUCKET.
+/// Returns name and arguments in lines: a long grammar is broken before ITEM and BUCKET.
 fn broken(syntax: &str) -> String {
     if syntax.len() <= 96 {
         return syntax.to_owned();

@@ -1,4 +1,4 @@
-//! The page of the commands that clients of Redis expect: one table, and what holds for all of them.
+//! The page of the commands that clients of Redis expect: one table, and the rules for all of them.
 
 use super::{ReferencePage, cell, line, syntax};
 use crate::table::{GENERIC, Spec};

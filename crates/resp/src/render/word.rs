@@ -1,6 +1,6 @@
-//! Words that every reply repeats, as bulk strings that are formed when the crate is compiled.
+//! Words that every reply repeats, as bulk strings that are formed at compile time.
 
-/// A bulk string of the bytes of a constant text of 1 to 99 bytes.
+/// Returns the bulk string of a constant text of 1 to 99 bytes.
 pub(super) const fn form<const N: usize>(text: &str) -> [u8; N] {
     let text = text.as_bytes();
     let digits = if text.len() < 10 { 1 } else { 2 };
@@ -32,7 +32,7 @@ macro_rules! word {
     }};
 }
 
-/// As [`form`], and behind it the head of an array of none, 4 bytes.
+/// Does the same as [`form`], followed by the head of an empty array, 4 bytes.
 pub(super) const fn form_list<const N: usize, const M: usize>(text: &str) -> [u8; M] {
     assert!(M == N + 4);
     let word: [u8; N] = form(text);

@@ -1,4 +1,4 @@
-//! ACL and its subcommands: the part that tells who is who. Users come from the settings file.
+//! ACL and the subcommands that tell which users exist. Users are defined in the settings file.
 
 use super::{BLANK, CommandId, HelpId, Role, ServerId, Spec};
 

@@ -1,4 +1,4 @@
-//! CLUSTER and what else clients of a cluster say to a node.
+//! CLUSTER, and the other commands that clients of a cluster send to a node.
 
 use super::{BLANK, CommandId, ConnectionId, ContainerId, HelpId, ServerId, Spec};
 

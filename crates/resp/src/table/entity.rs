@@ -1,4 +1,4 @@
-//! The commands on entities: versioned records that replicas can agree about.
+//! The commands on entities: versioned records that replicas can agree on.
 
 use super::{BLANK, CommandId, EntityId, Memory, Role, Spec, Spread};
 

@@ -1,12 +1,12 @@
-//! Finds a command by its name, in any case: one multiplication and one comparison, by a hash
-//! without collisions that is searched for when the crate is compiled.
+//! Finds a command by its name, in any case, with one multiplication and one comparison: a hash without collisions is
+//! searched for at compile time.
 
 use super::{ALL, Spec};
 
-/// No name of a command is longer.
+/// Greatest length of a command's name, bytes.
 const NAME_LEN_MAX: usize = 16;
-/// Many more than commands, so that the search below ends soon: with n commands a multiplier is
-/// good with a probability of about exp(-n * n / 2 / SLOTS).
+/// Number of slots: many more than commands, so that the search below ends soon. With n commands a multiplier is good
+/// with a probability of about exp(-n * n / 2 / SLOTS).
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 11;
 const COMMANDS: usize = ALL.len();
@@ -15,7 +15,7 @@ const FREE: u8 = u8::MAX;
 
 const _: () = assert!(COMMANDS < FREE as usize);
 
-/// The name in upper case, padded with zeros, as one number.
+/// Returns the name in upper case, padded with zeros, as one number.
 const fn pack(name: &[u8]) -> u128 {
     let mut padded = [0u8; NAME_LEN_MAX];
     let mut at = 0;
@@ -72,8 +72,8 @@ const fn build() -> Index {
     }
 }
 
-/// A name of at most 16 bytes as two words, padded with zeros. Reads overlap where the name is no
-/// whole number of words: a copy of so few bytes would be a call.
+/// Loads a name of at most 16 bytes as two words, padded with zeros. The reads overlap if the length is not a whole
+/// number of words: copying so few bytes would take a call.
 #[inline]
 fn load(name: &[u8]) -> (u64, u64) {
     if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
@@ -89,26 +89,26 @@ fn load(name: &[u8]) -> (u64, u64) {
     (byte(0) | byte(1) | byte(2), 0)
 }
 
-/// Eight bytes at once as [`u8::to_ascii_uppercase`] has each of them.
+/// Converts eight bytes at once as [`u8::to_ascii_uppercase`] does each of them.
 #[inline]
 const fn upper_case(word: u64) -> u64 {
     const EACH: u64 = u64::MAX / 0xff;
     const HIGH: u64 = 0x80 * EACH;
     let low = word & !HIGH;
-    // The high bit of each byte that is at least `a`, and of each that is beyond `z`.
+    // Sets the high bit of each byte that is at least `a`, and of each that is above `z`.
     let from_a = low + (0x80 - b'a' as u64) * EACH;
     let beyond_z = low + (0x7f - b'z' as u64) * EACH;
     let lower_case = (from_a ^ beyond_z) & !word & HIGH;
     word ^ (lower_case >> 2)
 }
 
-/// The command of this name, in any case. Subcommands are found in their container.
+/// Returns the command of this name, in any case. Subcommands are looked up in their container.
 #[inline]
 pub fn find(name: &[u8]) -> Option<&'static Spec> {
     if name.len() > NAME_LEN_MAX {
         return None;
     }
-    // A zero within a name would look like padding.
+    // A zero at the end of a name would look like padding.
     if name.last() == Some(&0) {
         return None;
     }
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Each name in three cases, and with each of its bytes changed, added or left out.
+    /// Tests each name in three cases, and with each of its bytes changed, added or left out.
     #[test]
     fn names_are_found_in_any_case_and_nothing_else_is() {
         let linear = |name: &[u8]| {

@@ -1,7 +1,7 @@
-//! The name of each command as hosts dispatch on it, by family. A host matches a family whole: a
-//! command that it forgets does not compile.
+//! The id of each command, by family, for the dispatch of hosts. A host matches all ids of a family, so a forgotten
+//! command does not compile.
 
-/// Commands that one function of a host executes, and how many ids there are up to its last one.
+/// Defines a family: commands that one function of a host executes, and (`END`) the number of ids up to its last one.
 macro_rules! family {
     ($(#[$doc:meta])* $name:ident after $before:expr; $first:ident $(, $next:ident)* $(,)?) => {
         $(#[$doc])*
@@ -20,13 +20,13 @@ macro_rules! family {
 }
 
 family! {
-    /// Plain values, all but [`HotId`].
+    /// Plain values, except [`HotId`].
     StringId after 0;
     SetNx, SetEx, PSetEx, GetSet, GetDel, GetEx, MGet, MSet, MSetNx, Incr, IncrBy, Decr, DecrBy,
     Append, StrLen, GetRange, SetRange, DelIfEq, IncrEx,
 }
 family! {
-    /// Keys, whatever they hold.
+    /// Keys of any kind.
     KeyId after StringId::END;
     Del, Unlink, Exists, Touch, Type, Expire, PExpire, ExpireAt, PExpireAt, Ttl, PTtl, ExpireTime,
     PExpireTime, Persist, Scan, Keys, ObjectEncoding, ObjectFreq, ObjectIdleTime, ObjectRefCount,
@@ -38,7 +38,7 @@ family! {
     Put, Get, Del, Find,
 }
 family! {
-    /// SCUR commands that show an account.
+    /// SCUR commands that read an account.
     ScurReadId after EntityId::END;
     Get, Session, Audit, Check,
 }
@@ -49,7 +49,7 @@ family! {
     Reserve, Update, Terminate, Release,
 }
 family! {
-    /// Commands on several accounts that all commit or none.
+    /// Commands on several accounts of which all commit or none.
     ScurChainId after ScurWriteId::END;
     Chain,
 }
@@ -64,17 +64,17 @@ family! {
     Totals, Watch, Statement, Snapshot, List, Find,
 }
 family! {
-    /// Everything goes, if there are no accounts.
+    /// Commands that delete everything, if there are no accounts.
     FlushId after StoreId::END;
     All, Db,
 }
 family! {
-    /// The server as a whole, of which every core does its part.
+    /// Commands on the server as a whole, of which every core does its part.
     PartId after FlushId::END;
     DbSize, ConfigSet, ConfigResetStat, SlowlogLen, SlowlogReset, LatencyReset,
 }
 family! {
-    /// ECHO and PING: the message comes back.
+    /// ECHO and PING, which return the message.
     EchoId after PartId::END;
     Ping, Echo,
 }
@@ -84,14 +84,14 @@ family! {
     Multi, Exec, Discard, Watch, Unwatch,
 }
 family! {
-    /// The connection that asks.
+    /// Commands on the client's own connection.
     ConnectionId after TransactionId::END;
     Hello, Auth, Select, Quit, Reset, ReadOnly, ReadWrite, Asking, Monitor, ClientId,
     ClientGetName, ClientSetName, ClientSetInfo, ClientInfo, ClientList, ClientTracking, ClientTrackingInfo,
     ClientCaching, ClientGetRedir, ClientNoEvict, ClientNoTouch,
 }
 family! {
-    /// The server, of which the connection's core knows enough or asks the others.
+    /// Commands on the server, which the connection's core answers itself or by asking the other cores.
     ServerId after ConnectionId::END;
     Info, Role, Time, Wait, Shutdown, Command, CommandCount, CommandDocs, CommandGetKeys,
     CommandGetKeysAndFlags,
@@ -100,7 +100,7 @@ family! {
     LatencyHistory, LatencyDoctor,
 }
 family! {
-    /// Questions of clients to who watches over a primary and its replicas.
+    /// Questions of clients to a sentinel, which monitors a primary and its replicas.
     SentinelId after ServerId::END;
     Address, CkQuorum, Master, Masters, MyId, Replicas, Sentinels, Slaves, Subscribe, Unsubscribe,
     PSubscribe, PUnsubscribe,
@@ -116,22 +116,22 @@ family! {
     Acl, Client, Cluster, Command, Config, Object, Memory, Slowlog, Latency, Sentinel, Replica,
 }
 family! {
-    /// Containers, which without a subcommand fail their arity: errors are counted for them.
+    /// Containers. Without a subcommand they fail their arity check; these ids count such errors.
     ContainerId after HelpId::END;
     Acl, Client, Cluster, Config, Object, Memory, Slowlog, Latency, Sentinel, Replica,
 }
 family! {
-    /// Words of Valkey and Redis nodes to each other.
+    /// Commands of Valkey and Redis nodes to each other.
     NodeId after ContainerId::END;
     ScurApply, EntityApply,
 }
 family! {
-    /// The values that come in pipelines: a host puts no call between.
+    /// Commands on values that often arrive in pipelines: a host executes them without a call in between.
     HotId after NodeId::END;
     Get, Set,
 }
 
-/// One per entry of the table, subcommands included.
+/// Id of a command, one per entry of the table, subcommands included.
 #[expect(missing_docs, reason = "each is the family with its name")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandId {
@@ -158,11 +158,11 @@ pub enum CommandId {
 }
 
 impl CommandId {
-    /// How many there are: each [`index`](CommandId::index) is below it.
+    /// Number of ids: each [`index`](CommandId::index) is below it.
     pub const COUNT: usize = HotId::END as usize;
 
-    /// The place of what is counted by command: no two ids have the same. It is the second byte of
-    /// the id, whatever the family: families count on from each other.
+    /// Returns the index for counters by command; no two ids have the same. It is the second byte of the id whatever
+    /// the family, since each family continues the numbering of the one before it.
     #[inline]
     pub const fn index(self) -> usize {
         match self {

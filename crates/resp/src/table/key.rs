@@ -1,4 +1,4 @@
-//! The commands on keys of any kind: deleting, expiry, listing, how they are kept.
+//! The commands on keys of any kind: deletion, expiry, listing, and how keys are stored.
 
 use super::{BLANK, CommandId, ContainerId, HelpId, KeyId, Role, ServerId, Spec, Spread};
 

@@ -1,22 +1,22 @@
 //! What commands do when no memory is left.
 
-/// Whether a command may take memory: what happens to it at the bound (`--max-memory`, `maxmemory`).
-/// Both hosts act by it, and COMMAND INFO and the reference show it.
+/// Rule for a command when the memory bound is reached (`--max-memory`, `maxmemory`). Both hosts follow it, and COMMAND
+/// INFO and the reference show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// A command that always runs: it takes none, or it ends, settles, corrects or removes what is there.
+    /// The command always runs: it takes no memory, or it ends, settles, corrects or removes something.
     Free,
-    /// A command that is refused with OOM where it would be executed. A duplicate gets its stored answer, and
-    /// what would be refused anyway is refused for that.
+    /// The command is refused with OOM when it would be executed. A duplicate still gets its stored answer, and a
+    /// command that would be refused anyway is refused for that reason.
     ForNew,
-    /// A command that is refused with OOM where what it deletes is not there: that deletion would have to be remembered.
+    /// The command is refused with OOM if the key to delete does not exist: that deletion would have to be remembered.
     ForAbsent,
-    /// A command that is refused with OOM.
+    /// The command is refused with OOM.
     Taken,
 }
 
 impl Memory {
-    /// The sentence of the reference about it; none of a command that always runs.
+    /// Returns the sentence of the reference about it; `None` for a command that always runs.
     pub const fn at_the_bound(self) -> Option<&'static str> {
         match self {
             Memory::Free => None,

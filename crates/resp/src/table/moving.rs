@@ -1,4 +1,4 @@
-//! The SCUR commands by which accounts go from one store to another.
+//! The SCUR commands that move accounts from one store to another.
 
 use super::{BLANK, CommandId, ImageId, Memory, Role, Spec};
 use scurry_ledger::Code::{IdentityExists, Invalid, UnknownAccount};

@@ -1,5 +1,5 @@
-//! What a primary in Valkey or Redis says to its replicas and writes to its file of commands. Our
-//! own server does not know them: no client says them.
+//! Commands that a primary in Valkey or Redis sends to its replicas and writes to its append-only file. Our own server
+//! does not know them: no client sends them.
 
 use super::{BLANK, CommandId, NodeId, Role, Spec};
 

@@ -1,14 +1,14 @@
-//! Where the keys of a request are.
+//! Finds the keys of a request.
 
 use crate::{Args, parse_integer};
 
-/// Positions of the keys of a request.
+/// Iterator over the positions of a request's keys.
 #[derive(Clone, Debug)]
 pub struct KeyPositions<'a> {
     pub(super) args: Args<'a>,
     pub(super) next: usize,
     pub(super) end: usize,
-    /// From one to the next; none where the arguments say it.
+    /// Distance between keys; `None` if it depends on the arguments.
     pub(super) step: Option<usize>,
 }
 
@@ -30,8 +30,8 @@ impl Iterator for KeyPositions<'_> {
     }
 }
 
-/// The position behind the command of a chain whose account is at a position, by the word behind the
-/// account, which says how many words it has; none where it does not say that, or there are fewer.
+/// Returns the position after a command of a chain. `position` is that of its account, and `count` the word after the
+/// account, which states the number of the command's words. `None` if it is not a number or there are fewer words.
 pub fn behind(count: Option<&[u8]>, position: usize, arguments: usize) -> Option<usize> {
     let count = usize::try_from(parse_integer(count?)?).ok()?;
     let end = count.checked_add(position + 2)?;

@@ -1,11 +1,11 @@
-//! What a user may do, as far as commands ask for it.
+//! Roles of users, as commands require them.
 
-/// The role that a command needs. A user has any number of roles; none of them contains another.
+/// The role that a command needs. A user can have any number of roles; no role includes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// No role: every user who has come in may.
+    /// No role: every authenticated user may run the command.
     Anyone,
-    /// Reads: balances, sessions, plain values, entities, totals, statistics.
+    /// Reads balances, sessions, plain values, entities, totals, statistics.
     Read,
     /// Charges: opens, updates and ends sessions, debits, refunds, counts; writes plain values
     /// and entities.
@@ -17,10 +17,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// The roles that a user can be given, in the order of the configuration's documentation.
+    /// Roles that a user can have, in the order of the configuration's documentation.
     pub const ALL: [Role; 4] = [Role::Read, Role::Charge, Role::Provision, Role::Admin];
 
-    /// The role's name in the configuration file and in the reference.
+    /// Returns the role's name in the configuration file and in the reference.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Anyone => "-",

@@ -1,4 +1,4 @@
-//! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
+//! The SCUR commands: their table entries. Their rules are in docs/ledger.md.
 
 use super::{
     BLANK, CommandId, Memory, Role, ScurChainId, ScurReadId, ScurWriteId, Spec, Spread, StoreId,
@@ -18,7 +18,7 @@ const READ_LONG: &[&str] = &["readonly"];
 const ACCOUNT_REPLY: &str = "[code, version]";
 const REMEMBERED_REPLY: &str = "[code, version]; with TXN [code, version, replayed]";
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
-/// Of commands that can be denied.
+/// Reply of commands that can be denied.
 const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
 const SESSION_REPLY: &str = "[code, replayed, version, items], and cause where a request without items is denied\n\
     items: array of [key, code, granted, final, uncollected], and cause where the item is denied";

@@ -1,12 +1,11 @@
-//! Over which cores of a server a command goes, and how their replies become one.
+//! How a command is spread over the cores of a server, and how the replies become one.
 
-/// Ways to execute a command whose keys may lie on several cores.
+/// Ways to execute a command whose keys may be on several cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// One core answers: that of the first key, or without a key that of the connection.
     One,
-    /// The core of each key answers an array for that key; the reply is one array in the order
-    /// of the keys.
+    /// The core of each key answers with an array for that key; the reply is one array in the order of the keys.
     Elements,
     /// The core of each key counts; the reply is the sum.
     Sum,
@@ -14,22 +13,22 @@ pub enum Spread {
     Success,
     /// Every core counts; the reply is the sum.
     EverySum,
-    /// Every core lists the accounts that it finds; the reply is one list of them.
+    /// Every core lists the accounts that it finds; the reply is one list of all of them.
     EveryFound,
-    /// Every core lists keys; the reply is the first error, else one list of them.
+    /// Every core lists keys; the reply is the first error, else one list of all keys.
     EveryKeys,
-    /// Every core does it; the reply is the first error, else OK.
+    /// Every core executes it; the reply is the first error, else OK.
     EverySuccess,
-    /// The connection itself sees to it: it is part of a transaction.
+    /// The connection executes it itself: it is part of a transaction.
     Connection,
-    /// The core of the key has its log read beside, and the reply comes from there.
+    /// The core of the key has its log read on another thread, and the reply comes from there.
     Log,
-    /// The server knows: its position in a cursor, or reports of every core.
+    /// The server has its own code for it: a cursor holds its position, or it collects reports of every core.
     Special,
 }
 
 impl Spread {
-    /// True for what every core does, whatever its keys.
+    /// Reports whether every core executes it, whatever its keys.
     pub const fn is_every(self) -> bool {
         matches!(
             self,
@@ -37,7 +36,7 @@ impl Spread {
         )
     }
 
-    /// The tips of COMMAND DOCS for clients that spread commands over nodes by themselves.
+    /// Returns the tips of COMMAND INFO for clients that spread commands over nodes by themselves.
     pub const fn tips(self) -> &'static [&'static str] {
         match self {
             Spread::One | Spread::Connection | Spread::Log => &[],
@@ -46,7 +45,7 @@ impl Spread {
             Spread::Success => &["request_policy:multi_shard", "response_policy:all_succeeded"],
             Spread::EverySum => &["request_policy:all_shards", "response_policy:agg_sum"],
             Spread::EveryFound => &["request_policy:all_shards", "response_policy:special"],
-            // As Valkey says of KEYS: clients put lists together by themselves.
+            // As Valkey declares for KEYS: clients concatenate lists by themselves.
             Spread::EveryKeys => &["request_policy:all_shards", "nondeterministic_output_order"],
             Spread::EverySuccess => &["request_policy:all_shards", "response_policy:all_succeeded"],
             Spread::Special => &["request_policy:special", "response_policy:special"],

@@ -1,4 +1,4 @@
-//! The SCUR commands that are about the store as a whole and need its files.
+//! The SCUR commands on the store as a whole, which need its files.
 
 use super::{BLANK, CommandId, Role, Spec, Spread, StoreId};
 use scurry_ledger::Code::Invalid;

@@ -1,4 +1,4 @@
-//! The commands that make several commands one step.
+//! The commands that combine several commands into one step.
 
 use super::{BLANK, CommandId, Role, Spec, Spread, TransactionId};
 

@@ -1,4 +1,4 @@
-//! The commands that show what took long, and the one that stops the server.
+//! The commands that show slow operations, and the one that stops the server.
 
 use super::{
     BLANK, CommandId, ConnectionId, ContainerId, HelpId, PartId, Role, ServerId, Spec, Spread,
