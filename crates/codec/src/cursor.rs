@@ -75,6 +75,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn name(&mut self) -> Result<Name, Malformed> {
         let len = usize::from(self.byte()?);
+        // With 16 bytes left the name can be loaded as two words.
         let name = match self.rest.first_chunk::<NAME_LEN_MAX>() {
             Some(padded) => {
                 let mut name = Name::EMPTY;

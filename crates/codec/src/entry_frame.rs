@@ -93,6 +93,7 @@ pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) ->
 /// Reads a frame at the start of `bytes`.
 pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
     let Some(len) = word(bytes, 0) else { return (Start::Torn, None) };
+    // A header of zeros is space that was never written, not damage.
     if len == 0 && bytes.iter().take(ENTRY_HEADER_LEN).all(|&byte| byte == 0) {
         return (Start::Torn, None);
     }

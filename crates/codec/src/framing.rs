@@ -154,6 +154,7 @@ pub(crate) fn close(seal: Seal, bytes: &mut [u8], numbers: [u64; 3], count: u32)
 
 pub(crate) fn open(seal: Seal, bytes: &[u8]) -> Start<'_> {
     let Some(len) = word(bytes, 0) else { return Start::Torn };
+    // A header of zeros is space that was never written, not damage.
     if len == 0 && bytes.iter().take(HEADER_LEN).all(|&byte| byte == 0) {
         return Start::Torn;
     }

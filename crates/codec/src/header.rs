@@ -109,6 +109,7 @@ pub(crate) fn decode(
     let mut head = Fields(bytes.get(MAGIC_LEN..).ok_or(HeaderError::Short)?);
     match u16::from_le_bytes(head.take()?) {
         version if version == format.version => {}
+        // Before length and checksum, which a newer version may define differently.
         version if version > format.version => {
             return Err(HeaderError::Newer { found: version, known: format.version });
         }

@@ -213,6 +213,7 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
     let fields = w.fixed::<{ HEAD_LEN + 2 }>();
     fields[0] = VERSION;
+    // The narrow form fits nearly all accounts.
     if let (Ok(version), Ok(buckets), Ok(sessions), true) = (
         u32::try_from(account.version),
         u8::try_from(buckets),

@@ -74,6 +74,7 @@ impl LogBase {
 
     /// Reads all of `bytes`. Returns the id and the core of the log, and its base.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<((u64, u32), LogBase), HeaderError> {
+        // The counts determine the length, so they are read before the checksum is verified.
         let counts = bytes.get(COUNTS_AT..COUNTS_AT + 2).unwrap_or(&[0, 0]);
         let [voters, learners] = [counts[0], counts[1]].map(usize::from);
         let len = COUNTS_AT + 2 + 8 * (voters + learners) + 4;

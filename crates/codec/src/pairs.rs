@@ -41,6 +41,7 @@ impl PairWriter {
 
     pub(crate) fn put(&mut self, pen: &mut Pen<'_>, name: Name, unit: Name) {
         let place = &mut self.places[place(name, unit)];
+        // The slot holds this pair, is free, or belongs to another pair, which keeps it.
         match self.pairs.get(usize::from(*place)) {
             Some(pair) if *pair == (name, unit) => return pen.byte(*place),
             None if self.pairs.len() < PAIRS_MAX => {

@@ -73,6 +73,7 @@ pub(crate) fn pass<'a>(
         let id = from.string()?;
         from.string()?;
         for _ in 0..from.varint()? {
+            // A new pair must get its index even though it is skipped: later records refer to it.
             pairs.pass(from)?;
             for _ in 0..3 {
                 from.pass_varint()?;

@@ -131,6 +131,7 @@ impl Account {
             Op::Create(_) | Op::Delete => {}
             Op::SetStatus(status) => self.status = *status,
             Op::SetIdentity { kind, value } => {
+                // An identity that is set again moves to the end of the order.
                 self.identities.retain(|identity| identity.kind != *kind);
                 if !value.as_bytes().is_empty() {
                     self.identities.push(Identity { kind: *kind, value: *value });
@@ -303,6 +304,7 @@ impl Account {
                 );
                 if place < self.sessions.len() {
                     self.sessions.remove(place);
+                    // The sessions after the closed one move down by one position.
                     named.close(place);
                 }
             }
@@ -320,6 +322,7 @@ impl Account {
             Op::Forget => {
                 self.tombstones.forget(at);
                 self.transactions.forget(at);
+                // The records that the host keeps apart are forgotten at the same moment.
                 if let Some(elsewhere) = &mut self.elsewhere {
                     elsewhere.forget();
                 }

@@ -135,6 +135,8 @@ enum Outcome {
 }
 
 fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
+    // A bound may have been lowered since a request was answered, so a duplicate of it may fail this check: it still
+    // gets its stored answer.
     if let Err(refused) = fields::check(command, draft.limits) {
         return stored(draft, command).map(Outcome::Replay).ok_or(refused);
     }

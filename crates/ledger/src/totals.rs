@@ -92,12 +92,14 @@ impl Totals {
         if let Some(after) = after {
             self.accounts += 1;
             self.sessions += after.sessions_open() as u64;
+            // The usual case: only amounts have changed, so only the differences are added.
             if before.has_buckets_of(after) && before.uncollected == after.uncollected {
                 for (before, after) in before.buckets.iter().zip(&after.buckets) {
                     self.move_on(before, after);
                 }
                 return;
             }
+            // Buckets or uncollected totals have changed: adds the new state, then subtracts the old one below.
             self.count(&after.buckets, &after.uncollected, i128::wrapping_add);
         }
         self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);

@@ -14,7 +14,7 @@ use std::fmt;
 pub struct Chain<'a> {
     /// Commands with their accounts, all of one hash slot.
     pub links: Vec<Link<'a>>,
-    /// Rule for when no memory is left: the strictest of the commands'.
+    /// Rule for when no memory is left: that of a command which may need memory, [`Memory::Free`] if none does.
     pub memory: Memory,
 }
 

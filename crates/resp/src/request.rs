@@ -248,6 +248,7 @@ impl Parser {
                 self.line(input, limits, authenticated)
             }
         };
+        // The next request of the batch begins at `self.len`, with a fresh position.
         if let Parsed::Request(len) = outcome {
             self.found.push(Found { start: self.len, spans_end: self.spans.len(), inline });
             self.len += len;
@@ -333,6 +334,7 @@ impl Parser {
             Count::Invalid => return Parsed::Error(ProtocolError::InvalidMultibulkLength),
             Count::TooBig => return Parsed::Error(ProtocolError::TooBigMultibulkCount),
         };
+        // A negative count is an empty request, as in Redis.
         let remaining = match u32::try_from(value.max(0)) {
             Ok(remaining) if remaining as usize <= limits.arguments_max => remaining,
             _ => return Parsed::Error(ProtocolError::InvalidMultibulkLength),
@@ -396,6 +398,7 @@ impl Parser {
             }
             let start = position + 1 + len;
             let end = start + length;
+            // The CRLF counts too: a connection's input buffer never needs more than `request_len_max`.
             if end + 2 > request_len_max {
                 return Parsed::Error(match authenticated {
                     true => ProtocolError::TooBigRequest(narrow(request_len_max)),
@@ -411,6 +414,7 @@ impl Parser {
             position = end + 2;
             remaining -= 1;
         };
+        // Complete arguments are kept, so the next call continues after them.
         self.stage = Stage::Arguments(remaining);
         self.position = position;
         Parsed::Incomplete(missing)

@@ -17,6 +17,7 @@ fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|&byte| byte == b'{')?;
     let tag = &key[open + 1..];
     let close = tag.iter().position(|&byte| byte == b'}')?;
+    // An empty tag (`{}`) does not count: the whole key is hashed.
     (close > 0).then(|| &tag[..close])
 }
 

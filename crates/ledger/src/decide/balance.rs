@@ -128,6 +128,8 @@ fn topup(
         }
         (None, Some(_)) => BucketNo(draft.account().next_bucket),
     };
+    // BUSY comes before a denial: room is checked here, and spent buckets are removed only if the command is carried
+    // out.
     let spent = if existing.is_none() { spent_to_remove(draft)? } else { Vec::new() };
     check_room(draft)?;
     if draft.account().status == Status::Closed {
@@ -276,6 +278,7 @@ fn change_bucket(
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
         return Ok(Done::beyond_credit(bucket.available, Cause::Balance));
     }
+    // A change of PERIOD alone needs no `SetBucket`.
     if terms != old || attributes.period.is_none() {
         draft.record(Op::SetBucket { bucket: bucket.no, terms });
     }
@@ -470,6 +473,7 @@ fn carry_back(draft: &mut Draft<'_>, found: &Transaction, back: Vec<(u8, Posting
     check_room(draft)?;
     let &Transaction { id: debit, version: debited, ref items, .. } = found;
     for (item, posting) in back {
+        // A refund to an expired bucket expires at once.
         if draft.bucket(posting.bucket).is_expired(draft.now) {
             draft.record_passage(Op::RefundExpired, posting)?;
         } else {

@@ -157,8 +157,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes a threshold event that this command has recorded for a limit. No [`Mark`] can point behind the removed
-    /// op: rollbacks past a mark undo grants, and grants use nothing of a limit.
+    /// Removes the threshold event that this command has recorded for a limit. A [`Mark`] set after that event stays
+    /// valid: only grants follow such a mark, and grants use nothing of a limit.
     pub(super) fn take_back_threshold(&mut self, limit: Name) -> bool {
         let len = self.ops.len();
         self.ops.retain(|op| !matches!(op, Op::ReachThreshold { limit: of, .. } if *of == limit));

@@ -82,6 +82,7 @@ fn expire(draft: &mut Draft<'_>, now: Time) {
         match due {
             Due::Session(id) => expire_session(draft, &id),
             Due::Bucket(no) => {
+                // Refills that were due before the end come first, so that they expire with the rest.
                 refill(draft, no, now);
                 let amount = draft.bucket(no).available;
                 if amount > 0 {
@@ -90,7 +91,7 @@ fn expire(draft: &mut Draft<'_>, now: Time) {
             }
         }
     }
-    // Buckets that have not expired are refilled last: their refills affect nothing that expired above.
+    // The refills that are left: of buckets without an event above, and of periods after the last event.
     for place in 0..draft.account().allowances.len() {
         refill(draft, draft.account().allowances[place].bucket, now);
     }

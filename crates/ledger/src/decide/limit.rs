@@ -187,6 +187,7 @@ impl Counting {
             if all > i128::from(i64::MAX) {
                 return Err(OVERFLOW);
             }
+            // `held` is already reduced by `from_hold`: adding it back gives what was left before the use.
             let left = limit.left(limit.held + from_hold);
             // Refunds reduce `used` but not `overrun`, so `overrun` alone can reach the end of 64 bits.
             let overrun = (used - from_hold - left).max(0).min(i64::MAX - limit.overrun);

@@ -40,6 +40,7 @@ pub(super) fn reserve(
             None => ended(draft, &tombstone, Code::SessionExists, (EXPIRED_ID, USED_UP)),
         };
     }
+    // The session id is new from here on.
     check_room(draft, 1)?;
     if draft.account().status != Status::Active {
         let items = deny_all(request, Code::ServiceDenied, Cause::Status);
@@ -48,11 +49,14 @@ pub(super) fn reserve(
     if let Some(limit) = limit::closed_to_sessions(draft.account(), draft.now) {
         let (code, cause) = (Code::CreditLimitReached, Cause::Limit(limit));
         let mut items = deny_all(request, code, cause);
+        // A request without items gets one answer for the whole of it, which names the limit.
         if items.is_empty() {
             items.push(ItemAnswer::denied(code, cause));
         }
         return Ok(refuse(draft, request, body, code, items));
     }
+    // CLOSEONDENIAL may have to undo grants, which takes a copy of the account. Without it only the opening is ever
+    // undone, when nothing was granted.
     let before = draft.mark_if(request.close_on_denial);
     let at = open(draft, request);
     let mut items = ItemAnswers::with_capacity(request.items.len());
@@ -118,6 +122,7 @@ pub(super) fn update(
         let uncollected = settle(draft, position, used, source)?;
         items.push(ItemAnswer::settled(uncollected));
     }
+    // Use is settled whatever the status is; only grants depend on it.
     if draft.account().status != Status::Active {
         for item in &mut items {
             (item.code, item.cause) = (Code::ServiceDenied, Cause::Status);
@@ -140,6 +145,7 @@ pub(super) fn update(
         undo_grants(&mut items);
         return Ok(close(draft, at, request, body, Code::CreditLimitReached, items));
     }
+    // The whole UPDATE is denied only if every item that asked for units was denied.
     let asked = request.items.iter().filter(|item| item.requested.unwrap_or(0) > 0).count();
     let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
     supervise(draft, at, request);
@@ -461,6 +467,7 @@ fn close(
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
+    // The tombstone needs this number only if it is above that of the closing request.
     let last = draft.session(at).answers.last_request().filter(|last| *last > request.request);
     release_all(draft, at);
     bury_answered(draft, request, body, (code, last), &items);

@@ -126,6 +126,7 @@ pub(super) enum Source {
 
 /// Settles reported use. Returns the amount that could not be debited.
 pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Source) -> Step<i64> {
+    // The item's total is checked before the item's first fact.
     sum(draft.item(at).used, used)?;
     let is_limited = used > 0 && !draft.account().limits.is_empty();
     if is_limited {
@@ -185,10 +186,12 @@ fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> 
     if rest == 0 {
         return Ok(0);
     }
+    // OVERDRAW: the last bucket pays the rest, below its floor.
     if let (Some(&bucket), Overrun::Overdraw) = (burn.last(), overrun) {
         draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
         return Ok(0);
     }
+    // CLAMP, or no valid bucket: the rest stays uncollected, if the account's total has room for it.
     let totals = &draft.account().uncollected;
     sum(totals.iter().find(|total| total.unit == unit).map_or(0, |total| total.amount), rest)?;
     Ok(rest)

@@ -97,6 +97,7 @@ impl Answers {
     /// Looks up a request number when at most `answers_max` answers are kept, and `answered` were given in all: one for
     /// each version of the session.
     pub fn look_up(&self, request: u32, answers_max: usize, answered: u64) -> WindowEntry {
+        // The usual case: a request after all others.
         if request > self.last {
             return WindowEntry::New;
         }
@@ -131,6 +132,7 @@ impl Answers {
             self.last = request;
             self.bytes.len()
         } else if gaps::contain(&self.bytes, request) {
+            // The number is below the window: it leaves its gap, and its answer is not kept.
             return self.replace_gaps(&gaps::without(&self.bytes, request));
         } else {
             let before = self.entries().take_while(|(number, _)| *number < request);
@@ -151,6 +153,7 @@ impl Answers {
         if let Some((lowest, _)) = head(&self.bytes[start..])
             && lowest - dropped > 1
         {
+            // The numbers between the dropped entry and the next one were never answered: they become a gap.
             let range = Range { first: dropped + 1, last: lowest - 1 };
             self.replace_gaps(&gaps::with(&self.bytes, range));
         }

@@ -139,6 +139,7 @@ impl<T: Remembered> Records<T> {
         let at = self.offset_after(record.forget_at);
         let behind = self.bytes.len() - at;
         self.bytes.extend_from_slice(record.bytes);
+        // The record was appended; unless it is the last to be forgotten, it moves into place.
         if behind > 0 {
             self.bytes[at..].rotate_left(behind);
         }
@@ -183,6 +184,7 @@ impl<T: Remembered> Records<T> {
         self.bytes.extend_from_slice(&head);
         self.bytes.extend_from_slice(id);
         self.bytes.extend_from_slice(&payload);
+        // The record was appended; unless it is the last to be forgotten, it moves into place.
         if behind > 0 {
             self.bytes[at..].rotate_left(behind);
         }

@@ -106,6 +106,7 @@ impl Records<Tombstone> {
             }
             None => Tombstone::new(*session, *forget_at, TombstoneKind::Unknown, None),
         };
+        // Late use never shortens the time that a tombstone is remembered.
         tombstone.forget_at = tombstone.forget_at.max(*forget_at);
         tombstone.store_late(answer.unpack(), usize::from(*answers_max));
         self.insert(&tombstone);

@@ -104,6 +104,7 @@ impl Remembered for Transaction {
         pack::put_limit(&mut out, self.cause);
         let mut begun = 0;
         for part in &self.parts {
+            // The header of an item comes before its first part.
             while begun < self.items.len() && begun <= usize::from(part.item) {
                 let DebitedItem { key, unit } = self.items[begun];
                 let key = key.to_string();

@@ -1,4 +1,4 @@
-//! Writes requests piece by piece, for requests whose number of arguments varies.
+//! Writes requests piece by piece, for requests with numbers that change from one to the next.
 
 /// Appends `*count\r\n`, the start of a request.
 #[inline]
