@@ -102,6 +102,7 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
         _ => return (Start::Damaged(FrameError::Length(len)), None),
     };
     let Some(whole) = whole else { return (Start::Torn, None) };
+    // The checksum of the header, then that of the content that all nodes share.
     let sums = [
         (word(whole, 4), seal.of(&whole[CHECKED_FROM..ENTRY_HEADER_LEN])),
         (word(whole, 64), content_of(seal, whole).unwrap_or_default()),

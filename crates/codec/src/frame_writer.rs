@@ -229,6 +229,7 @@ impl FrameWriter {
     fn record(&mut self, kind: u8) -> (Pen<'_>, &mut PairWriter) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
         self.count += 1;
+        // Makes room for the whole record at once, so that most writes into it need not grow the buffer.
         if self.bytes.len() < self.end + RECORD_ROOM {
             self.grow();
         }

@@ -148,6 +148,7 @@ pub(crate) fn close(seal: Seal, bytes: &mut [u8], numbers: [u64; 3], count: u32)
     bytes[HEADER_LEN - 4..HEADER_LEN].copy_from_slice(&count.to_le_bytes());
     let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     bytes[..4].copy_from_slice(&len.to_le_bytes());
+    // The checksum comes last: it covers the rest of the header and the body.
     let checksum = seal.of(&bytes[CHECKED_FROM..]);
     bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
 }

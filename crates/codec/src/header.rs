@@ -103,6 +103,7 @@ pub(crate) fn decode(
     bytes: &[u8],
 ) -> Result<Fields<'_>, HeaderError> {
     let magic = &bytes[..bytes.len().min(MAGIC_LEN)];
+    // A file that is cut inside its magic counts as short, an empty one as another kind of file.
     if !format.magic.starts_with(magic) || magic.is_empty() {
         return Err(HeaderError::Magic(format.kind));
     }

@@ -262,6 +262,7 @@ struct Rarer {
 
 /// Reads an image into an account whose buffers are reused.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
+    // A partial image is valid only in the memory of its host.
     if is_apart(bytes) {
         return Err(ImageError::Damaged);
     }
@@ -298,6 +299,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     let base = account.changed_at.0;
     account.buckets.truncate(counts.buckets);
     for at in 0..counts.buckets {
+        // Buckets of the account before are overwritten, which saves allocations.
         if at == account.buckets.len() {
             account.buckets.push(Bucket::empty());
         }

@@ -79,6 +79,7 @@ impl LogBase {
         let [voters, learners] = [counts[0], counts[1]].map(usize::from);
         let len = COUNTS_AT + 2 + 8 * (voters + learners) + 4;
         let mut fields = header::decode(BASE, len, checksum, bytes)?;
+        // Bytes after the base are an error too.
         if bytes.len() != len {
             return Err(HeaderError::Short);
         }

@@ -75,6 +75,7 @@ pub(crate) fn pass<'a>(
         for _ in 0..from.varint()? {
             // A new pair must get its index even though it is skipped: later records refer to it.
             pairs.pass(from)?;
+            // Serial number, available, held.
             for _ in 0..3 {
                 from.pass_varint()?;
             }

@@ -93,6 +93,7 @@ impl<'a> Pen<'a> {
         let len = name.byte_len();
         let room = self.room(1 + NAME_LEN_MAX);
         room[0] = u8::try_from(len).unwrap_or(u8::MAX);
+        // Copies the padding too, since a copy of fixed length is faster; the next field overwrites it.
         room[1..=NAME_LEN_MAX].copy_from_slice(name.padded());
         self.at += 1 + len;
     }

@@ -96,6 +96,7 @@ impl<'a> Reader<'a> {
     /// back as wholes, each read would wait for the writes to reach the cache.
     #[inline(always)]
     pub(crate) fn group(&mut self) -> [i64; 4] {
+        // A group of four zeros is a single byte 0.
         if let [0, rest @ ..] = self.rest {
             self.rest = rest;
             return [0; 4];
@@ -120,6 +121,7 @@ impl<'a> Reader<'a> {
     #[cold]
     #[inline(never)]
     fn pad(&mut self) {
+        // The tail is already in use, so the input really ends here.
         let Some(tail) = self.tail.take() else { return self.fail() };
         let len = self.rest.len();
         tail[..len].copy_from_slice(self.rest);

@@ -106,6 +106,7 @@ impl SnapshotFooter {
 
     /// Reads the footer, which is the last [`SnapshotFooter::LEN`] bytes of a snapshot.
     pub fn decode(seal: Seal, bytes: &[u8]) -> Result<SnapshotFooter, HeaderError> {
+        // The magic comes first: it tells whether the snapshot was written completely.
         let fields = bytes.strip_suffix(&END_MAGIC);
         let fields = fields.ok_or(HeaderError::Magic(FileKind::SnapshotEnd))?;
         if bytes.len() != SnapshotFooter::LEN {

@@ -64,6 +64,7 @@ pub fn decide_chain(
     if let Err(rejection) = check_chain(links) {
         return ChainDecision::Reject(rejection);
     }
+    // All commands of a chain have the same `now`: the latest of the clock and every account's last Change.
     let now = accounts.iter().fold(clock, |now, account| now.on(*account));
     let each = || accounts.iter().zip(links);
     let decisions: Vec<Decision> =
@@ -147,6 +148,7 @@ pub fn judge(decisions: &[Decision]) -> Verdict {
     if replays == decisions.len() {
         return Verdict::Replay;
     }
+    // Some commands are duplicates and others are not: to carry out only the others would break all or none.
     if replays > 0 {
         let link = decisions.iter().position(|one| matches!(one, Decision::Replay(_)));
         return Verdict::Reject(ChainRejection { link, rejection: PART_IS_KNOWN });

@@ -149,11 +149,13 @@ impl Cycle {
 /// Returns the number of the month, counted from March of the year 0, and the day of the month, 1 to 31, of a day
 /// counted from 1 January 1970. The year is taken to begin in March, so that the leap day is the last day.
 fn month_and_day(days: i64) -> (i64, u8) {
+    // There are 719,468 days from 1 March of the year 0 to 1970, and 146,097 days in 400 years.
     let since_march_0000 = days.saturating_add(719_468);
     let day_of_era = since_march_0000.rem_euclid(146_097);
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // Counted from March, every five months have 153 days.
     let month = (5 * day_of_year + 2) / 153;
     let year = since_march_0000.div_euclid(146_097) * 400 + year_of_era;
     let day = u8::try_from(day_of_year - (153 * month + 2) / 5 + 1).unwrap_or(1);

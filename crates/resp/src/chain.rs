@@ -120,6 +120,7 @@ pub fn parse_chain<'s, 'a: 's>(
             ChainFault::InLink { number, account, fault }
         })?;
     }
+    // All commands are located before the first is parsed: `each` must not grow while its entries are borrowed.
     each.resize_with(each.len().max(positions.len()), Scratch::default);
     for (at, (&position, scratch)) in positions.iter().zip(each).enumerate() {
         let account = args.at(position);

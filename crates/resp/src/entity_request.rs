@@ -76,6 +76,7 @@ pub fn parse_entity_find(args: Args<'_>) -> Result<EntityFind<'_>, Fault<'_>> {
             if wanted < 1 {
                 return Err(Fault::NotPositive("count"));
             }
+            // As in SCAN, a number above the bound counts as the bound.
             let wanted = usize::try_from(wanted).unwrap_or(COUNT_MAX).min(COUNT_MAX);
             once(&mut count, "count", wanted)?;
         } else if word.eq_ignore_ascii_case(b"AFTER") {

@@ -175,6 +175,7 @@ impl Spec {
             return arguments == arity;
         }
         let (_, last, step) = self.keys;
+        // With keys up to the end, the arguments after the name must be whole steps: each key with its value.
         let whole = last >= 0 || (arguments - 1).is_multiple_of(step.unsigned_abs() as usize);
         arguments >= arity && whole
     }
@@ -226,6 +227,7 @@ impl Spec {
     /// Returns the positions of the keys among the arguments, with the name.
     pub fn key_positions<'a>(&self, args: Args<'a>) -> KeyPositions<'a> {
         let (first, last, step) = self.keys;
+        // A negative last key counts from the end of the arguments.
         let last = if last < 0 || self.keys_move {
             args.len().saturating_sub(last.unsigned_abs() as usize)
         } else {

@@ -36,6 +36,7 @@ pub(super) fn new_allowance(
 
 pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body) -> Step<Outcome> {
     if draft.account_exists() {
+        // A retry under the same transaction id gets its stored answer; any other CREATE conflicts.
         if let Some(known) = duplicate(draft, create.txn, body)? {
             return Ok(Outcome::Replay(known));
         }
@@ -118,6 +119,7 @@ pub(super) fn status(
     }
     for (kind, value) in identities {
         let identities = &draft.account().identities;
+        // Only a kind that the account does not have yet adds an identity.
         if !value.is_empty() && !identities.iter().any(|identity| identity.kind == *kind) {
             let bound = ("identities_max", draft.limits.identities_max);
             let why = "the account would have more identities: remove one first, by an empty value";

@@ -123,6 +123,7 @@ fn topup(
             bucket.no
         }
         (None, None) => return find(draft, id).map(|_| Done::ok(0)),
+        // Serial numbers are never reused: an account that has given out all of them can get no more buckets.
         (None, Some(_)) if draft.account().next_bucket == u16::MAX => {
             return reject(Code::NotApplicable, NO_MORE_BUCKETS);
         }
@@ -148,6 +149,7 @@ fn topup(
         (Some(bucket), _, Some(valid_to)) => {
             let terms = BucketTerms { valid_to, ..terms_of(bucket) };
             draft.record(Op::SetBucket { bucket: no, terms });
+            // The end of the bucket decides which refills are still to come, so the allowance is checked and set again.
             if let Some(&allowance) = draft.account().allowance(no) {
                 draft.record_allowance(from_now_on(allowance, draft.now))?;
             }

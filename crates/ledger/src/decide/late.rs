@@ -49,6 +49,7 @@ pub(super) fn settle(
         forget_at: draft.now.plus_ms(draft.limits.transaction_ms),
         answers_max: u8::try_from(draft.limits.answers_max).unwrap_or(u8::MAX),
     };
+    // With `transaction_ms` 0 the answer is forgotten in the same Change.
     let is_over = late.forget_at <= draft.now;
     draft.record(Op::NoteLate(Box::new(late)));
     if is_over {

@@ -34,6 +34,7 @@ pub(super) fn reserve(
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
     }
+    // A closed session answers only the duplicates that its tombstone remembers.
     if let Some(tombstone) = draft.account().tombstones.find(request.session) {
         return match tombstone.answer_to(request.request) {
             Some(answer) => replay(answer, body).map(Outcome::Replay),
@@ -255,6 +256,7 @@ fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body) ->
         WindowEntry::Late => true,
         WindowEntry::New => false,
     };
+    // After the search for duplicates: a retry with its old IFVERSION still gets its stored answer.
     if request.if_version.is_some_and(|version| version != session.version) {
         return reject(
             Code::VersionConflict,
@@ -418,11 +420,13 @@ fn undo_grants(items: &mut [ItemAnswer]) {
 fn supervise(draft: &mut Draft<'_>, session: SessionAt, request: &SessionRequest<'_>) {
     let known = draft.session(session);
     let opening = known.version == 0;
+    // Without VALIDITY a RESERVE takes the default, and an UPDATE keeps the session's.
     let validity_ms = request.validity_ms.unwrap_or(if opening {
         draft.limits.validity_ms_default
     } else {
         known.validity_ms
     });
+    // A new validity without TCC makes Tcc twice that, within the bound.
     let tcc_ms = match request.tcc_ms {
         Some(tcc_ms) => tcc_ms,
         None if opening || request.validity_ms.is_some() => {

@@ -79,6 +79,7 @@ impl Value {
 }
 
 fn read(cursor: &mut Cursor<'_>, depth: u32) -> Result<Value, Stop> {
+    // Bounds the recursion, since replies come from outside.
     if depth > DEPTH_MAX {
         return Err(Stop::Malformed);
     }

@@ -115,6 +115,7 @@ pub fn find(name: &[u8]) -> Option<&'static Spec> {
     let (first, rest) = load(name);
     let packed = u128::from(upper_case(first)) | u128::from(upper_case(rest)) << 64;
     let index = usize::from(INDEX.slots[slot(packed, INDEX.multiplier)]);
+    // The slot only says which command it can be.
     if INDEX.packed.get(index) != Some(&packed) {
         return None;
     }
