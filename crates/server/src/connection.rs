@@ -1,5 +1,5 @@
-//! One connection: reads a bounded amount, executes every complete request, sends the replies
-//! with one call, and remembers what is left to do.
+//! One connection. Each turn reads a bounded amount, executes every complete request, and sends the replies with one
+//! call; the rest of the work is left to later turns.
 
 pub(crate) mod gather;
 pub(crate) mod memory;
@@ -22,16 +22,16 @@ use scurry_resp::UNAUTHENTICATED_REQUEST_LEN_MAX;
 use state::{Doing, Inlet, Outlet};
 use std::io;
 
-/// Discarded from a connection that is being closed, at most, bytes: who sends a longer argument than it may
-/// reads why when all of it is sent. Clients of Redis send no longer ones than this.
+/// Maximum input discarded from a connection that is being closed, bytes: a client that sends a longer argument than it
+/// may can read the reason only after it has sent all of it. Clients of Redis send no longer ones than this.
 const DISCARDED_LEN_MAX: usize = 512 * 1024 * 1024;
-/// The same of one that has not authenticated.
+/// The same limit for a connection that has not authenticated.
 const UNAUTHENTICATED_DISCARDED_LEN_MAX: usize = 4 * 1024 * 1024;
-/// The time in which that is discarded, ms.
+/// Maximum time for discarding input, ms.
 const DISCARDING_MS_MAX: i64 = 30_000;
 
-/// A draining connection is closed when nothing has come for this long, ms: what was sent before
-/// the signal may still be on its way.
+/// A draining connection is closed when nothing has arrived for this long, ms: input sent before the signal may still
+/// be on its way.
 const DRAIN_SILENCE_MS: i64 = 50;
 /// A draining connection is read for this long at most, ms: some clients never stop by themselves.
 const DRAIN_READING_MS_MAX: i64 = 1_000;
@@ -42,33 +42,33 @@ pub(crate) struct Connection<T> {
     key: usize,
     pub(crate) transport: T,
     pub(crate) client: Client,
-    /// In the loop's queue.
+    /// True while it is in the loop's queue.
     pub(crate) queued: bool,
-    /// In the core's lobby, since then, ms of uptime.
+    /// Since when it is in the core's lobby, ms of uptime. None outside of the lobby.
     pub(crate) waits_since_ms: Option<i64>,
-    /// None while nothing has arrived: it is the pool's then.
+    /// None between requests: the pool has the reader then.
     reader: Option<Box<Reader>>,
     doing: Doing,
     inlet: Inlet,
     outlet: Outlet,
-    /// Lines of MONITOR that the output has no room for yet.
+    /// MONITOR lines that do not fit into the output yet.
     lines: Vec<u8>,
-    /// Keys of the request at the front that were asked for already, and whose reply is under way:
-    /// nothing more is read meanwhile.
+    /// Number of keys of the first request that were already requested and whose reply is under way. Nothing more is
+    /// read meanwhile.
     begun: usize,
-    /// The peer sends nothing more and a reply is waited for: until when, ms of uptime.
+    /// Deadline for the reply, ms of uptime, when the peer has closed its sending side.
     ended_until_ms: Option<i64>,
-    /// When something came last.
+    /// When input last arrived, ms of uptime.
     arrived_ms: i64,
-    /// Something was answered since draining began.
+    /// Whether a reply was written since draining began.
     answered: bool,
-    /// True for one that closes behind the reply that it waits for.
+    /// True when it closes after the reply that it waits for.
     ends_after_reply: bool,
-    /// When the first of the requests came that were not answered yet; 0 when there is none.
+    /// When the first unanswered request arrived, ns; 0 when all are answered.
     since_ns: u64,
-    /// Requests that were executed and whose replies are not sent.
+    /// Number of executed requests whose replies are not sent.
     unanswered: u64,
-    /// Bytes of the connection that the core's count of memory has.
+    /// Bytes of this connection in the core's count of memory.
     counted_bytes: u64,
 }
 
@@ -96,8 +96,8 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// The socket says something. `end` is part of what it says about reading: the peer's end
-    /// may have come together with its last bytes, and is then not told again.
+    /// Records an event of the socket. `end` belongs to the read side: the peer's end may be announced together with
+    /// its last bytes, and only once.
     pub(crate) fn notice(&mut self, readable: bool, writable: bool, end: bool) {
         self.inlet.notice(readable, end);
         if writable && self.outlet == Outlet::Blocked {
@@ -105,20 +105,20 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// True for a connection that has asked for something within so many ms, and is not about to end.
+    /// Reports whether the connection has sent a request within `within_ms` and is not about to end.
     pub(crate) fn is_working(&self, now_ms: i64, within_ms: i64) -> bool {
         now_ms - self.client.active_ms < within_ms && !self.inlet.is_ending()
     }
 
-    /// The server stops.
+    /// Prepares the connection for the stop of the server.
     pub(crate) fn drain(&mut self) {
         if !matches!(self.doing, Doing::Closing | Doing::Lingering { .. }) {
             self.answered = self.transport.unsent() > 0;
         }
     }
 
-    /// Nothing more is executed for it, and it closes behind the replies that may leave, also that to what it wants of the
-    /// group. False where it waits for something else first.
+    /// Stops execution. The connection closes after the replies that may be sent, including the reply to a request to
+    /// the group. False where it waits for something else first.
     pub(crate) fn end(&mut self) -> bool {
         match self.doing {
             Doing::Serving => self.doing = Doing::Closing,
@@ -128,7 +128,7 @@ impl<T: Transport> Connection<T> {
         true
     }
 
-    /// True when a draining connection need not be read any more.
+    /// Reports whether a draining connection need not be read any more.
     fn is_quiet(&self, node: &Node) -> bool {
         let Some(since_ms) = node.draining_since_ms else { return false };
         let now_ms = node.now.uptime_ms;
@@ -137,8 +137,8 @@ impl<T: Transport> Connection<T> {
         silent || now_ms - since_ms >= DRAIN_READING_MS_MAX
     }
 
-    /// A turn's first part: takes in what has arrived, and finds the first requests of it. An error
-    /// is the connection's end, here and in the last part, and nobody's fault here.
+    /// The first part of a turn: reads input and finds its first requests. An error ends the connection, here and in
+    /// the last part; here it is not counted as a fault.
     pub(crate) fn arrive(&mut self, node: &mut Node, pool: &mut Pool) -> io::Result<()> {
         if matches!(self.doing, Doing::Lingering { .. }) {
             return Ok(());
@@ -147,13 +147,17 @@ impl<T: Transport> Connection<T> {
         if self.outlet.is_held() {
             return Ok(());
         }
+        // Replies that were held or blocked go out first, then replies of other cores, then notifications: the client
+        // sees this order.
         self.publish(node)?;
         self.merge(node, pool);
         self.push(node, pool);
         if self.doing.is_paused() {
             return Ok(());
         }
+        // The wait is over; the next one gets a deadline of its own.
         self.ended_until_ms = None;
+        // A client that does not read its replies is not read either, and a long command is finished first.
         if self.may_go_on(node) && self.inlet.is_readable() && self.begun == 0 {
             self.receive(node, pool)?;
         }
@@ -164,22 +168,22 @@ impl<T: Transport> Connection<T> {
         Ok(())
     }
 
-    /// Requests that were found and not executed.
+    /// Returns the number of requests that were found and not executed.
     pub(crate) fn found(&self) -> usize {
         self.reader.as_ref().map_or(0, |reader| reader.found())
     }
 
-    /// True when it has replies that are not durable yet.
+    /// Reports whether it has replies that are not durable yet.
     pub(crate) fn has_pending(&self, node: &Node) -> bool {
         self.transport.unsent() > 0 && node.pending().is_some()
     }
 
-    /// The hashes of the first keys of the requests that were found.
+    /// Returns the hashes of the first keys of the requests that were found.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
         self.reader.iter().flat_map(|reader| reader.hashes())
     }
 
-    /// A turn's last part: sends the replies. `executed` is what [`Connection::execute`] said.
+    /// The last part of a turn: sends the replies. `executed` is the result of [`Connection::execute`].
     pub(crate) fn leave(
         &mut self,
         executed: Executed,
@@ -190,10 +194,11 @@ impl<T: Transport> Connection<T> {
             return self.discard(node, pool);
         }
         if let Outlet::Held(sequence) = self.outlet {
-            // It was passed over: its replies wait for the log. They may not have to any more.
+            // It was skipped because its replies wait for the log, which may have become durable meanwhile.
             let durable = node.durable.released();
             return Ok(if sequence > durable { Turn::Wait } else { Turn::Again });
         }
+        // Replies that show changes which are not durable yet wait for the log, and so does the connection.
         if self.transport.unsent() > 0
             && let Some(sequence) = node.pending()
         {
@@ -204,19 +209,21 @@ impl<T: Transport> Connection<T> {
         }
         self.publish(node)?;
         let waits = executed == Executed::Wait && !self.doing.is_paused();
+        // Nothing is left to execute, and the peer has closed or draining has seen silence: close after the replies.
         if waits && (self.inlet.has_ended() || self.is_quiet(node)) {
             self.doing = Doing::Closing;
         }
         if matches!(self.doing, Doing::Closing) && self.transport.unsent() == 0 {
             return Ok(self.close(node.now.uptime_ms));
         }
+        // Unauthenticated peers may be many and keep as little memory as possible.
         if self.waits_since_ms.is_some() {
             self.transport.economize(&mut pool.buffers);
         } else {
             self.transport.release(&mut pool.buffers);
         }
         self.give_reader(pool);
-        // What pauses comes back with a message.
+        // A paused connection gets its next turn through a message.
         let more = match self.doing {
             Doing::Serving => !waits || self.inlet.is_readable(),
             Doing::Closing => false,
@@ -225,7 +232,7 @@ impl<T: Transport> Connection<T> {
         Ok(if more && self.may_go_on(node) { Turn::Again } else { Turn::Wait })
     }
 
-    /// Unsent replies above which it is neither read nor executed, bytes.
+    /// Returns the number of unsent bytes above which the connection is neither read nor executed.
     fn unsent_len_max(&self, node: &Node) -> usize {
         let len_max = node.settings.unsent_len_max;
         if self.client.authenticated {
@@ -235,18 +242,18 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// True while replies of this core may wait for those of others.
+    /// Reports whether replies of this core may wait for replies of others.
     pub(crate) fn is_gathering(&self) -> bool {
         matches!(self.doing, Doing::Gathering { .. })
     }
 
-    /// True when nothing can be done before somebody else has done something.
+    /// Reports whether the connection can do nothing before the log or another core or thread has acted.
     pub(crate) fn is_waiting(&self) -> bool {
         self.outlet.is_held() || self.doing.is_away()
     }
 
-    /// True once for each wait whose reply perhaps nobody takes; it may last until then. The check of
-    /// a password ends by itself.
+    /// Returns true once for each wait whose peer may be gone; the wait may last until `until_ms`. The check of a
+    /// password ends by itself and does not count.
     pub(crate) fn waits_without_peer(&mut self, until_ms: i64) -> bool {
         let is_endless = self.is_waiting() && self.client.entry.is_none();
         let begins = self.inlet.has_end() && self.ended_until_ms.is_none() && is_endless;
@@ -256,13 +263,12 @@ impl<T: Transport> Connection<T> {
         begins
     }
 
-    /// True when a wait that [`Connection::waits_without_peer`] has told of still lasts, and has
-    /// lasted long enough.
+    /// Reports whether a wait that [`Connection::waits_without_peer`] returned true for has lasted too long.
     pub(crate) fn has_waited(&self, now_ms: i64) -> bool {
         self.ended_until_ms.is_some_and(|until_ms| until_ms <= now_ms) && self.is_waiting()
     }
 
-    /// False while the peer has not taken enough of its replies.
+    /// False while the peer has not read enough of its replies.
     fn may_go_on(&self, node: &Node) -> bool {
         self.transport.unsent() < self.unsent_len_max(node)
     }
@@ -274,6 +280,7 @@ impl<T: Transport> Connection<T> {
                 self.outlet = Outlet::Blocked;
             }
             node.counters.bytes_out += (before - self.transport.unsent()) as u64;
+            // While paused, replies of other cores are still missing, so the requests are not answered yet.
             if self.transport.unsent() == 0 && !self.doing.is_paused() {
                 self.note_answered(node);
             }
@@ -281,7 +288,7 @@ impl<T: Transport> Connection<T> {
         Ok(())
     }
 
-    /// The replies of all that was executed are sent. Those that were sent together count alike.
+    /// Records the latency of the requests whose replies are sent. Requests that were sent together count the same.
     fn note_answered(&mut self, node: &mut Node) {
         if self.unanswered > 0 {
             let duration_ns = node.now_ns.saturating_sub(self.since_ns);
@@ -304,6 +311,7 @@ impl<T: Transport> Connection<T> {
             node.counters.bytes_in += len as u64;
             self.arrived_ms = node.now.uptime_ms;
         }
+        // Only the first input of a connection can be a TLS handshake.
         if self.client.command.is_empty() && tls::is_client_hello(self.transport.input()) {
             node.faults.note(self.client.peer, Fault::NotSpoken);
             return Err(io::ErrorKind::InvalidData.into());
@@ -311,7 +319,7 @@ impl<T: Transport> Connection<T> {
         Ok(())
     }
 
-    /// The pool has the reader while nothing is under way.
+    /// Returns the reader to the pool while no request is under way.
     fn give_reader(&mut self, pool: &mut Pool) {
         if let Some(reader) = self.reader.take_if(|reader| reader.is_idle()) {
             pool.give_reader(reader);
@@ -319,6 +327,7 @@ impl<T: Transport> Connection<T> {
     }
 
     fn close(&mut self, now_ms: i64) -> Turn {
+        // The orderly end protects replies from a reset: it is needless without replies or after the peer has closed.
         if self.inlet.has_ended() || !self.answered {
             return Turn::Close;
         }
@@ -328,7 +337,7 @@ impl<T: Transport> Connection<T> {
         Turn::Linger
     }
 
-    /// True for a connection that waits for its peer's end and has read something within so many ms.
+    /// Reports whether the connection waits for its peer to close and has read input within `within_ms`.
     pub(crate) fn still_discards(&self, now_ms: i64, within_ms: i64) -> bool {
         let is_early = matches!(self.doing, Doing::Lingering { until_ms, .. } if now_ms < until_ms);
         is_early && now_ms - self.arrived_ms < within_ms
@@ -352,6 +361,7 @@ impl<T: Transport> Connection<T> {
             self.arrived_ms = node.now.uptime_ms;
         }
         self.inlet.took(arrival);
+        // A peer that sends without end is cut off, although it may then see a reset.
         Ok(match arrival {
             Arrival::End => Turn::Close,
             _ if *discarded > most => Turn::Close,

@@ -1,5 +1,5 @@
-//! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
-//! what is due. A core owns all that it touches; more cores are more of these, each with its own.
+//! The event loop of a core. It waits for events, reads its mail, accepts connections, gives each connection a turn,
+//! and runs due timers. A core owns all that it touches; a server with more cores runs more of these loops.
 
 mod closing;
 mod entering;
@@ -37,36 +37,36 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use turns::Group;
 
-/// The loop wakes at least this often.
+/// Longest wait of the loop, ms.
 const WAKE_MS_MAX: i64 = 100;
-/// So often while stopping.
+/// Longest wait of the loop while draining, ms.
 const DRAIN_WAKE_MS: i64 = 10;
-/// Events taken from the poller at once.
+/// Maximum number of events taken from the poller at once.
 const EVENTS_MAX: usize = 1024;
-/// Times that events are taken from it in one round at most, while there are more.
+/// Maximum number of polls in one round, while there are more events.
 const WAITS_MAX: usize = 16;
-/// How long a closing connection may wait for its peer's end, ms.
+/// How long a closing connection may wait for its peer to close, ms.
 const LINGER_MS_MAX: i64 = 2_000;
-/// How long a reply may take whose peer has said that nothing more comes, ms. It may have closed, or
-/// have sent all and wait: only who writes to it learns that.
+/// How long a reply may be outstanding after the peer has announced the end of its requests, ms. The peer may be gone,
+/// or may have sent everything and be waiting: only a write to it shows which.
 const ENDED_MS_MAX: i64 = 10_000;
 
-/// Listeners of one core: the main ports, and its own.
+/// Tokens of one core's listeners: the main ports, and its own.
 const PORTS: [Token; 3] = [Token(usize::MAX), Token(usize::MAX - 1), Token(usize::MAX - 2)];
 const SIGNALS: Token = Token(usize::MAX - 3);
-/// Other cores ring, and so does the checker of passwords.
+/// Rung by other cores and by the password checker.
 pub(crate) const MAIL: Token = Token(usize::MAX - 4);
 
 /// The event loop of one thread, with all that it owns.
 pub(crate) struct Core {
     poll: Poll,
-    /// The first core's alone.
+    /// Only on the first core.
     signals: Option<Signals>,
-    /// The main ports (the first core's alone) and the core's own. None while stopping.
+    /// The main ports (only on the first core) and the core's own port. Empty while stopping.
     acceptors: Vec<Acceptor>,
     /// The core that serves the next connection of a main port.
     next_core: u16,
-    /// The main port of the node that led the group when it was last known.
+    /// The main port of the last known leader of the group.
     leader: Option<SocketAddr>,
     /// None without RDMA.
     rdma: Option<CoreRdma>,
@@ -75,30 +75,29 @@ pub(crate) struct Core {
     connections: Slab<Connection<Socket>>,
     /// Connections with work left.
     queue: TurnQueue,
-    /// How long those have that are not at work, in a round, ns.
+    /// Time per round for connections that are not active, ns.
     others_ns: u64,
-    /// Room for those that have their turns together.
+    /// Buffer for the group of connections that have their turns together, reused.
     group: Group,
-    /// Connections that wait for their peer's end.
+    /// Connections that wait for their peer to close.
     lingering: Deadlines,
-    /// Connections whose handshake may not be done yet.
+    /// Connections that may still be in their handshake.
     handshaking: Deadlines,
-    /// Connections that are not in.
+    /// Connections that are not authenticated.
     lobby: Lobby,
-    /// Connections that wait for a reply although their peer has said that nothing more comes.
+    /// Connections that wait for a reply although their peer has closed its sending side.
     ended: Deadlines,
-    /// Requests of other cores that wait for the log, in the order in which they came: at most one
-    /// bundle of each connection.
+    /// Requests of other cores that wait for the log, in the order of arrival: at most one bundle per connection.
     postponed: VecDeque<(Sender, Box<Bundle>)>,
-    /// The log has to take some before more is executed.
+    /// The log has to write some of its backlog before more is executed.
     congested: bool,
     /// More timers are due than were run in the last turn.
     ticking: bool,
     /// Some mail could not be delivered yet.
     undelivered: bool,
-    /// When draining ends at the latest.
+    /// Deadline of draining, ms of uptime. None while not draining.
     drain_until_ms: Option<i64>,
-    /// True once the core's own clients have their replies; the loop goes on for those of other cores.
+    /// True once the core's own clients have their replies; the loop goes on for clients of other cores.
     drained: bool,
 }
 
@@ -154,7 +153,7 @@ impl Core {
         self.node.durable.finish(&mut self.node.shard, self.node.now.time);
         self.node.end_calls();
         if outcome.is_err() {
-            // The others stop as well.
+            // The other cores have to stop as well.
             self.end_drain();
             self.tell_others_to_drain();
             self.node.mesh.deliver();
@@ -166,6 +165,7 @@ impl Core {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
             let mut patience = self.patience();
+            // Sleep only if no mail has arrived and no thread has a report.
             if !patience.is_zero()
                 && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
             {
@@ -179,7 +179,7 @@ impl Core {
             self.node.look_at_the_clock();
             self.node.turn_began();
             self.notice(&events)?;
-            // Who is at work may stand behind thousands that are not.
+            // Events of active connections may come after thousands of others.
             for _ in 1..WAITS_MAX {
                 if events.iter().count() < EVENTS_MAX {
                     break;
@@ -196,12 +196,15 @@ impl Core {
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
+            // Before the turns: replies whose changes became durable meanwhile are released first, so that their
+            // connections have a turn in this round.
             self.node.commit();
             self.release();
             self.take_turns();
             self.tell_monitors();
             self.tick();
             self.tell_trackers();
+            // After the turns: one batch for the commits of all connections, before the loop waits.
             self.node.commit();
             self.release();
             self.node.look_after_log();
@@ -214,6 +217,7 @@ impl Core {
             self.node.pooled_bytes = self.pool.memory_bytes();
             self.node.share();
             self.node.look_at_rates();
+            // Mail leaves at the end, so that one packet carries all messages of the turn to a core.
             self.undelivered = !self.node.mesh.deliver();
             self.node.wake_doors();
             self.node.turn_ended();
@@ -224,7 +228,7 @@ impl Core {
         }
     }
 
-    /// Waits for events.
+    /// Waits for events. An interrupted wait is not an error.
     fn wait(&mut self, events: &mut Events, patience: Duration) -> io::Result<()> {
         match self.poll.poll(events, Some(patience)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
@@ -232,7 +236,7 @@ impl Core {
         }
     }
 
-    /// Takes note of what has happened, and queues whom it concerns.
+    /// Records events, and queues the connections that they concern.
     fn notice(&mut self, events: &Events) -> io::Result<()> {
         for event in events {
             match event.token() {
@@ -241,7 +245,7 @@ impl Core {
                     own.filter(|(_, own)| *own == token).for_each(|(found, _)| found.notice());
                 }
                 SIGNALS => self.signalled(),
-                // The mail is looked for in every turn; verdicts always ring.
+                // Mail is read in every turn anyway; the checker rings for each verdict.
                 MAIL => self.take_verdicts(),
                 token if rdma::TOKENS.contains(&token) => self.notice_rdma(token)?,
                 Token(key) => {
@@ -249,7 +253,7 @@ impl Core {
                     let end = event.is_read_closed() || event.is_error();
                     connection.notice(event.is_readable(), event.is_writable(), end);
                     if event.is_write_closed() && connection.is_waiting() {
-                        // Nobody is there to take the reply.
+                        // The peer is gone, so the reply is not needed.
                         self.close(key);
                     } else {
                         self.enqueue(key);
@@ -260,7 +264,7 @@ impl Core {
         Ok(())
     }
 
-    /// How long to wait for events.
+    /// Returns how long to wait for events.
     fn patience(&mut self) -> Duration {
         let due = self.node.shard.next_due().filter(|_| self.node.durable.takes_commits());
         let accepting = self.acceptors.iter().any(Acceptor::is_ready);
@@ -270,10 +274,10 @@ impl Core {
             || self.node.durable.is_busy()
             || (!self.postponed.is_empty() || !self.node.calls.is_empty())
                 && !self.node.is_congested()
-            // What is queued goes on when the log has taken some.
+            // Queued connections go on when the log has written some of its backlog.
             || !std::mem::take(&mut self.congested) && !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
-        // What is due and was not run yet will be within a millisecond or so: timers are coarse.
+        // Overdue timers become runnable within about a millisecond: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
         let longest =
             longest.min(self.node.durable.patience_ms(self.node.now.uptime_ms).unwrap_or(longest));
@@ -287,8 +291,8 @@ impl Core {
         }
     }
 
-    /// Everything that waits for the log leaves here, when what it shows is durable or will never be:
-    /// replies of this core's connections and mail to others.
+    /// Releases replies of this core's connections and mail to other cores that waited for the log, once the changes
+    /// that they show are durable or will never be.
     fn release(&mut self) {
         while let Some((held, fate)) = self.node.durable.release() {
             match (held, fate) {
@@ -303,7 +307,7 @@ impl Core {
                 }
                 (Held::Replies(ticket), _) if self.connection(ticket).is_none() => {}
                 (Held::Replies(ticket), Fate::Leaves) => self.enqueue(ticket.key),
-                // They are not true yet and never will be known to be.
+                // The replies show changes that are not known to be durable and never will be.
                 (Held::Replies(ticket), Fate::Lost) => self.close(ticket.key),
             }
         }
@@ -312,8 +316,9 @@ impl Core {
         }
     }
 
-    /// The log has failed, or another node leads. Whoever waits for other cores may have replies of this one
-    /// already, and whoever came by the main port is to come again, and is led to where commands are executed.
+    /// Closes connections after the log has failed or leadership was lost. Connections that wait for other cores may
+    /// already hold replies of this one. Clients of the main port have to reconnect, and are then redirected to the
+    /// leader.
     fn give_up(&mut self) {
         let is_grouped = self.node.durable.is_grouped();
         let (mut lost, mut ended) = (Vec::new(), Vec::new());
@@ -323,7 +328,7 @@ impl Core {
             if connection.is_gathering() {
                 lost.push(key);
             } else if is_plain {
-                // What is committed was answered, and is told before the connection ends.
+                // Replies to committed requests are sent before the connection closes.
                 let list = if connection.end() { &mut ended } else { &mut lost };
                 list.push(key);
             }
@@ -333,13 +338,13 @@ impl Core {
         ended.into_iter().for_each(|key| self.enqueue(key));
     }
 
-    /// The connection, unless it is gone.
+    /// Returns the connection, unless it is gone.
     fn connection(&mut self, ticket: Ticket) -> Option<&mut Connection<Socket>> {
         let connection = self.connections.get_mut(ticket.key)?;
         (connection.client.id == ticket.client).then_some(connection)
     }
 
-    /// Passwords were checked: their connections go on. Those that are gone are passed over.
+    /// Hands verdicts on passwords to their connections, which then go on. Verdicts for closed connections are dropped.
     fn take_verdicts(&mut self) {
         while let Some(verdict) = self.node.desk.verdict() {
             let Ticket { key, client } = verdict.ticket;
@@ -352,7 +357,7 @@ impl Core {
         }
     }
 
-    /// Runs what is due: one batch, bounded by the engine, between two rounds of connections.
+    /// Runs due timers: one batch, bounded by the engine, between two rounds of connections.
     fn tick(&mut self) {
         let now = self.node.now.time;
         let due = self.node.durable.takes_commits()
@@ -361,7 +366,7 @@ impl Core {
         self.node.tell_long_probes();
     }
 
-    /// At most a line a second for the whole server, however many connections fail.
+    /// Logs faults of connections: at most one line a second for the whole server.
     fn tell_faults(&mut self) {
         let now_ms = self.node.now.uptime_ms;
         if !self.node.faults.is_empty() && self.node.shared.may_tell_faults(now_ms) {

@@ -1,5 +1,4 @@
-//! Requests of one connection that other cores execute, and the order in which their replies
-//! become the connection's replies again.
+//! Gathers requests of one connection that other cores execute, and restores the order of their replies.
 
 use crate::connection::memory::Spare;
 use crate::kept::Room;
@@ -8,43 +7,43 @@ use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, FoundAccounts, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
 
-/// Pieces of output of one gathering at most: its memory does not grow with what a client sends. What
-/// is beyond comes with the next one, also the rest of one long command.
+/// Maximum number of output steps in one gathering: a client cannot make its memory grow without limit. The rest goes
+/// into the next gathering, even the rest of one long command.
 const STEPS_MAX: usize = 4096;
 
 /// The next piece of the connection's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The next reply of this core, as it is.
+    /// The next reply of this core, unchanged.
     Whole(u16),
-    /// The head of an array of so many elements.
+    /// The head of an array with this many elements.
     Array(u32),
-    /// The next reply of this core is an array of one element: that element.
+    /// The next reply of this core is an array of one element: write that element.
     Element(u16),
-    /// The next reply of this core is counted.
+    /// Adds the next reply of this core to the sum.
     Part(u16),
     /// The next reply of this core is an array: its elements are kept.
     Listed(u16),
-    /// The first error that was counted, else the sum.
+    /// The first error among the parts, else the sum.
     Sum,
-    /// The first error that was counted, else the accounts of all.
+    /// The first error among the parts, else the accounts of all.
     Found,
-    /// The first error that was counted, else the elements of all as one array.
+    /// The first error among the parts, else the elements of all as one array.
     List,
-    /// The first error that was counted, else OK.
+    /// The first error among the parts, else OK.
     Success,
-    /// A core's replies to so many commands as one array; null when the core has refused all of them.
+    /// A core's replies to this many commands as one array; null when the core has refused all of them.
     Transaction(u16, u32),
 }
 
-/// How far [`Gather::merge`] has come.
+/// Progress of [`Gather::merge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merged {
     /// Every reply is written.
     Done,
-    /// There are enough replies for now.
+    /// The output has enough replies for now.
     Full,
-    /// A core that has to execute more before its next reply is there.
+    /// A core that has to execute more before its next reply is available.
     Cut(u16),
 }
 
@@ -52,11 +51,11 @@ pub(crate) enum Merged {
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     steps: VecDeque<Step>,
-    /// By core; none where it has no request, and while the bundle is away.
+    /// Bundles by core; None where the core has no request, and while its bundle is away.
     bundles: Vec<Option<Box<Bundle>>>,
-    /// Bundles that are away.
+    /// Number of bundles that are away.
     pub(crate) away: usize,
-    /// Memory of the bundles that are away, as they left, bytes.
+    /// Memory of the bundles that are away, measured when they left, bytes.
     away_bytes: usize,
     sum: i64,
     found: FoundAccounts,
@@ -64,7 +63,7 @@ pub(crate) struct Gather {
     error: Option<Vec<u8>>,
 }
 
-/// The caller whose requests are gathered, and the cores that they are spread over.
+/// Distributes the requests of one caller over the cores.
 pub(crate) struct Spreader<'n> {
     pub(crate) spare: &'n mut Spare,
     pub(crate) caller: Caller,
@@ -84,7 +83,7 @@ impl Spreader<'_> {
         })
     }
 
-    /// A request for one core.
+    /// Adds a request for one core.
     pub(crate) fn one(
         &mut self,
         gather: &mut Gather,
@@ -96,7 +95,7 @@ impl Spreader<'_> {
         gather.steps.push_back(Step::Whole(core));
     }
 
-    /// A transaction, the only thing that its core is asked for in this gathering.
+    /// Adds a transaction, the only request to its core in this gathering.
     pub(crate) fn transaction(
         &mut self,
         gather: &mut Gather,
@@ -109,7 +108,7 @@ impl Spreader<'_> {
         gather.steps.push_back(Step::Transaction(core, count));
     }
 
-    /// A request without keys for every core.
+    /// Adds a request without keys for every core.
     pub(crate) fn every(&mut self, gather: &mut Gather, spec: &'static Spec, args: Args<'_>) {
         for core in 0..self.cores {
             self.bundle(gather, core).push(spec, args.iter_from(0));
@@ -121,8 +120,8 @@ impl Spreader<'_> {
         gather.steps.push_back(end_of(spec));
     }
 
-    /// A request whose keys lie on several cores. `owner` says where. So many of its keys were asked
-    /// for by gatherings before; how many are when there is more to ask for than this one takes.
+    /// Adds a request whose keys lie on several cores; `owner` maps a key to its core. `begun` keys were requested by
+    /// earlier gatherings. Returns the number of keys requested so far when this gathering could not take all of them.
     pub(crate) fn keys(
         &mut self,
         gather: &mut Gather,
@@ -146,7 +145,7 @@ impl Spreader<'_> {
             }
             return (end < count).then_some(end);
         }
-        // Once over the keys per core: a command has few keys or few cores.
+        // One pass over the keys per core: a command has few keys, or the server few cores.
         for core in 0..self.cores {
             let own = || positions().filter(|&position| owner(args.at(position)) == core);
             if own().next().is_none() {
@@ -177,7 +176,7 @@ fn end_of(spec: &Spec) -> Step {
     }
 }
 
-/// Elements of arrays of several cores, each of which has a bound.
+/// Joined elements of arrays from several cores. Each core's array is bounded.
 #[derive(Debug, Default)]
 struct List {
     formed: Vec<u8>,
@@ -185,7 +184,7 @@ struct List {
 }
 
 impl List {
-    /// Adds the elements of a reply that is an array.
+    /// Appends the elements of a reply that is an array.
     fn add(&mut self, reply: &[u8]) {
         let end = reply.iter().position(|&byte| byte == b'\n').map_or(reply.len(), |at| at + 1);
         let (head, elements) = reply.split_at(end);
@@ -201,29 +200,29 @@ impl List {
 }
 
 impl Gather {
-    /// True when it has no request.
+    /// Reports whether it has no requests.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// True when no more should be added.
+    /// Reports whether no more requests should be added.
     pub(crate) fn is_full(&self) -> bool {
         self.steps.len() >= STEPS_MAX
     }
 
-    /// Memory of the steps and of all bundles, those that are away as they left, bytes.
+    /// Memory of the steps and of all bundles, bytes. Bundles that are away count as when they left.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
         let steps = size_of::<Step>() * self.steps.capacity();
         (size_of::<Gather>() + steps + here + self.list.formed.capacity() + self.away_bytes) as u64
     }
 
-    /// True when the requests were sent by one who tracks as this one does.
+    /// Reports whether all requests were sent with the same tracking mode as `tracker`.
     pub(crate) fn is_of(&self, tracker: Option<Tracker>) -> bool {
         self.bundles.iter().flatten().all(|bundle| bundle.caller.tracker == tracker)
     }
 
-    /// Bundles that have requests to execute, to be sent away.
+    /// Takes out the bundles that have requests to execute, so that they can be sent.
     pub(crate) fn leaving(&mut self) -> impl Iterator<Item = (u16, Box<Bundle>)> + '_ {
         let (away, away_bytes) = (&mut self.away, &mut self.away_bytes);
         self.bundles.iter_mut().enumerate().filter_map(move |(core, place)| {
@@ -235,7 +234,7 @@ impl Gather {
         })
     }
 
-    /// The bundle of a core, to be sent again.
+    /// Takes out the bundle of a core, to be sent again.
     pub(crate) fn again(&mut self, core: u16) -> Option<Box<Bundle>> {
         let mut bundle = self.bundles.get_mut(usize::from(core))?.take()?;
         bundle.room_away = bundle.room();
@@ -244,7 +243,7 @@ impl Gather {
         Some(bundle)
     }
 
-    /// A bundle has come back.
+    /// Stores a bundle that has returned.
     pub(crate) fn returned(&mut self, core: u16, bundle: Box<Bundle>) {
         debug_assert!(self.away > 0);
         self.away = self.away.saturating_sub(1);
@@ -254,7 +253,7 @@ impl Gather {
         }
     }
 
-    /// Writes replies, in the order of the requests, until `out` is longer than `len_max`.
+    /// Writes replies in the order of the requests, until `out` is longer than `len_max`.
     pub(crate) fn merge(
         &mut self,
         out: &mut Vec<u8>,
@@ -303,6 +302,7 @@ impl Gather {
                     }
                 }
                 Step::Sum | Step::Found | Step::List | Step::Success => {
+                    // An error of any core replaces the joined reply.
                     match (self.error.take(), step) {
                         (Some(error), _) => {
                             out.extend_from_slice(&error);
@@ -329,12 +329,12 @@ impl Gather {
         Merged::Done
     }
 
-    /// Guards that the cores have made of watched keys, once all replies are written.
+    /// Takes out the guards that the cores have made of watched keys, once all replies are written.
     pub(crate) fn guards(&mut self) -> impl Iterator<Item = Guard> + '_ {
         self.bundles.iter_mut().flatten().flat_map(|bundle| bundle.guards.drain(..))
     }
 
-    /// Gives the bundles back.
+    /// Returns the bundles to the pool.
     pub(crate) fn end(self, spare: &mut Spare) {
         for mut bundle in self.bundles.into_iter().flatten() {
             if bundle.clear() {
@@ -350,7 +350,7 @@ mod tests {
     use crate::execute::dispatch;
     use scurry_resp::{Parsed, Parser, RequestLimits};
 
-    /// Gathers inline requests for three cores, where the first byte of a key is its core.
+    /// Gathers inline requests for three cores. The first byte of a key is its core.
     fn gathered(requests: &[&str]) -> Gather {
         let (mut gather, mut spare) = (Gather::default(), Spare::default());
         let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
@@ -373,7 +373,7 @@ mod tests {
         gather
     }
 
-    /// Sends the bundles away and lets each core answer with these replies, so many at a time.
+    /// Sends the bundles away and lets each core answer with these replies, `at_once` at a time.
     fn merged(
         gather: &mut Gather,
         replies: [&[&str]; 3],

@@ -1,5 +1,5 @@
-//! Memory of connections: what one holds, and whose it is (the store's, or the lobby's while it is not in);
-//! and what the connections of a core lend each other for as long as something is under way.
+//! Memory of connections: how much one holds, whether it counts for the store or for the lobby (while the connection is
+//! not authenticated), and the objects that the connections of a core share while they need them.
 
 use super::Connection;
 use crate::connection::reader::Reader;
@@ -10,7 +10,7 @@ use crate::net::buffer::Buffers;
 use crate::net::transport::Transport;
 
 impl<T: Transport> Connection<T> {
-    /// Memory that the connection holds, bytes: itself and its buffers.
+    /// Returns the memory that the connection holds, bytes: itself and its buffers.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
@@ -26,7 +26,7 @@ impl<T: Transport> Connection<T> {
             + (reader + self.lines.capacity()) as u64
     }
 
-    /// Keeps the core's count of its connections' memory right.
+    /// Updates the core's count of its connections' memory.
     pub(crate) fn count_memory(&mut self, node: &mut Node) {
         let bytes = self.memory_bytes();
         let all = self.counted_in(node);
@@ -34,12 +34,12 @@ impl<T: Transport> Connection<T> {
         self.counted_bytes = bytes;
     }
 
-    /// The connection is closed: what was counted goes.
+    /// Removes a closed connection from the count.
     pub(crate) fn forget_memory(&self, node: &mut Node) {
         *self.counted_in(node) -= self.counted_bytes;
     }
 
-    /// The account of the memory: the store's, or the lobby's.
+    /// Returns the counter that the memory belongs to: the store's or the lobby's.
     fn counted_in<'n>(&self, node: &'n mut Node) -> &'n mut u64 {
         match self.waits_since_ms {
             None => &mut node.connection_bytes,
@@ -47,14 +47,14 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// True when it is in the lobby and need not be, or should be and is not: a connection is in when
-    /// it has ended its handshake and its user has shown a password, or needs none.
+    /// Reports whether the connection is in the lobby and should not be, or the other way round. A connection leaves
+    /// the lobby when its handshake is done and its user has shown a password or needs none.
     pub(crate) fn is_misplaced(&self) -> bool {
         let is_in = self.client.authenticated && !self.transport.is_handshaking();
         is_in == self.waits_since_ms.is_some()
     }
 
-    /// In the lobby since then, or not any more.
+    /// Moves the connection into the lobby (since then, ms of uptime) or, with None, out of it.
     pub(crate) fn wait_since(&mut self, since_ms: Option<i64>, node: &mut Node) {
         *self.counted_in(node) -= self.counted_bytes;
         self.waits_since_ms = since_ms;
@@ -62,7 +62,7 @@ impl<T: Transport> Connection<T> {
     }
 }
 
-/// Bundles that are empty; they travel as pointers.
+/// Empty bundles; boxed, since they are sent as pointers.
 pub(crate) type Spare = Kept<Box<Bundle>>;
 
 /// Buffers, readers and bundles that one core's connections share.
@@ -70,7 +70,7 @@ pub(crate) type Spare = Kept<Box<Bundle>>;
 pub(crate) struct Pool {
     pub(crate) buffers: Buffers,
     readers: Kept<Box<Reader>>,
-    /// Empty; see [`crate::connection::gather::Gather::end`].
+    /// Empty bundles; see [`crate::connection::gather::Gather::end`].
     pub(crate) bundles: Spare,
 }
 
@@ -79,15 +79,15 @@ impl Pool {
         self.readers.take().unwrap_or_default()
     }
 
-    /// The reader must be idle.
+    /// Returns a reader to the pool. The reader must be idle.
     pub(crate) fn give_reader(&mut self, mut reader: Box<Reader>) {
         reader.shrink();
         self.readers.give(reader);
     }
 
-    /// Memory kept on behalf of connections that are in, bytes. Buffers and readers are kept for
-    /// anybody who connects, few and bounded, and so they are not counted: nobody makes commands get
-    /// OOM by that.
+    /// Returns the memory kept on behalf of authenticated connections, bytes. Buffers and readers are kept for any
+    /// client that connects. They are few and bounded, so they are not counted: unauthenticated clients cannot make
+    /// commands fail with OOM through them.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.bundles.bytes as u64
     }

@@ -1,5 +1,5 @@
-//! The requests of a connection between arriving and being executed: found several at a time, so that
-//! what all of them need can be loaded ahead of the first.
+//! The requests of a connection between arrival and execution. Several are parsed at a time, so that the memory that
+//! all of them need can be prefetched before the first is executed.
 
 use crate::execute::client::Client;
 use crate::execute::dispatch;
@@ -9,14 +9,14 @@ use crate::kept::Room;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser, RequestLimits};
 
-/// A parser, and what the table says about each request that it has found.
+/// A parser, and the command table's entry for each request that it has found.
 #[derive(Debug)]
 pub(crate) struct Reader {
     parser: Parser,
     specs: [Option<&'static Spec>; LOOKAHEAD_MAX],
-    /// The hash of each request's first argument, where it is a key.
+    /// The hash of each request's first argument, where that is a key.
     hashes: [Option<u64>; LOOKAHEAD_MAX],
-    /// How the search for requests has ended, until those found are executed.
+    /// How the search for requests ended. None once those found are executed.
     ahead: Option<Parsed>,
 }
 
@@ -38,9 +38,8 @@ impl Room for Box<Reader> {
 }
 
 impl Reader {
-    /// Finds the next requests, or goes on where more bytes were missing: some that were found before
-    /// may still wait to be executed. `input` begins with the first byte that was not executed, here
-    /// and in all that follows.
+    /// Finds the next requests, or continues where bytes were missing; requests found before may still wait to be
+    /// executed. `input` begins with the first byte that was not executed, here and in all methods below.
     #[inline]
     pub(crate) fn find(&mut self, input: &[u8], node: &Node, client: &Client) {
         self.find_with(input, &node.settings.request, client.authenticated, |spec, args| {
@@ -48,7 +47,7 @@ impl Reader {
         });
     }
 
-    /// As [`Reader::find`], with what it needs of the node.
+    /// Does the work of [`Reader::find`], given what it needs of the node.
     fn find_with(
         &mut self,
         input: &[u8],
@@ -59,7 +58,7 @@ impl Reader {
         if !matches!(self.ahead, None | Some(Parsed::Incomplete(_))) {
             return;
         }
-        // Before AUTH each request is bounded by what the ones before it have changed.
+        // Before AUTH, one request at a time: each request can change the limits of the next.
         let most = if authenticated { LOOKAHEAD_MAX } else { 1 };
         let mut at = self.found_len(self.found());
         let parsed = loop {
@@ -82,22 +81,22 @@ impl Reader {
         self.ahead = Some(parsed);
     }
 
-    /// True when requests are found and not executed.
+    /// Reports whether requests were found that are not executed.
     pub(crate) fn is_ahead(&self) -> bool {
         self.ahead.is_some()
     }
 
-    /// Requests that are found.
+    /// Returns the number of requests found.
     pub(crate) fn found(&self) -> usize {
         self.parser.found()
     }
 
-    /// True when the last of them is a line and not an array.
+    /// Reports whether the last of them is inline and not an array.
     pub(crate) fn ends_inline(&self) -> bool {
         self.parser.ends_inline()
     }
 
-    /// One of them: its entry of the table, when there is one, and its arguments.
+    /// Returns a request: its entry of the command table, if any, and its arguments.
     #[inline]
     pub(crate) fn request<'a>(
         &'a self,
@@ -107,19 +106,19 @@ impl Reader {
         (self.specs[index], self.parser.args(input, index))
     }
 
-    /// The hash of the first argument of one of them, where it is a key.
+    /// Returns the hash of a request's first argument, where that is a key.
     #[inline]
     pub(crate) fn hash(&self, index: usize) -> Option<u64> {
         self.hashes[index]
     }
 
-    /// The hashes of the first keys of all of them that have one.
+    /// Returns the hashes of the first keys of all found requests that have one.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
         self.hashes[..self.found()].iter().flatten().copied()
     }
 
-    /// So many of the found requests were executed: how many bytes they had, and how the search
-    /// for more had ended. What was not executed has to be found again.
+    /// Removes the first `count` requests, which were executed. Returns their length in bytes and how the search for
+    /// more had ended. Requests that were not executed have to be found again.
     pub(crate) fn executed(&mut self, count: usize) -> (usize, Option<Parsed>) {
         let len = self.found_len(count);
         if count == self.found() {
@@ -130,23 +129,23 @@ impl Reader {
         (len, self.ahead.take())
     }
 
-    /// Bytes of the first so many that are found.
+    /// Returns the length of the first `count` requests, bytes.
     fn found_len(&self, count: usize) -> usize {
         count.checked_sub(1).map_or(0, |last| self.parser.end(last))
     }
 
-    /// Forgets everything: finding begins anew where the caller says.
+    /// Forgets everything. The next search starts where the caller says.
     pub(crate) fn restart(&mut self) {
         self.parser.restart();
         self.ahead = None;
     }
 
-    /// True when nothing is under way.
+    /// Reports whether no request is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.parser.is_idle() && self.ahead.is_none()
     }
 
-    /// Gives back what an unusually large request needed. To be called when it is idle.
+    /// Releases memory that an unusually large request needed. The reader must be idle.
     pub(crate) fn shrink(&mut self) {
         self.parser.shrink();
     }
@@ -160,7 +159,7 @@ mod tests {
     #[test]
     fn the_rest_of_a_request_is_looked_at_while_others_wait() {
         let input = b"*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\nPING\r\n";
-        // In an array and in a line, cut anywhere behind the first request.
+        // As an array and as a line, cut at any byte after the first request.
         for cut in 14..input.len() {
             let mut reader = Reader::default();
             let limits = RequestLimits::default();

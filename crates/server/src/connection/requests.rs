@@ -1,7 +1,7 @@
-//! The requests of a connection: executed here or sent to where they are executed, and the replies that
-//! come back from there. What looks like HTTP closes the connection, as in Redis and Valkey: any web page
-//! can make a browser send a POST to any port that the browser reaches, with a body of the page's choice,
-//! and RESP would answer the lines of its head with errors and execute its body.
+//! Executes the requests of a connection or sends them to the cores that do, and writes the replies of those cores. A
+//! request that looks like HTTP closes the connection, as in Redis and Valkey: any web page can make a browser send a
+//! POST to any port that the browser reaches, with a body of the page's choice. RESP would answer the lines of its head
+//! with errors and then execute its body.
 
 use super::{Connection, Doing, Executed};
 use crate::connection::gather::{Gather, Merged};
@@ -16,13 +16,14 @@ use crate::net::transport::Transport;
 use scurry_resp::Args;
 use scurry_resp::{Parsed, Reply};
 
-/// Words that close a connection wherever a command should be: Valkey's. No command has such a name.
+/// Words that close a connection when they stand in place of a command; the same as Valkey's. No command has such a
+/// name.
 const WORDS: [&[u8]; 2] = [b"POST", b"Host:"];
 
 impl<T: Transport> Connection<T> {
-    /// A turn's middle part: executes complete requests until there is none (`Wait`), until there
-    /// are too many replies (`Again`), or until somebody else has to do something first (`Ask`, or
-    /// `Wait` and a pause). The replies are formed and not sent.
+    /// The middle part of a turn: executes complete requests until none is left (`Wait`), until there are too many
+    /// replies (`Again`), or until another core or thread has to act first (`Ask`, or `Wait` with a pause). The replies
+    /// are written to the output but not sent.
     pub(crate) fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Executed {
         match self.doing {
             _ if self.outlet.is_held() => return Executed::Wait,
@@ -33,6 +34,7 @@ impl<T: Transport> Connection<T> {
             }
             _ => return Executed::Wait,
         }
+        // The log has too much to write already: the requests wait until some of it is written.
         if node.is_congested() {
             return Executed::Again;
         }
@@ -51,6 +53,7 @@ impl<T: Transport> Connection<T> {
         let (mut done, mut closes) = (0, false);
         node.requests_began();
         let turn = loop {
+            // After an error or QUIT the rest of the input is dropped.
             if closes {
                 reader.restart();
                 done = input.len();
@@ -58,6 +61,7 @@ impl<T: Transport> Connection<T> {
             }
             let rest = &input[done..];
             if !reader.is_ahead() {
+                // Prefetch the accounts and values of all found requests before the first is executed.
                 reader.find(rest, node, &self.client);
                 node.touch(reader.hashes());
             }
@@ -97,14 +101,14 @@ impl<T: Transport> Connection<T> {
             }
             self.unanswered += executed as u64;
             let (len, parsed) = match stop {
-                // What was found stays found, since nothing before it goes: it may be long.
+                // Requests that were found are kept, since no byte before them was consumed: they may be long.
                 Some(_) if executed == 0 => (0, None),
                 _ => reader.executed(executed),
             };
             done += len;
             match (stop, parsed) {
                 (Some(turn), _) => break turn,
-                // Its place is behind the replies that other cores have still to give.
+                // The error reply belongs after replies that other cores still owe.
                 (None, Some(Parsed::Error(_))) if found == 0 && !requests.gather.is_empty() => {
                     reader.restart();
                     break Executed::Wait;
@@ -118,7 +122,7 @@ impl<T: Transport> Connection<T> {
                         .error(format_args!("ERR {error}"));
                     closes = true;
                 }
-                // Nothing more has arrived in full.
+                // The rest of a request has not arrived yet.
                 (None, Some(Parsed::Incomplete(_))) if !closes => {
                     break Executed::Wait;
                 }
@@ -136,6 +140,7 @@ impl<T: Transport> Connection<T> {
         }
         self.transport.consume(done);
         self.transport.commit();
+        // Requests for other cores leave together at the end of the turn, one bundle per core.
         if !gather.is_empty() {
             self.scatter(node, gather, closes);
         } else if closes {
@@ -144,7 +149,7 @@ impl<T: Transport> Connection<T> {
         turn
     }
 
-    /// Nothing more is executed: what has come and still comes is dropped.
+    /// Drops all input. No further request is executed.
     fn drop_input(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.restart();
@@ -153,7 +158,7 @@ impl<T: Transport> Connection<T> {
         self.transport.consume(len);
     }
 
-    /// Sends what other cores have to execute, and executes meanwhile what is to be done here.
+    /// Sends bundles to the other cores, and executes this core's bundle meanwhile.
     fn scatter(&mut self, node: &mut Node, mut gather: Gather, last: bool) {
         let (core, sender) = (node.core, self.sender(node.core));
         let mut own = None;
@@ -171,8 +176,8 @@ impl<T: Transport> Connection<T> {
         self.doing = Doing::Gathering { gather: Box::new(gather), last };
     }
 
-    /// Writes the replies that have come from other cores, and sends them more to do when what
-    /// they had was cut.
+    /// Writes the replies that have returned from other cores, and sends a bundle again when its execution was cut
+    /// short.
     pub(super) fn merge(&mut self, node: &mut Node, pool: &mut Pool) {
         let sender = self.sender(node.core);
         let Doing::Gathering { gather, last } = &mut self.doing else { return };
@@ -190,6 +195,7 @@ impl<T: Transport> Connection<T> {
                 Merged::Done => {
                     let next = if last { Doing::Closing } else { Doing::Serving };
                     if let Doing::Gathering { mut gather, .. } =
+                        // The bundles go back to the pool; guards of WATCH become part of the transaction.
                         std::mem::replace(&mut self.doing, next)
                     {
                         let guards: Vec<Guard> = gather.guards().collect();
@@ -201,7 +207,7 @@ impl<T: Transport> Connection<T> {
                     }
                     break;
                 }
-                // Those before it have written much: it goes on when the log has taken some.
+                // Earlier requests have filled the log's queue: this continues when the log has caught up.
                 Merged::Cut(core) if core == node.core && node.is_congested() => break,
                 Merged::Cut(core) => {
                     let Some(mut bundle) = gather.again(core) else { break };
@@ -220,9 +226,9 @@ impl<T: Transport> Connection<T> {
     }
 }
 
-/// True for a request that is a line of HTTP; `inline` when it is a line at all. A request line ends
-/// with the version, whatever its method is: GET is also the name of a command, and others may become
-/// one. No value of ours begins like that when it is typed by hand.
+/// Reports whether a request is a line of HTTP; `inline` says that it is a line at all. An HTTP request line ends with
+/// the version, whatever its method is. GET is also the name of a command, and other methods may become one. No value
+/// that a person would type ends like that.
 #[cold]
 fn is_http(args: Args<'_>, inline: bool) -> bool {
     let name = args.at(0);

@@ -1,36 +1,34 @@
-//! What a connection is doing, and how it stands with its peer: one state each for what it executes, for
-//! what comes in and for what goes out.
+//! The state of a connection in three enums: what it executes, what it can read, and what it can send.
 
 use crate::connection::gather::Gather;
 use crate::mail::report::{Answer, Question};
 use crate::net::transport::Arrival;
 
-/// The work of a connection, or what it waits for.
+/// The activity or wait of a connection.
 #[derive(Debug)]
 pub(super) enum Doing {
-    /// Executes what comes.
+    /// Executes requests as they arrive.
     Serving,
-    /// Waits for replies of other cores, and closes behind them when they are the `last`.
+    /// Waits for replies of other cores. Closes after them when they are the `last`.
     Gathering { gather: Box<Gather>, last: bool },
-    /// Waits for what every core says to a question: so many have still to say it.
+    /// Waits for the cores' answers to a question; `missing` have not answered yet.
     Asking { missing: usize, told: Vec<Answer> },
     /// Waits for the reply to one request: the verdict on the password of an AUTH or HELLO, or events.
     Awaiting,
     /// Executes nothing more; closes when the replies are sent.
     Closing,
-    /// Has said that nothing more will come; waits for the peer's end, so that the peer sees
-    /// the last replies and not a reset. What comes meanwhile is discarded, so many bytes of it, and not
-    /// beyond this time, ms of uptime.
+    /// Has closed its sending side and waits for the peer to close, so that the peer reads the last replies and does
+    /// not see a reset. Input is discarded meanwhile, up to a number of bytes and not beyond `until_ms`, ms of uptime.
     Lingering { discarded: usize, until_ms: i64 },
 }
 
 impl Doing {
-    /// True while nothing more is executed before somebody else has done something.
+    /// Reports whether no request may be executed before another core or thread has acted.
     pub(super) fn is_paused(&self) -> bool {
         matches!(self, Doing::Gathering { .. } | Doing::Asking { .. } | Doing::Awaiting)
     }
 
-    /// True when nothing at all can be done before another core says something.
+    /// Reports whether the connection can do nothing before another core answers.
     pub(super) fn is_away(&self) -> bool {
         match self {
             Doing::Gathering { gather, .. } => gather.away > 0,
@@ -39,7 +37,7 @@ impl Doing {
         }
     }
 
-    /// Memory of what waits here, bytes.
+    /// Returns the memory of replies and answers held here, bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         match self {
             Doing::Gathering { gather, .. } => gather.memory_bytes(),
@@ -49,26 +47,26 @@ impl Doing {
     }
 }
 
-/// Bytes that may still come from the peer.
+/// Whether there is input to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inlet {
-    /// Nothing before the socket says so.
+    /// Nothing to read until the socket reports it.
     Quiet,
     /// The socket may hold more than was read.
     Readable,
-    /// The socket has said that the end comes after what can be read.
+    /// The socket has announced the end of input after what can still be read.
     Ending { readable: bool },
-    /// Nothing: the end was read, `announced` by the socket or not.
+    /// The end was read, whether or not the socket `announced` it.
     Ended { announced: bool },
 }
 
 impl Inlet {
-    /// True when the socket has said that the end comes.
+    /// Reports whether the end is announced and not yet read.
     pub(super) fn is_ending(self) -> bool {
         matches!(self, Inlet::Ending { .. })
     }
 
-    /// The socket says something about reading.
+    /// Records a read event of the socket.
     pub(super) fn notice(&mut self, readable: bool, end: bool) {
         *self = match *self {
             Inlet::Quiet | Inlet::Readable if end => Inlet::Ending { readable: true },
@@ -81,7 +79,7 @@ impl Inlet {
         };
     }
 
-    /// Something was read.
+    /// Records the result of a read.
     pub(super) fn took(&mut self, arrival: Arrival) {
         *self = match (arrival, *self) {
             (Arrival::More(_), same) => same,
@@ -100,19 +98,19 @@ impl Inlet {
         matches!(self, Inlet::Ended { .. })
     }
 
-    /// True when the socket has told of the end.
+    /// Reports whether the socket has announced the end.
     pub(super) fn has_end(self) -> bool {
         matches!(self, Inlet::Ending { .. } | Inlet::Ended { announced: true })
     }
 }
 
-/// Whether replies may leave.
+/// Whether replies may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outlet {
     Open,
-    /// The socket takes nothing until it says so.
+    /// The socket accepts no more until it reports that it is writable.
     Blocked,
-    /// Until the log is durable up to this sequence, which they show.
+    /// Held until the log is durable up to this sequence, which the replies show.
     Held(u64),
 }
 
@@ -121,7 +119,7 @@ impl Outlet {
         matches!(self, Outlet::Held(_))
     }
 
-    /// The log is durable up to here.
+    /// Opens the outlet if the log is durable up to the sequence that it waits for.
     pub(super) fn release(&mut self, durable: u64) {
         if matches!(*self, Outlet::Held(sequence) if sequence <= durable) {
             *self = Outlet::Open;
@@ -129,29 +127,29 @@ impl Outlet {
     }
 }
 
-/// End of the execution of a connection's requests, for this turn.
+/// Why the execution of a connection's requests ended in this turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Executed {
-    /// Nothing is left to be executed now.
+    /// Nothing can be executed now.
     Wait,
-    /// There is more, after the turns of the others.
+    /// More can be executed, after the turns of other connections.
     Again,
-    /// Ask every core, this one included, and go on when [`super::Connection::told`] has all answers.
+    /// Every core, this one included, has to answer; go on when [`super::Connection::told`] has all answers.
     Ask(Question),
 }
 
-/// Orders to the loop after a connection's turn.
+/// The loop's next action after a connection's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Nothing until the socket says something.
+    /// Nothing until the socket reports an event.
     Wait,
     /// Nothing until the log is durable up to this sequence.
     Hold(u64),
-    /// Another turn, after those of the others.
+    /// Another turn, after the turns of other connections.
     Again,
-    /// Another turn, and the end after a while: the peer has been told, and is waited for.
+    /// Another turn, and a timeout for the peer to close after it has been told.
     Linger,
-    /// The end.
+    /// Close the connection.
     Close,
 }
 
@@ -167,7 +165,7 @@ mod tests {
         assert_eq!(inlet, Inlet::Readable);
         inlet.took(Arrival::Drained(5));
         assert_eq!(inlet, Inlet::Quiet);
-        // The end may come together with the last bytes, and is not told again.
+        // The end may be announced together with the last bytes, and only once.
         inlet.notice(false, true);
         inlet.took(Arrival::Drained(5));
         assert!(inlet.is_readable() && inlet.has_end() && !inlet.has_ended());

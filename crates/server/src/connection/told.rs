@@ -1,5 +1,5 @@
-//! What a connection is told by others: replies that it waits for, and what it follows as a monitor or by
-//! tracking.
+//! Replies and notifications that a connection receives from other cores and threads: replies that it waits for, and
+//! messages for monitoring and tracking clients.
 
 use super::{Connection, Doing};
 use crate::connection::memory::Pool;
@@ -14,24 +14,24 @@ use scurry_resp::Protocol;
 use std::sync::Arc;
 
 impl<T: Transport> Connection<T> {
-    /// Where answers to this connection go.
+    /// Returns the address for answers to this connection.
     pub(crate) fn sender(&self, core: u16) -> Sender {
         Sender { core, connection: self.key, client: self.client.id }
     }
 
-    /// A core has executed requests of this connection.
+    /// Stores a bundle that a core has executed.
     pub(crate) fn returned(&mut self, core: u16, bundle: Box<Bundle>) {
         if let Doing::Gathering { gather, .. } = &mut self.doing {
             gather.returned(core, bundle);
         }
     }
 
-    /// So many cores will be asked; answers come with [`Connection::told`].
+    /// Starts waiting for the answers of this many cores; they arrive through [`Connection::told`].
     pub(crate) fn asks(&mut self, cores: usize) {
         self.doing = Doing::Asking { missing: cores, told: Vec::with_capacity(cores) };
     }
 
-    /// A core has answered the question. True when it was the last one.
+    /// Stores a core's answer to the question. Returns true when it was the last one.
     pub(crate) fn told(&mut self, answer: Answer) -> bool {
         let Doing::Asking { missing, told } = &mut self.doing else { return false };
         told.push(answer);
@@ -44,7 +44,7 @@ impl<T: Transport> Connection<T> {
         true
     }
 
-    /// Answers the AUTH or HELLO that has waited for the verdict, and goes on.
+    /// Answers the AUTH or HELLO that waited for the verdict, and goes on.
     pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
         debug_assert!(matches!(self.doing, Doing::Awaiting), "one verdict for each wait");
         let (_, out) = self.transport.parts(&mut pool.buffers);
@@ -54,7 +54,7 @@ impl<T: Transport> Connection<T> {
         self.doing = Doing::Serving;
     }
 
-    /// Takes the reply that it has waited for, and goes on, or closes where it was to end meanwhile.
+    /// Writes the reply that the connection waited for, and goes on, or closes if it was told to end meanwhile.
     pub(crate) fn hand_over(&mut self, reply: &[u8], pool: &mut Pool) {
         debug_assert!(matches!(self.doing, Doing::Awaiting), "one reply for each wait");
         let (_, out) = self.transport.parts(&mut pool.buffers);
@@ -66,7 +66,7 @@ impl<T: Transport> Connection<T> {
         self.doing = if self.ends_after_reply { Doing::Closing } else { Doing::Serving };
     }
 
-    /// Takes what a monitoring client gets, for its next turn. False when it does not read fast enough.
+    /// Queues lines for a monitoring client until its next turn. False when the client reads too slowly.
     pub(crate) fn show(&mut self, lines: &[u8], node: &Node) -> bool {
         if self.lines.len() + lines.len() > node.settings.unsent_len_max {
             return false;
@@ -75,8 +75,8 @@ impl<T: Transport> Connection<T> {
         true
     }
 
-    /// Takes what a client that tracks is told: a key has changed, or none for all of them. Its next
-    /// turn writes it. RESP2 has no pushes.
+    /// Queues an invalidation for a tracking client until its next turn: of one key, or of all when None. RESP2 has no
+    /// push messages, so such clients get none.
     pub(crate) fn tell(&mut self, key: Option<&[u8]>, node: &Node) {
         if let Some(mode) = &mut self.client.tracking
             && self.client.protocol == Protocol::Resp3
@@ -85,8 +85,8 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Writes what it was told and shown, between replies: never while some wait to be merged, and
-    /// behind those that were executed before, and not within a long one.
+    /// Writes queued notifications between replies: after the replies of executed requests, never while some wait to be
+    /// merged, and never within a long reply.
     pub(super) fn push(&mut self, node: &Node, pool: &mut Pool) {
         if self.client.tracking.is_none() && self.lines.is_empty()
             || self.is_gathering()

@@ -1,4 +1,4 @@
-//! Requests that have arrived together: what of them is executed here, and what goes to others.
+//! Requests that have arrived together: which are executed here, and which go to other cores.
 
 mod transaction;
 
@@ -17,42 +17,42 @@ pub(crate) struct TurnRequests<'t> {
     pub(crate) core: u16,
     pub(crate) out: &'t mut Vec<u8>,
     pub(crate) out_len_max: usize,
-    /// Requests since the first one that another core has to execute.
+    /// The first request for another core, and all requests after it.
     pub(crate) gather: Gather,
-    /// Keys of the first request that turns before have asked for: it is a long one.
+    /// Number of keys of the first request that earlier turns have requested; above 0 for a long request.
     pub(crate) begun: usize,
     pub(crate) spare: &'t mut Spare,
 }
 
-/// The step that comes after a request.
+/// The next step after a request.
 pub(crate) enum Next {
-    /// The next one.
+    /// The next request.
     Go,
-    /// The same request again, after the turns of the others.
+    /// The same request again, after the turns of other connections.
     Again,
     /// The same request again, once the gathered ones are executed.
     Wait,
-    /// The same request again, when every core has answered this.
+    /// The same request again, when every core has answered this question.
     Ask(Question),
-    /// The rest of this one, once what was gathered is executed.
+    /// The rest of this request, once the gathered part is executed.
     Part,
-    /// Nothing until its reply is there.
+    /// Nothing until the reply to this request arrives.
     Pause,
-    /// Nothing until what was gathered is executed.
+    /// Nothing until the gathered requests are executed.
     Scatter,
-    /// Nothing: the client has said so.
+    /// Nothing: the client has asked to close.
     Close,
 }
 
 impl Next {
-    /// True when the request was not executed, or not all of it.
+    /// Reports whether the request was not executed, or not completely.
     fn comes_again(&self) -> bool {
         matches!(self, Next::Again | Next::Wait | Next::Ask(_) | Next::Part)
     }
 }
 
 impl TurnRequests<'_> {
-    /// Executes a request, or sees to it that another core does; those who watch see it.
+    /// Executes a request, or gathers it for another core. Monitoring clients see it.
     #[inline(always)]
     pub(crate) fn request(
         &mut self,
@@ -79,11 +79,12 @@ impl TurnRequests<'_> {
         spec: Option<&'static Spec>,
         args: Args<'_>,
     ) -> Next {
+        // The output is full or the log's frame is long: other connections have their turns first.
         if self.out.len() >= self.out_len_max || node.is_frame_long() {
             return Next::Again;
         }
         if let Some(spec) = spec.filter(|_| self.begun > 0) {
-            // The head of its reply is sent, so nothing else can be said any more.
+            // The head of its reply is already sent, so an error reply is no longer possible.
             return self.spread(node, client, spec, args, Route::Keys);
         }
         let own = spec.is_some_and(|spec| spec.spread == Spread::Connection);
@@ -96,6 +97,7 @@ impl TurnRequests<'_> {
             return next;
         }
         let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
+        // Replies keep their order, so a request is executed here at once only if none is gathered before it.
         let here = match route {
             Route::Here => self.gather.is_empty(),
             Route::Alone if self.gather.is_empty() => true,
@@ -113,6 +115,7 @@ impl TurnRequests<'_> {
             }
         }
         let Some(spec) = spec else { return Next::Go };
+        // A refusal can be written at once only if no gathered reply comes before it.
         if self.gather.is_empty() {
             if !dispatch::check(node, client, spec, args, self.out) {
                 client.command_done(Some(spec));
@@ -120,7 +123,7 @@ impl TurnRequests<'_> {
             }
         } else if self.gather.is_full()
             || dispatch::is_refused(node, client, spec, args)
-            // What gathered requests read is tracked, or nothing of it.
+            // All gathered requests have the same tracking mode, so that their reads are tracked alike.
             || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
         {
             return Next::Wait;

@@ -1,5 +1,5 @@
-//! Connections that are closed, and those whose time is over: deadlines for what a connection must have
-//! done. All connections of one list have equally long, so the first to begin is the first that is due.
+//! Closes connections, and keeps the deadlines that connections must meet. All connections of one list have the same
+//! timeout, so the first to enter a list is the first that is due.
 
 use super::{Core, LINGER_MS_MAX};
 use crate::net::fault::Fault;
@@ -9,20 +9,20 @@ use crate::ticket::Ticket;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-/// A list of connections, each with its time. Bounded by the connections that were accepted
-/// within the time that the list gives.
+/// A list of connections with their deadlines. Bounded by the number of connections that were accepted within the
+/// timeout of the list.
 #[derive(Default)]
 pub(super) struct Deadlines {
     waiting: VecDeque<(Ticket, i64)>,
 }
 
 impl Deadlines {
-    /// Adds a connection whose time ends then, ms of uptime.
+    /// Adds a connection with its deadline, ms of uptime.
     pub(super) fn push(&mut self, connection: Ticket, until_ms: i64) {
         self.waiting.push_back((connection, until_ms));
     }
 
-    /// The next connection whose time is over.
+    /// Removes and returns the next connection after its deadline.
     pub(super) fn pop_due(&mut self, now_ms: i64) -> Option<Ticket> {
         let (_, until_ms) = *self.waiting.front()?;
         if until_ms > now_ms {
@@ -63,8 +63,8 @@ impl Core {
         self.node.shared.give_place(connection.client.inside);
     }
 
-    /// Closes what has waited long enough: for a peer's end, for its handshake, to come in, or for a
-    /// reply that perhaps nobody takes.
+    /// Closes connections that have waited too long: for the peer to close, for the handshake, for authentication, or
+    /// for a reply whose peer may be gone.
     pub(super) fn end_late(&mut self) {
         self.empty_lobby();
         let now_ms = self.node.now.uptime_ms;
@@ -75,6 +75,7 @@ impl Core {
         }
         while let Some(ticket) = self.lingering.pop_due(now_ms) {
             let Some(connection) = self.connection(ticket) else { continue };
+            // A peer that still sends gets more time, up to its own deadline.
             if connection.still_discards(now_ms, LINGER_MS_MAX) {
                 self.lingering.push(ticket, now_ms + LINGER_MS_MAX);
             } else {

@@ -1,5 +1,5 @@
-//! Connections that come in: accepted, dealt out among the cores, registered, in the lobby until they are
-//! in, or shown out of it.
+//! New connections: accepting them, distributing them over the cores, registering them, and keeping them in the lobby
+//! until they are authenticated or evicted.
 
 use super::Core;
 use crate::connection::Connection;
@@ -19,12 +19,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Batches that are accepted of a listener in one round.
+/// Batches that are accepted from a listener in one round.
 const BATCHES_MAX: usize = 8;
 
 impl Core {
-    /// Accepts for as long as those may have their turns that are not at work, while those that came have
-    /// had theirs.
+    /// Accepts connections within the time that the lanes of idle and new connections get, as long as earlier
+    /// connections have had their turns.
     pub(super) fn accept(&mut self) {
         let until_ns = self.node.clock.monotonic_ns() + self.others_ns;
         for index in 0..self.acceptors.len() {
@@ -48,7 +48,7 @@ impl Core {
         }
     }
 
-    /// Connections of the main ports are dealt out among the cores.
+    /// Distributes connections of the main ports over the cores.
     fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         self.node.counters.connections_accepted += 1;
         if port.kind == PortKind::Main
@@ -59,7 +59,7 @@ impl Core {
             return group.forwarder.take(stream);
         }
         if !self.has_room_for_client() {
-            // Who speaks TLS could not read why.
+            // A client that speaks TLS could not read the reason.
             if port.tls.is_none() {
                 listener::refuse(stream);
             }
@@ -80,7 +80,8 @@ impl Core {
         }
     }
 
-    /// Counts one more client, when there may be one, or when somebody of a lobby can give way to it.
+    /// Counts one more client if the limit allows it, or if a connection in a lobby can be evicted in its favour. False
+    /// when there is no room.
     pub(super) fn has_room_for_client(&mut self) -> bool {
         let shared = &self.node.shared;
         let most = self.node.settings.clients_max + shared.waiting.load(Ordering::Relaxed);
@@ -92,10 +93,10 @@ impl Core {
         false
     }
 
-    /// Takes a connection in, which is counted already.
+    /// Registers a connection that is counted already.
     pub(super) fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         let outcome = match self.drain_until_ms {
-            // It came between the signal and the end of listening.
+            // It arrived between the signal and the end of listening.
             Some(_) => Err(io::ErrorKind::ConnectionAborted.into()),
             None => self.register(stream, peer, port),
         };
@@ -137,8 +138,8 @@ impl Core {
         Ok(())
     }
 
-    /// A connection that was registered, and counted, begins. When there are too many of them
-    /// somebody of the lobby gives way; when nobody is there, the new one.
+    /// Starts serving a connection that is registered and counted. When there are too many connections, one in the
+    /// lobby is evicted; when the lobby is empty, the new one is closed.
     pub(super) fn begin(&mut self, ticket: Ticket) {
         self.node.clients = self.connections.len();
         self.place(ticket.key);
@@ -147,6 +148,7 @@ impl Core {
         if connection.client.inside || clients <= self.node.settings.clients_max {
             return;
         }
+        // The oldest unauthenticated connection of this core gives way.
         let oldest = self.lobby.oldest().map_or(ticket, |(oldest, _)| oldest);
         if oldest == ticket {
             self.node.counters.connections_refused += 1;
@@ -154,7 +156,7 @@ impl Core {
         self.show_out(oldest, Fault::GaveWay);
     }
 
-    /// Sees to it that a connection is in the lobby exactly while it is not in.
+    /// Moves a connection into or out of the lobby, so that it is there exactly while it is not authenticated.
     pub(super) fn place(&mut self, key: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.is_misplaced() {
@@ -180,14 +182,14 @@ impl Core {
         self.node.waiting = self.lobby.len();
     }
 
-    /// A connection is closed.
+    /// Removes a closed connection from the lobby.
     pub(super) fn leave_lobby(&mut self, ticket: Ticket, since_ms: i64) {
         self.lobby.leave(ticket, since_ms);
         self.node.shared.waiting.fetch_sub(1, Ordering::Relaxed);
         self.node.waiting = self.lobby.len();
     }
 
-    /// Closes those that have been in the lobby for too long.
+    /// Closes connections that have been in the lobby for too long.
     pub(super) fn empty_lobby(&mut self) {
         let latest_ms = self.node.now.uptime_ms - self.node.settings.auth_ms_max;
         while let Some((oldest, since_ms)) = self.lobby.oldest()
@@ -197,8 +199,8 @@ impl Core {
         }
     }
 
-    /// Closes connections of users who are no more, or are others now. Whoever has not come in yet does so
-    /// by the users of now.
+    /// Closes connections of users that were removed or changed. Connections that are not authenticated yet will be
+    /// checked against the new users.
     pub(super) fn end_connections_of_former_users(&mut self) {
         let users = Arc::clone(&self.node.settings.users);
         let mut former = Vec::new();

@@ -1,5 +1,6 @@
-//! Clients that are told what others do: lines of MONITOR, committed changes, keys that they have read and
-//! that have changed, another node that leads. Each has its mail to other cores, and is told at the end of a turn.
+//! Clients that are notified of events outside of their connection: MONITOR lines, committed changes, changes of keys
+//! that they have read, a change of leader. Each kind has its own message to the other cores, and clients are notified
+//! at the end of a turn.
 
 use super::Core;
 use crate::execute::client::Client;
@@ -9,7 +10,7 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 impl Core {
-    /// Commands of this turn's clients go to those who monitor, on every core.
+    /// Sends the commands of this turn's clients to the monitoring clients on every core.
     pub(super) fn tell_monitors(&mut self) {
         let Some(lines) = self.node.monitor.take() else { return };
         for core in self.node.mesh.others() {
@@ -18,7 +19,7 @@ impl Core {
         self.show(&lines);
     }
 
-    /// Tells those who have subscribed to it that another node leads than did before.
+    /// Tells subscribers that the leader has changed.
     pub(super) fn tell_subscribers(&mut self) {
         let Some(leader) = self.node.view.as_deref().and_then(|view| view.leader(0)) else {
             return;
@@ -31,12 +32,12 @@ impl Core {
         });
     }
 
-    /// Shows lines to those who monitor here.
+    /// Shows lines to the monitoring clients of this core.
     pub(super) fn show(&mut self, lines: &[u8]) {
         self.show_each("MONITOR", |client| client.monitors.then_some(Cow::Borrowed(lines)));
     }
 
-    /// Shows some clients what is theirs. Who does not read fast enough is let go.
+    /// Shows each client the lines meant for it. Closes clients that read too slowly.
     fn show_each<'l>(&mut self, command: &str, lines: impl Fn(&Client) -> Option<Cow<'l, [u8]>>) {
         let mut late = Vec::new();
         for (key, connection) in &mut self.connections {
@@ -56,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Replies that are there go to their connections, here or on another core.
+    /// Sends finished replies of event readers to their connections, here or on another core.
     pub(super) fn tell_readers(&mut self) {
         while let Some((sender, reply)) = self.node.durable.followed() {
             if sender.core == self.node.core {
@@ -67,7 +68,7 @@ impl Core {
         }
     }
 
-    /// The reply of a connection that has waited for it, unless it is gone.
+    /// Hands its reply to a connection that has waited for it, unless the connection is gone.
     pub(super) fn hand_over(&mut self, sender: Sender, reply: &[u8]) {
         let Some(connection) = self.connections.get_mut(sender.connection) else { return };
         if connection.client.id == sender.client {
@@ -76,7 +77,7 @@ impl Core {
         }
     }
 
-    /// Nobody waits for a connection that is closed.
+    /// Cancels the wait of a closed connection on the core where it waits.
     pub(super) fn forget_reader(&mut self, sender: Sender, thread: u16) {
         if thread == self.node.core {
             self.node.durable.unfollow(sender);
@@ -85,12 +86,12 @@ impl Core {
         }
     }
 
-    /// Sends what has changed of this core's keys to the cores of the clients that have read them.
+    /// Sends the changed keys of this core to the cores of the clients that have read them.
     pub(super) fn tell_trackers(&mut self) {
         if !self.node.tracking.is_active() {
             return;
         }
-        // Timers have changed some.
+        // Timers have changed some keys.
         self.node.tell_changes(None, None);
         for (core, news) in self.node.tracking.take_news() {
             if core == self.node.core {
@@ -102,7 +103,7 @@ impl Core {
         self.node.end_tracking();
     }
 
-    /// Tells those who are served here.
+    /// Notifies the tracking clients of this core.
     pub(super) fn invalidate(&mut self, news: &News) {
         if news.flushed {
             for (key, connection) in &mut self.connections {
@@ -114,7 +115,7 @@ impl Core {
         }
         for (changed, tickets) in &news.keys {
             for ticket in tickets {
-                // Who has read it may be gone, and another have its place.
+                // The client may have disconnected, and its key may belong to another connection by now.
                 if let Some(connection) = self.connections.get_mut(ticket.key)
                     && connection.client.id == ticket.client
                 {

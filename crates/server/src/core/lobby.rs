@@ -1,49 +1,49 @@
-//! Connections that are not in: their handshake is not done, or their user has not shown a password.
-//! Anybody can make as many as the network takes, so they have a part of the places only, for a time
-//! only, and what they hold is counted apart from the store's memory.
+//! Connections that are not authenticated: their handshake is not done, or their user has not shown a password. Anyone
+//! can open as many as the network allows, so they get only a part of the places, only for a limited time, and their
+//! memory is counted apart from the store's memory.
 //!
-//! When their part is full the oldest gives way to the newest. To refuse the newest instead would let
-//! whoever fills the lobby keep everybody out for as long as the time lasts; as it is, who wants to come
-//! in needs a round trip or two, and is out of the lobby before it has filled anew.
+//! When the lobby is full, the oldest connection gives way to the newest. Refusing the newest instead would let an
+//! attacker who fills the lobby keep everyone out for the whole timeout. This way an honest client, which needs one or
+//! two round trips to authenticate, has left the lobby before it has been filled again.
 
 use crate::ticket::Ticket;
 use std::collections::BTreeMap;
 
-/// The part of all connections that may be in the lobby is one of so many.
+/// The lobby gets one in this many of all connections.
 const SHARE: usize = 4;
 
-/// The connections of one core that are not in. Bounded by its places.
+/// The unauthenticated connections of one core. Bounded by `places`.
 #[derive(Debug)]
 pub(super) struct Lobby {
-    /// By when they came, ms of uptime, and by the client.
+    /// Keys of the connections, sorted by time of arrival (ms of uptime) and client id.
     waiting: BTreeMap<(i64, u64), usize>,
     places: usize,
 }
 
 impl Lobby {
-    /// The part of one of so many cores; there is always a place.
+    /// Creates the lobby of one core; it has at least one place.
     pub(super) fn new(clients_max: usize, cores: u16) -> Lobby {
         let places = (clients_max / SHARE / usize::from(cores)).max(1);
         Lobby { waiting: BTreeMap::new(), places }
     }
 
-    /// Takes in a connection that waits since then.
+    /// Adds a connection that has waited since `since_ms`.
     pub(super) fn enter(&mut self, connection: Ticket, since_ms: i64) {
         self.waiting.insert((since_ms, connection.client), connection.key);
     }
 
-    /// Lets a connection go that is in, or gone.
+    /// Removes a connection that is authenticated or closed.
     pub(super) fn leave(&mut self, connection: Ticket, since_ms: i64) {
         self.waiting.remove(&(since_ms, connection.client));
     }
 
-    /// The one that came first, and when.
+    /// Returns the connection that arrived first, and when.
     pub(super) fn oldest(&self) -> Option<(Ticket, i64)> {
         let (&(since_ms, client), &key) = self.waiting.first_key_value()?;
         Some((Ticket { key, client }, since_ms))
     }
 
-    /// The connection that has to give way, because there are more than the lobby has room for.
+    /// Returns the connection to evict when there are more than the lobby has places for.
     pub(super) fn surplus(&self) -> Option<Ticket> {
         let oldest = self.oldest().filter(|_| self.waiting.len() > self.places);
         oldest.map(|(ticket, _)| ticket)

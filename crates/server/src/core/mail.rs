@@ -1,5 +1,5 @@
-//! Mail between cores: requests to execute here and their replies, questions that every core answers,
-//! connections to serve.
+//! Mail between cores: requests to execute here and their replies, questions that every core answers, connections to
+//! serve.
 
 use super::Core;
 use crate::connection::Connection;
@@ -14,14 +14,14 @@ use crate::ticket::{Sender, Ticket};
 const MAIL_PACKETS_MAX: usize = 256;
 
 impl Core {
-    /// Reads what other cores have sent.
+    /// Executes the bundles that were postponed while the log was congested, then reads new messages of other cores.
     pub(super) fn mail(&mut self) {
         while !self.node.is_congested()
             && let Some((sender, bundle)) = self.postponed.pop_front()
         {
             self.work(sender, bundle);
         }
-        // Not more than was there when the turn began, or nearly so: clients have their turns.
+        // Reads about as much as had arrived when the turn began, so that clients get their turns too.
         for _ in 0..MAIL_PACKETS_MAX {
             let Some(mut packet) = self.node.mesh.receive() else { return };
             for message in packet.drain(..) {
@@ -77,7 +77,7 @@ impl Core {
             Message::Follow(ask) => self.node.durable.follow(ask, self.node.now.uptime_ms),
             Message::Followed(sender, reply) => self.hand_over(sender, &reply),
             Message::Unfollow(sender) => self.node.durable.unfollow(sender),
-            // Who has asked may have gone away.
+            // The asker may be gone, so a failed send is ignored.
             Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
             Message::UsersReplaced => self.end_connections_of_former_users(),
             Message::Drain => self.drain(),
@@ -91,7 +91,7 @@ impl Core {
         self.node.send_when_durable(sender.core, Message::Done(done, bundle));
     }
 
-    /// Asks every core that the connection's port stands for. True when all have answered.
+    /// Asks every core that the connection's port stands for. Returns true when all have answered.
     pub(super) fn ask(&mut self, key: usize, question: Question) -> bool {
         let own = self.answer(question);
         let Some(connection) = self.connections.get_mut(key) else { return false };
@@ -123,7 +123,7 @@ impl Core {
         }
     }
 
-    /// The connection that a message is for, when it still exists.
+    /// Returns the connection that a message is for, if it still exists.
     fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Socket>> {
         self.connection(Ticket { key: sender.connection, client: sender.client })
     }

@@ -1,29 +1,29 @@
-//! Connections that want a turn, in lanes: those that are at work, those that wake or end, and those that
-//! come. When ten thousand come at once they get their turns between the turns of the others.
+//! The queue of connections that want a turn, in three lanes: active connections, idle ones that wake or end, and new
+//! ones. When ten thousand connect at once, they get their turns between the turns of the others.
 
 use crate::connection::Connection;
 use crate::net::transport::Transport;
 use std::collections::VecDeque;
 
-/// A connection that has asked for nothing for so long is no longer at work, ms.
+/// A connection without a request for this long is no longer active, ms.
 const REST_MS: i64 = 1_000;
 
-/// While so many that came wait for a turn no more are accepted: they wait in the system's backlog, where no
-/// place of the lobby is theirs yet.
+/// While this many new connections wait for a turn, no more are accepted. They wait in the system's backlog, where they
+/// do not take a place in the lobby yet.
 const COMING_MAX: usize = 128;
 
-/// The lanes.
+/// The lanes of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnLane {
     /// Connections that have sent a request lately.
     Working,
-    /// Connections that have sent none for a while, or whose peer has ended.
+    /// Connections that have sent none for a while, or whose peer has closed.
     Waking,
-    /// Connections that have sent none yet: a handshake may come first.
+    /// Connections that have sent no request yet; they may need a handshake first.
     Coming,
 }
 
-/// Keys of connections, each in the order in which it wanted a turn.
+/// Keys of connections per lane, in the order in which they were queued.
 #[derive(Debug, Default)]
 pub(super) struct TurnQueue {
     working: VecDeque<usize>,
@@ -32,7 +32,7 @@ pub(super) struct TurnQueue {
 }
 
 impl TurnQueue {
-    /// Queues a connection, unless it is queued.
+    /// Queues a connection, unless it is queued already.
     pub(super) fn push<T: Transport>(
         &mut self,
         key: usize,
@@ -52,22 +52,22 @@ impl TurnQueue {
         }
     }
 
-    /// The one whose turn it is.
+    /// Removes and returns the next connection of a lane.
     pub(super) fn pop(&mut self, lane: TurnLane) -> Option<usize> {
         self.lane(lane).pop_front()
     }
 
-    /// How many are queued.
+    /// Returns the number of queued connections in a lane.
     pub(super) fn len(&mut self, lane: TurnLane) -> usize {
         self.lane(lane).len()
     }
 
-    /// True when nobody is.
+    /// Reports whether all lanes are empty.
     pub(super) fn is_empty(&self) -> bool {
         self.working.is_empty() && self.waking.is_empty() && self.coming.is_empty()
     }
 
-    /// True while those that came have had their turns, but for a few.
+    /// Reports whether more connections may be accepted: fewer than [`COMING_MAX`] new ones wait for a turn.
     pub(super) fn admits(&self) -> bool {
         self.coming.len() < COMING_MAX
     }

@@ -1,5 +1,5 @@
-//! The end of a server: SIGTERM and SIGINT are events of the loop, the first one drains, the second one
-//! ends at once (SIGXFSZ is nothing). To drain is to answer what clients have sent, and to listen no more.
+//! The end of a server. SIGTERM and SIGINT are events of the loop: the first one drains, the second one ends at once
+//! (SIGXFSZ is ignored). Draining means to answer what clients have sent and to stop listening.
 
 use super::Core;
 use crate::mail::message::Message;
@@ -8,15 +8,16 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A file that would grow beyond its limit (`ulimit -f`) fails as on a full disk, and does not end
-/// the process.
+/// Installs a handler for SIGXFSZ, so that a write beyond the file size limit (`ulimit -f`) fails as on a full disk and
+/// does not end the process.
 pub(crate) fn survive_file_limit() -> io::Result<()> {
-    // Nobody looks at the flag: what counts is that there is a handler.
+    // The flag is never read; the presence of a handler is what matters.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
-/// Ends the process at SIGTERM and SIGINT until it is dropped: while a store is opened, or a node asks for a long time to
-/// be admitted, no client waits for an answer. The first process of a container would ignore them without a handler.
+/// Lets SIGTERM and SIGINT end the process until this is dropped. While a store is opened, or a node asks for a long
+/// time to be admitted, no client waits for an answer. The first process of a container would ignore the signals
+/// without a handler.
 pub(crate) struct EndsWhileStarting(Arc<AtomicBool>);
 
 impl EndsWhileStarting {
@@ -35,11 +36,11 @@ impl Drop for EndsWhileStarting {
     }
 }
 
-/// A source of events for the poller.
+/// A source of signal events for the poller.
 pub(crate) struct Signals(signal_hook_mio::v1_0::Signals);
 
 impl Signals {
-    /// From now on the process no longer ends by these signals alone.
+    /// Installs the handlers. From now on these signals alone do not end the process.
     pub(crate) fn new() -> io::Result<Signals> {
         signal_hook_mio::v1_0::Signals::new([SIGTERM, SIGINT]).map(Signals)
     }
@@ -48,7 +49,7 @@ impl Signals {
         &mut self.0
     }
 
-    /// How many have arrived since the last call.
+    /// Returns the number of signals since the last call.
     pub(crate) fn pending(&mut self) -> usize {
         self.0.pending().count()
     }
@@ -66,7 +67,7 @@ impl Core {
         }
     }
 
-    /// The server stops: every core answers what its clients have sent.
+    /// Stops the server: every core answers what its clients have sent.
     pub(super) fn stop(&mut self) {
         let clients = self.node.shared.clients.load(Ordering::Relaxed);
         tracing::info!(clients, "stopping: answering what was sent");
@@ -98,14 +99,15 @@ impl Core {
         }
     }
 
-    /// While stopping every connection has its turn each time, to find out that it is quiet.
+    /// Queues every connection. While draining each one gets a turn in every round, which finds out whether it is
+    /// quiet.
     pub(super) fn enqueue_all(&mut self) {
         for (key, connection) in &mut self.connections {
             self.queue.push(key, connection, self.node.now.uptime_ms);
         }
     }
 
-    /// True when this core and all others are done with their clients.
+    /// Reports whether this core and all others have finished with their clients.
     pub(super) fn has_ended(&mut self) -> bool {
         let Some(until_ms) = self.drain_until_ms else { return false };
         if !self.drained {
@@ -120,6 +122,7 @@ impl Core {
             }
             self.end_drain();
         }
+        // The loop goes on until all cores have finished: clients of other cores may need this one.
         self.node.shared.draining.load(Ordering::Acquire) == 0
     }
 

@@ -1,7 +1,6 @@
-//! The turns of connections. They are taken in groups and in steps: what has arrived is taken in
-//! for all of a group, what its requests need is loaded at once, then all are executed, then all
-//! replies leave. So the requests of many connections share their cache misses, as those that
-//! arrive together on one connection do.
+//! The turns of connections. Connections are handled in groups and in steps: first the input of the whole group is
+//! read, then the memory that its requests need is prefetched, then all requests are executed, then all replies are
+//! sent. The requests of many connections thus overlap their cache misses, as pipelined requests of one connection do.
 
 use super::queue::TurnLane;
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
@@ -10,27 +9,28 @@ use crate::durable::Held;
 use crate::execute::node::LOOKAHEAD_MAX;
 use std::io;
 
-/// Connections of a group at most. Their buffers and what their requests need fit into the cache.
+/// Maximum number of connections in a group. Their buffers and what their requests need fit into the cache.
 const CONNECTIONS_MAX: usize = 32;
-/// Of those that wake or come: one may take a millisecond, for its handshake.
+/// The same for waking and new connections: each may take a millisecond for its handshake.
 const OTHERS_MAX: usize = 8;
-/// So long they get their turns at least, before those at work are looked at again, ns.
+/// The least time that waking and new connections get before the active ones have another turn, ns.
 pub(super) const OTHERS_NS_MIN: u64 = 200_000;
-/// A group that has found so many requests takes in no more connections.
+/// A group that has found this many requests takes no more connections.
 const REQUESTS_ENOUGH: usize = LOOKAHEAD_MAX;
 
-/// The connections of the group, each with what its execution said.
+/// The connections of the group, each with the result of its execution.
 pub(super) type Group = Vec<(usize, Executed)>;
 
 impl Core {
-    /// Gives each connection that is queued now and is at work its turn, and then those that wake and those
-    /// that come: each lane for half as long as that took, or a moment.
+    /// Gives each queued active connection a turn, then the waking and the new ones: each of these two lanes for half
+    /// as long as the active ones took, but at least for [`OTHERS_NS_MIN`].
     pub(super) fn take_turns(&mut self) {
         let begun_ns = self.node.clock.monotonic_ns();
         let left = self.queue.len(TurnLane::Working);
         if left > 0 {
             self.take_lane(TurnLane::Working, left, CONNECTIONS_MAX, u64::MAX);
         }
+        // Each of the other lanes gets half of the time that the active one took, so that none of them starves.
         let took_ns = self.node.clock.monotonic_ns().saturating_sub(begun_ns);
         self.others_ns = (took_ns / 2).max(OTHERS_NS_MIN);
         for lane in [TurnLane::Waking, TurnLane::Coming] {
@@ -42,7 +42,7 @@ impl Core {
         }
     }
 
-    /// Gives connections of a lane their turns in groups of `most`, so many of them or until a time.
+    /// Gives `left` connections of a lane their turns, in groups of `most`, or stops at `until_ns`.
     fn take_lane(&mut self, lane: TurnLane, mut left: usize, most: usize, until_ns: u64) {
         let mut group = std::mem::take(&mut self.group);
         while left > 0 {
@@ -71,7 +71,7 @@ impl Core {
             if self.node.durable.is_batch_full(&mut self.node.shard) {
                 self.node.commit();
             }
-            // What follows is sent now, and those who come next have come by now.
+            // Replies are sent from here on; requests of the next group have arrived by this time.
             self.node.now_ns = self.node.clock.monotonic_ns();
             for (key, executed) in group.drain(..) {
                 self.leave(key, executed);
@@ -83,7 +83,7 @@ impl Core {
         self.group = group;
     }
 
-    /// Takes in what has arrived: how many requests were found. None when the connection is lost.
+    /// Reads the input of a connection. Returns the number of requests found, or None when the connection is lost.
     fn arrive(&mut self, key: usize) -> Option<usize> {
         let connection = self.connections.get_mut(key)?;
         connection.queued = false;
@@ -96,7 +96,7 @@ impl Core {
         }
     }
 
-    /// Executes what was found. None when there is nothing to be sent yet, or not any more.
+    /// Executes the requests found. None when there is nothing to send yet, or when the connection is gone.
     fn execute(&mut self, key: usize) -> Option<Executed> {
         loop {
             let connection = self.connections.get_mut(key)?;
@@ -104,7 +104,7 @@ impl Core {
             self.node.look_at_commits();
             let Executed::Ask(question) = executed else { return Some(executed) };
             if connection.has_pending(&self.node) {
-                // What it has to be told first is not durable yet.
+                // Replies before this one are not durable yet.
                 return Some(Executed::Again);
             }
             if !self.ask(key, question) {
@@ -115,7 +115,7 @@ impl Core {
         }
     }
 
-    /// Sends the replies, and sees to what comes next.
+    /// Sends the replies, and carries out the resulting action for the connection.
     fn leave(&mut self, key: usize, executed: Executed) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let turn = connection.leave(executed, &mut self.node, &mut self.pool);
@@ -124,6 +124,7 @@ impl Core {
         if connection.waits_without_peer(ended_until_ms) {
             self.ended.push(connection.client.ticket, ended_until_ms);
         }
+        // The command may have been AUTH, or the handshake may have ended.
         if connection.is_misplaced() {
             self.place(key);
         }

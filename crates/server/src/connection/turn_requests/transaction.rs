@@ -1,4 +1,4 @@
-//! What a request does while its connection has begun a transaction, or as a command of one.
+//! Handles requests of a connection that has begun a transaction, and the commands of transactions.
 
 use super::{Next, TurnRequests};
 use crate::connection::gather::Spreader;
@@ -20,7 +20,7 @@ const CROSS_CORE: &str = "CROSSSLOT Keys of a transaction have to be on one thre
                           tag, or serve with --threads 1";
 
 impl TurnRequests<'_> {
-    /// Queues a request, or executes a command of transactions; none for what is executed as ever.
+    /// Queues a request or executes a transaction command. None for requests that are executed as usual.
     #[cold]
     pub(super) fn in_transaction(
         &mut self,
@@ -41,13 +41,13 @@ impl TurnRequests<'_> {
                 .is_some_and(|spec| spec.id == CommandId::Transaction(TransactionId::Exec)),
         };
         if spec.is_none() && ends {
-            // EXEC with arguments.
+            // EXEC with arguments is malformed, and still ends the transaction.
             client.transaction = None;
         }
         if own.is_none() && (!queueing || ends) {
             return None;
         }
-        // Replies keep their order: those before it come first.
+        // Replies keep their order, so the gathered requests come first.
         if !self.gather.is_empty() {
             return Some(Next::Wait);
         }
@@ -87,7 +87,7 @@ impl TurnRequests<'_> {
         Some(Next::Go)
     }
 
-    /// EXEC: the core of the keys gets all of it.
+    /// EXEC: sends the whole transaction to the core that owns its keys.
     fn exec(&mut self, node: &mut Node, client: &mut Client, spec: &'static Spec) -> Next {
         let Some(transaction) = client.transaction.take_if(|begun| begun.is_queueing()) else {
             self.refuse(node, client, spec, "ERR EXEC without MULTI");
@@ -97,6 +97,7 @@ impl TurnRequests<'_> {
             self.refuse(node, client, spec, SPOILT);
             return Next::Go;
         }
+        // Without memory the whole transaction is refused, before any of its commands runs.
         if transaction.takes_memory() && node.shard.refuses_memory() {
             let words = format!("EXECABORT Transaction discarded because of: {OUT_OF_MEMORY}");
             self.reject(node, client, spec, words);
@@ -109,7 +110,7 @@ impl TurnRequests<'_> {
         Next::Scatter
     }
 
-    /// WATCH: the core of the keys finds what they hold.
+    /// WATCH: asks the core that owns the keys for their present state.
     fn watch(
         &mut self,
         node: &mut Node,
@@ -133,7 +134,7 @@ impl TurnRequests<'_> {
         Next::Go
     }
 
-    /// Puts a command to those that EXEC will execute.
+    /// Adds a command to the queue that EXEC will execute.
     fn queue(&mut self, node: &mut Node, client: &mut Client, spec: &'static Spec, args: Args<'_>) {
         let may = match spec.id {
             CommandId::Echo(EchoId::Ping)
@@ -168,7 +169,7 @@ impl TurnRequests<'_> {
         dispatch::count(node, Some(spec), b"+");
     }
 
-    /// An error of a command that is not executed, and was to be part of a transaction: EXEC will be one as well.
+    /// Writes the error of a command that was to be part of a transaction and is not executed. EXEC will fail as well.
     fn reject(
         &mut self,
         node: &mut Node,
@@ -182,7 +183,7 @@ impl TurnRequests<'_> {
         dispatch::count_refused(node, Some(spec), &self.out[begin..]);
     }
 
-    /// An error; since MULTI, EXEC will be one as well.
+    /// Writes an error. After MULTI, EXEC will fail as well.
     fn refuse(
         &mut self,
         node: &mut Node,
@@ -213,7 +214,7 @@ fn too_long() -> String {
     )
 }
 
-/// The core of a transaction once it has these keys as well; none while it has no key.
+/// Returns the core of a transaction once it includes these keys. None while it has no key.
 fn core_of(
     node: &Node,
     client: &Client,
