@@ -1,5 +1,5 @@
-//! One core's side of durability: where its batches go, what waits for them, and the snapshots
-//! that are written beside.
+//! One core's side of durability: where its batches go, what waits for them, and the snapshots that are written beside
+//! the log.
 
 mod clerk;
 mod divide;
@@ -37,32 +37,31 @@ use std::io;
 use std::sync::Arc;
 use trouble::Shortage;
 
-/// A batch that found no room is tried again after this, ms.
+/// Pause before a batch that found no room is tried again, ms.
 const FULL_RETRY_MS: i64 = 200;
-/// The log says how far it is synced when nothing was written for this long, ms.
+/// When nothing was written for this long, a mark in the log records how far it is synced, ms.
 const IDLE_MS: i64 = 500;
-/// A mark is not longer, bytes.
+/// Maximum length of a mark, bytes.
 const MARK_LEN_MAX: u64 = 256;
-/// In `write` mode the log is synced behind the clients so often, ms.
+/// Interval of background syncs in `write` mode, ms.
 const SYNC_BEHIND_MS: i64 = 1_000;
 
-/// Beginning of the warning about a failed note. Until the next note a file that goes missing may not
-/// be missed.
+/// Beginning of the warning about a failed note. Until the next successful note, the loss of a file may go unnoticed.
 const NOT_NOTED: &str = "how far the log has come was not noted beside it";
 
 /// Where batches go.
 enum Way {
     /// There is no log.
     None,
-    /// Written by the core itself: the page cache takes them at once.
+    /// The core itself writes: the page cache takes batches at once.
     Here(Box<LogWriter<Directory>>),
-    /// Written and synced by a thread.
+    /// A thread writes and syncs.
     There(Clerk),
-    /// A group keeps it on several machines.
+    /// A group keeps the log on several machines.
     Group(Box<Grouped>),
 }
 
-/// The first sequence of the segment that the core itself writes to, 0 where it writes none.
+/// Returns the first sequence of the segment that the core itself writes to, 0 where it writes none.
 fn open_segment(way: &Way) -> u64 {
     match way {
         Way::Here(writer) => writer.first(),
@@ -76,38 +75,38 @@ pub(crate) struct Durable {
     way: Way,
     keeper: Option<Keeper>,
     snapshots: Snapshots,
-    /// Readers of committed changes; none without a log.
+    /// Readers of committed changes; None without a log.
     events: Option<Events>,
     /// Replies and mail that show sequences which are not durable yet.
     held: held::Queue,
     trouble: Option<Trouble>,
-    /// The log has failed, and all that shows what it has not taken is gone.
+    /// The log has failed, and everything that showed unwritten changes is gone.
     is_given_up: bool,
-    /// A batch that found no room is tried again then, ms of uptime.
+    /// When a batch that found no room is tried again, ms of uptime.
     retry_ms: i64,
-    /// Why it found none.
+    /// Why that batch found no room.
     full: Option<String>,
-    /// The next segment could not be set aside.
+    /// Failure to prepare the next segment.
     shortage: Shortage,
-    /// When something was written last, ms of uptime.
+    /// When something was last written, ms of uptime.
     written_ms: i64,
-    /// When the log was last synced behind the clients, ms of uptime.
+    /// When the log was last synced in the background, ms of uptime.
     behind_ms: i64,
     syncing_behind: bool,
-    /// How far the log has come cannot be noted beside it.
+    /// The reach of the log cannot be noted beside it.
     is_unsaid: bool,
     /// True once the reach was noted at the end of the run.
     has_ended: bool,
-    /// The clock by which batches are measured; none without a log.
+    /// The clock that measures batches; None without a log.
     clock: Option<Clock>,
-    /// When the batch that is under way was given to the log.
+    /// When the batch under way was given to the log, ns.
     given_ns: u64,
-    /// From there until it was as durable as it had to be.
+    /// Time from then until the batch was as durable as required.
     writes: Histogram,
 }
 
 impl Durable {
-    /// A core without a log.
+    /// Creates the state of a core without a log.
     pub(crate) fn none() -> Durable {
         Durable::with(Commits::new(Durability::None, 0), Way::None, None, Snapshots::none())
     }
@@ -136,7 +135,7 @@ impl Durable {
         }
     }
 
-    /// Starts the threads that carry on where recovery has stopped; they ring this bell.
+    /// Starts the threads, which continue where recovery has stopped and ring this bell.
     pub(crate) fn start(
         start: CoreStart,
         bell: &Arc<Bell>,
@@ -181,7 +180,7 @@ impl Durable {
         Ok((shard, Durable { events: Some(events), shortage, clock: Some(clock), ..durable }))
     }
 
-    /// The same for a core whose log a group keeps.
+    /// Does the same for a core of a group, which keeps the log.
     fn start_grouped(
         start: CoreStart,
         end: CoreEnd,
@@ -205,18 +204,18 @@ impl Durable {
         Ok((shard, Durable { events: Some(events), clock: Some(clock), ..durable }))
     }
 
-    /// How long batches took.
+    /// Returns how long batches took.
     pub(crate) fn writes(&self) -> &Histogram {
         &self.writes
     }
 
-    /// The mode.
+    /// Returns the durability mode.
     pub(crate) fn durability(&self) -> Durability {
         self.commits.durability()
     }
 
-    /// The position up to which replies may leave: a sequence, in a group a turn. Once a failed log was given
-    /// up nothing shows the shard any more, and no reply needs to wait.
+    /// Returns the position up to which replies may be sent: a sequence, or in a group a turn. Once a failed log was
+    /// given up, nothing shows the shard any more, and no reply needs to wait.
     #[inline]
     pub(crate) fn released(&self) -> u64 {
         match &self.way {
@@ -226,8 +225,8 @@ impl Durable {
         }
     }
 
-    /// The position that has to be released before what shows the shard as it is now may leave; none when it
-    /// is.
+    /// Returns the position that must be released before a reply that shows the shard's present state may be sent; None
+    /// when it is released already.
     #[inline]
     pub(crate) fn pending(&self, shard: &Shard) -> Option<u64> {
         if let Way::Group(group) = &self.way {
@@ -237,12 +236,12 @@ impl Durable {
         (self.released() < sequence).then_some(sequence)
     }
 
-    /// The sequence up to which changes are durable.
+    /// Returns the sequence up to which changes are durable.
     pub(crate) fn durable(&self) -> u64 {
         if self.is_given_up { u64::MAX } else { self.commits.durable() }
     }
 
-    /// False where another node executes commands, or none.
+    /// Reports whether this node executes commands. False where another node leads, or none.
     #[inline]
     pub(crate) fn executes(&self) -> bool {
         match &self.way {
@@ -251,13 +250,13 @@ impl Durable {
         }
     }
 
-    /// True where a group keeps the log.
+    /// Reports whether a group keeps the log.
     #[inline]
     pub(crate) fn is_grouped(&self) -> bool {
         matches!(self.way, Way::Group(_))
     }
 
-    /// A command has shown the shard, or changed it.
+    /// Notes that a command has shown or changed the shard.
     #[inline]
     pub(crate) fn note_shown(&mut self) {
         if let Way::Group(group) = &mut self.way {
@@ -265,7 +264,7 @@ impl Durable {
         }
     }
 
-    /// A time that no clock may show less than, once.
+    /// Returns, once, a lower bound for the clocks.
     pub(crate) fn take_floor(&mut self) -> Option<Time> {
         match &mut self.way {
             Way::Group(group) => group.take_floor(),
@@ -273,7 +272,7 @@ impl Durable {
         }
     }
 
-    /// Writes what was committed, or sees to it that it is; learns what has become durable.
+    /// Writes new commits, or hands them on for writing, and updates the durable position.
     pub(crate) fn commit(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
         if matches!(self.way, Way::None) {
             return;
@@ -311,12 +310,13 @@ impl Durable {
         }
     }
 
-    /// Work between turns: marks, syncs behind, snapshots.
+    /// Does the work between turns: marks, background syncs, snapshots.
     pub(crate) fn look_after(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
         if matches!(self.way, Way::None) {
             return;
         }
         self.learn(uptime_ms);
+        // In a group the host marks and syncs the log; only snapshots are made here.
         if let Way::Group(group) = &self.way {
             if group.shows_the_log()
                 && let Some(keeper) = &mut self.keeper
@@ -329,6 +329,7 @@ impl Durable {
             self.set_ahead(uptime_ms);
         }
         self.judge(shard);
+        // After a pause in the writes, a mark records that everything before it is synced.
         if uptime_ms - self.written_ms > IDLE_MS
             && self.may_write(uptime_ms)
             && self.commits.room_left(shard) > MARK_LEN_MAX
@@ -337,6 +338,7 @@ impl Durable {
             self.send(batch, uptime_ms);
         }
         let Some(keeper) = &mut self.keeper else { return };
+        // A finished snapshot waits for a sync, so it does not wait for the interval.
         if self.commits.durability() == Durability::Write
             && !self.syncing_behind
             && self.commits.synced() < self.commits.written()
@@ -347,19 +349,19 @@ impl Durable {
             let (from, to) = (self.commits.synced(), self.commits.written());
             keeper.give(Task::SyncBehind { from, to, open: open_segment(&self.way) });
         }
-        // Also without room: a snapshot makes log needless.
+        // Also without room: a snapshot makes parts of the log removable.
         if !matches!(self.trouble, Some(Trouble::Failed(_))) {
             let is_short = !self.commits.is_ahead();
             self.snapshots.step(shard, keeper, &self.commits, now, is_short);
         }
     }
 
-    /// True when the core has something to do soon that no event announces.
+    /// Reports whether the core has work that no event announces.
     pub(crate) fn is_busy(&self) -> bool {
         !self.trouble_is_final() && self.snapshots.can_step(self.keeper.as_ref())
     }
 
-    /// Milliseconds until something is to be done, at most.
+    /// Returns the milliseconds until the next work is due, at most.
     pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
         let retry = self.commits.is_full().then_some(FULL_RETRY_MS);
         let shortage = self.shortage.patience_ms(uptime_ms);
@@ -367,7 +369,7 @@ impl Durable {
         [retry, shortage, events].into_iter().flatten().min()
     }
 
-    /// Begins a snapshot; false when one is being written, or there is no log.
+    /// Begins a snapshot. An error when one is being written already, or there is no log.
     pub(crate) fn begin_snapshot(&mut self) -> Result<(), &'static str> {
         if matches!(self.way, Way::None) {
             return Err("there is no log to take a snapshot of: start with --durability write or \
@@ -379,7 +381,7 @@ impl Durable {
         self.snapshots.ask()
     }
 
-    /// Keeps what shows the shard as it is now until it is durable up to this sequence.
+    /// Holds something that shows the shard's present state until the log is durable up to this sequence.
     pub(crate) fn hold(&mut self, sequence: u64, held: Held) {
         self.held.push(sequence, held);
     }
@@ -389,17 +391,17 @@ impl Durable {
         self.held.has_calls()
     }
 
-    /// Memory of the mail that waits for the log, bytes.
+    /// Returns the memory of the mail that waits for the log, bytes.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held.memory_bytes()
     }
 
-    /// The next thing that need not wait any more.
+    /// Removes and returns the next held item that need not wait any more.
     pub(crate) fn release(&mut self) -> Option<(Held, Fate)> {
         self.held.pop(self.released(), self.trouble_is_final() || self.resigns())
     }
 
-    /// True when a thread has something to tell.
+    /// Reports whether a thread has a report.
     pub(crate) fn has_news(&mut self) -> bool {
         let clerk = match &mut self.way {
             Way::There(clerk) => clerk.has_news(),
@@ -411,12 +413,12 @@ impl Durable {
             || self.events.as_mut().is_some_and(Events::has_news)
     }
 
-    /// Clients that wait for events.
+    /// Returns the number of clients that wait for events.
     pub(crate) fn readers(&self) -> usize {
         self.events.as_ref().map_or(0, Events::readers)
     }
 
-    /// The durability part of INFO.
+    /// Returns the durability part of INFO.
     pub(crate) fn report(&self, shard: &Shard) -> DurableReport {
         let (bytes, batches) = self.commits.given();
         DurableReport {

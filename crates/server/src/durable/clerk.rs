@@ -1,5 +1,5 @@
-//! The thread that writes and syncs a core's log: one batch at a time, while the core goes on.
-//! Between batches it sets the next segment aside and fills it.
+//! The thread that writes and syncs a core's log: one batch at a time, while the core goes on. Between batches it
+//! prepares the next segment and fills it.
 
 use crate::mail::mesh::Bell;
 use scurry_disk::Directory;
@@ -9,26 +9,26 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Orders to the log's thread. One batch is under way at most, and one try.
+/// Orders to the log's thread. At most one batch and one try to prepare a segment are under way.
 enum Order {
     Write(Batch),
-    /// The next segment could not be set aside: once more.
+    /// Try again to prepare the next segment.
     SetAhead,
 }
 
 /// Reports of the log's thread.
 pub(super) enum Said {
-    /// A batch was written and synced, or not.
+    /// The result of writing and syncing a batch.
     Done(Batch, io::Result<()>),
-    /// The next segment was set aside, or cannot be.
+    /// The result of preparing the next segment.
     Ahead(Room, io::Result<()>),
 }
 
-/// The core's end of it.
+/// The core's handle of the log's thread.
 pub(super) struct Clerk {
     orders: Sender<Order>,
     said: Receiver<Said>,
-    /// Looked at and not taken yet.
+    /// A report that `has_news` or `wait` has received and `news` has not returned yet.
     stash: Option<Said>,
 }
 
@@ -51,7 +51,7 @@ impl Clerk {
                     }
                     bell.ring();
                 }
-                // The core says when it is to be tried again.
+                // After a failure the core decides when to try again.
                 if is_batch && gave_up {
                     continue;
                 }
@@ -73,7 +73,7 @@ impl Clerk {
         self.order(Order::Write(batch));
     }
 
-    /// Asks for another try to set the next segment aside.
+    /// Asks for another try to prepare the next segment.
     pub(super) fn set_ahead(&mut self) {
         self.order(Order::SetAhead);
     }
@@ -93,7 +93,7 @@ impl Clerk {
         self.stash.is_some()
     }
 
-    /// Waits for news.
+    /// Waits for a report.
     pub(super) fn wait(&mut self) {
         if self.stash.is_none() {
             self.stash = self.said.recv().ok();

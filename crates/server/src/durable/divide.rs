@@ -1,4 +1,4 @@
-//! A store that is read by another number of threads than the one that wrote it.
+//! Redistributes a store over a different number of threads than has written it.
 
 use crate::settings::StartError;
 use crate::slots::Slots;
@@ -11,11 +11,11 @@ use scurry_engine::{
 use scurry_ledger::Time;
 use std::io;
 
-/// Shards of another number than those that wrote.
+/// The new shards; there are more or fewer of them than logs to read.
 pub(super) struct Spread<'s> {
     pub(super) shards: &'s mut [Shard],
     pub(super) slots: Slots,
-    /// True for the keys of the thread that is read.
+    /// Reports whether a key belongs to the thread whose log is read.
     pub(super) is_read: &'s dyn Fn(&[u8]) -> bool,
 }
 
@@ -40,7 +40,7 @@ impl Sink for Spread<'_> {
     fn replay(&mut self, record: &scurry_codec::Record<'_>) -> Result<(), ReplayError> {
         match record.key() {
             Some(key) => self.of(key).replay(record),
-            // FLUSHALL is every thread's: each log has it, and each forgets what it held.
+            // FLUSHALL concerns every thread: each log has it, and each thread clears its keys.
             None => {
                 self.clear();
                 Ok(())
@@ -63,8 +63,8 @@ impl Sink for Spread<'_> {
     fn touch(&mut self, _hashes: &[u64]) {}
 }
 
-/// Writes the shards as the next generation, which counts from the moment the manifest says so. With a founder it is
-/// that of a group, whose log begins behind an entry that stands for all there was.
+/// Writes the shards as the next generation, which becomes valid when the manifest names it. With a founder it becomes
+/// the generation of a group, whose log begins after an entry that stands for everything before.
 pub(super) fn divide(
     store: &Store,
     before: &Manifest,
@@ -90,8 +90,9 @@ pub(super) fn divide(
         }
         write_whole(directory, shard, log, now).map_err(StartError::store)?;
     }
-    // Everything is in the snapshots: the logs begin.
+    // The snapshots hold everything, so the logs start empty.
     store.write_reach(&manifest, &vec![0; shards.len()])?;
+    // The manifest makes the new generation valid; the old one is not needed any more.
     store.write_manifest(&manifest)?;
     store.remove_generation(before.generation).map_err(StartError::store)?;
     Ok(manifest)

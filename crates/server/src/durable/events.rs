@@ -1,5 +1,6 @@
-//! A core's side of SCUR.WATCH and SCUR.STATEMENT: who waits for events, and the thread that reads them. The core
-//! says how far the log is durable; files are read elsewhere. While nobody asks, nothing is done.
+//! A core's side of SCUR.WATCH and SCUR.STATEMENT: the clients that wait for events, and the thread that reads events
+//! for them. The core only reports how far the log is durable; another thread reads the files. Without readers this
+//! costs nothing.
 
 mod reading;
 mod render;
@@ -36,12 +37,12 @@ pub(crate) struct Events {
     log: Log,
     jobs: mpsc::Sender<Job>,
     done: mpsc::Receiver<Done>,
-    /// Readers whose jobs the thread has.
+    /// Readers with a job at the thread.
     under_way: Vec<Sender>,
-    /// Jobs at the end of what is durable.
+    /// Jobs that have reached the end of the durable log and wait for more.
     waiting: Vec<Job>,
     replies: VecDeque<(Sender, Vec<u8>)>,
-    /// The server stops: nobody waits any more.
+    /// The server stops, so no job waits any more.
     ending: bool,
     /// The log has failed: nothing more becomes durable.
     given_up: bool,
@@ -70,7 +71,7 @@ impl Events {
         })
     }
 
-    /// Takes a request in; its reply comes with [`Events::reply`].
+    /// Accepts a request; its reply is returned by [`Events::reply`].
     pub(crate) fn ask(&mut self, ask: Box<Ask>, durable: u64, uptime_ms: i64) {
         let (at, missed_from) = match ask.start {
             Start::Oldest => (None, None),
@@ -80,6 +81,7 @@ impl Events {
                 let reply = render::foreign(ask.protocol, position, end);
                 return self.replies.push_back((ask.sender, reply));
             }
+            // A position of an earlier generation: start at the oldest event, and report the gap as missed.
             Start::At(position) if position.generation < self.log.generation => {
                 (None, Some(position))
             }
@@ -92,19 +94,19 @@ impl Events {
                 (Some(EventAt { sequence, index }), None)
             }
         };
-        // The clock's millisecond may nearly be over: one more, so that no wait is too short.
+        // The current millisecond may be nearly over, so add one: no wait is too short.
         let whole_ms = i64::from(ask.block_ms) + i64::from(ask.block_ms > 0);
         let until_ms = uptime_ms + whole_ms;
         let job = Job { ask, at, missed_from, until_ms, durable, may_wait: false };
         self.place(job, durable, uptime_ms);
     }
 
-    /// Readers that have no reply yet.
+    /// Returns the number of readers without a reply.
     pub(crate) fn readers(&self) -> usize {
         self.under_way.len() + self.waiting.len()
     }
 
-    /// True for a position that a reply of this store can have said.
+    /// Reports whether a reply of this store can have contained the position.
     fn has_been(&self, position: Position, durable: u64) -> bool {
         let is_end = position.sequence == durable + 1 && position.index == 0;
         let is_own =
@@ -112,7 +114,7 @@ impl Events {
         is_own && (position.sequence <= durable || is_end)
     }
 
-    /// Sees to those who wait, when there is something to read for them or their time is over.
+    /// Serves waiting readers when there are new events for them or their timeout is over.
     #[inline]
     pub(crate) fn look(&mut self, durable: u64, uptime_ms: i64) {
         if !self.under_way.is_empty() {
@@ -125,13 +127,14 @@ impl Events {
         }
     }
 
-    /// A job goes to the thread, or waits.
+    /// Gives a job to the thread, or lets it wait.
     fn place(&mut self, mut job: Job, durable: u64, uptime_ms: i64) {
         job.may_wait = !self.ending && uptime_ms < job.until_ms;
         job.durable = durable;
         let is_at_end = job.at.is_some_and(|at| at.sequence > durable);
         let shown = job.ask.statement.as_ref().map_or(0, |statement| statement.shown);
         let is_early = durable < shown && !self.ending && !self.given_up;
+        // A statement waits for the changes that its client may have seen; a reader at the end waits for new events.
         if is_early || is_at_end && job.may_wait {
             self.waiting.push(job);
             return;
@@ -149,7 +152,7 @@ impl Events {
                 Done::Nothing(job) => job.ask.sender,
             };
             let Some(at) = self.under_way.iter().position(|other| *other == sender) else {
-                // It is gone.
+                // Its client has disconnected.
                 continue;
             };
             self.under_way.swap_remove(at);
@@ -160,64 +163,64 @@ impl Events {
         }
     }
 
-    /// True when the thread has something to tell.
+    /// Reports whether the thread has finished a job.
     pub(crate) fn has_news(&mut self) -> bool {
         let before = self.under_way.len();
         self.learn();
         self.under_way.len() < before || !self.replies.is_empty()
     }
 
-    /// The next reply that is there.
+    /// Returns the next finished reply.
     pub(crate) fn reply(&mut self) -> Option<(Sender, Vec<u8>)> {
         self.replies.pop_front()
     }
 
-    /// A client that waits is gone.
+    /// Forgets a client that waits and has disconnected.
     pub(crate) fn forget(&mut self, sender: Sender) {
         self.waiting.retain(|job| job.ask.sender != sender);
         self.under_way.retain(|other| *other != sender);
     }
 
-    /// The server stops: whoever waits has waited long enough.
+    /// Ends all waits: the server stops.
     pub(crate) fn end_waits(&mut self) {
         self.ending = true;
     }
 
-    /// The log has failed: nobody waits for what was to become durable.
+    /// Ends the waits for changes that will not become durable: the log has failed.
     pub(super) fn give_up(&mut self) {
         self.given_up = true;
     }
 
-    /// Milliseconds until somebody has waited long enough.
+    /// Returns the milliseconds until the next timeout of a reader.
     pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
-        // The others wait for the log alone, which has news of its own.
+        // The other jobs wait for the log alone, whose progress wakes the core.
         let until = self.waiting.iter().filter(|job| job.may_wait);
         until.map(|job| (job.until_ms - uptime_ms).max(1)).min()
     }
 }
 
 impl Durable {
-    /// Somebody wants to read events; the reply comes with [`Durable::followed`]. Without a log
-    /// nobody gets as far as here.
+    /// Starts a request for events; [`Durable::followed`] returns the reply. Requests are refused earlier where there
+    /// is no log.
     pub(crate) fn follow(&mut self, ask: Box<Ask>, uptime_ms: i64) {
         if let Some(events) = &mut self.events {
             events.ask(ask, self.commits.durable(), uptime_ms);
         }
     }
 
-    /// Forgets a reader of events whose connection is gone.
+    /// Forgets a reader of events after its connection has closed.
     pub(crate) fn unfollow(&mut self, sender: Sender) {
         if let Some(events) = &mut self.events {
             events.forget(sender);
         }
     }
 
-    /// Events for one who has asked, as a reply.
+    /// Returns the next finished reply with events, and its reader.
     pub(crate) fn followed(&mut self) -> Option<(Sender, Vec<u8>)> {
         self.events.as_mut()?.reply()
     }
 
-    /// The server stops: nobody waits for events any more.
+    /// Ends all waits for events: the server stops.
     pub(crate) fn end_watches(&mut self) {
         if let Some(events) = &mut self.events {
             events.end_waits();

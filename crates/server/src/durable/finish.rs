@@ -1,5 +1,5 @@
-//! The end of a run: everything is written and synced, and the log and what is noted beside it say
-//! so. What is missing of it at the next start was lost, and not cut short.
+//! The end of a run: everything is written and synced, and the end of the log and the note beside it record that.
+//! Whatever is missing of it at the next start was lost afterwards, and is not an end that was cut short.
 
 use super::keeper::Task;
 use super::{Durable, MARK_LEN_MAX, Way, open_segment};
@@ -7,7 +7,7 @@ use scurry_engine::Shard;
 use scurry_ledger::Time;
 
 impl Durable {
-    /// The server stops: everything is written and synced, whatever it takes.
+    /// Writes and syncs everything before the server stops, however long that takes.
     pub(crate) fn finish(&mut self, shard: &mut Shard, now: Time) {
         if matches!(self.way, Way::None) {
             return;
@@ -16,12 +16,12 @@ impl Durable {
             self.snapshots.abandon(keeper);
         }
         if matches!(self.way, Way::Group(_)) {
-            // The host has what was executed, and sees to the rest.
+            // The group's host has all executed changes and does the rest.
             return;
         }
         self.write_all(shard, now);
         self.sync_all();
-        // Without room for a mark what is noted beside the log says as much.
+        // Without room for a mark, the note beside the log records the same.
         if !self.commits.is_full()
             && self.commits.room_left(shard) > MARK_LEN_MAX
             && let Some(mark) = self.commits.mark(shard, now)
@@ -32,7 +32,7 @@ impl Durable {
         self.note_end();
     }
 
-    /// Writes until nothing is left, or nothing more can be written.
+    /// Writes until nothing is left or nothing more can be written.
     fn write_all(&mut self, shard: &mut Shard, now: Time) {
         while !self.trouble_is_final() {
             if let Some(batch) = self.commits.batch(shard, now) {
@@ -54,7 +54,7 @@ impl Durable {
         }
     }
 
-    /// Syncs what is in the page cache alone, in every segment.
+    /// Syncs the part of every segment that is only in the page cache.
     fn sync_all(&mut self) {
         while !self.trouble_is_final() && self.commits.synced() < self.commits.written() {
             let (from, to) = (self.commits.synced(), self.commits.written());
@@ -65,7 +65,7 @@ impl Durable {
         }
     }
 
-    /// Syncs the mark where that was not done, and notes how far the log has come.
+    /// Syncs the mark if necessary, and notes how far the log has come.
     fn note_end(&mut self) {
         let to = self.commits.synced();
         while !self.trouble_is_final() && !self.has_ended {
@@ -75,7 +75,8 @@ impl Durable {
         }
     }
 
-    /// Gives a task and waits for news, of this one or of one before it; false when none will come.
+    /// Gives a task to the keeper and waits for a report, of this task or an earlier one. False when no report will
+    /// arrive.
     fn has_done(&mut self, task: Task) -> bool {
         let Some(keeper) = &mut self.keeper else { return false };
         keeper.give(task);

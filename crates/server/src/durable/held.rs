@@ -1,5 +1,5 @@
-//! What shows changes that are not durable yet: replies of this core's connections and mail to other
-//! cores wait in one queue, in the order of what they show.
+//! Replies and mail that show changes which are not durable yet. Replies of this core's connections and mail to other
+//! cores wait in one queue, in the order of the sequences that they show.
 
 use crate::mail::calls::{CallTicket, Outcome};
 use crate::mail::message::Message;
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Replies or mail that have to wait.
 pub(crate) enum Held {
-    /// The replies of a connection of this core, which has them.
+    /// The replies of a connection of this core; the connection itself has them.
     Replies(Ticket),
     /// Mail to another core.
     Mail(u16, Message),
@@ -16,16 +16,16 @@ pub(crate) enum Held {
     Call(Box<(CallTicket, Outcome)>),
 }
 
-/// The end of a wait.
+/// How a wait has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// All that it shows is durable.
     Leaves,
-    /// The log has failed: nobody will ever know whether it is true.
+    /// The log has failed: whether the changes are durable will never be known.
     Lost,
 }
 
-/// Everything of one core that waits; bounded by the connections, each of which waits for its replies.
+/// All waiting items of one core. Bounded by the connections, each of which waits for its replies.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: VecDeque<(u64, Held)>,
@@ -33,7 +33,7 @@ pub(super) struct Queue {
 }
 
 impl Held {
-    /// Memory that nobody else counts, bytes.
+    /// Returns the memory that is not counted elsewhere, bytes.
     fn memory_bytes(&self) -> u64 {
         match self {
             // A door's replies are small, and bounded by its own requests under way.
@@ -49,7 +49,7 @@ impl Queue {
         self.waiting.push_back((sequence, held));
     }
 
-    /// The next one whose fate is known, when the log is durable so far.
+    /// Removes and returns the next item that may leave or is lost, given that the log is durable up to `durable`.
     pub(super) fn pop(&mut self, durable: u64, has_failed: bool) -> Option<(Held, Fate)> {
         let &(sequence, _) = self.waiting.front()?;
         let fate = match sequence <= durable {
@@ -71,7 +71,7 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// Memory of what nobody else counts, bytes.
+    /// Returns the memory that is not counted elsewhere, bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,5 +1,5 @@
-//! The thread beside a core that does what may take long: writes snapshots, removes what is not
-//! needed any more, and in `write` mode syncs the log behind the clients.
+//! The thread of a core for work that may take long: it writes snapshots, removes files that are not needed any more,
+//! and in `write` mode syncs the log in the background.
 
 use super::NOT_NOTED;
 use super::pace::Pace;
@@ -20,23 +20,23 @@ use std::thread;
 pub(super) enum Task {
     Begin {
         begun: u64,
-        /// Bytes that it will have, about.
+        /// Expected length of the snapshot, bytes.
         about: u64,
     },
     Piece {
         bytes: Vec<u8>,
-        /// The next one is not to wait.
+        /// Whether the next piece is to be written without a pause.
         hurries: bool,
     },
-    /// All pieces are there: make them durable.
+    /// All pieces are given: make them durable.
     Finish,
-    /// The log is durable as far as the snapshot goes: it counts.
+    /// The log is durable as far as the snapshot goes: make the snapshot valid.
     Publish,
     Abandon,
     SyncBehind {
         from: u64,
         to: u64,
-        /// The first sequence of the segment that is written, 0 where none is.
+        /// The first sequence of the segment that is being written, 0 where none is.
         open: u64,
     },
     /// The run ends: all of the log is synced, up to here.
@@ -57,7 +57,7 @@ pub(super) enum News {
 pub(super) enum SnapshotNews {
     Written(Vec<u8>),
     Finished,
-    /// The snapshot counts; nothing needs the log up to this sequence any more.
+    /// The snapshot is valid; the log up to `needless` is not needed any more.
     Published {
         bytes: u64,
         needless: u64,
@@ -65,7 +65,7 @@ pub(super) enum SnapshotNews {
     Failed(io::Error),
 }
 
-/// The error of a log whose open segment has no name any more.
+/// Returns the error of a log whose open segment has been removed from the directory.
 fn removed(open: u64) -> io::Error {
     let segment = segment_name(open);
     io::Error::other(format!(
@@ -73,7 +73,7 @@ fn removed(open: u64) -> io::Error {
     ))
 }
 
-/// The core's end of it.
+/// The core's handle of the keeper's thread.
 pub(super) struct Keeper {
     tasks: Sender<Task>,
     news: Receiver<News>,
@@ -112,7 +112,7 @@ impl Keeper {
         self.stash.is_some()
     }
 
-    /// Waits for news; false when none will come.
+    /// Waits for a report; false when none will arrive.
     pub(super) fn wait(&mut self) -> bool {
         if self.stash.is_none() {
             self.stash = self.news.recv().ok();
@@ -132,8 +132,8 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// `log_bytes` are kept of the log although no snapshot needs them; none where another thread makes the log
-    /// shorter.
+    /// Creates the state. `log_bytes` of the log are kept although no snapshot needs them; None where another thread
+    /// shortens the log.
     pub(super) fn new(
         directory: Directory,
         reach: Option<LogReach<DiskFile>>,
@@ -150,10 +150,10 @@ impl Hand {
         match task {
             Task::SyncBehind { from, to, open } => {
                 Some(match sync_behind(&mut self.directory, from) {
-                    // Its writer does not sync, and so does not see that nothing is found by that name.
+                    // The core writes this segment without syncing it, so only this sync notices that the file is gone.
                     Ok(newest) if newest < open => News::NotSynced(removed(open)),
                     Ok(newest) => {
-                        // Once for each segment, as where each batch is synced.
+                        // Once for each segment, as in the mode where each batch is synced.
                         if newest <= to
                             && self.reach.as_ref().is_some_and(|r| r.sequence() < newest)
                         {
@@ -165,6 +165,7 @@ impl Hand {
                 })
             }
             Task::End { to } => Some(match sync_behind(&mut self.directory, to) {
+                // The reach is raised only after the sync: it promises that the log up to there is on the device.
                 Ok(_) => {
                     self.note_reach(to);
                     News::Ended
@@ -197,6 +198,7 @@ impl Hand {
             }
             Task::Publish => {
                 let (writer, _) = self.writer.take()?;
+                // Published before the log is shortened: a crash in between leaves too much log, never too little.
                 let bytes = writer.len();
                 let outcome = writer.publish().and_then(|needless| {
                     if let Some(log_bytes) = self.log_bytes {
@@ -215,7 +217,7 @@ impl Hand {
         }
     }
 
-    /// All of the log up to here is on the device.
+    /// Notes that the log up to here is on the device.
     fn note_reach(&mut self, to: u64) {
         if let Some(reach) = &mut self.reach
             && let Err(error) = reach.raise(to)
@@ -225,7 +227,7 @@ impl Hand {
     }
 
     fn begin(&mut self, begun: u64, about: u64) -> io::Result<()> {
-        // What an earlier run has left unfinished.
+        // Files that an earlier run has left unfinished.
         for name in self.directory.list()? {
             if name.ends_with(".new") {
                 self.directory.remove(&name)?;
@@ -237,7 +239,7 @@ impl Hand {
         Ok(())
     }
 
-    /// The spares of the log go before a snapshot does: it makes others needless.
+    /// Removes the log's spare segments to make room for a snapshot, which will free other segments.
     fn gives_up_spares(&mut self) -> bool {
         match give_up_spares(&mut self.directory) {
             Ok(removed) => removed > 0,

@@ -1,24 +1,25 @@
-//! How fast a snapshot is written. A log beside it on the same device is synced many times in a second, and
-//! each sync waits for what the device was given before: so a snapshot comes to it in steps, each synced
-//! before the next, and takes no more time of the core and the device than it needs to be done in a while.
+//! The speed at which a snapshot is written. The log on the same device is synced many times a second, and each sync
+//! waits for everything that the device was given before. So a snapshot is written in steps, each synced before the
+//! next, and uses no more of the core and the device than it needs to be done in reasonable time.
 
 use std::time::Duration;
 
-/// Bytes of a step: the device takes no more of a snapshot at once.
+/// Bytes of a step: the device gets no more of a snapshot at once.
 const STEP_LEN: u64 = 1 << 20;
-/// A small snapshot is written at this rate, bytes per second: the core makes so much in a tenth of its time.
+/// Rate at which a small snapshot is written, bytes per second: the core produces this much in a tenth of its time.
 const RATE_MIN: u64 = 32 << 20;
-/// A large one is done in about so long, seconds, where device and core allow: meanwhile the log grows.
+/// Time in which a large snapshot is written, seconds, if device and core allow it: the log grows meanwhile.
 const SECONDS_MAX: u64 = 60;
 
-/// A share of what the log may grow by between two snapshots: once it has grown by so much while one is written,
-/// that one does not rest any more.
+/// Divisor of the log growth between two snapshots: once the log has grown by this share while a snapshot is written,
+/// the snapshot is written without pauses.
 const HURRY_SHARE: u64 = 4;
-/// Other tasks of the thread wait no longer than this, whatever was written: syncs behind the clients, the end.
+/// The longest pause, whatever was written: other tasks of the thread (background syncs, the end of the run) wait for
+/// it.
 const REST_MAX: Duration = Duration::from_millis(100);
 
-/// True when a snapshot is not to rest: the log has grown by so much since it was begun, of what it may grow by
-/// between two, or may find no room for its next segment, and a snapshot makes log needless.
+/// Reports whether a snapshot is to be written without pauses: the log has grown by a large share of its allowance
+/// since the snapshot began, or may find no room for its next segment, which a finished snapshot would free.
 pub(super) fn hurries(grown: u64, log_bytes_max: u64, is_short: bool) -> bool {
     is_short || grown >= log_bytes_max / HURRY_SHARE
 }
@@ -34,12 +35,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a snapshot of about so many bytes, which begins now.
+    /// Creates the pace of a snapshot of about `about` bytes that begins now.
     pub(super) fn new(now_ns: u64, about: u64) -> Pace {
         Pace { begun_ns: now_ns, rate: (about / SECONDS_MAX).max(RATE_MIN), unsynced: 0 }
     }
 
-    /// So much more was written. True when it is time to sync.
+    /// Counts `len` written bytes. True when it is time to sync.
     pub(super) fn step(&mut self, len: usize) -> bool {
         self.unsynced += len as u64;
         let is_due = self.unsynced >= STEP_LEN;
@@ -49,7 +50,7 @@ impl Pace {
         is_due
     }
 
-    /// How long to wait before more is written, behind so many bytes in all.
+    /// Returns the pause before the next write, once `written` bytes are written in all.
     pub(super) fn rest(&self, written: u64, now_ns: u64) -> Duration {
         let due_ns = u128::from(written) * 1_000_000_000 / u128::from(self.rate);
         let due = Duration::from_nanos(u64::try_from(due_ns).unwrap_or(u64::MAX));
@@ -83,7 +84,7 @@ mod tests {
     fn a_small_snapshot_rests_and_a_large_one_takes_a_minute() {
         let begun_ns = 5_000_000_000;
         let (small, large) = (Pace::new(begun_ns, 1 << 20), Pace::new(begun_ns, 60 << 30));
-        // A sixteenth of a second's worth was written in a hundredth.
+        // A sixteenth of a second's worth was written in a hundredth of a second.
         let soon_ns = begun_ns + 10_000_000;
         assert_eq!(small.rest(RATE_MIN / 16, soon_ns), Duration::from_micros(52_500));
         assert_eq!(
@@ -92,9 +93,9 @@ mod tests {
             "the device is slower"
         );
         assert_eq!(large.rest(1 << 25, begun_ns), Duration::from_micros(31_250));
-        // One value of a second's worth.
+        // One value that takes a second at this rate.
         assert_eq!(small.rest(RATE_MIN, begun_ns), REST_MAX);
-        // Whoever is late goes on at once.
+        // A snapshot that is late goes on at once.
         assert_eq!(small.rest(RATE_MIN, begun_ns + 2_000_000_000), Duration::ZERO);
         assert_eq!(small.rest(0, begun_ns), Duration::ZERO);
     }

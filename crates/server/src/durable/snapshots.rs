@@ -1,4 +1,4 @@
-//! A core's snapshots: when one is begun, and how it goes on, a piece in a turn.
+//! A core's snapshots: when one is begun, and how it is written, one piece per turn.
 
 use super::keeper::{Keeper, SnapshotNews, Task};
 use super::pace::hurries;
@@ -6,35 +6,35 @@ use crate::mail::report::DurableReport;
 use scurry_engine::{Commits, LogId, Piece, Shard, Shown, Snapshot};
 use scurry_ledger::Time;
 
-/// Pieces under way at most: what a snapshot needs of memory.
+/// Maximum number of pieces under way, which bounds the memory of a snapshot.
 const PIECES_MAX: usize = 2;
 
-/// Pause after a failed snapshot, ms: perhaps there is room by then.
+/// Pause after a failed snapshot, ms: there may be room by then.
 const RETRY_MS: i64 = 60_000;
 
-/// Where the snapshot that is written stands.
+/// Progress of the snapshot that is being written.
 enum Stage {
-    /// Pieces are made.
+    /// Pieces are being made.
     Walking(Box<Snapshot>),
-    /// All are given to the keeper, which makes them durable.
+    /// The keeper has all pieces and makes them durable.
     Finishing { begun: u64, as_of: u64 },
-    /// The log has to be durable up to `as_of`.
+    /// Waits until the log is durable up to `as_of`.
     Waiting { begun: u64, as_of: u64 },
-    /// The snapshot is durable and gets its name.
+    /// The snapshot is durable and is being renamed to its final name.
     Publishing { begun: u64, as_of: u64 },
 }
 
-/// Snapshots of one core: when the next one begins, and how far the present one is.
+/// Snapshots of one core: when the next one begins, and the progress of the present one.
 pub(super) struct Snapshots {
     log: Option<LogId>,
-    /// One is begun when the log has grown by so much.
+    /// A snapshot is begun when the log has grown by this many bytes.
     log_bytes_max: u64,
-    /// Bytes that the log had at the start of this process, behind the snapshot that was used.
+    /// Bytes of the log after the snapshot that was used at the start of this process.
     logged_before: u64,
-    /// Bytes of the log, with these, when the last one was begun.
+    /// Length of the log when the last snapshot was begun, including `logged_before`, bytes.
     log_bytes: u64,
     asked: bool,
-    /// The last one failed: another is begun then.
+    /// When to try again after a failure.
     again_at: Option<Time>,
     stage: Option<Stage>,
     under_way: usize,
@@ -44,15 +44,15 @@ pub(super) struct Snapshots {
     last_sequence: u64,
     last_time: Time,
     now: Time,
-    /// The newest snapshot that counts and was not told of.
+    /// The newest valid snapshot that was not reported yet.
     news: Option<NewSnapshot>,
 }
 
-/// A snapshot that counts from now on.
+/// A snapshot that has become valid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewSnapshot {
     pub(super) shown: Shown,
-    /// Nothing needs the log up to here any more.
+    /// The log up to this sequence is not needed any more.
     pub(super) needless: u64,
 }
 
@@ -77,18 +77,18 @@ impl Snapshots {
         }
     }
 
-    /// The log has `logged_before` bytes that no snapshot has: they count, or a server that is killed before it has
-    /// written so much by itself would never write a snapshot.
+    /// Creates the state for a log with `logged_before` bytes that no snapshot covers. They count, or a server that is
+    /// always killed before it has written enough by itself would never write a snapshot.
     pub(super) fn new(log: LogId, log_bytes_max: u64, logged_before: u64) -> Snapshots {
         Snapshots { log: Some(log), log_bytes_max, logged_before, ..Snapshots::none() }
     }
 
-    /// Bytes of the log so far.
+    /// Returns the length of the log, bytes.
     fn logged(&self, commits: &Commits) -> u64 {
         self.logged_before + commits.given().0
     }
 
-    /// Asks for one.
+    /// Requests a snapshot.
     pub(super) fn ask(&mut self) -> Result<(), &'static str> {
         if self.asked || self.stage.is_some() {
             return Err("a snapshot is being written already: wait for it (INFO persistence)");
@@ -97,12 +97,12 @@ impl Snapshots {
         Ok(())
     }
 
-    /// True when a snapshot is complete but for the log behind it.
+    /// Reports whether a snapshot is complete and waits only for the log to become durable.
     pub(super) fn waits_for_sync(&self) -> bool {
         matches!(self.stage, Some(Stage::Waiting { .. }))
     }
 
-    /// True when the next step needs no news.
+    /// Reports whether the next step can be taken without a report from the keeper.
     pub(super) fn can_step(&self, keeper: Option<&Keeper>) -> bool {
         keeper.is_some()
             && match self.stage {
@@ -112,7 +112,7 @@ impl Snapshots {
             }
     }
 
-    /// Takes a step, if there is one to take. `is_short`: the log may find no room for its next segment.
+    /// Takes the next step, if one is possible. `is_short`: the log may find no room for its next segment.
     pub(super) fn step(
         &mut self,
         shard: &mut Shard,
@@ -150,6 +150,7 @@ impl Snapshots {
                         keeper.give(Task::Piece { bytes, hurries });
                     }
                     Some(Piece::Last { bytes, as_of }) => {
+                        // No pause after the last piece: the snapshot is complete.
                         keeper.give(Task::Piece { bytes, hurries: true });
                         keeper.give(Task::Finish);
                         self.stage = Some(Stage::Finishing { begun, as_of });
@@ -158,6 +159,7 @@ impl Snapshots {
                     None => {}
                 }
             }
+            // The snapshot shows changes up to `as_of`, so it becomes valid only when the log has them on the device.
             Some(Stage::Waiting { begun, as_of }) if commits.synced() >= *as_of => {
                 let (begun, as_of) = (*begun, *as_of);
                 keeper.give(Task::Publish);
@@ -167,7 +169,7 @@ impl Snapshots {
         }
     }
 
-    /// Takes in what the keeper says.
+    /// Handles a report of the keeper.
     pub(super) fn learn(&mut self, news: SnapshotNews) {
         match news {
             SnapshotNews::Written(mut spare) => {
@@ -202,18 +204,18 @@ impl Snapshots {
         }
     }
 
-    /// The newest that counts, once.
+    /// Returns the newest valid snapshot, once.
     pub(super) fn take_news(&mut self) -> Option<NewSnapshot> {
         self.news.take()
     }
 
-    /// Gives up the one that is being written.
+    /// Abandons the snapshot that is being written.
     pub(super) fn abandon(&mut self, keeper: &mut Keeper) {
         let stays = matches!(self.stage, None | Some(Stage::Publishing { .. }));
         if !stays {
             keeper.give(Task::Abandon);
             self.stage = None;
-            // Begun again: it was asked for, or due.
+            // It was requested or due, so it has to begin again.
             self.asked = true;
         }
     }

@@ -1,5 +1,5 @@
-//! From a directory to shards that serve: its lock, its manifest, recovery, and the division
-//! among another number of threads.
+//! Opens a directory and returns shards that can serve: lock, manifest, recovery, and redistribution over another
+//! number of threads.
 
 use super::divide::{Spread, divide};
 use crate::settings::StartError;
@@ -18,68 +18,68 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often recovery says how far it is.
+/// Interval between progress reports of recovery.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// How far recovery is, over all threads that wrote.
+/// Progress of recovery, over all threads that wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryProgress {
-    /// Keys taken from snapshots.
+    /// Keys read from snapshots.
     pub entries: u64,
-    /// How many the snapshots have, as far as they were opened.
+    /// Keys in the snapshots that were opened so far.
     pub entries_all: u64,
     /// Changes of the logs that were applied.
     pub records: u64,
     /// Bytes of the logs that were read.
     pub log_bytes: u64,
-    /// How many there are.
+    /// Bytes of all logs.
     pub log_bytes_all: u64,
 }
 
-/// Findings of recovery, over all threads that wrote.
+/// Results of recovery, over all threads that wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
-    /// How far it came: all of it.
+    /// Final progress: everything was read.
     pub read: RecoveryProgress,
-    /// Notes for the operator: ends of logs that were cut off, snapshots that were passed over.
+    /// Notes for the operator: ends of logs that were cut off, snapshots that were skipped.
     pub notes: Vec<String>,
 }
 
-/// How much of the log there is.
+/// How much of the log is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retention {
-    /// A snapshot is begun when it has grown by so much.
+    /// A snapshot is begun when the log has grown by this many bytes.
     pub(crate) snapshot_log_bytes: u64,
-    /// So much of it is kept although no snapshot needs it.
+    /// Bytes of the log that are kept although no snapshot needs them.
     pub(crate) log_bytes: u64,
 }
 
-/// The shard, the log and the files that a core begins with.
+/// The shard, the log and the files that a core starts with.
 pub(crate) struct CoreStart {
     pub(crate) shard: Shard,
     pub(crate) log: LogId,
     /// The sequence of the next record.
     pub(crate) next: u64,
-    /// Bytes that the log has behind the snapshot that was used.
+    /// Bytes of the log after the snapshot that was used.
     pub(crate) logged_bytes: u64,
     pub(crate) durability: Durability,
-    /// Generation of the log, which positions of events begin with.
+    /// Generation of the log, the first part of event positions.
     pub(crate) generation: u32,
-    /// For the log, for what is done beside, and for those who read along.
+    /// One for the log, one for the keeper, and one for readers of events.
     pub(crate) directories: [Directory; 3],
-    /// Notes of how far the log has come: one for the log, one for what is done beside. None where it
-    /// cannot be had, which was reported.
+    /// Files that note how far the log has come: one for the log, one for the keeper. None where it could not be
+    /// opened, which was reported.
     pub(crate) reaches: [Option<LogReach<DiskFile>>; 2],
     pub(crate) retention: Retention,
 }
 
 /// A directory that was recovered.
 pub(crate) struct Opened {
-    /// Holds the lock.
+    /// The store, which holds the lock.
     pub(crate) store: Arc<Store>,
     pub(crate) manifest: Manifest,
     pub(crate) cores: Vec<CoreStart>,
-    /// No clock shows less.
+    /// Lower bound for all clocks.
     pub(crate) time: Time,
     pub(crate) report: RecoveryReport,
 }
@@ -90,11 +90,11 @@ pub(crate) struct Plan<'p> {
     pub(crate) threads: u16,
     pub(crate) durability: Durability,
     pub(crate) retention: Retention,
-    /// Of the shards.
+    /// Configuration of the shards.
     pub(crate) config: Config,
 }
 
-/// Sums what several threads have read.
+/// Sums of what several threads have read.
 #[derive(Default)]
 pub(super) struct Meter {
     sums: [AtomicU64; 5],
@@ -106,7 +106,7 @@ impl Meter {
             [of.entries, of.entries_all, of.records, of.log_bytes, of.log_bytes_all]
         };
         for ((sum, now), before) in self.sums.iter().zip(parts(now)).zip(parts(before)) {
-            // A snapshot that is given up counts backwards.
+            // When a snapshot is given up, the difference is negative; wrapping arithmetic subtracts it.
             sum.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
         }
         *before = *now;
@@ -119,7 +119,7 @@ impl Meter {
     }
 }
 
-/// Opens a store, recovers it, and divides it among the threads.
+/// Opens a store, recovers it, and distributes it over the threads.
 pub(crate) fn open(
     plan: &Plan<'_>,
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
@@ -130,8 +130,8 @@ pub(crate) fn open(
         Some(manifest) => manifest,
         None => begin(&store, plan.threads)?,
     };
-    // Before anything is removed: the files of another generation may be the right ones, and the
-    // manifest an old copy.
+    // Checked before anything is removed: the files of another generation may be the right ones, and the manifest an
+    // old copy.
     let least = store.least(&manifest)?;
     for generation in store.generations().map_err(StartError::store)? {
         if generation != manifest.generation {
@@ -166,6 +166,7 @@ pub(crate) fn open(
             logged[core] = found.read.log_bytes;
         }
     }
+    // All shards give versions above every version that any of the old logs contains.
     for shard in &mut shards {
         shard.note_version(Version::new(version_last).unwrap_or(Version::LAST));
     }
@@ -184,7 +185,7 @@ pub(crate) fn open(
             "no file said how far the logs had come (it was removed): nothing that is \
              missing at their ends was noticed",
         )),
-        // A full disk is no reason not to start.
+        // A full disk must not prevent the start.
         Err(error) => Some(format!("not noted: {error}")),
     });
     let each = shards.into_iter().zip(nexts.into_iter().zip(logged));
@@ -207,7 +208,7 @@ pub(crate) fn open(
     Ok(opened)
 }
 
-/// A store that nothing was written to.
+/// Creates the manifest of an empty store.
 pub(super) fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
     let store_id = getrandom::u64()
         .map_err(io::Error::other)
@@ -220,7 +221,7 @@ pub(super) fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError>
 
 type Found = (Vec<Recovered>, RecoveryReport);
 
-/// Each thread recovers its own.
+/// Recovers the shards in parallel: each thread its own.
 fn side_by_side(
     store: &Store,
     (manifest, least): (&Manifest, &[Least]),
@@ -245,7 +246,7 @@ fn side_by_side(
                         shard,
                         |progress| meter.add(&mut before, progress),
                     );
-                    // Who waits for it is there until the last thread has ended.
+                    // The receiver exists until the last thread has ended, so sending cannot fail.
                     let _ = done.send((core, outcome));
                 })
                 .map_err(StartError::system("a thread for recovery"))?;
@@ -270,7 +271,7 @@ fn side_by_side(
     Ok((found, report))
 }
 
-/// Every key goes to the thread that owns it now.
+/// Recovers the logs one after the other, and gives every key to the thread that owns it now.
 fn one_after_the_other(
     store: &Store,
     (manifest, least): (&Manifest, &[Least]),

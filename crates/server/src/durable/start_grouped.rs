@@ -1,4 +1,4 @@
-//! From a directory to a node of a group: it begins one, joins one, or goes on where it was.
+//! Opens a directory as a node of a group: the node founds a group, joins one, or continues.
 
 use super::divide::divide;
 use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin, open};
@@ -23,9 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// How long a node that was told to begin a group waits for nodes of one that look for it, ms: its directory is lost
-/// then. They dial a member that does not answer twice a second, and one that refuses them nearly as often; a second
-/// more is for a busy machine.
+/// How long a node that was told to found a group waits for the nodes of a group that look for it, ms; if they do, it
+/// is a member whose directory was lost. Nodes dial a member that does not answer twice a second, and one that refuses
+/// them nearly as often; one more second is for a busy machine.
 const LOOK_MS: i64 = 2_000;
 
 /// Settings and addresses of a node of a group at its start.
@@ -33,12 +33,12 @@ pub(crate) struct GroupPlan<'p> {
     pub(crate) settings: &'p GroupSettings,
     pub(crate) listener: TcpListener,
     pub(crate) addresses: Addresses,
-    /// The way to other nodes, and theirs here.
+    /// Sockets for connections to and from other nodes.
     pub(crate) sockets: Sockets,
 }
 
-/// Opens the store of a node, and recovers what is sure to be committed. Of a directory that is damaged the error says
-/// how the node joins anew.
+/// Opens the store of a node, and recovers the part that is certainly committed. For a damaged directory, the error
+/// tells how the node can join again.
 pub(crate) fn open_grouped(
     plan: &Plan<'_>,
     group: GroupPlan<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn open_grouped(
     open_node(plan, group, tell).map_err(|error| advise(error, plan.path))
 }
 
-/// The error of a node whose files are damaged, where there are other nodes to have them from.
+/// Adds advice to the error of a node whose files are damaged, when other nodes have copies of them.
 fn advise(error: StartError, directory: &Path) -> StartError {
     let file = read_group(directory).ok().flatten().filter(|_| error.is_of_files());
     let Some(GroupFile { node, members, .. }) = file else { return error };
@@ -71,12 +71,13 @@ fn open_node(
         (Some(manifest), None) if is_single(&store, &manifest)? => {
             convert(store, plan, &group, tell)?
         }
+        // An empty directory, or a store that holds nothing: found a group or join one.
         _ => {
             let (manifest, file) = enter(&store, plan, &group)?;
             (Arc::new(store), manifest, file)
         }
     };
-    // Also where a start ended before it came to this.
+    // Also after an earlier start that ended before this point.
     store.end_begin()?;
     if manifest.threads != plan.threads {
         return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
@@ -118,7 +119,7 @@ fn open_node(
         let mut shard = Shard::new(plan.config.clone());
         let (mut before, mut logged_bytes) = (Progress::default(), 0);
         let until = Until::Committed(found.committed().1);
-        // What lacks a part of the log behind its snapshot is recovered when that has come.
+        // A shard whose log lacks a part after its snapshot is recovered later, when that part has arrived.
         if found.shows().is_none() {
             let recovered = recover(&mut directory, log, until, &mut shard, |progress| {
                 meter.add(&mut before, progress);
@@ -153,7 +154,7 @@ fn open_node(
     let node = node_id(file.node)?;
     let identity = Identity {
         node,
-        // Another one for each generation: nodes of two do not understand each other.
+        // A different one for each generation: nodes of two generations do not understand each other.
         store: manifest.log(0).id,
         threads: manifest.threads,
         addresses: group.addresses,
@@ -199,8 +200,8 @@ fn member_of(member: &peers::GroupMember) -> GroupMember {
     GroupMember { id: member.id.get(), votes: member.votes, peer, ip, main, cores }
 }
 
-/// True for a store on one machine that holds something. What lies beside its logs may not say so yet: its
-/// files do.
+/// Reports whether this is a store on one machine that holds data. The note beside the logs may not show it yet, so the
+/// files are checked too.
 fn is_single(store: &Store, manifest: &Manifest) -> Result<bool, StartError> {
     for (core, least) in (0..).zip(store.least(manifest)?) {
         let files = store.core(manifest.generation, core).and_then(|mut files| files.list());
@@ -213,8 +214,8 @@ fn is_single(store: &Store, manifest: &Manifest) -> Result<bool, StartError> {
     Ok(false)
 }
 
-/// Begins a group with a store on one machine. Until the manifest names the new generation it is what it was; from
-/// then until the group's file is there it is a store on one machine still, and is converted anew.
+/// Founds a group with a store on one machine. Until the manifest names the new generation, the store is unchanged.
+/// From then until the group's file exists, it is still a store on one machine, and the conversion starts again.
 fn convert(
     single: Store,
     plan: &Plan<'_>,
@@ -237,7 +238,8 @@ fn convert(
     Ok((store, manifest, file))
 }
 
-/// Refuses to begin a group where one is that looks for a node here, and where a lost node is to be replaced.
+/// Refuses to found a group when an existing group looks for a node at this address, or when a lost node is to be
+/// replaced.
 fn may_begin(plan: &Plan<'_>, group: &GroupPlan<'_>) -> Result<(), StartError> {
     let told = plan.path.display();
     if group.settings.replaces.is_some() {
@@ -255,7 +257,7 @@ fn may_begin(plan: &Plan<'_>, group: &GroupPlan<'_>) -> Result<(), StartError> {
     }
 }
 
-/// The node that is started, with an id of its own.
+/// Creates the entry of this node, with a random id.
 fn draw(group: &GroupPlan<'_>, votes: bool) -> Result<GroupMember, StartError> {
     let random = getrandom::u64().map_err(std::io::Error::other);
     let id = (random.map_err(StartError::system("a random number"))? >> 2).max(1);
@@ -263,7 +265,7 @@ fn draw(group: &GroupPlan<'_>, votes: bool) -> Result<GroupMember, StartError> {
     Ok(GroupMember { id, votes, peer, ip, main, cores })
 }
 
-/// Begins a group with this node where a person has said so, or has it admitted to one.
+/// Founds a group with this node if the operator said so, or joins one.
 fn enter(
     store: &Store,
     plan: &Plan<'_>,
@@ -285,7 +287,7 @@ fn enter(
     Ok((manifest, file))
 }
 
-/// Has this node admitted to a group. None when it is told to begin one meanwhile.
+/// Joins a group. None when the operator tells the node to found one meanwhile.
 fn join(
     store: &Store,
     plan: &Plan<'_>,
@@ -316,7 +318,7 @@ fn join(
     };
     store.write_reach(&manifest, &vec![0; usize::from(plan.threads)])?;
     store.write_manifest(&manifest)?;
-    // Of a later generation they are missed where they are not there.
+    // For a later generation, missing directories would be an error, so create them now.
     for core in 0..manifest.threads {
         store.core(manifest.generation, core).map_err(StartError::store)?;
     }
@@ -328,7 +330,7 @@ fn join(
     Ok(Some((manifest, GroupFile { node, founder: accepted.founder.get(), members })))
 }
 
-/// Asks to be admitted. Nodes that ask this one meanwhile have their answer at once: they may be waiting too.
+/// Asks to be admitted. Meanwhile it answers nodes that ask this one, which may be waiting too.
 fn ask_meanwhile_answering(
     store: &Store,
     request: &JoinRequest,
@@ -337,11 +339,12 @@ fn ask_meanwhile_answering(
     let GroupPlan { settings, listener, sockets, .. } = group;
     let is_over = AtomicBool::new(false);
     let goes_on = || !is_over.load(Ordering::Relaxed);
-    // A directory that cannot be looked at says so when the group begins.
+    // If the directory cannot be read, founding the group will report the error.
     let is_to_begin = || store.is_to_begin().unwrap_or(true);
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
-            // Who looks for a node here is a member of the group that is asked, and its answer says so.
+            // A node that looks for another node here belongs to the group that is being asked, whose answer will show
+            // it.
             while goes_on() {
                 if let Err(error) = is_looked_for(listener, sockets, &goes_on) {
                     tracing::debug!("the port for nodes: {error}");

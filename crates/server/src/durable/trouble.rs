@@ -1,4 +1,4 @@
-//! Troubles of the log: it has no room or has failed. When that is so, and what it means to commands.
+//! Troubles of the log: it has no room, or it has failed. When that is the case, and which commands are refused.
 
 use super::{Durable, Way};
 use crate::mail::bundle::TRANSACTION_LEN_MAX;
@@ -7,19 +7,19 @@ use scurry_ledger::Time;
 use scurry_resp::table::Spec;
 use std::io;
 
-/// Bytes of a frame before it is closed, and another begun in the same batch.
+/// Length at which a frame is closed and another one begins in the same batch, bytes.
 const FRAME_LEN: usize = 4 << 20;
 /// Bytes that are given to the log without waiting for the end of the turn.
 const BATCH_LEN: usize = 64 << 10;
-/// Bytes that may wait for the log; above it nothing more is executed until some are written.
+/// Maximum number of bytes that wait for the log; above it nothing is executed until some are written.
 const WAITING_LEN_MAX: usize = 64 << 20;
-/// Room that the log keeps for what is executed before anybody looks again: a frame that is as good
-/// as long, then a request, or a transaction, and what the last one of its commands may become.
+/// Room that the log keeps for commands executed before the next check, bytes: a frame that is nearly full, then a
+/// request or a transaction, and the record of its last command.
 const ROOM_MIN: u64 = 24 << 20;
-/// Pause before room is looked for again, ms.
+/// Pause before the next look for room, ms.
 const RETRY_MS: i64 = 500;
 
-/// The error of a command that needs every core, and the log of another has failed.
+/// The error of a command that needs every core when the log of another core has failed.
 pub(crate) const LOG_FAILED: &str = "MISCONF the log of a thread has failed and nothing of it is \
                                      answered until the server was started again: see INFO \
                                      persistence and the server's log";
@@ -27,15 +27,15 @@ pub(crate) const LOG_FAILED: &str = "MISCONF the log of a thread has failed and 
 /// Why commands are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// The log has no room for more, or none even for what was committed, whose answers then wait
-    /// for it. It ends by itself.
+    /// The log has no room for more writes, or not even for committed changes, and the replies to those then wait for
+    /// room. This can end by itself.
     Full(String),
-    /// A write or a sync has failed. Only a restart tells what is on the device.
+    /// A write or a sync has failed. Only a restart can find out how much is on the device.
     Failed(String),
 }
 
 impl Trouble {
-    /// The error of a command that is refused.
+    /// Returns the error for a command, if it is refused.
     #[cold]
     pub(crate) fn refuses(&self, spec: &Spec) -> Option<String> {
         match self {
@@ -55,22 +55,21 @@ impl Trouble {
 }
 
 impl Durable {
-    /// True when the open frame is long. Nothing more is executed then before somebody has looked
-    /// at the commits: a short request may write a long record.
+    /// Reports whether the open frame is long. Then nothing more is executed before the commits are examined, since a
+    /// short request may write a long record.
     #[inline]
     pub(crate) fn is_frame_long(&self, shard: &mut Shard) -> bool {
         shard.journal().is_some_and(|journal| journal.open_len() > FRAME_LEN)
     }
 
-    /// True when a transaction, which stays in the open frame, has room there for another command of
-    /// so many bytes. There is room for all its commands as long as their records are no longer than
-    /// they are.
+    /// Reports whether a transaction, which stays in the open frame, has room there for another command of `len` bytes.
+    /// All its commands have room as long as their records are no longer than they are.
     pub(crate) fn has_transaction_room(&self, shard: &mut Shard, len: usize) -> bool {
         let most = FRAME_LEN + TRANSACTION_LEN_MAX;
         shard.journal().is_none_or(|journal| journal.open_len() + len <= most)
     }
 
-    /// True when no more may be executed before something was written.
+    /// Reports whether nothing more may be executed before some of the log is written.
     pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
         if let Way::Group(group) = &self.way {
             return group.is_congested();
@@ -80,15 +79,14 @@ impl Durable {
                 || shard.journal().is_some_and(|journal| journal.len() > WAITING_LEN_MAX))
     }
 
-    /// True when as much waits as is worth a write of its own; less waits for the end of the
-    /// turn, because each write costs system calls, and each sync a wait for the device.
+    /// Reports whether enough bytes wait for a write of their own. Less waits for the end of the turn, because each
+    /// write costs system calls and each sync a wait for the device.
     #[inline]
     pub(crate) fn is_batch_full(&self, shard: &mut Shard) -> bool {
         shard.journal().is_some_and(|journal| journal.len() >= BATCH_LEN)
     }
 
-    /// Looks at what was committed: a frame that has become long is closed, and a log that has no
-    /// room for more takes no more.
+    /// Examines new commits: closes a frame that has become long, and stops commits to a log that has no room.
     #[inline]
     pub(crate) fn look_at(&mut self, shard: &mut Shard, now: Time) {
         let synced = self.commits.synced();
@@ -100,7 +98,7 @@ impl Durable {
         self.judge(shard);
     }
 
-    /// Is there trouble, or no more?
+    /// Updates the trouble: whether there is any now.
     #[inline]
     pub(super) fn judge(&mut self, shard: &mut Shard) {
         let is_calm = self.shortage.why().is_none() && self.full.is_none();
@@ -112,6 +110,7 @@ impl Durable {
 
     #[cold]
     fn judge_room(&mut self, shard: &mut Shard) {
+        // A missing next segment is no trouble as long as the present one has room.
         let lacks = self.commits.room_left(shard) < ROOM_MIN;
         let soft = self.shortage.why().filter(|_| lacks);
         match (self.full.as_deref().or(soft), &self.trouble) {
@@ -127,8 +126,7 @@ impl Durable {
         }
     }
 
-    /// True when what is due may be committed by itself. Late does no harm, and what the log has
-    /// no room for would.
+    /// Reports whether timers may commit. Late commits do no harm; commits that the log has no room for would.
     pub(crate) fn takes_commits(&self) -> bool {
         match &self.way {
             Way::Group(group) => group.takes_commits(),
@@ -136,20 +134,20 @@ impl Durable {
         }
     }
 
-    /// Why commands are refused, if they are.
+    /// Returns why commands are refused, if they are.
     #[inline]
     pub(crate) fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
 
-    /// True when nothing that waits will ever be durable.
+    /// Reports whether nothing that waits will ever be durable.
     #[inline]
     pub(crate) fn trouble_is_final(&self) -> bool {
         matches!(self.trouble, Some(Trouble::Failed(_)))
     }
 
-    /// The log has failed, and every reply that shows what it has not taken was dealt with: those
-    /// that are formed from now on are refusals, or show nothing of the shard.
+    /// Gives up a failed log once every reply that shows unwritten changes was dealt with. From now on replies are
+    /// refusals, or show nothing of the shard.
     pub(crate) fn give_up(&mut self, shard: &Shard) {
         debug_assert!(self.is_to_be_given_up() && self.held.is_empty());
         if let Way::Group(group) = &mut self.way {
@@ -161,56 +159,56 @@ impl Durable {
         }
     }
 
-    /// True from the failure of the log, or from the end of a leadership, until it is given up.
+    /// True from the failure of the log, or from the loss of leadership, until it is given up.
     pub(crate) fn is_to_be_given_up(&self) -> bool {
         self.trouble_is_final() && !self.is_given_up || self.resigns()
     }
 
-    /// True when another node leads, and replies wait still.
+    /// Reports whether another node leads and replies still wait.
     pub(super) fn resigns(&self) -> bool {
         matches!(&self.way, Way::Group(group) if group.resigns())
     }
 }
 
-/// None, or one that lasts.
+/// Whether the next segment is missing, and why.
 #[derive(Default)]
 pub(super) struct Shortage {
     why: Option<String>,
     /// Time of the next look for room, ms of uptime.
     retry_ms: i64,
-    /// A try is under way.
+    /// Whether a try is under way.
     is_tried: bool,
 }
 
 impl Shortage {
-    /// How a try has ended.
+    /// Records the outcome of a try.
     pub(super) fn note(&mut self, outcome: &io::Result<()>, uptime_ms: i64) {
         self.is_tried = false;
         self.retry_ms = uptime_ms + RETRY_MS;
         self.why = outcome.as_ref().err().map(describe);
     }
 
-    /// Reason that a command without room is told; none where there is no shortage.
+    /// Returns the reason that refused commands get; None without a shortage.
     #[inline]
     pub(super) fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }
 
-    /// True when it is time for another try, which begins with that.
+    /// Reports whether it is time for another try, and marks it as begun.
     pub(super) fn begin_try(&mut self, uptime_ms: i64) -> bool {
         let is_due = self.why.is_some() && !self.is_tried && uptime_ms >= self.retry_ms;
         self.is_tried |= is_due;
         is_due
     }
 
-    /// Milliseconds until then.
+    /// Returns the milliseconds until the next try.
     pub(super) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
         let waits = self.why.is_some() && !self.is_tried;
         waits.then(|| (self.retry_ms - uptime_ms).max(0))
     }
 }
 
-/// An error of a log without room, in words for clients that want to write.
+/// Describes an error of a log without room to clients that want to write.
 pub(super) fn describe(error: &io::Error) -> String {
     if is_want_of_room(error) {
         format!("the disk is full and nothing can be written: make room ({error})")

@@ -1,4 +1,4 @@
-//! Batches on their way to the log: written by the core or given to a thread, and what has become of them.
+//! Batches on their way to the log: written by the core or given to a thread, and how their outcome is handled.
 
 use super::clerk::Said;
 use super::keeper::{Keeper, News};
@@ -15,7 +15,7 @@ impl Durable {
     pub(super) fn send(&mut self, mut batch: Batch, uptime_ms: i64) {
         self.given_ns = self.clock.map_or(0, |clock| clock.monotonic_ns());
         match &mut self.way {
-            // A group's host writes.
+            // The group's host writes.
             Way::None | Way::Group(_) => {}
             Way::Here(writer) => {
                 let outcome = batch.run(writer);
@@ -28,7 +28,7 @@ impl Durable {
         }
     }
 
-    /// Sets the next segment aside, or sees to it that it is.
+    /// Prepares the next segment, or orders the log's thread to do so.
     pub(super) fn set_ahead(&mut self, uptime_ms: i64) {
         match &mut self.way {
             Way::None | Way::Group(_) => {}
@@ -41,7 +41,7 @@ impl Durable {
         }
     }
 
-    /// The next segment was set aside, or cannot be.
+    /// Handles the outcome of preparing the next segment.
     fn ahead(&mut self, room: Room, outcome: &io::Result<()>, uptime_ms: i64) {
         self.commits.note_room(room);
         if let Err(error) = outcome
@@ -80,7 +80,7 @@ impl Durable {
         }
     }
 
-    /// Takes in what threads have done.
+    /// Handles the reports of the threads.
     pub(super) fn learn(&mut self, uptime_ms: i64) {
         while let Way::There(clerk) = &mut self.way
             && let Some(said) = clerk.news()

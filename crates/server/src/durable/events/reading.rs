@@ -1,4 +1,4 @@
-//! The thread beside a core that reads events out of the core's log.
+//! The thread that reads events out of a core's log, so that the core does not wait for files.
 
 use super::{Log, render};
 use crate::mail::mesh::Bell;
@@ -12,22 +12,22 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 
-/// Events of one reply, bytes: it ends behind the one that takes it beyond.
+/// Length of one reply's events, bytes: the reply ends with the event that exceeds it.
 const REPLY_LEN_ENOUGH: usize = 1 << 20;
 
-/// A reading of the log for one reader.
+/// One read of the log for one reader.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) ask: Box<Ask>,
-    /// From where; none for what is oldest.
+    /// Where to start; None for the oldest event.
     pub(super) at: Option<EventAt>,
-    /// The position that was asked for, when no log has it any more.
+    /// The requested position, when no log has it any more.
     pub(super) missed_from: Option<Position>,
     /// How long to wait for an event, ms of uptime.
     pub(super) until_ms: i64,
-    /// How far the log is durable.
+    /// The sequence up to which the log is durable.
     pub(super) durable: u64,
-    /// Without an event it comes back.
+    /// Whether the job may return without a reply when there is no event.
     pub(super) may_wait: bool,
 }
 
@@ -80,18 +80,18 @@ fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> Done {
 
 enum Outcome {
     Reply(Vec<u8>),
-    /// There is no event yet before this.
+    /// There is no event yet before this position.
     Nothing(EventAt),
 }
 
-/// Events as they stand in a reply.
+/// Events in the form that they have in a reply.
 #[derive(Default)]
 struct Told {
     bytes: Vec<u8>,
     count: usize,
 }
 
-/// Tells events until there are enough of them.
+/// Renders events until the reply is long enough.
 fn tell(
     reader: &mut EventReader<Directory>,
     log: Log,
@@ -117,7 +117,7 @@ fn follow(
     let wanted = Wanted { lows: &ask.lows, account: ask.account.as_deref(), ..Wanted::default() };
     let from = job.at.unwrap_or(EventAt::record(0));
     let (read, told) = tell(reader, log, (ask, job.durable), (from, wanted))?;
-    // Who asks for what is oldest misses nothing.
+    // A reader that starts at the oldest event misses nothing.
     let missed_from = job.missed_from.or(job.at.map(|at| log.position(at)));
     let missed = read.missed_to.and_then(|to| Some((missed_from?, EventAt::record(to))));
     if told.count == 0 && missed.is_none() && job.may_wait {
@@ -147,16 +147,16 @@ fn state(
 ) -> Result<Outcome, ReadEventsError> {
     let (ask, durable) = (&job.ask, job.durable);
     let wanted = wanted(ask, statement);
-    // Before it is read: what is removed meanwhile is missed then.
+    // Asked before reading: an entry that is removed meanwhile then counts as missed.
     let kept_from = reader.kept_from(durable)?;
     let begin = EventAt::record(1);
     let (from, is_whole) = match (job.at, statement.period.from) {
-        // What is before the cursor was shown.
+        // Entries before the cursor were in earlier replies.
         (Some(cursor), _) => (cursor, true),
         (None, Some(from)) if kept_from.is_some_and(|kept| kept < from) => {
             (reader.since(from, durable)?, true)
         }
-        // In the first generation the log's beginning is that of the store.
+        // In the first generation the log starts where the store started.
         (None, _) => (begin, log.generation == 1),
     };
     let (read, told) = tell(reader, log, (ask, durable), (from, wanted))?;
@@ -172,7 +172,7 @@ fn state(
     Ok(Outcome::Reply(render::statement(ask, &head, (told.count, &told.bytes))))
 }
 
-/// A statement, the newest first.
+/// Renders a statement, newest entries first.
 fn state_back(
     reader: &mut EventReader<Directory>,
     log: Log,
@@ -187,13 +187,13 @@ fn state_back(
         render::event(&mut Reply::new(&mut told, ask.protocol), log, found);
         told
     })?;
-    // After it was read: what has been removed meanwhile was read before.
+    // Asked after reading: an entry that was removed meanwhile had been read before.
     let kept_from = reader.kept_from(durable)?;
     let is_kept =
         statement.period.from.is_some_and(|from| kept_from.is_some_and(|kept| kept < from));
     let head = render::StatementHead {
         next: back.next.map(|next| log.position(next)),
-        // In the first generation the log's beginning is that of the store.
+        // In the first generation the log starts where the store started.
         complete: is_kept
             || log.generation == 1 && reader.oldest()?.is_none_or(|oldest| oldest == 1),
         kept_from,

@@ -1,4 +1,4 @@
-//! Events as replies. docs/events.md lists the fields of each.
+//! Renders events as replies. docs/events.md lists the fields of each.
 
 use super::Log;
 use crate::mail::message::Ask;
@@ -6,7 +6,7 @@ use scurry_engine::{Event, EventAt, Found, Origin, OriginItem, Read, ReadEventsE
 use scurry_ledger::{BucketNo, BucketTerms, Code, Id, ItemKey, Name, Time};
 use scurry_resp::{Position, Protocol, Reply};
 
-/// The map of a reply, up to the array of events.
+/// Writes the map of a reply, up to the array of events.
 pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
     let text = |at: EventAt| log.position(at).to_string();
     reply.map(4);
@@ -19,8 +19,8 @@ pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
     reply.text("events");
 }
 
-/// The reply to a reader that has come too late. The id is of this gap alone: the events at both its
-/// ends have their positions as ids, and effects that are keyed by the id must not mix them up.
+/// Writes the event that tells a reader which range of events it has missed. The id belongs to this gap alone: the
+/// events at both of its ends have their positions as ids, and effects that are keyed by the id must not mix them up.
 pub(super) fn missed(reply: &mut Reply<'_>, from: Position, to: Position) {
     reply.array(2);
     let (from, to) = (from.to_string(), to.to_string());
@@ -48,7 +48,7 @@ pub(super) fn event(reply: &mut Reply<'_>, log: Log, found: &Found<'_>) {
     fields.end(reply);
 }
 
-/// Where the event comes from, as far as the event itself does not say it.
+/// Adds the origin of the event, unless the event itself contains it.
 fn origin<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
     let Origin { transaction, session, request, item } = found.origin;
     if let Some(transaction) = transaction {
@@ -145,7 +145,7 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
 
 type Named<'f> = Option<(&'f Name, &'f Name)>;
 
-/// Name and unit are not known of a bucket that the commit has removed.
+/// Returns name and unit of the bucket. None for a bucket that the commit has removed.
 fn named<'f>(found: &Found<'f>) -> Named<'f> {
     found.balance.map(|balance| (&balance.name, &balance.unit))
 }
@@ -166,7 +166,7 @@ fn terms(fields: &mut Fields<'_>, terms: &BucketTerms) {
     fields.number("floor", terms.floor);
 }
 
-/// A position that no reply of this store has said.
+/// Renders the error for a position that no reply of this store has contained.
 pub(super) fn ahead(protocol: Protocol, position: Position, end: Position) -> Vec<u8> {
     let mut out = Vec::new();
     Reply::new(&mut out, protocol).error(format_args!(
@@ -176,7 +176,7 @@ pub(super) fn ahead(protocol: Protocol, position: Position, end: Position) -> Ve
     out
 }
 
-/// A cursor that no statement from this log has given.
+/// Renders the error for a cursor that no statement from this log has returned.
 pub(super) fn foreign(protocol: Protocol, cursor: Position, end: Position) -> Vec<u8> {
     let mut out = Vec::new();
     let code = Code::Invalid;
@@ -189,18 +189,18 @@ pub(super) fn foreign(protocol: Protocol, cursor: Position, end: Position) -> Ve
     out
 }
 
-/// Fields of a statement beside its entries.
+/// Fields of a statement besides its entries.
 pub(super) struct StatementHead {
     pub(super) next: Option<Position>,
     pub(super) complete: bool,
     pub(super) kept_from: Option<Time>,
-    /// Commits that the reply went through.
+    /// Number of commits that were examined for the reply.
     pub(super) looked: u64,
     /// When the last of them was written.
     pub(super) reached: Option<Time>,
 }
 
-/// A statement, with so many entries as they stand in the reply.
+/// Renders a statement from `count` entries that are already rendered.
 pub(super) fn statement(
     ask: &Ask,
     head: &StatementHead,
@@ -237,7 +237,7 @@ fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {
     }
 }
 
-/// The log cannot be read.
+/// Renders the error for a log that cannot be read.
 pub(super) fn unreadable(protocol: Protocol, error: &ReadEventsError) -> Vec<u8> {
     let mut out = Vec::new();
     Reply::new(&mut out, protocol)
@@ -245,7 +245,7 @@ pub(super) fn unreadable(protocol: Protocol, error: &ReadEventsError) -> Vec<u8>
     out
 }
 
-/// Fields of an event: how many there are is written before them.
+/// Fields of an event, collected because their number is written before them.
 struct Fields<'f>(Vec<(&'static str, Field<'f>)>);
 
 enum Field<'f> {
@@ -267,7 +267,7 @@ impl<'f> Fields<'f> {
         self.0.push((name, Field::Number(number)));
     }
 
-    /// The key of an item, as it is in replies: a number where it is one.
+    /// Adds the key of an item as replies show it: as a number where it is one.
     fn item(&mut self, key: &'f ItemKey) {
         match key {
             ItemKey::Number(key) => self.number("item", i64::from(*key)),
