@@ -1,4 +1,5 @@
-//! What executes: a core's state, its commands, and what is done beside each of them. It knows no socket.
+//! Command execution: a core's state, its commands, and what accompanies each of them (tracking, timing, monitoring).
+//! It knows no sockets.
 
 mod calls;
 pub(crate) mod client;

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, as far as commands can see and change it.
+//! The client of a connection, as far as commands can see and change it.
 
 use crate::clock::Reading;
 use crate::execute::subscriptions::Subscriptions;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// An AUTH or HELLO that waits for its verdict.
 pub(crate) struct Entry {
-    /// The user's.
+    /// Name of the user.
     pub(crate) name: Box<[u8]>,
     /// None for AUTH.
     pub(crate) greeting: Option<Greeting>,
@@ -42,27 +42,27 @@ pub(crate) struct Client {
     /// True for a connection from within this process.
     pub(crate) inside: bool,
     pub(crate) user: Arc<User>,
-    /// Roles of `user`, where dispatch finds them without following a pointer.
+    /// Copy of the roles of `user`, where dispatch finds them without following a pointer.
     pub(crate) roles: Roles,
-    /// Address that the verdict on a password is sent to.
+    /// Address to which the verdict on a password is sent.
     pub(crate) ticket: Ticket,
     /// An AUTH or HELLO that waits for its verdict.
     pub(crate) entry: Option<Box<Entry>>,
-    /// The thread whose events it waits for.
+    /// The thread that reads the events it waits for.
     pub(crate) following: Option<u16>,
-    /// True while it waits for the end of what it wants of the group.
+    /// True while it waits for the outcome of a request to the group.
     pub(crate) wishes: bool,
-    /// True while MONITOR shows the client what others send.
+    /// True while MONITOR shows the client the commands of others.
     pub(crate) monitors: bool,
     /// CLIENT TRACKING, while it is on.
     pub(crate) tracking: Option<Box<Mode>>,
-    /// SUBSCRIBE, while there is a channel or a pattern.
+    /// Subscriptions, while there is a channel or a pattern.
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// Answers of the cores to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
-    /// Since READONLY: it reads from whoever it is connected to.
+    /// True after READONLY: the client accepts reads from a follower.
     pub(crate) reads_replicas: bool,
-    /// Since MULTI or WATCH.
+    /// Transaction since MULTI or WATCH.
     pub(crate) transaction: Option<Box<Transaction>>,
     pub(crate) name: Vec<u8>,
     pub(crate) library_name: Vec<u8>,
@@ -74,7 +74,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A connection in this place of its core, before any command.
+    /// Creates the client of a new connection.
     pub(crate) fn new(
         ticket: Ticket,
         (peer, local): (SocketAddr, SocketAddr),
@@ -112,20 +112,20 @@ impl Client {
         }
     }
 
-    /// For requests that other cores execute.
+    /// Returns the caller of requests that other cores execute.
     pub(crate) fn caller(&self, core: u16) -> Caller {
         let tracker = self.tracker(core);
         Caller { protocol: self.protocol, peer: Some(self.peer), tracker }
     }
 
-    /// The tracker of the client's next command, for the core that executes it.
+    /// Returns the tracker of the client's next command, for the core that executes it.
     pub(crate) fn tracker(&self, core: u16) -> Option<Tracker> {
         self.tracking.as_ref().map(|mode| mode.tracker(core, self.ticket))
     }
 
-    /// A command was executed, refused, or sent to be executed elsewhere.
+    /// Notes that a command was executed, refused, or sent to another core.
     pub(crate) fn command_done(&mut self, spec: Option<&Spec>) {
-        // What is said of MULTI is said of all that EXEC executes.
+        // CLIENT CACHING before MULTI holds for all commands that EXEC executes.
         if let Some(mode) = &mut self.tracking
             && !self.transaction.as_ref().is_some_and(|begun| begun.is_queueing())
         {
@@ -133,7 +133,7 @@ impl Client {
         }
     }
 
-    /// Back to how it began, as RESET promises.
+    /// Resets the connection to its initial state, as RESET promises.
     pub(crate) fn reset(&mut self, users: &Users) {
         self.protocol = Protocol::default();
         self.begin_anew(users);
@@ -143,20 +143,20 @@ impl Client {
         self.subscriptions = None;
     }
 
-    /// The user is the one that connections begin as.
+    /// Makes the client the user that new connections begin as.
     pub(crate) fn begin_anew(&mut self, users: &Users) {
         self.become_user(users.default_user());
         self.authenticated = users.is_open();
     }
 
-    /// From now on it is this user, who was admitted.
+    /// Makes the client this user, who was authenticated.
     pub(crate) fn become_user(&mut self, user: Arc<User>) {
         self.authenticated = true;
         self.roles = user.roles;
         self.user = user;
     }
 
-    /// In MULTI, tracking, or neither.
+    /// Returns the flags of CLIENT LIST: in MULTI, tracking, both or neither.
     fn flags(&self) -> &'static str {
         let queues = self.transaction.as_ref().is_some_and(|begun| begun.is_queueing());
         match (queues, self.tracking.is_some()) {
@@ -168,8 +168,7 @@ impl Client {
         }
     }
 
-    /// The client's line of CLIENT LIST, without the line break. Names are printable: they were
-    /// checked.
+    /// Writes the client's line of CLIENT LIST, without the line break. Names were checked to be printable.
     pub(crate) fn describe(&self, now: Reading, out: &mut String) {
         let text = String::from_utf8_lossy;
         // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! The handlers of commands, by what they are about.
+//! The handlers of commands, one module per topic.
 
 pub(crate) mod about;
 pub(crate) mod accounts;
@@ -31,16 +31,16 @@ use scurry_engine::WriteError;
 use scurry_resp::{OUT_OF_MEMORY, Reply, WRONG_TYPE};
 use std::fmt::Write;
 
-/// Redis's words for options that a command does not know.
+/// Redis's error for options that a command does not know.
 const SYNTAX_ERROR: &str = "ERR syntax error";
-/// Redis's words for a number that is none.
+/// Redis's error for an argument that is not a number.
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 
-/// For what only a node of a group can tell.
+/// Error of commands that only a node of a group can answer.
 pub(crate) const NO_GROUP: &str =
     "ERR this server is no node of a group: serve with --replicate makes it one";
 
-/// A write that the engine refuses, in Redis's words where it has them.
+/// Writes the error of a write that the engine refuses, in Redis's words where it has them.
 fn write_error(error: WriteError, reply: &mut Reply<'_>) {
     match error {
         WriteError::WrongType => reply.error(WRONG_TYPE),
@@ -51,7 +51,7 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
     }
 }
 
-/// Text of INFO, which grows line by line.
+/// Text of INFO, built line by line.
 struct Lines(String);
 
 impl Lines {

@@ -1,4 +1,5 @@
-//! From the arguments of a request to the command that handles them.
+//! Dispatches a request to the command that handles it: look-up in the table, routing to a core, permission checks,
+//! counting.
 
 use crate::execute::client::Client;
 use crate::execute::commands::expiry::Shown;
@@ -31,10 +32,9 @@ const QUOTE_LEN_MAX: usize = 128;
 /// Where a request is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// By the connection's core, and it does not matter what else is under way: it has a key here.
+    /// By the connection's core, at any time: its key is here.
     Here,
-    /// By the connection's core, which must be done with the requests before it: it is about the
-    /// connection or the server.
+    /// By the connection's core, once all earlier requests are done: it is about the connection or the server.
     Alone,
     /// By this other core.
     Core(u16),
@@ -44,7 +44,7 @@ pub(crate) enum Route {
     Every,
 }
 
-/// The entry of the table, when the command exists and the number of arguments is right.
+/// Returns the entry of the table, if the command exists and the number of arguments is right.
 #[inline]
 pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
     let mut spec = table::find(args.get(0)?)?;
@@ -56,7 +56,7 @@ pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
     spec.accepts(args.len()).then_some(spec)
 }
 
-/// Where a request of this connection is executed.
+/// Returns where a request of this connection is executed.
 #[inline]
 pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Route {
     let slots = node.shared.slots;
@@ -65,9 +65,9 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
             return Route::Alone;
         }
         return match spec.id {
-            // Refused while there are accounts anywhere: every core is asked first.
+            // Refused while there are accounts anywhere, so every core is asked first.
             CommandId::Flush(_) => Route::Alone,
-            // Each step of these is one core's.
+            // One core executes each step of these commands.
             CommandId::Key(KeyId::Scan) => Route::Core(scan::core_of(node, args)),
             CommandId::Entity(EntityId::Find) => Route::Core(entity::core_of(node, args)),
             CommandId::Store(StoreId::List) => Route::Core(accounts::core_of(node, args)),
@@ -82,17 +82,17 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
     let several = spec.has_several_keys()
         && spec.key_positions(args).any(|position| slots.owner_of(args.at(position)) != first);
     match several {
-        // Refused: it needs keys of several cores at once.
+        // Will be refused: it needs keys of several cores at once.
         true if spec.spread == Spread::One => Route::Alone,
         true => Route::Keys,
-        // The connection waits for who reads the log.
+        // The connection waits for the thread that reads the log.
         false if spec.spread == Spread::Log => Route::Alone,
         false if first == node.core => Route::Here,
         false => Route::Core(first),
     }
 }
 
-/// Why this connection may not have the request executed; none when it may.
+/// Returns why this connection may not have the request executed; None if it may.
 #[inline]
 fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Option<Refusal<'a>> {
     if !client.authenticated
@@ -136,13 +136,13 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     None
 }
 
-/// True for a command that shows what is stored, or changes it.
+/// Reports whether a command shows or changes stored data.
 #[inline]
 fn shows(spec: &Spec) -> bool {
     spec.keys.0 != 0 || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag))
 }
 
-/// False for a request all of whose keys are those of other cores, which refuse it if they have to.
+/// False for a request whose keys all belong to other cores, which refuse it if they have to.
 #[cold]
 fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
     let owner = |position| node.shared.slots.owner_of(args.at(position));
@@ -151,7 +151,7 @@ fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>)
         || spec.key_positions(args).any(|position| owner(position) == node.core)
 }
 
-/// The words for what the table has no entry for.
+/// Writes the error for a request that the table has no entry for.
 pub(crate) fn refuse_unknown(node: &mut Node, client: &Client, args: Args<'_>, out: &mut Vec<u8>) {
     let begin = out.len();
     let refusal = Refusal::of(args);
@@ -174,6 +174,7 @@ pub(crate) fn execute(
     };
     let effect = match (spec, refusal) {
         (Some(spec), None) => {
+            // In a group, a reply that shows the store waits until the group has confirmed this turn.
             if node.durable.is_grouped() && shows(spec) {
                 node.durable.note_shown();
             }
@@ -193,7 +194,7 @@ pub(crate) fn execute(
                     Effect::None
                 }
             };
-            // A command that others have a part in is measured when it is executed again, or there.
+            // A command that needs other cores is measured when it is executed again, or on those cores.
             if !matches!(effect, Effect::Ask(_) | Effect::Every)
                 && node.slowness.stopwatch.ends_after(alone, spec)
             {
@@ -220,8 +221,8 @@ pub(crate) fn execute(
     effect
 }
 
-/// Tells the readers of keys that a command has changed, and tracks the keys that it has read; pushes
-/// for the client itself come right behind the reply.
+/// Tells the readers of keys that a command has changed, and tracks the keys that it has read. Pushes for the client
+/// itself follow the reply directly.
 #[cold]
 fn track(node: &mut Node, client: &Client, spec: &'static Spec, args: Args<'_>, out: &mut Vec<u8>) {
     let tracker = client.tracker(node.core);
@@ -229,7 +230,7 @@ fn track(node: &mut Node, client: &Client, spec: &'static Spec, args: Args<'_>, 
     node.track(tracker.as_ref(), spec, args, Some(&mut own));
 }
 
-/// Appends the reply of the command that has waited for a verdict: `user` may come in.
+/// Appends the reply of the AUTH or HELLO that waited for a verdict; `user` is None when it was refused.
 pub(crate) fn finish(
     node: &mut Node,
     client: &mut Client,
@@ -239,14 +240,14 @@ pub(crate) fn finish(
     let begin = out.len();
     let mut reply = Reply::new(out, client.protocol);
     auth::finish(node, client, user, &mut reply);
-    // The command was counted when it came.
+    // The command was counted when it arrived.
     if out.get(begin) == Some(&b'-') {
         node.counters.errors += 1;
         node.measures.note_error(&out[begin..]);
     }
 }
 
-/// May a request be executed by another core? Its error when not.
+/// Checks whether a request may be executed by another core, and appends the error if not.
 pub(crate) fn check(
     node: &mut Node,
     client: &mut Client,
@@ -266,7 +267,7 @@ pub(crate) fn check(
     }
 }
 
-/// As [`check`], and says nothing.
+/// Checks the same as [`check`] without writing an error.
 pub(crate) fn is_refused(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
     refusal(node, client, spec, args).is_some()
 }
@@ -302,7 +303,7 @@ pub(crate) fn run_here(
     count(node, Some(spec), &out[begin..]);
 }
 
-/// Counts a command that is answered like that, as far as it is answered yet.
+/// Counts a command, given the part of its reply that is written so far.
 #[inline(always)]
 pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     let is_error = reply.first() == Some(&b'-');
@@ -317,7 +318,7 @@ pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
 #[cold]
 fn count_error(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     node.measures.note_error(reply);
-    // Commands find out by themselves whether they need memory, and have done nothing where there is none.
+    // Commands check by themselves whether they need memory, and have changed nothing when they are refused.
     if let Some(spec) = spec.filter(|_| is_out_of_memory(reply)) {
         node.measures.count_refused(spec);
     }
@@ -327,7 +328,7 @@ fn is_out_of_memory(reply: &[u8]) -> bool {
     reply.starts_with(b"-OOM ")
 }
 
-/// The same of one that was not executed.
+/// Counts a command that was not executed.
 #[cold]
 pub(crate) fn count_refused(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     count(node, spec, reply);
@@ -336,7 +337,7 @@ pub(crate) fn count_refused(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) 
     }
 }
 
-/// A request that is refused before any command runs.
+/// Why a request is refused before any command runs.
 enum Refusal<'a> {
     UnknownCommand(Args<'a>),
     UnknownSubcommand {
@@ -345,9 +346,9 @@ enum Refusal<'a> {
     },
     WrongArity(&'static Spec),
     NotAuthenticated,
-    /// The user has not the command's role.
+    /// The user lacks the command's role.
     NoPermission(String),
-    /// A connection of RESP2 that listens.
+    /// A RESP2 connection with subscriptions.
     Subscribed(String),
     /// The log cannot take it.
     Trouble(String),
@@ -356,7 +357,7 @@ enum Refusal<'a> {
 }
 
 impl<'a> Refusal<'a> {
-    /// Why the table has no entry for a request.
+    /// Returns why the table has no entry for a request.
     fn of(args: Args<'a>) -> Refusal<'a> {
         let Some(spec) = table::find(args.at(0)) else { return Refusal::UnknownCommand(args) };
         let Some(name) = args.get(1).filter(|_| !spec.subcommands.is_empty()) else {
@@ -370,7 +371,7 @@ impl<'a> Refusal<'a> {
 }
 
 impl Refusal<'_> {
-    /// The command that the table has, where the arguments alone are wrong.
+    /// Returns the command of the table, where only the arguments are wrong.
     fn spec(&self) -> Option<&'static Spec> {
         match self {
             Refusal::WrongArity(spec) => Some(spec),
@@ -402,7 +403,7 @@ impl Refusal<'_> {
     }
 }
 
-/// Redis's words for a command that the user's roles do not permit, and the role that would.
+/// Returns Redis's error for a command that the user's roles do not permit, with the role that would.
 #[cold]
 fn no_permission(spec: &Spec, client: &Client) -> String {
     let (user, command, role) = (&client.user.name, spec.lower_name(), spec.role.name());
@@ -413,18 +414,18 @@ fn no_permission(spec: &Spec, client: &Client) -> String {
     )
 }
 
-/// The part of an argument that Redis quotes: up to a zero byte, and so many bytes.
+/// Returns the part of an argument that Redis quotes: up to a zero byte, and at most `len_max` bytes.
 fn quoted(bytes: &[u8], len_max: usize) -> &[u8] {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     &bytes[..end.min(len_max)]
 }
 
-/// Commands of Redis that run a script or keep one.
+/// Commands of Redis that run a script or store one.
 const SCRIPTING: [&str; 8] =
     ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FUNCTION", "FCALL", "FCALL_RO"];
 
-/// The way out for whoever brings a script. Not NOSCRIPT, at which clients send the script itself; nor does it
-/// begin with `unknown command`, at which Redisson sends EVALSHA again for ever.
+/// Advice for clients that send scripts. The error is not NOSCRIPT, at which clients send the script itself, and does
+/// not begin with `unknown command`, at which Redisson repeats EVALSHA for ever.
 const NO_SCRIPTS: &str = "'. A lock is SET with NX or IFEQ, and DELIFEQ; a limit is \
                           INCREX; a balance is SCUR.RESERVE and its like (docs/commands.md)";
 
@@ -454,8 +455,7 @@ fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
     reply.error_quoting("ERR ", &text, advice.as_deref().unwrap_or_default());
 }
 
-/// Commands that the connection's core executes with the connection at hand; none for one that
-/// any core executes.
+/// Executes a command that needs the connection at hand. None for a command that any core can execute.
 #[inline]
 fn run_for_client(
     node: &mut Node,
@@ -507,7 +507,7 @@ fn run_for_client(
             about::help(args, reply);
             Some(Effect::None)
         }
-        // A container without subcommand has failed its arity.
+        // A container without a subcommand has failed the arity check.
         CommandId::Container(_) => {
             reply.error(spec.wrong_arity());
             Some(Effect::None)
@@ -604,7 +604,7 @@ fn run_server(
     Effect::None
 }
 
-/// Questions of clients to who watches over a primary and its replicas.
+/// Executes the commands by which clients ask Sentinel about a primary and its replicas.
 fn run_sentinel(
     id: SentinelId,
     node: &Node,
@@ -636,7 +636,7 @@ fn run_sentinel(
         SentinelId::MyId => watched.own_id(reply),
         SentinelId::Replicas | SentinelId::Slaves => watched.replicas(reply),
         SentinelId::Sentinels => watched.others(reply),
-        // They are done above.
+        // Handled above.
         SentinelId::Subscribe
         | SentinelId::PSubscribe
         | SentinelId::Unsubscribe
@@ -644,8 +644,8 @@ fn run_sentinel(
     }
 }
 
-/// Commands that any core executes for any connection. The two that are next to nothing have no
-/// call between: it is 5 % of what they cost when they come in pipelines.
+/// Executes a command that any core executes for any connection. GET and SET are so cheap that a call in between would
+/// be 5 % of their cost in pipelines.
 #[inline]
 fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     let CommandId::Hot(id) = spec.id else { return run_other(node, spec, args, reply) };
@@ -673,10 +673,10 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Part(id) => run_part(id, node, args, reply),
         CommandId::Echo(EchoId::Ping) => connection::ping(spec, args, reply),
         CommandId::Echo(EchoId::Echo) => reply.bulk(args.at(1)),
-        // What they do has been done: here they are answered.
+        // Their work is done; only the reply is written here.
         CommandId::Transaction(TransactionId::Watch | TransactionId::Unwatch) => reply.ok(),
-        // None of them comes here: the first are executed above, the connection's core executes
-        // its own, and the commands between nodes are in no table of clients.
+        // None of these gets here: the first are executed above, the connection's core executes its own, and the
+        // commands between nodes are in no table of clients.
         CommandId::Hot(_)
         | CommandId::Transaction(
             TransactionId::Multi | TransactionId::Exec | TransactionId::Discard,

@@ -1,4 +1,4 @@
-//! What a command asks of its connection.
+//! The effects of a command on its connection.
 
 use crate::mail::report::Question;
 
@@ -8,12 +8,12 @@ pub(crate) enum Effect {
     None,
     /// Close once the replies are sent.
     Close,
-    /// The reply is not written: every core has to say something first. The request is executed
-    /// again when `client.told` has the answers.
+    /// The reply is not written: every core has to answer this question first. The request is executed again when
+    /// `client.told` has the answers.
     Ask(Question),
     /// The reply is not written: every core has to do its part.
     Every,
-    /// The reply is not written: it needs the verdict on a password, or somebody else forms it.
-    /// Nothing more of the connection is executed until it is there.
+    /// The reply is not written: it needs the verdict on a password, or another thread forms it. No further request of
+    /// the connection is executed until it arrives.
     Wait,
 }

@@ -1,11 +1,12 @@
-//! Commands that the table does not have: what to do instead, for those of Redis and Valkey and for mistyped ones.
+//! Advice about commands that the table does not have: alternatives for those of Redis and Valkey, and corrections of
+//! mistyped names.
 
 use scurry_resp::table;
 
-/// Letters of a name that is looked at, at most: no command has more.
+/// Maximum length of a name that is considered, letters: no command is longer.
 const NAME_LEN_MAX: usize = 32;
 
-/// Kinds of things that Redis and Valkey have and Scurry has not, each with its commands.
+/// Data types and features of Redis and Valkey that Scurry lacks, each with its commands.
 const KINDS: [(&str, &str); 9] = [
     (
         "hashes",
@@ -44,7 +45,7 @@ const KINDS: [(&str, &str); 9] = [
     ("publish/subscribe", "PUBLISH SPUBLISH SSUBSCRIBE SUNSUBSCRIBE PUBSUB"),
 ];
 
-/// Commands that have another name here, or something in their place.
+/// Commands that have another name here, or a substitute.
 const INSTEAD: [(&[&str], &str); 8] = [
     (
         &["BGSAVE", "SAVE", "BGREWRITEAOF"],
@@ -68,7 +69,7 @@ const INSTEAD: [(&[&str], &str); 8] = [
     ),
 ];
 
-/// Advice for a command that the table does not have; none where nobody can tell.
+/// Returns advice for a command that the table does not have; None when there is none.
 #[cold]
 pub(super) fn advice(name: &[u8]) -> Option<String> {
     let name = str::from_utf8(name.get(..NAME_LEN_MAX).unwrap_or(name)).ok()?.to_ascii_uppercase();
@@ -85,7 +86,8 @@ pub(super) fn advice(name: &[u8]) -> Option<String> {
     }
 }
 
-/// The command that a mistyped one was meant to be. Few are compared: those that begin alike and are about as long.
+/// Returns the command that a mistyped name probably means. Only names with the same first letter and about the same
+/// length are compared.
 fn nearest(name: &str) -> Option<&'static str> {
     let away_max = (name.len() / 4).clamp(1, 2);
     let is_like = |other: &&str| {

@@ -1,5 +1,5 @@
-//! Settings that CONFIG SET changes while the server runs: read first, so that several are
-//! changed together or not at all, then applied to each core.
+//! Settings that CONFIG SET changes while the server runs. All values are parsed first, so that several are changed
+//! together or not at all; then they are applied to each core.
 
 use crate::execute::node::Node;
 use crate::measures::slowlog::SLOWLOG_LEN_MAX;
@@ -10,24 +10,24 @@ use scurry_resp::parse_integer;
 /// One setting with its new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LiveSetting {
-    /// `maxmemory`, bytes; none for no bound.
+    /// `maxmemory`, bytes; None for no limit.
     MemoryMax(Option<u64>),
     /// `maxclients`.
     ClientsMax(usize),
-    /// `slowlog-log-slower-than`, microseconds; negative for none.
+    /// `slowlog-log-slower-than`, microseconds; negative logs nothing.
     SlowerThanUs(i64),
     /// `slowlog-max-len`.
     SlowlogLenMax(usize),
-    /// `latency-monitor-threshold`, ms; 0 for nothing.
+    /// `latency-monitor-threshold`, ms; 0 records nothing.
     LatencyThresholdMs(u64),
     /// `tracking-table-max-keys`, of all cores together.
     TrackedKeysMax(usize),
 }
 
-/// Reads a value; or why it cannot be the setting's, in Redis's words.
+/// Parses a value, or returns why it is invalid, in Redis's words.
 pub(crate) type Read = fn(&[u8]) -> Result<LiveSetting, String>;
 
-/// Names and how their values are read.
+/// Names of the settings with the parsers of their values.
 const NAMES: &[(&str, Read)] = &[
     ("maxmemory", memory_max),
     ("maxclients", clients_max),
@@ -38,13 +38,13 @@ const NAMES: &[(&str, Read)] = &[
 ];
 
 impl LiveSetting {
-    /// How the value of this setting is read; none for a setting that cannot change.
+    /// Returns the parser of this setting's values; None for a setting that cannot change.
     pub(crate) fn reader(name: &[u8]) -> Option<Read> {
         let named = |(known, _): &&(&str, Read)| known.as_bytes().eq_ignore_ascii_case(name);
         NAMES.iter().find(named).map(|&(_, read)| read)
     }
 
-    /// Has the system make room for what the setting allows; or why it cannot.
+    /// Makes the system provide the resources for the setting, or returns why it cannot.
     pub(crate) fn prepared(self, settings: &Settings) -> Result<LiveSetting, String> {
         let LiveSetting::ClientsMax(wanted) = self else { return Ok(self) };
         let possible = open_files::make_room(wanted, settings.files_beside());
@@ -56,13 +56,13 @@ impl LiveSetting {
         Ok(self)
     }
 
-    /// Changes the setting of one core.
+    /// Changes the setting on one core.
     pub(crate) fn apply(self, node: &mut Node) {
         match self {
             LiveSetting::MemoryMax(memory_max) => {
                 node.settings.memory_max = memory_max;
                 node.shard.set_memory_max(memory_max);
-                // What the other cores hold counts too.
+                // The memory of the other cores counts too.
                 node.share();
             }
             LiveSetting::ClientsMax(clients_max) => node.settings.clients_max = clients_max,
@@ -89,7 +89,7 @@ fn memory_max(value: &[u8]) -> Result<LiveSetting, String> {
     Ok(LiveSetting::MemoryMax(Some(bytes).filter(|&bytes| bytes > 0)))
 }
 
-/// Digits and a unit, as Redis reads them: k is 1000, kb is 1024, and so on.
+/// Parses digits and a unit as Redis does: k is 1000, kb is 1024, and so on.
 fn memory(value: &[u8]) -> Option<u64> {
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, unit) = value.split_at(digits);
@@ -128,7 +128,7 @@ fn latency_threshold(value: &[u8]) -> Result<LiveSetting, String> {
 }
 
 fn tracked_keys_max(value: &[u8]) -> Result<LiveSetting, String> {
-    // Redis takes 0 for no bound; here everything has one.
+    // Redis takes 0 for no limit; here everything has one.
     let keys_max = integer(value, 1, i64::from(u32::MAX))?;
     Ok(LiveSetting::TrackedKeysMax(usize::try_from(keys_max).unwrap_or(usize::MAX)))
 }

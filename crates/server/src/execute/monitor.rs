@@ -1,16 +1,16 @@
-//! MONITOR: the commands of every client as lines for those who monitor. Bounded everywhere: long
-//! arguments are cut, what one turn may write has an end, and who does not read is let go.
+//! MONITOR: shows the commands of every client as lines to the monitoring clients. Everything is bounded: long
+//! arguments are cut, one turn writes a limited amount, and clients that read too slowly are closed.
 
 use crate::mail::message::Lines;
 use scurry_resp::Args;
 use std::fmt::Write;
 use std::net::SocketAddr;
 
-/// Lines of one turn of one core at most, bytes; what is beyond is counted and said.
+/// Maximum length of one core's lines in one turn, bytes; commands beyond it are counted, and the count is shown.
 const TURN_LEN_MAX: usize = 256 * 1024;
-/// Of each argument, bytes.
+/// Maximum length of each argument, bytes.
 const ARGUMENT_LEN_MAX: usize = 128;
-/// Of each command.
+/// Maximum number of arguments of each command.
 const ARGUMENTS_MAX: usize = 32;
 
 /// One core's lines of the present turn.
@@ -55,7 +55,7 @@ impl Monitor {
         self.text.push_str("\r\n");
     }
 
-    /// The lines of this turn, none when there are none.
+    /// Takes the lines of this turn; None when there are none.
     pub(crate) fn take(&mut self) -> Option<Lines> {
         if self.text.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What commands work on: the shard, the time of this turn, the settings, the counters.
+//! The state that commands work on: the shard, the time of this turn, the settings, the counters.
 
 use crate::clock::{Clock, Reading};
 use crate::durable::{Durable, Held};
@@ -28,14 +28,14 @@ use scurry_resp::{Args, ChainScratch, Scratch};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Requests that are looked at together at most.
+/// Maximum number of requests that are parsed and prefetched together.
 pub(crate) const LOOKAHEAD_MAX: usize = 64;
 
 /// One core's state, apart from its connections.
 pub(crate) struct Node {
     pub(crate) core: u16,
     pub(crate) shard: Shard,
-    /// The hash of the first key of the request that is executed, where it was made ahead.
+    /// The hash of the first key of the request that is being executed, if it was computed ahead.
     pub(crate) first_hash: Option<u64>,
     /// The shard's log, and all that waits for it.
     pub(crate) durable: Durable,
@@ -46,51 +46,52 @@ pub(crate) struct Node {
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
-    /// Growth of the counters in a second.
+    /// Growth of the counters per second.
     pub(crate) rates: Rates,
     /// Counts by command and by duration.
     pub(crate) measures: Measures,
-    /// When the present part of the turn began, for what requests take.
+    /// When the present part of the turn began, ns; used for the latency of requests.
     pub(crate) now_ns: u64,
-    /// Open connections of this core.
+    /// Number of open connections of this core.
     pub(crate) clients: usize,
-    /// Connections among them that are not in.
+    /// Number of them that are not authenticated.
     pub(crate) waiting: usize,
     pub(crate) scratch: Scratch<'static>,
-    /// The same for chains, and room for their answers.
+    /// The same for chains, and a buffer for their answers.
     pub(crate) chain_scratch: ChainScratch<'static>,
     pub(crate) chain_answers: Vec<Answer>,
     /// Calls of doors, taken from the intake and not carried out yet.
     pub(crate) calls: VecDeque<Call>,
     /// Doors that have replies to hand out, to be woken at the end of the turn.
     pub(crate) answered_doors: Vec<Arc<Returns>>,
-    /// Where passwords are given to be checked.
+    /// Where passwords are handed in to be checked.
     pub(crate) desk: Desk,
-    /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
+    /// Connections that TLS or RDMA has ended and that are not logged yet.
     pub(crate) faults: Faults,
     /// Commands and events that took long.
     pub(crate) slowness: Slowness,
-    /// The log has said that keys collide.
+    /// Whether the warning about colliding keys was logged.
     told_of_probes: bool,
-    /// When this core began to answer what was sent before the server stops, ms of uptime.
+    /// When this core began to drain, ms of uptime.
     pub(crate) draining_since_ms: Option<i64>,
-    /// SHUTDOWN was asked for.
+    /// SHUTDOWN was requested.
     pub(crate) stop_asked: bool,
-    /// Memory of this core's connections, bytes, of those that are in.
+    /// Memory of this core's authenticated connections, bytes.
     pub(crate) connection_bytes: u64,
-    /// Memory that is kept for them, bytes.
+    /// Memory that is pooled for them, bytes.
     pub(crate) pooled_bytes: u64,
-    /// Of the others. It is not the store's: it takes nothing from what keys may have.
+    /// Memory of the other connections, bytes. It does not count as the store's: it takes nothing from what keys may
+    /// use.
     pub(crate) lobby_bytes: u64,
-    /// Commands of this turn's clients, while somebody monitors.
+    /// Commands of this turn's clients, while a client monitors.
     pub(crate) monitor: Monitor,
-    /// For what watched keys hold.
+    /// Seeds for the fingerprints of watched keys.
     pub(crate) fingerprint_seeds: FingerprintSeeds,
-    /// Readers of each key, while somebody tracks.
+    /// Readers of each key, while a client tracks.
     pub(crate) tracking: Tracking,
-    /// The node's part in a group; none of a store on one machine.
+    /// The node's membership in a group; None for a store on one machine.
     pub(crate) group: Option<Arc<group::Member>>,
-    /// Knowledge of the group when this turn began.
+    /// State of the group when this turn began.
     pub(crate) view: Option<Arc<View>>,
 }
 
@@ -145,19 +146,19 @@ impl Node {
         }
     }
 
-    /// The node is one of a group.
+    /// Makes the node a member of a group.
     pub(crate) fn join(&mut self, group: Arc<group::Member>) {
         self.view = Some(group.view());
         self.group = Some(group);
     }
 
-    /// The hash of a request's first argument, where it is a key.
+    /// Returns the hash of a request's first argument, where that is a key.
     #[inline]
     pub(crate) fn hash_ahead(&self, spec: &Spec, args: Args<'_>) -> Option<u64> {
         (spec.keys.0 == 1).then(|| self.shard.key(args.at(1)).hash())
     }
 
-    /// Asks memory for what requests will need, before the first of them is executed.
+    /// Prefetches the memory that requests will need, before the first of them is executed.
     pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
         let mut ahead = [0; LOOKAHEAD_MAX];
         let mut len = 0;
@@ -174,7 +175,7 @@ impl Node {
         }
     }
 
-    /// The first key of the request that is executed.
+    /// Returns the first key of the request that is being executed.
     #[inline]
     pub(crate) fn first_key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
         let Some(hash) = self.first_hash else { return self.shard.key(bytes) };
@@ -182,8 +183,8 @@ impl Node {
         Key::hashed(bytes, hash)
     }
 
-    /// The time of the turn that begins, and the group as it is then. The first core tells for all when the
-    /// time runs back.
+    /// Reads the time of the turn that begins, and the state of the group. When the clock was set back, the first core
+    /// logs it for all.
     pub(crate) fn look_at_the_clock(&mut self) {
         if let Some(group) = &self.group {
             self.view = Some(group.view());
@@ -191,8 +192,8 @@ impl Node {
         let (now, set_back_ms) = self.now.then(|| self.read_clock());
         self.now = now;
         if self.group.is_some() && self.durable.takes_commits() {
-            // The next leader begins at what this one writes: where this one went back by more, what is held from then
-            // on would end when another leads.
+            // The next leader's clock starts at the time that this one has logged. If this clock went back further than
+            // this bound, holds made from then on would expire when another node leads.
             self.clock.hold(now, APART_MS_MAX);
         }
         if let Some(ms) = set_back_ms
@@ -207,14 +208,14 @@ impl Node {
         }
     }
 
-    /// The time; in a group held to the clocks of the other nodes.
+    /// Reads the time; in a group it is aligned with the clocks of the other nodes.
     fn read_clock(&self) -> Reading {
         let Some(group) = &self.group else { return self.clock.read() };
         let wall = self.clock.wall();
         self.clock.not_behind(Reading { time: group.clocks.time(wall), ..wall })
     }
 
-    /// Says once that look-ups have become long: nothing else shows where the time goes.
+    /// Logs once that look-ups have become long, since nothing else shows where the time goes.
     #[inline]
     pub(crate) fn tell_long_probes(&mut self) {
         let longest = self.shard.longest_probe();
@@ -229,7 +230,7 @@ impl Node {
         }
     }
 
-    /// Part of this core in commands that show the whole server.
+    /// Returns this core's part of commands that show the whole server.
     pub(crate) fn report(&self, rdma: RdmaReport) -> Report {
         Report {
             stats: self.shard.stats(),
@@ -256,8 +257,8 @@ impl Node {
         DurableReport { device_full: device.is_full(), device_still, ..report }
     }
 
-    /// Part of this core in `/metrics`. It is told at once, also what is not durable yet, and also when
-    /// the log has failed: it is no promise.
+    /// Returns this core's part of `/metrics`. It is sent at once, even when it includes changes that are not durable
+    /// yet and when the log has failed: it is no promise.
     pub(crate) fn core_report(&self, rdma: RdmaReport) -> CoreReport {
         CoreReport {
             core: self.core,
@@ -268,14 +269,14 @@ impl Node {
         }
     }
 
-    /// The position that has to be released before what shows the shard as it is now may leave;
-    /// none when it is.
+    /// Returns the position that must be released before a reply that shows the shard's present state may be sent; None
+    /// when it is released already.
     #[inline]
     pub(crate) fn pending(&self) -> Option<u64> {
         self.durable.pending(&self.shard)
     }
 
-    /// Sends what shows the shard as it is now, as soon as that is durable.
+    /// Sends a message that shows the shard's present state as soon as that state is durable.
     pub(crate) fn send_when_durable(&mut self, core: u16, message: Message) {
         match self.pending() {
             None => self.mesh.send(core, message),
@@ -283,24 +284,24 @@ impl Node {
         }
     }
 
-    /// Looks at what was committed: no more is taken than the log has room for.
+    /// Examines new commits, so that no more is executed than the log has room for.
     #[inline]
     pub(crate) fn look_at_commits(&mut self) {
         self.durable.look_at(&mut self.shard, self.now.time);
     }
 
-    /// True when no more may be executed before the log has taken some.
+    /// Reports whether nothing more may be executed before the log has written some of its backlog.
     pub(crate) fn is_congested(&mut self) -> bool {
         self.durable.is_congested(&mut self.shard)
     }
 
-    /// True when no more may be executed before [`Node::look_at_commits`].
+    /// Reports whether nothing more may be executed before [`Node::look_at_commits`].
     #[inline]
     pub(crate) fn is_frame_long(&mut self) -> bool {
         self.durable.is_frame_long(&mut self.shard)
     }
 
-    /// Sees to it that what was committed is written.
+    /// Writes new commits, or hands them on for writing.
     pub(crate) fn commit(&mut self) {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
         if let Some(time) = self.durable.take_floor() {
@@ -309,20 +310,20 @@ impl Node {
         }
     }
 
-    /// Work of the log between turns.
+    /// Does the work of the log between turns.
     pub(crate) fn look_after_log(&mut self) {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
         self.shard.release_identities(self.durable.durable());
     }
 
-    /// Memory of this core's connections, of what is kept and tracked for them, and of what waits to
-    /// be sent to those of other cores, bytes.
+    /// Returns the memory of this core's connections, with their pools and tracked keys and the mail that waits for
+    /// durability, bytes.
     fn connections_memory_bytes(&self) -> u64 {
         let tracked = self.tracking.size().bytes;
         self.connection_bytes + self.pooled_bytes + tracked + self.durable.held_bytes()
     }
 
-    /// Tells the other cores what this one holds, and learns how much memory is left to its shard.
+    /// Publishes this core's memory to the other cores, and updates how much is left to its shard.
     pub(crate) fn share(&mut self) {
         let several = self.shared.slots.cores() > 1;
         if several {
@@ -335,7 +336,7 @@ impl Node {
             .set_memory_max(Some(max.saturating_sub(beside + self.connections_memory_bytes())));
     }
 
-    /// Looks at what INFO shows as rates and as the most memory: ten times a second, not with each command.
+    /// Updates the rates and the peak memory that INFO shows: ten times a second, not with each command.
     #[inline]
     pub(crate) fn look_at_rates(&mut self) {
         if self.rates.is_due(self.now_ns) {
@@ -345,7 +346,7 @@ impl Node {
         }
     }
 
-    /// Lets those who monitor see a command. Passwords are not for them.
+    /// Shows a command to monitoring clients. Passwords are left out.
     #[cold]
     pub(crate) fn monitor(&mut self, client: &Client, spec: Option<&Spec>, args: Args<'_>) {
         let hidden = [

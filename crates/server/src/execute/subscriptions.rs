@@ -1,13 +1,13 @@
-//! Channels that a connection has subscribed to on a node of a group, and the one message that there is: clients of
-//! Redis Sentinel hear who leads from now on, on `+switch-master`.
+//! Channels that a connection has subscribed to on a node of a group. There is one kind of message: clients of Redis
+//! Sentinel learn about a new leader on `+switch-master`.
 
 use crate::glob::{self, Budget};
 use scurry_resp::{Protocol, Reply};
 use std::net::SocketAddr;
 
-/// The name of the group in what clients of Sentinel are told.
+/// The name of the group in replies and messages to clients of Sentinel.
 pub(crate) const GROUP_NAME: &str = "scurry";
-/// The channel on which something is said.
+/// The only channel with messages.
 const SWITCH: &str = "+switch-master";
 
 /// Channels and patterns that a connection has subscribed to.
@@ -25,7 +25,7 @@ pub(crate) enum Naming {
 }
 
 impl Naming {
-    /// The words of what confirms it, what confirms its end, and of a message.
+    /// Returns the words for the confirmation, for the confirmation of its end, and for a message.
     pub(crate) fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Naming::Exact => ("subscribe", "unsubscribe", "message"),
@@ -55,7 +55,7 @@ impl Subscriptions {
         names.map(|name| (size_of::<Vec<u8>>() + name.capacity()) as u64).sum()
     }
 
-    /// Messages that another node leads; empty for a connection that has not asked for them.
+    /// Returns the messages about a new leader; empty for a connection that has not subscribed to them.
     pub(crate) fn switched(
         &self,
         protocol: Protocol,
@@ -70,7 +70,7 @@ impl Subscriptions {
             [Naming::Exact.words().2, SWITCH, &text].into_iter().for_each(|part| reply.text(part));
         }
         for pattern in &self.patterns {
-            // It is never spent: both are short.
+            // The budget is never exhausted: both are short.
             let mut budget = Budget::of_a_command();
             if glob::matches_exactly(pattern, SWITCH.as_bytes(), &mut budget) == Ok(true) {
                 head(4, &mut reply);
@@ -83,7 +83,7 @@ impl Subscriptions {
     }
 }
 
-/// The head of what comes without being a reply; in RESP2 it looks like one.
+/// Writes the head of a message that is not a reply; in RESP2 it looks like one.
 pub(crate) fn head(len: usize, reply: &mut Reply<'_>) {
     if reply.is_resp3() { reply.push(len) } else { reply.array(len) }
 }

@@ -1,4 +1,4 @@
-//! How long commands take, and what else takes long: the node's stopwatch is started and read here.
+//! Measures how long commands and other work take: the node's stopwatch is started and read here.
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 pub(crate) enum Origin<'a> {
     /// A connection of this core.
     Client(&'a Client),
-    /// One of another core.
+    /// A connection of another core.
     Core(&'a Caller),
 }
 
@@ -36,7 +36,7 @@ impl Origin<'_> {
 }
 
 impl Node {
-    /// Requests of a connection are about to be executed.
+    /// Starts the stopwatch before requests of a connection are executed.
     #[inline]
     pub(crate) fn requests_began(&mut self) {
         if self.slowness.stopwatch.is_on() {
@@ -44,13 +44,13 @@ impl Node {
         }
     }
 
-    /// The last of the requests that are executed together has been executed.
+    /// Stops the stopwatch after the last of the requests that are executed together.
     #[inline]
     pub(crate) fn requests_ended(&mut self, origin: Origin<'_>) {
         self.span_ended(origin, None);
     }
 
-    /// A span of commands ends now; the last one, where its arguments are still there.
+    /// Ends a span of commands. `last` is the last command, where its arguments are still available.
     pub(crate) fn span_ended(&mut self, origin: Origin<'_>, last: Option<(&Spec, Args<'_>)>) {
         if !self.slowness.stopwatch.is_on() {
             return;
@@ -99,7 +99,7 @@ impl Node {
         });
     }
 
-    /// The slow commands of this core, with ids that no other core uses.
+    /// Returns the slow commands of this core, with ids that no other core uses.
     pub(crate) fn slow_commands(&self) -> Vec<SlowCommand> {
         let cores = u64::from(self.shared.slots.cores());
         let own = |entry: &SlowCommand| {
@@ -109,20 +109,20 @@ impl Node {
         self.slowness.slowlog.entries().map(own).collect()
     }
 
-    /// A turn of the event loop begins.
+    /// Notes the begin of a turn of the event loop.
     pub(crate) fn turn_began(&mut self) {
         self.now_ns = self.clock.monotonic_ns();
         self.slowness.turn_began_ns = self.slowness.latency.is_on().then_some(self.now_ns);
     }
 
-    /// A turn of the event loop has ended, before it waits.
+    /// Notes the end of a turn of the event loop, before it waits.
     pub(crate) fn turn_ended(&mut self) {
         if let Some(began_ns) = self.slowness.turn_began_ns.take() {
             self.took_since(Event::LoopTurn, began_ns);
         }
     }
 
-    /// Does something that may take long and is not a command.
+    /// Runs and measures work that may take long and is not a command.
     pub(crate) fn timed<R>(&mut self, event: Event, act: impl FnOnce(&mut Node) -> R) -> R {
         if !self.slowness.latency.is_on() {
             return act(self);
@@ -139,7 +139,7 @@ impl Node {
     }
 }
 
-/// The arguments as the slow log keeps them; no password is among them.
+/// Returns the arguments as the slow log keeps them, without passwords.
 fn kept(spec: &Spec, args: Args<'_>) -> Vec<Vec<u8>> {
     if matches!(spec.id, CommandId::Connection(ConnectionId::Auth | ConnectionId::Hello)) {
         return vec![args.at(0).to_vec(), b"(redacted)".to_vec()];

@@ -1,4 +1,4 @@
-//! What commands have read is tracked, and who has read what they have changed is told.
+//! Tracks what commands have read, and notifies the readers of what commands have changed.
 
 use crate::execute::node::Node;
 use crate::mail::bundle::Tracker;
@@ -7,13 +7,13 @@ use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply};
 
 impl Node {
-    /// Somebody tracks who may read keys of this core.
+    /// Starts to track which clients read keys of this core.
     pub(crate) fn begin_tracking(&mut self) {
         self.tracking.active = true;
         self.shard.note_changes(true);
     }
 
-    /// A turn ends: when nobody tracks any more, no key is tracked.
+    /// Stops tracking at the end of a turn when no client tracks any more.
     pub(crate) fn end_tracking(&mut self) {
         if self.shared.trackers() == 0 {
             self.tracking.active = false;
@@ -22,8 +22,8 @@ impl Node {
         }
     }
 
-    /// A command on keys was executed: those who have read what it has changed are told, and what
-    /// it has read is tracked.
+    /// Handles an executed command on keys: notifies the readers of keys that it has changed, and tracks keys that it
+    /// has read.
     #[cold]
     pub(crate) fn track(
         &mut self,
@@ -39,7 +39,7 @@ impl Node {
         }
         for position in spec.key_positions(args) {
             let key = args.at(position);
-            // A longer one never holds anything.
+            // A longer key never holds anything.
             if key.len() <= KEY_LEN_MAX {
                 self.tracking.table.add(key, tracker.sender);
             }
@@ -47,7 +47,7 @@ impl Node {
         self.tracking.make_room(Some(tracker), own);
     }
 
-    /// Tells those who have read what has changed.
+    /// Notifies the readers of changed keys.
     pub(crate) fn tell_changes(
         &mut self,
         cause: Option<&Tracker>,
@@ -64,7 +64,7 @@ impl Node {
         self.shard.reuse_changes(changed);
     }
 
-    /// Everything was deleted.
+    /// Notifies all tracking clients: everything was deleted.
     pub(crate) fn drop_tracked(&mut self) {
         if self.tracking.active || self.shared.trackers() > 0 {
             self.begin_tracking();

@@ -1,6 +1,5 @@
-//! CLIENT TRACKING: the core that owns a key knows which clients have read it, and tells each of
-//! them once when it changes. A key that nobody has read costs nothing but a look; while nobody
-//! tracks not even that.
+//! CLIENT TRACKING: the core that owns a key knows which clients have read it, and notifies each of them once when it
+//! changes. A key without readers costs only a check, and not even that while no client tracks.
 
 mod mode;
 mod table;
@@ -15,19 +14,19 @@ use table::Table;
 
 pub(crate) use mode::{Choice, Mode};
 
-/// Keys that are tracked at most unless configured, of all cores together, as in Redis.
+/// Default of the maximum number of tracked keys, of all cores together, as in Redis.
 const KEYS_MAX: usize = 1_000_000;
 
-/// One core's memory of who has read its keys.
+/// One core's record of which clients have read its keys.
 #[derive(Debug)]
 pub(crate) struct Tracking {
-    /// Somebody tracks: asked once for every command.
+    /// Whether any client tracks; checked once for every command.
     pub(crate) active: bool,
     pub(crate) table: Table,
     cores: u16,
-    /// Of all cores together.
+    /// Maximum number of tracked keys, of all cores together.
     keys_max: usize,
-    /// News that were not told yet, by core.
+    /// Invalidations that were not sent yet, by core.
     news: Vec<News>,
 }
 
@@ -42,7 +41,7 @@ impl Tracking {
         }
     }
 
-    /// True when commands have to be looked at.
+    /// Reports whether commands have to be examined.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active
@@ -52,18 +51,18 @@ impl Tracking {
         self.table.size()
     }
 
-    /// Keys that are tracked at most, of all cores together.
+    /// Returns the maximum number of tracked keys, of all cores together.
     pub(crate) fn keys_max(&self) -> usize {
         self.keys_max
     }
 
-    /// Changes it; what is too much is told and let go.
+    /// Changes the maximum. Surplus keys are invalidated and dropped.
     pub(crate) fn set_keys_max(&mut self, keys_max: usize) {
         self.keys_max = keys_max;
         self.make_room(None, None);
     }
 
-    /// Everything was deleted: every client that tracks is told, whatever it has read.
+    /// Drops all keys and notifies every tracking client, whatever it has read: everything was deleted.
     pub(crate) fn flush(&mut self) {
         self.table.clear();
         for news in &mut self.news {
@@ -72,14 +71,14 @@ impl Tracking {
         }
     }
 
-    /// News for the clients of each core.
+    /// Takes the invalidations for the clients of each core.
     pub(crate) fn take_news(&mut self) -> Vec<(u16, News)> {
         let has_some = |news: &News| news.flushed || !news.keys.is_empty();
         let cores = (0..self.cores).zip(&mut self.news).filter(|(_, news)| has_some(news));
         cores.map(|(core, news)| (core, std::mem::take(news))).collect()
     }
 
-    /// Tells those who have read a key. `own` is where a client that has caused it is told.
+    /// Notifies the readers of a key. `own` is the output to the client that caused the change.
     pub(crate) fn tell(
         &mut self,
         key: &[u8],
@@ -98,6 +97,7 @@ impl Tracking {
             }
             let Some(news) = self.news.get_mut(usize::from(reader.core)) else { continue };
             let ticket = Ticket { key: reader.connection, client: reader.client };
+            // Readers of the same key on the same core share one entry.
             match news.keys.last_mut() {
                 Some((last, tickets)) if **last == *key => tickets.push(ticket),
                 _ => news.keys.push((key.into(), vec![ticket])),
@@ -105,7 +105,7 @@ impl Tracking {
         }
     }
 
-    /// Tells of keys and lets them go while there are too many.
+    /// Invalidates and drops keys while there are too many.
     pub(crate) fn make_room(&mut self, cause: Option<&Tracker>, mut own: Option<&mut Reply<'_>>) {
         let keys_max = self.keys_max.div_ceil(usize::from(self.cores));
         while let Some((key, readers)) = self.table.take_beyond(keys_max) {
@@ -114,7 +114,7 @@ impl Tracking {
     }
 }
 
-/// A push to a client: a key has changed, or all of them.
+/// Writes a push to a client: one key has changed, or all of them.
 fn push(key: Option<&[u8]>, reply: &mut Reply<'_>) {
     reply.push(2);
     reply.text("invalidate");
@@ -127,7 +127,7 @@ fn push(key: Option<&[u8]>, reply: &mut Reply<'_>) {
     }
 }
 
-/// The same at the end of what waits for a client.
+/// Appends such a push to the output that waits for a client.
 fn append_push(key: Option<&[u8]>, out: &mut Vec<u8>) {
     push(key, &mut Reply::new(out, Protocol::Resp3));
 }

@@ -1,9 +1,9 @@
-//! Transactions: MULTI queues commands, EXEC has the core of their keys execute all of them in one
-//! step, and WATCH makes that depend on what keys hold.
+//! Transactions: MULTI queues commands, EXEC has the core of their keys execute all of them in one step, and WATCH
+//! makes that depend on the values of keys.
 //!
-//! One step, because nothing else runs on a core meanwhile, because the log gets what one step has
-//! committed in one frame, and because all keys are one core's. So there are no locks and nothing is
-//! undone. What a key holds is remembered as a fingerprint, so that writes need not know who watches.
+//! The step is atomic because nothing else runs on a core meanwhile, the log gets the commits of one step in one frame,
+//! and all keys belong to one core. So there are no locks and nothing is rolled back. The state of a watched key is
+//! remembered as a fingerprint, so that writes need not know which clients watch.
 
 use crate::mail::bundle::{BESIDE_LEN, Fingerprint, Guard, Queue, TRANSACTION_LEN_MAX};
 use scurry_engine::{Key, Shard};
@@ -15,29 +15,29 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 /// Commands and watched keys of a connection since MULTI or WATCH.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
-    /// The core of all its keys; none before the first.
+    /// The core of all its keys; None before the first.
     pub(crate) core: Option<u16>,
     guards: Vec<Guard>,
     /// Bytes of the guards that count against [`TRANSACTION_LEN_MAX`].
     guards_len: usize,
     /// None before MULTI.
     queue: Option<Queue>,
-    /// Something was refused since MULTI: EXEC will be.
+    /// A command was refused since MULTI, so EXEC will be refused.
     pub(crate) spoilt: bool,
 }
 
 impl Transaction {
-    /// MULTI.
+    /// Begins to queue commands, for MULTI.
     pub(crate) fn begin(&mut self) {
         self.queue = Some(Queue::default());
     }
 
-    /// True since MULTI.
+    /// Reports whether MULTI was sent.
     pub(crate) fn is_queueing(&self) -> bool {
         self.queue.is_some()
     }
 
-    /// Adds a command; false when there is no room for it.
+    /// Queues a command; false when there is no room for it.
     pub(crate) fn push(&mut self, spec: &'static Spec, args: Args<'_>) -> bool {
         let Some(queue) = &mut self.queue else { return false };
         let len: usize = args.iter_from(0).map(<[u8]>::len).sum();
@@ -48,12 +48,12 @@ impl Transaction {
         true
     }
 
-    /// True where one of the commands is refused when no memory is left.
+    /// Reports whether one of the commands is refused when no memory is left.
     pub(crate) fn takes_memory(&self) -> bool {
         self.queue.as_ref().is_some_and(Queue::takes_memory)
     }
 
-    /// Makes room for keys to be watched; false when there is none.
+    /// Reserves room for keys to be watched; false when there is none.
     pub(crate) fn reserve(&mut self, args: Args<'_>) -> bool {
         let len: usize = args.iter_from(1).map(|key| key.len() + BESIDE_LEN).sum();
         if self.guards_len + len > TRANSACTION_LEN_MAX {
@@ -68,24 +68,24 @@ impl Transaction {
         self.guards.extend(guards);
     }
 
-    /// Commands that EXEC executes, and the guards on which that depends.
+    /// Returns the commands that EXEC executes, and the guards that they depend on.
     pub(crate) fn into_parts(self) -> (Queue, Vec<Guard>) {
         (self.queue.unwrap_or_default(), self.guards)
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate memory, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let queued = self.queue.as_ref().map_or(0, Queue::room);
         (size_of::<Transaction>() + queued + self.guards_len) as u64
     }
 }
 
-/// The secret of one core's fingerprints.
+/// The secret seeds of one core's fingerprints.
 #[derive(Debug, Default)]
 pub(crate) struct FingerprintSeeds([RandomState; 2]);
 
 impl FingerprintSeeds {
-    /// Fingerprint of a key's state at a time.
+    /// Returns the fingerprint of a key's state at a time.
     pub(crate) fn fingerprint(&self, shard: &mut Shard, now: Time, key: Key<'_>) -> Fingerprint {
         let mut hashers = self.0.each_ref().map(RandomState::build_hasher);
         for hasher in &mut hashers {

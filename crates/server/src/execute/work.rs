@@ -1,4 +1,4 @@
-//! Executing the requests of a bundle, which a connection of this core or of another has put together.
+//! Executes the requests of a bundle, which a connection of this core or of another has put together.
 
 use crate::execute::dispatch;
 use crate::execute::node::{LOOKAHEAD_MAX, Node};
@@ -7,17 +7,17 @@ use crate::mail::bundle::{Bundle, Guard, Transaction};
 use scurry_resp::table::{CommandId, Spec, TransactionId};
 use scurry_resp::{Args, Protocol, Reply};
 
-/// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
+/// Length of replies at which execution pauses, bytes; it continues once the replies were taken.
 const REPLIES_LEN_MAX: usize = 256 * 1024;
-/// When the replies of a transaction are longer, its remaining reads are not executed, bytes.
+/// When the replies of a transaction are longer than this, its remaining reads are not executed, bytes.
 const TRANSACTION_REPLIES_LEN_MAX: usize = 64 * 1024 * 1024;
 const TOO_MANY_REPLIES: &str = "ERR the replies of this transaction are too long to read more";
 const TOO_MANY_RECORDS: &str =
     "ERR this transaction has written too much into the log to write more";
 
 impl Bundle {
-    /// Executes what was not executed yet, as long as the replies and the frame of the log may grow;
-    /// a transaction in one step, if the keys that it watches are as they were.
+    /// Executes the remaining requests, as long as the replies and the log's frame may grow. A transaction is executed
+    /// in one step, if the keys that it watches are unchanged.
     pub(crate) fn execute(&mut self, node: &mut Node) {
         self.replies.clear();
         self.ends.clear();
@@ -28,9 +28,10 @@ impl Bundle {
         let mut most = REPLIES_LEN_MAX;
         let whole = self.transaction == Transaction::Yes;
         if whole {
+            // A transaction is never cut short: [`Bundle::excess`] bounds its replies instead.
             most = usize::MAX;
             let guards = std::mem::take(&mut self.guards);
-            // A failed log shows nothing, not even whether a key was changed.
+            // When the log has failed nothing may be shown, not even whether a key was changed.
             let refuses = node.durable.trouble_is_final() || !node.durable.executes();
             if !refuses && !guards.iter().all(|guard| holds(guard, node)) {
                 self.transaction = Transaction::Refused;
@@ -47,10 +48,12 @@ impl Bundle {
             }
             node.touch(hashes.into_iter().flatten());
             while self.executed < last && self.replies.len() < most {
+                // Long frames are closed between requests, but a transaction stays in one frame.
                 if !whole && node.is_frame_long() {
                     break 'all;
                 }
                 let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
+                // The state of the key is taken here, in order with the other requests.
                 if spec.id == CommandId::Transaction(TransactionId::Watch) {
                     self.guards.extend(args.iter_from(1).map(|key| guard(node, key)));
                 }
@@ -68,7 +71,7 @@ impl Bundle {
         node.look_at_commits();
     }
 
-    /// Why a transaction has no room for this command: in one step it has read or written too much.
+    /// Returns why a transaction has no room for this command: it has read or written too much in one step.
     fn excess(&self, node: &mut Node, spec: &Spec, args: Args<'_>) -> Option<&'static str> {
         let is = |flag| spec.flags.contains(&flag);
         if self.replies.len() > TRANSACTION_REPLIES_LEN_MAX && is("readonly") {
@@ -80,14 +83,14 @@ impl Bundle {
     }
 }
 
-/// A key of this core, guarded as it is now.
+/// Returns the guard of a key of this core, with its present state.
 fn guard(node: &mut Node, key: &[u8]) -> Guard {
     let (now, hashed) = (node.now.time, node.shard.key(key));
     let state = node.fingerprint_seeds.fingerprint(&mut node.shard, now, hashed);
     Guard { key: key.into(), state }
 }
 
-/// True while the key holds that.
+/// Reports whether the key still has that state.
 fn holds(known: &Guard, node: &mut Node) -> bool {
     guard(node, &known.key).state == known.state
 }

@@ -1,11 +1,11 @@
-//! COMMAND and its subcommands: the table, told to clients.
+//! COMMAND and its subcommands, which show the command table to clients.
 
 use super::SYNTAX_ERROR;
 use crate::glob::{self, Budget, Spent};
 use scurry_resp::table::{self, Spec};
 use scurry_resp::{Args, Argument, Reply, arguments};
 
-/// COMMAND without subcommand: everything.
+/// Answers COMMAND without a subcommand: describes all commands.
 pub(crate) fn command(reply: &mut Reply<'_>) {
     reply.array(table::all().count());
     for spec in table::all() {
@@ -17,7 +17,7 @@ pub(crate) fn count(reply: &mut Reply<'_>) {
     reply.unsigned(table::all().count() as u64);
 }
 
-/// A command or, as `container|sub`, a subcommand.
+/// Returns the entry of a command or, for `container|sub`, of a subcommand.
 fn named(name: &[u8]) -> Option<&'static Spec> {
     match name.iter().position(|&byte| byte == b'|') {
         None => table::find(name),
@@ -66,7 +66,7 @@ fn describe(spec: &Spec, reply: &mut Reply<'_>) {
     }
 }
 
-/// ACL categories, as Valkey derives them from flags, and those of the entry or else of its group.
+/// Returns the ACL categories: some derived from flags as in Valkey, the others from the entry or else from its group.
 fn categories(spec: &Spec) -> Vec<&'static str> {
     let has = |flag: &str| spec.flags.contains(&flag);
     let mut categories = Vec::new();
@@ -86,7 +86,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
     }
     categories.push(if has("fast") { "@fast" } else { "@slow" });
     categories.extend(spec.categories);
-    // Those of a container's commands are each their own.
+    // The commands of a container have categories of their own.
     if !spec.categories.is_empty() || !spec.subcommands.is_empty() {
         return categories;
     }
@@ -103,7 +103,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
     categories
 }
 
-/// Redis's words for what a command does with its keys.
+/// Returns Redis's words for the use that a command makes of its keys.
 fn key_flags(spec: &Spec) -> &'static [&'static str] {
     match spec.key_flags {
         [] if spec.flags.contains(&"write") => &["RW", "access", "update"],
@@ -141,7 +141,7 @@ fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     reply.text("spec");
     reply.map(3);
     reply.text("lastkey");
-    // Counted from the first key when it is not counted from the end.
+    // Relative to the first key, unless it is counted from the end.
     reply.integer(i64::from(if last < 0 { last } else { last - first }));
     reply.text("keystep");
     reply.integer(i64::from(step));
@@ -185,7 +185,7 @@ fn document(spec: &Spec, reply: &mut Reply<'_>) {
         reply.text(text);
     }
     if has_arguments {
-        // From these valkey-cli shows what is still to be typed.
+        // valkey-cli uses these to show the rest of the syntax while a user types.
         let arguments = arguments(spec.grammar);
         reply.text("arguments");
         reply.array(arguments.len());
@@ -211,7 +211,7 @@ fn document_argument(argument: &Argument<'_>, reply: &mut Reply<'_>) {
     ];
     let flags = || flags.into_iter().filter(|(is_set, _)| *is_set);
     let has_arguments = !argument.arguments.is_empty();
-    // The words of one of several, and of a block, are those within.
+    // In a choice or a block, the inner arguments have the display texts.
     let entries = [
         ("name", name.as_str()),
         ("type", argument.kind.word()),
@@ -241,13 +241,13 @@ fn document_argument(argument: &Argument<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// Commands that COMMAND LIST is asked for.
+/// Filter of COMMAND LIST.
 enum Filter<'a> {
     All,
     Pattern(&'a [u8]),
     /// A category without its `@`.
     Category(&'a [u8]),
-    /// Of a module: there are none.
+    /// Commands of a module: none exist.
     Module,
 }
 
@@ -331,7 +331,8 @@ pub(crate) fn get_keys_and_flags(args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// The command of a full request behind two words, and where its keys are in it; words when there are none.
+/// Returns the command of a full request that follows two words, and the positions of its keys; an error text if it has
+/// none.
 fn keys_of(args: Args<'_>) -> Result<(&'static Spec, Vec<usize>), &'static str> {
     let named = |spec: &'static Spec| match args.get(3) {
         Some(sub) if !spec.subcommands.is_empty() => spec.subcommand(sub),
@@ -352,7 +353,7 @@ fn keys_of(args: Args<'_>) -> Result<(&'static Spec, Vec<usize>), &'static str> 
     Ok((spec, positions))
 }
 
-/// HELP of any container.
+/// Answers HELP of any container.
 pub(crate) fn help(args: Args<'_>, reply: &mut Reply<'_>) {
     let Some(container) = table::find(args.at(0)) else {
         return reply.error(SYNTAX_ERROR);

@@ -5,12 +5,12 @@ use crate::execute::node::Node;
 use scurry_resp::{Args, FIND_MAX, FoundAccounts, Reply, list_row, parse_find, parse_list};
 use std::convert::Infallible;
 
-/// The core that a SCUR.LIST is for.
+/// Returns the core that a SCUR.LIST is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
     ScanPosition::core_of(parse_list(args).ok().map(|request| request.cursor), node)
 }
 
-/// One step through the accounts.
+/// Lists the accounts of one step.
 pub(crate) fn list(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_list(args) {
         Ok(request) => request,
@@ -26,7 +26,7 @@ pub(crate) fn list(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_
     });
 }
 
-/// The accounts of this core that have an identity.
+/// Answers with the accounts of this core that have an identity.
 pub(crate) fn find(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let (kind, value) = match parse_find(args) {
         Ok(identity) => identity,

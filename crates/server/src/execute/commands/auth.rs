@@ -1,6 +1,5 @@
-//! AUTH and HELLO, in Redis's words. A password that is known by its hash only is checked
-//! elsewhere, and the connection waits meanwhile. ACL shows users and changes none: they are set in the
-//! settings file.
+//! AUTH and HELLO, with Redis's texts. A password of which only the hash is known is checked on another thread, and the
+//! connection waits meanwhile. ACL shows users and changes none: they are defined in the settings file.
 
 use super::{SYNTAX_ERROR, tracking};
 use crate::execute::client::{Client, Entry, Greeting};
@@ -93,7 +92,7 @@ fn read_hello<'a>(client: &Client, args: Args<'a>) -> Result<Hello<'a>, String> 
     Ok((greeting, credentials))
 }
 
-/// Lets in at once who can be, turns away at once who cannot be, and has the others checked.
+/// Admits or refuses a client at once where that can be decided at once, and has the other passwords checked.
 fn enter(
     node: &mut Node,
     client: &mut Client,
@@ -117,7 +116,7 @@ fn enter(
     Effect::None
 }
 
-/// The reply of the command that waits, now that its verdict is there.
+/// Writes the reply of the command that has waited for its verdict.
 pub(crate) fn finish(
     node: &mut Node,
     client: &mut Client,
@@ -125,7 +124,7 @@ pub(crate) fn finish(
     reply: &mut Reply<'_>,
 ) {
     if let Some(entry) = client.entry.take() {
-        // Others may have taken the users' place while the password was checked.
+        // The users may have been replaced while the password was checked.
         let user = user.filter(|user| node.settings.users.is_current(user));
         conclude(node, client, user, *entry, reply);
     }
@@ -150,8 +149,8 @@ fn conclude(
     }
 }
 
-/// Ends what another user has begun and this one may not see: MONITOR shows what clients send, tracking
-/// and watched keys show that what was read has changed.
+/// Ends activities of the previous user that this one may not continue. MONITOR shows the commands of clients; tracking
+/// and watched keys show that keys have changed.
 fn end_what_is_not_permitted(node: &Node, client: &mut Client) {
     if !client.roles.permit(Role::Admin) {
         connection::stop_monitoring(node, client);

@@ -1,6 +1,6 @@
-//! CLUSTER: a server of many cores, seen as a cluster of one node per core; where a group keeps the store,
-//! each core of each of its nodes is one, and those of the leader are the primaries. Each core has a port
-//! of its own, so that clients that know clusters reach the owner of a key with no hop.
+//! CLUSTER: shows a server of many cores as a cluster of one node per core. In a group, each core of each node is one,
+//! and the leader's cores are the primaries. Each core has its own port, so that cluster clients reach the owner of a
+//! key without a hop.
 
 mod elsewhere;
 mod topology;
@@ -16,10 +16,10 @@ use scurry_resp::{Args, CHAIN_CROSS_SLOT, CROSS_SLOT, Reply, SLOTS, slot};
 use std::fmt::Write;
 use topology::Health;
 
-/// The error for keys that this connection's port does not serve, none when it does.
+/// Returns the error for keys that this connection's port does not serve; None if it serves them.
 ///
-/// On a core's port as a node of a cluster has it: CROSSSLOT for keys of several slots, MOVED for
-/// a slot of another core. On the main port only what needs keys of several cores at once.
+/// A core's port answers like a node of a cluster: CROSSSLOT for keys of several slots, MOVED for a slot of another
+/// core. The main port refuses only commands that need keys of several cores at once.
 pub(crate) fn redirection(
     node: &Node,
     client: &Client,
@@ -38,14 +38,14 @@ pub(crate) fn redirection(
         return Some(cross_slot(spec));
     }
     let owner = map.owner(first);
-    // In a group the owner's leader says where it is: it may be another node.
+    // In a group the redirection depends on the owner's leader, which may be on another node.
     (owner != node.core && node.view.is_none()).then(|| {
         let topology = Topology::of(node, client);
         topology.shards[usize::from(owner)].moved(first)
     })
 }
 
-/// The error for keys of several slots: of a chain with its rule.
+/// Returns the error for keys of several slots; for a chain it includes the rule.
 #[cold]
 fn cross_slot(spec: &Spec) -> String {
     if spec.keys_move { CHAIN_CROSS_SLOT } else { CROSS_SLOT }.to_owned()
@@ -76,7 +76,7 @@ pub(crate) fn key_slot(args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 impl Topology {
-    /// CLUSTER SLOTS: shards without a primary are left out, and so are points that do not answer.
+    /// Answers CLUSTER SLOTS. Leaves out shards without a primary and points that do not answer.
     fn slots(&self, reply: &mut Reply<'_>) {
         let led: Vec<_> = self.shards.iter().filter(|shard| shard.primary().is_some()).collect();
         reply.array(led.len());
@@ -96,7 +96,7 @@ impl Topology {
         }
     }
 
-    /// CLUSTER SHARDS: those without a primary have no slots.
+    /// Answers CLUSTER SHARDS. Shards without a primary have no slots.
     fn shards(&self, reply: &mut Reply<'_>) {
         reply.array(self.shards.len());
         for shard in &self.shards {
@@ -131,7 +131,7 @@ impl Topology {
         }
     }
 
-    /// CLUSTER NODES.
+    /// Returns the lines of CLUSTER NODES.
     fn nodes(&self) -> String {
         let mut text = String::new();
         for shard in &self.shards {
@@ -147,7 +147,7 @@ impl Topology {
                     Some(primary) if !point.is_primary => &primary.id,
                     _ => "-",
                 };
-                // Writing to a string cannot fail. There is no cluster bus: its port is given as 0.
+                // Writing to a string cannot fail. There is no cluster bus, so its port is given as 0.
                 let _ = write!(
                     text,
                     "{} {}:{}@0 {myself}{role}{fail} {of} 0 0 {epoch} {link}",
@@ -162,7 +162,7 @@ impl Topology {
         text
     }
 
-    /// CLUSTER INFO.
+    /// Returns the lines of CLUSTER INFO.
     fn info(&self) -> String {
         let led = || self.shards.iter().filter(|shard| shard.is_led);
         let slots: usize = led().map(|shard| shard.slots.len()).sum();

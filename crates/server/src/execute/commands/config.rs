@@ -9,12 +9,12 @@ use crate::net::listener::KEEPALIVE;
 use scurry_ledger::Name;
 use scurry_resp::{Args, Reply};
 
-/// Settings of Valkey that are never shown, and why they do not change.
+/// Settings of Valkey that are never shown, and why they cannot be changed.
 const UNSHOWN: [(&str, &str); 2] =
     [("dir", "can't set protected config"), ("requirepass", IMMUTABLE)];
 const IMMUTABLE: &str = "can't set immutable config";
 
-/// Names and values, in the order in which they are shown. `requirepass` is not among them.
+/// Returns names and values, in the order in which they are shown. `requirepass` is not among them.
 fn settings(node: &Node) -> Vec<(&'static str, String)> {
     let settings = &node.settings;
     let limits = &settings.limits;
@@ -72,7 +72,7 @@ pub(crate) fn get(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// The settings whose names match one of the patterns.
+/// Returns the settings with names that match one of the patterns.
 fn wanted(node: &Node, args: Args<'_>) -> Result<Vec<(&'static str, String)>, Spent> {
     let (mut wanted, mut budget) = (Vec::new(), Budget::of_a_command());
     for setting in settings(node) {
@@ -120,7 +120,7 @@ fn failed(name: &[u8], why: &str, reply: &mut Reply<'_>) {
     );
 }
 
-/// All changes, or the first thing that is wrong: names before values, as in Redis.
+/// Parses all changes, or returns the first error: names before values, as in Redis.
 fn read<'a>(node: &Node, args: Args<'a>) -> Result<Vec<LiveSetting>, Refusal<'a>> {
     let pairs = || (2..args.len()).step_by(2).map(|at| (args.at(at), args.at(at + 1)));
     for (at, (name, _)) in pairs().enumerate() {
@@ -155,7 +155,7 @@ pub(crate) fn reset_stat(node: &mut Node, reply: &mut Reply<'_>) {
     reply.ok();
 }
 
-/// Names with commas between.
+/// Joins names with commas.
 fn names(names: &[Name]) -> String {
     let texts: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name.as_bytes())).collect();
     texts.join(",")

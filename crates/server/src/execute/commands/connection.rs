@@ -14,7 +14,7 @@ pub(crate) const BAD_NAME: &str =
 /// Longest name of a connection or of a client's library, bytes.
 const NAME_LEN_MAX: usize = 256;
 
-/// True for what a connection may be called; empty takes the name away.
+/// Reports whether a name is valid for a connection. An empty one removes the name.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     name.len() <= NAME_LEN_MAX && name.iter().all(u8::is_ascii_graphic)
 }
@@ -35,7 +35,7 @@ pub(crate) fn select(args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// Seconds since 1970, and microseconds, by the clock that commands are decided by.
+/// Answers with seconds since 1970 and microseconds, by the clock that decides commands.
 pub(crate) fn time(node: &Node, reply: &mut Reply<'_>) {
     let now_ms = node.now.time.0;
     reply.array(2);
@@ -103,7 +103,7 @@ pub(crate) fn describe(node: &Node, client: &Client, reply: &mut Reply<'_>) {
     reply.verbatim(&text);
 }
 
-/// Needs what all cores know of their connections.
+/// Lists all connections; asks every core first.
 pub(crate) fn list(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
     if args.len() > 2 {
         reply.error(SYNTAX_ERROR);

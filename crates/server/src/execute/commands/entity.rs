@@ -1,4 +1,4 @@
-//! ENTITY commands: grammar, engine, reply.
+//! ENTITY commands: parse the request, call the engine, write the reply.
 
 use super::scan::{ScanPosition, Walk};
 use super::write_error;
@@ -14,7 +14,7 @@ use scurry_resp::{
 const NO_INDEX: &str =
     "ERR entities are not indexed by value: start the server with --entity-index";
 
-/// The grammar lets positive 64-bit integers through, and these are versions.
+/// Converts a number to a version. The grammar admits only positive 64-bit integers, which are valid versions.
 fn version(number: Option<u64>, field: &'static str) -> Result<Option<Version>, Fault<'static>> {
     number.map(|number| Version::new(number).ok_or(Fault::NotAnInteger(field))).transpose()
 }
@@ -85,12 +85,12 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     entity_answer(reply, shown, with_version);
 }
 
-/// The core that an ENTITY.FIND is for.
+/// Returns the core that an ENTITY.FIND is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
     ScanPosition::core_of(parse_entity_find(args).ok().map(|request| request.cursor), node)
 }
 
-/// One step through the entities.
+/// Lists the entities of one step.
 pub(crate) fn find(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_entity_find(args) {
         Ok(request) => request,

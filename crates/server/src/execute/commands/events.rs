@@ -1,4 +1,4 @@
-//! SCUR.WATCH and SCUR.STATEMENT: which thread's events are meant, and that somebody reads them.
+//! SCUR.WATCH and SCUR.STATEMENT: finds the thread whose events are meant, and sends it the request.
 
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
@@ -9,7 +9,7 @@ use crate::ticket::Sender;
 use scurry_engine::{Durability, Low, Span};
 use scurry_resp::{Args, FollowRequest, NO_LOG, Reply, Scratch, Start, StatementRequest};
 
-/// The reply comes from the thread that reads events.
+/// Requests events. The reply is made by the thread that reads events.
 pub(crate) fn follow(
     node: &mut Node,
     client: &mut Client,
@@ -56,7 +56,7 @@ fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thre
     send(node, client, ask, thread);
 }
 
-/// The same, of one account and for a period.
+/// Requests a statement: the events of one account in a period.
 pub(crate) fn state(
     node: &mut Node,
     client: &mut Client,
@@ -76,7 +76,7 @@ pub(crate) fn state(
     };
     let StatementRequest { account, from, to, cursor, count, unit, is_reversed } = request;
     let thread = node.shared.slots.owner_of(account);
-    // Commits of another thread were told of when they were durable.
+    // Another thread's commits were durable before any reply showed them, so only own ones are waited for.
     let shown = node.pending().filter(|_| thread == node.core).unwrap_or(0);
     let ask = Ask {
         sender: sender(node, client),
@@ -107,7 +107,7 @@ fn send(node: &mut Node, client: &mut Client, ask: Ask, thread: u16) {
     }
 }
 
-/// The thread whose events are meant, or what to say instead.
+/// Returns the thread whose events are meant, or the error text.
 fn thread(node: &Node, client: &Client, request: &FollowRequest<'_>) -> Result<u16, String> {
     let slots = node.shared.slots;
     let last = slots.cores() - 1;

@@ -1,4 +1,4 @@
-//! Views of a group of three, for tests of what clients are shown.
+//! Views of a group of three, for tests of replies.
 
 use crate::group::view::{Addresses, Member, View};
 use scurry_group::{Health, ShardView};
@@ -9,8 +9,8 @@ pub(crate) fn id(number: u64) -> NodeId {
     NodeId::new(number).expect("not 0")
 }
 
-/// Nodes 1, 2 and 3 at 10.0.0.1, .2 and .3, all with a vote and connected; node `own` shows it, and node
-/// `leader` leads every thread.
+/// Builds the view of nodes 1, 2 and 3 at 10.0.0.1, .2 and .3, all voting and connected. It is the view of node `own`;
+/// node `leader` leads every thread.
 pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
     let member = |number: u8| {
         let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, number));
@@ -60,12 +60,12 @@ pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
     }
 }
 
-/// A reply as text.
+/// Returns a reply as text.
 pub(crate) fn said(write: impl FnOnce(&mut scurry_resp::Reply<'_>)) -> String {
     let mut out = Vec::new();
     write(&mut scurry_resp::Reply::new(&mut out, scurry_resp::Protocol::Resp2));
     let text = String::from_utf8(out).expect("text");
-    // Lengths of texts would only make the expectations long.
+    // Lengths of strings would only make the expectations long.
     let is_len = |line: &&str| !line.starts_with('$') || *line == "$-1";
     text.split("\r\n").filter(is_len).collect::<Vec<_>>().join(" ").trim_end().to_owned()
 }

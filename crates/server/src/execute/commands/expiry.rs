@@ -1,4 +1,4 @@
-//! When keys expire: EXPIRE, TTL and their like.
+//! When keys expire: EXPIRE, TTL and related commands.
 
 use super::{NOT_AN_INTEGER, WRONG_TYPE};
 use crate::execute::node::Node;
@@ -8,7 +8,7 @@ use scurry_resp::plain::{DeadlineUnit, PlainFault, parse_expire};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply, parse_integer};
 
-/// EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT.
+/// Executes EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT.
 pub(crate) fn expire(
     node: &mut Node,
     spec: &'static Spec,
@@ -48,7 +48,7 @@ pub(crate) fn persist(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// How TTL and its like show a time.
+/// How TTL and related commands show a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     /// Seconds, rounded; else milliseconds.
@@ -64,7 +64,7 @@ impl Shown {
     pub(crate) const PEXPIRE_TIME: Shown = Shown { seconds: false, absolute: true };
 }
 
-/// TTL, PTTL, EXPIRETIME and PEXPIRETIME.
+/// Answers TTL, PTTL, EXPIRETIME and PEXPIRETIME.
 pub(crate) fn ttl(node: &Node, shown: Shown, args: Args<'_>, reply: &mut Reply<'_>) {
     let now = node.now.time;
     let ms = match expires(node, args.at(1)) {
@@ -73,16 +73,16 @@ pub(crate) fn ttl(node: &Node, shown: Shown, args: Args<'_>, reply: &mut Reply<'
         Some(Some(time)) if shown.absolute => time.0,
         Some(Some(time)) => time.0.saturating_sub(now.0),
     };
-    // The last time of 64 bits is rounded up as well.
+    // In u64, so that even the largest i64 can be rounded up.
     let ms = u64::try_from(ms).unwrap_or_default();
     reply.unsigned(if shown.seconds { (ms + 500) / 1000 } else { ms });
 }
 
-/// None when there is no such key, else when it expires, if it does.
+/// Returns None when the key does not exist, else when it expires, if it does.
 fn expires(node: &Node, key: &[u8]) -> Option<Option<Time>> {
     let (now, key) = (node.now.time, node.first_key(key));
     match node.shard.kind(now, key)? {
-        // An account does not expire as a whole; what is in it does.
+        // An account does not expire as a whole; its contents do.
         KeyKind::Account => Some(None),
         KeyKind::Value => node.shard.plain_expiry(now, key).ok()?,
         KeyKind::Entity => match node.shard.entity(now, key).ok()??.state {

@@ -1,5 +1,5 @@
-//! INFO: the server described in lines of `name:value`. What has a counterpart in Valkey has its name,
-//! its form and its section.
+//! INFO: describes the server in lines of `name:value`. A line with a counterpart in Valkey has its name, form and
+//! section.
 
 mod statistics;
 
@@ -21,7 +21,7 @@ struct Source<'a> {
     all: Report,
 }
 
-/// A section's title, its writer, and whether nobody has to ask for it.
+/// A section's title, its writer, and whether it is shown by default.
 type Section = (&'static str, fn(&Source<'_>, &mut Lines), bool);
 
 const SECTIONS: &[Section] = &[
@@ -40,13 +40,13 @@ const SECTIONS: &[Section] = &[
     ("Keyspace", keyspace, true),
 ];
 
-/// True when this argument of INFO asks for the section.
+/// Reports whether this argument of INFO asks for the section.
 fn asks_for(argument: &[u8], (title, _, by_default): &Section) -> bool {
     let is = |word: &str| argument.eq_ignore_ascii_case(word.as_bytes());
     is(title) || is("all") || is("everything") || *by_default && is("default")
 }
 
-/// Needs the reports of all cores.
+/// Answers INFO; needs the reports of all cores.
 pub(crate) fn info(
     node: &Node,
     client: &mut Client,
@@ -97,12 +97,12 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
 
 fn clients(source: &Source<'_>, lines: &mut Lines) {
     lines.line("connected_clients", source.all.clients);
-    // No cluster bus: the nodes of a group are no clients.
+    // There is no cluster bus: the nodes of a group are not clients.
     lines.line("cluster_connections", 0);
     lines.line("maxclients", source.node.settings.clients_max);
     lines.line("blocked_clients", source.all.blocked);
     lines.line("clients_in_timeout_table", 0);
-    // Those of connected_clients that are not in yet.
+    // The unauthenticated part of connected_clients.
     lines.line("unauthenticated_clients", source.all.waiting);
     lines.line("tracking_clients", source.node.shared.trackers());
 }
@@ -148,7 +148,7 @@ fn memory(source: &Source<'_>, lines: &mut Lines) {
     }
     lines.line("maxmemory_policy", "noeviction");
     lines.line("mem_allocator", "libc");
-    // There are none of these.
+    // These do not exist here.
     for never in [
         "used_memory_lua",
         "number_of_cached_scripts",
@@ -162,18 +162,18 @@ fn memory(source: &Source<'_>, lines: &mut Lines) {
         lines.line(never, 0);
     }
     lines.line("mem_clients_normal", connections);
-    // Of connections that are not in yet: no part of used_memory.
+    // Memory of unauthenticated connections; it is not a part of used_memory.
     lines.line("mem_clients_unauthenticated", source.all.lobby_bytes);
 }
 
-/// Memory of the process, 0 where the system does not tell.
+/// Returns the memory of the process, bytes; 0 where the system does not report it.
 pub(crate) fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0).saturating_mul(4096)
 }
 
-/// Memory of the machine, 0 where the system does not tell.
+/// Returns the memory of the machine, bytes; 0 where the system does not report it.
 fn system_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
@@ -185,7 +185,7 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// The word for a mode.
+/// Returns the word for a mode.
 fn durability(durability: Durability) -> &'static str {
     match durability {
         Durability::None => "none",
@@ -201,14 +201,14 @@ fn persistence(source: &Source<'_>, lines: &mut Lines) {
     let log_enabled = u8::from(source.node.durable.durability() != Durability::None);
     lines.line("loading", 0);
     lines.line("async_loading", 0);
-    // What they are called elsewhere: snapshots, and the log.
+    // Snapshots and the log under the names that Redis and Valkey use.
     lines.line("rdb_changes_since_last_save", all.sequence.saturating_sub(all.snapshot_sequence));
     lines.line("rdb_bgsave_in_progress", u8::from(all.snapshot_running));
     lines.line("rdb_last_save_time", all.snapshot_time.0 / 1_000);
     lines.line("rdb_last_bgsave_status", status(all.snapshots_failed > 0));
     lines.line("rdb_saves", all.snapshots);
     lines.line("aof_enabled", log_enabled);
-    // The log is never rewritten: a snapshot takes the place of what is before it.
+    // The log is never rewritten: a snapshot replaces the part before it.
     for never in ["aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_rewrites"] {
         lines.line(never, 0);
     }
@@ -224,7 +224,7 @@ fn persistence(source: &Source<'_>, lines: &mut Lines) {
         (false, false) => status(all.failed),
     };
     lines.line("log_status", log_status);
-    // Of all threads together.
+    // Sums over all threads.
     lines.line("log_sequence", all.sequence);
     lines.line("log_sequence_durable", all.durable);
     lines.line("log_sequence_synced", all.synced);
@@ -352,7 +352,8 @@ fn cluster(source: &Source<'_>, lines: &mut Lines) {
     lines.line("cluster_enabled", u8::from(is_cluster(source)));
 }
 
-/// True on a thread's port, whose clients have to know the slots. The CLUSTER commands are on each port.
+/// Reports whether this is a thread's port, whose clients need to know the slots. The CLUSTER commands work on every
+/// port.
 fn is_cluster(source: &Source<'_>) -> bool {
     source.client.port == PortKind::Core
 }

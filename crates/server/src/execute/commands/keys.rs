@@ -1,5 +1,5 @@
-//! Keys of any kind: MGET, MSET, DEL, EXISTS, TYPE and their like. Accounts and entities are
-//! seen, and never written.
+//! Keys of any kind: MGET, MSET, DEL, EXISTS, TYPE and related commands. They see accounts and entities, and never
+//! write them.
 
 use super::{SYNTAX_ERROR, WRONG_TYPE, write_error};
 use crate::durable::LOG_FAILED;
@@ -11,7 +11,7 @@ use crate::net::port::PortKind;
 use scurry_engine::{Expiry, KEY_LEN_MAX, KeyKind, WriteError};
 use scurry_resp::{Args, Reply};
 
-/// The reply would be longer than a connection may be owed.
+/// Error of a reply that would exceed the limit of unsent bytes of a connection.
 pub(crate) const REPLY_TOO_LONG: &str = "ERR the reply is too long: ask for fewer keys at once";
 
 pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
@@ -35,12 +35,12 @@ pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// True when a key holds an account or an entity, which no plain command writes.
+/// Reports whether a key holds an account or an entity, which no plain command writes.
 fn is_protected(node: &Node, key: &[u8]) -> bool {
     node.shard.plain_expiry(node.now.time, node.shard.key(key)).is_err()
 }
 
-/// MSET, and MSETNX where `absent` is asked for. The table has seen to it that each key has a value.
+/// Executes MSET, or MSETNX with `absent`. The table has checked that each key has a value.
 pub(crate) fn mset(node: &mut Node, args: Args<'_>, absent: bool, reply: &mut Reply<'_>) {
     let pairs = || (1..args.len()).step_by(2).map(|at| (args.at(at), args.at(at + 1)));
     if pairs().any(|(key, _)| key.len() > KEY_LEN_MAX) {
@@ -80,7 +80,7 @@ pub(crate) fn exists(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     reply.unsigned(args.iter_from(1).filter(exists).count() as u64);
 }
 
-/// The name that TYPE gives to a kind.
+/// Returns TYPE's name of a kind.
 pub(crate) fn kind_name(kind: KeyKind) -> &'static str {
     match kind {
         KeyKind::Value => "string",
@@ -98,8 +98,8 @@ pub(crate) fn db_size(node: &Node, reply: &mut Reply<'_>) {
     reply.unsigned(node.shard.len() as u64);
 }
 
-/// Deletes everything; with accounts only when told so in as many words. What every core has to
-/// say about its accounts comes first, so that a refusal deletes nothing.
+/// Deletes everything; accounts only with an explicit FORCE. Every core reports its accounts first, so that a refusal
+/// deletes nothing.
 pub(crate) fn flush(
     node: &mut Node,
     client: &mut Client,
@@ -118,6 +118,7 @@ pub(crate) fn flush(
     if force {
         return Effect::Every;
     }
+    // First call: ask every core. The command is executed again with the answers.
     let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
     let all = Report::of_all(&told);
     if all.durable.failed {
@@ -131,7 +132,7 @@ pub(crate) fn flush(
     Effect::Every
 }
 
-/// Flushes this core's part of the keys. An account may have been created meanwhile.
+/// Deletes this core's keys. Checks again for accounts, since one may have been created meanwhile.
 pub(crate) fn flush_shard(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     if node.shard.stats().accounts > 0 && is_forced(args) != Some(true) {
         return refuse_flush(args, reply);
@@ -146,7 +147,7 @@ fn refuse_flush(args: Args<'_>, reply: &mut Reply<'_>) {
     reply.error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
 }
 
-/// None when an option is not known or given twice.
+/// Returns whether FORCE is given; None when an option is unknown or repeated.
 fn is_forced(args: Args<'_>) -> Option<bool> {
     let (mut force, mut mode) = (false, false);
     for option in args.iter_from(1) {

@@ -11,7 +11,7 @@ use std::fmt::Write;
 const OFF: &str = "Nothing is watched: CONFIG SET latency-monitor-threshold <milliseconds> to keep what takes so long.\n";
 const NOTHING: &str = "Nothing took as long as latency-monitor-threshold.\n";
 
-/// Latencies of all cores, when they have been asked.
+/// Joins the latencies of all cores, if they have answered.
 fn told(client: &mut Client) -> Option<Latency> {
     let mut all = Latency::default();
     for answer in client.told.take()? {
@@ -41,7 +41,7 @@ pub(crate) fn latest(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
     Effect::None
 }
 
-/// An event that there is not has no history either, as in Redis.
+/// Answers with the history of an event. An unknown event has an empty one, as in Redis.
 pub(crate) fn history(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
     let Some(event) = Event::named(args.at(2)) else {
         reply.array(0);

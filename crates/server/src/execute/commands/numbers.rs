@@ -1,4 +1,4 @@
-//! Plain values that are integers: INCR and its like.
+//! Plain values that are integers: INCR and related commands.
 
 use super::values::expiry;
 use super::{NOT_AN_INTEGER, WRONG_TYPE, write_error};
@@ -8,7 +8,7 @@ use scurry_resp::plain::{IncrexOptions, Lifetime, PlainFault, parse_increx};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply, parse_integer};
 
-/// INCRBY.
+/// Executes INCRBY.
 pub(crate) fn increment_by(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match parse_integer(args.at(2)) {
         Some(amount) => add(node, args.at(1), amount, reply),
@@ -16,7 +16,7 @@ pub(crate) fn increment_by(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_
     }
 }
 
-/// DECRBY.
+/// Executes DECRBY.
 pub(crate) fn decrement_by(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match parse_integer(args.at(2)).map(i64::checked_neg) {
         Some(Some(amount)) => add(node, args.at(1), amount, reply),
@@ -36,7 +36,7 @@ pub(crate) fn add(node: &mut Node, key: &[u8], amount: i64, reply: &mut Reply<'_
     }
 }
 
-/// The number at the key, 0 where there is none; none after an error.
+/// Returns the number at the key, 0 if the key is missing; None after an error was written.
 fn number(node: &mut Node, key: &[u8], reply: &mut Reply<'_>) -> Option<i64> {
     let before = match node.shard.value(node.now.time, node.first_key(key)) {
         Ok(None) => Some(0),
@@ -52,14 +52,14 @@ fn number(node: &mut Node, key: &[u8], reply: &mut Reply<'_>) -> Option<i64> {
     before
 }
 
-/// False after an error.
+/// Writes the number; false after an error was written.
 fn write(node: &mut Node, key: &[u8], after: i64, expiry: Expiry, reply: &mut Reply<'_>) -> bool {
     let (key, mut digits) = (node.first_key(key), itoa::Buffer::new());
     let written = node.shard.set(node.now.time, key, digits.format(after).as_bytes(), expiry);
     written.map_err(|error| write_error(error, reply)).is_ok()
 }
 
-/// INCREX.
+/// Executes INCREX.
 pub(crate) fn increment_within(
     node: &mut Node,
     spec: &'static Spec,
@@ -86,7 +86,7 @@ pub(crate) fn increment_within(
     }
 }
 
-/// The end of a key's time behind an INCREX.
+/// Returns the expiry of a key after an INCREX.
 fn expires(
     node: &mut Node,
     spec: &'static Spec,

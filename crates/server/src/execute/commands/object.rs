@@ -1,11 +1,11 @@
-//! OBJECT and MEMORY USAGE: how a key is kept.
+//! OBJECT and MEMORY USAGE: how a key is stored.
 
 use super::{NOT_AN_INTEGER, SYNTAX_ERROR};
 use crate::execute::node::Node;
 use scurry_engine::KeyKind;
 use scurry_resp::{Args, Reply, parse_integer};
 
-/// Longest value that Redis keeps in one piece with its head, bytes.
+/// Longest value that Redis stores in one allocation with its header, bytes.
 const EMBEDDED_LEN_MAX: usize = 44;
 const FREQUENCY: &str = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.";
 const IDLE_TIME: &str = "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.";

@@ -1,5 +1,5 @@
-//! WAIT, ROLE, and what INFO says of replication. A store on one machine has no replicas; in a group the
-//! primary is the leader.
+//! WAIT, ROLE, and the replication section of INFO. A store on one machine has no replicas; in a group the primary is
+//! the leader.
 
 mod group;
 
@@ -16,12 +16,12 @@ use crate::ticket::{Sender, Ticket};
 use scurry_resp::{Args, Reply, parse_integer};
 use std::borrow::Cow;
 
-/// The node's part, and who has the other.
+/// Answers ROLE: the node's role, and the address of the leader or of the replicas.
 pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
     match &node.view {
         Some(view) => Part::of(view, client.port, node.core).role(reply),
         None => {
-            // A primary without replicas, whose log nobody follows by Redis's protocol.
+            // A primary without replicas, whose log cannot be followed by Redis's protocol.
             reply.array(3);
             reply.text("master");
             reply.integer(0);
@@ -30,7 +30,7 @@ pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
     }
 }
 
-/// The same as lines of INFO. Some clients do not connect without.
+/// Writes the same as lines of INFO. Some clients do not connect without them.
 pub(super) fn describe(node: &Node, client: &Client, lines: &mut Lines) {
     let offset = match &node.view {
         Some(view) => {
@@ -58,7 +58,7 @@ pub(super) fn describe(node: &Node, client: &Client, lines: &mut Lines) {
     }
 }
 
-/// Lines of `scurry replica status`.
+/// Answers with the lines of `scurry replica status`.
 pub(crate) fn status(node: &Node, reply: &mut Reply<'_>) {
     let Some(view) = &node.view else { return reply.error(super::NO_GROUP) };
     let mut lines = Lines(String::new());
@@ -66,7 +66,7 @@ pub(crate) fn status(node: &Node, reply: &mut Reply<'_>) {
     reply.verbatim(&lines.0);
 }
 
-/// Lets another node lead; the reply comes when it does, and where it leads already at once.
+/// Transfers the leadership to another node. The reply is sent once that node leads, at once if it leads already.
 pub(crate) fn transfer(
     node: &Node,
     client: &mut Client,
@@ -87,7 +87,7 @@ pub(crate) fn transfer(
     })
 }
 
-/// Removes a node from the group; the reply comes when the others are a group without it.
+/// Removes a node from the group. The reply is sent once the others are a group without it.
 pub(crate) fn remove(
     node: &Node,
     client: &mut Client,
@@ -105,7 +105,7 @@ pub(crate) fn remove(
     })
 }
 
-/// Begins what is wanted of a member, where this node leads; none where that is so already.
+/// Starts a request about a member, where this node leads. `what` returns None when there is nothing to do.
 fn wish(
     node: &Node,
     client: &mut Client,

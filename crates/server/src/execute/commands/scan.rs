@@ -9,21 +9,21 @@ use scurry_resp::{Args, Protocol, Reply};
 use std::fmt::Display;
 use std::ops::ControlFlow;
 
-/// Cursors of one core are below this; the number of the core stands above.
+/// Cursors of one core are below this bit; the number of the core is stored above it.
 const CORE_SHIFT: u32 = 48;
 
-/// Keys of a core of which KEYS looks at all: as many as a step of SCAN looks at.
+/// Maximum number of keys of a core for KEYS: as many as a step of SCAN examines.
 const KEYS_MAX: usize = 10_000;
-/// Bytes of the answer of a core to KEYS: answers of all cores are put together.
+/// Maximum length of a core's answer to KEYS, bytes: the answers of all cores are joined.
 const KEYS_LEN_MAX: usize = 4 * 1024 * 1024;
 const USE_SCAN: &str = "use SCAN, which lists them in steps";
 const SHORTER: &str = "a shorter pattern";
 
-/// Where a walk over all cores is: cores are walked one after the other.
+/// Position of a walk over all cores, which are visited one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScanPosition {
     pub(crate) core: u64,
-    /// Within the core.
+    /// Cursor within the core.
     pub(crate) cursor: u64,
 }
 
@@ -32,14 +32,14 @@ impl ScanPosition {
         ScanPosition { core: cursor >> CORE_SHIFT, cursor: cursor & ((1 << CORE_SHIFT) - 1) }
     }
 
-    /// The core to ask; one that there is not is the first, and finds out.
+    /// Returns the core to ask. A number that is too large gives the first core, which detects the invalid cursor.
     pub(crate) fn core_of(cursor: Option<u64>, node: &Node) -> u16 {
         let core =
             u16::try_from(cursor.map_or(0, |cursor| ScanPosition::of(cursor).core)).unwrap_or(0);
         if core < node.shared.slots.cores() { core } else { 0 }
     }
 
-    /// The cursor for the client, when the core has answered with this one.
+    /// Returns the cursor for the client, given the cursor that the core has returned.
     pub(crate) fn then(self, cursor: u64, cores: u64) -> u64 {
         match cursor {
             0 if self.core + 1 < cores => (self.core + 1) << CORE_SHIFT,
@@ -49,17 +49,17 @@ impl ScanPosition {
     }
 }
 
-/// The cores that a walk goes through.
+/// The cores that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
     /// All, one after the other.
     AllCores,
-    /// The one at hand alone.
+    /// Only this one.
     ThisCore,
 }
 
 impl Walk {
-    /// One step: what `list_from` lists of this core from a cursor on, and where the walk goes on.
+    /// Takes one step: calls `list_from` with the cursor within this core, and writes the list with the next cursor.
     pub(crate) fn step<E: Display>(
         self,
         node: &Node,
@@ -70,7 +70,7 @@ impl Walk {
         let mut list = List::new(node.settings.reply_len_max);
         let position = ScanPosition::of(cursor);
         if position.core > 0 && position.core != u64::from(node.core) {
-            // A cursor that was not given here: there is nothing behind it.
+            // The cursor was not issued by this server, so nothing follows it.
             return list.write(0, reply);
         }
         let cores = match self {
@@ -84,12 +84,12 @@ impl Walk {
     }
 }
 
-/// The core that a SCAN is for.
+/// Returns the core that a SCAN is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
     ScanPosition::core_of(parse_scan(args).ok().map(|request| request.cursor), node)
 }
 
-/// One step through the keys.
+/// Lists the keys of one step.
 pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_scan(args) {
         Ok(request) => request,
@@ -109,7 +109,7 @@ pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_
             })
         };
         match matching.spent {
-            // The step would end here for ever.
+            // The next step would end at the same key for ever.
             Some(spent) if next == cursor => {
                 Err(format!("{spent} for a single key: use {SHORTER}"))
             }
@@ -118,13 +118,13 @@ pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_
     });
 }
 
-/// The keys of this core that match. A core that has many would serve nobody meanwhile, so it refuses.
+/// Lists the keys of this core that match. A core with many keys refuses: it could serve no other client meanwhile.
 pub(crate) fn keys(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     if node.shard.entries() > KEYS_MAX {
         return reply.error(format_args!("ERR more than {KEYS_MAX} keys: {USE_SCAN}"));
     }
     let mut list = List::new(KEYS_LEN_MAX);
-    // By the star alone the empty key is listed as well, as in Redis.
+    // As in Redis, the pattern `*` also lists the empty key.
     let pattern = Some(args.at(1)).filter(|pattern| pattern != b"*");
     let mut matching = Matching::with(pattern, &mut list);
     let mut cursor = 0;
@@ -141,7 +141,7 @@ pub(crate) fn keys(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     list.write_all(reply);
 }
 
-/// Keys that match, until the steps of one command are spent.
+/// Collects keys that match, until the matching steps of one command are exhausted.
 struct Matching<'a> {
     pattern: Option<&'a [u8]>,
     list: &'a mut List,
@@ -150,12 +150,12 @@ struct Matching<'a> {
 }
 
 impl<'a> Matching<'a> {
-    /// All keys without a pattern.
+    /// Without a pattern all keys match.
     fn with(pattern: Option<&'a [u8]>, list: &'a mut List) -> Matching<'a> {
         Matching { pattern, list, budget: Budget::of_a_command(), spent: None }
     }
 
-    /// Lists a key that matches, or breaks at the first one that is too much.
+    /// Lists a key that matches, or breaks at the first key that exceeds the budget.
     fn take(&mut self, key: &[u8]) -> ControlFlow<()> {
         let is_match = match self.pattern {
             None => Ok(true),
@@ -182,7 +182,7 @@ fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
     }
 }
 
-/// Keys whose number is known at the end only; the reply begins with it.
+/// A list of keys. The reply begins with their number, which is known only at the end.
 pub(crate) struct List {
     formed: Vec<u8>,
     len: usize,
@@ -190,17 +190,17 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// An empty list that will take this many bytes at most.
+    /// Creates an empty list that takes at most this many bytes.
     pub(crate) fn new(formed_len_max: usize) -> List {
         List { formed: Vec::new(), len: 0, formed_len_max }
     }
 
-    /// One more, unless there are too many already.
+    /// Adds a key, unless the list is full.
     pub(crate) fn push(&mut self, key: &[u8]) {
         self.push_row(|reply| reply.bulk(key));
     }
 
-    /// The same of an element that is the same in both protocols.
+    /// Adds an element that looks the same in both protocols.
     pub(crate) fn push_row(&mut self, row: impl FnOnce(&mut Reply<'_>)) {
         if self.formed.len() <= self.formed_len_max {
             row(&mut Reply::new(&mut self.formed, Protocol::Resp2));
@@ -208,7 +208,7 @@ impl List {
         }
     }
 
-    /// Answers with where to go on, and the list.
+    /// Answers with the next cursor and the list.
     pub(crate) fn write(self, cursor: u64, reply: &mut Reply<'_>) {
         if self.formed.len() > self.formed_len_max {
             return reply.error(REPLY_TOO_LONG);

@@ -1,5 +1,5 @@
-//! SCUR commands: grammar, engine, reply. DUMP and LOAD are among them: accounts on their way from one store
-//! to another.
+//! SCUR commands: parse the request, call the engine, write the reply. DUMP and LOAD, which copy accounts between
+//! stores, are among them.
 
 use crate::durable::LOG_FAILED;
 use crate::execute::client::Client;
@@ -14,7 +14,7 @@ use scurry_resp::{
     parse_write, reject, unknown_account,
 };
 
-/// A SCUR command that the ledger decides.
+/// Executes a SCUR command that the ledger decides.
 pub(crate) fn write(
     node: &mut Node,
     id: ScurWriteId,
@@ -46,7 +46,7 @@ pub(crate) fn write(
     node.scratch = scratch.reuse();
 }
 
-/// TOTALS, over all cores that the client's port stands for.
+/// Answers TOTALS over all cores that the client's port stands for.
 pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
     let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
     let all = Report::of_all(&told);
@@ -58,7 +58,7 @@ pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
     Effect::None
 }
 
-/// A SCUR command that shows an account.
+/// Executes a SCUR command that shows an account.
 pub(crate) fn read(node: &mut Node, id: ScurReadId, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_read(id, args) {
         Ok(request) => request,

@@ -1,5 +1,5 @@
-//! SENTINEL: a group as clients of Redis Sentinel see it. The primary is the leader, by its main port, and each
-//! node is a Sentinel, which knows from the group who leads. Every name means the group; its own is `scurry`.
+//! SENTINEL: shows a group to clients of Redis Sentinel. The primary is the leader, by its main port. Each node is a
+//! Sentinel, and knows the leader from the group. Every name means the group; its own name is `scurry`.
 
 use super::cluster::point_id;
 use super::replication::Part;
@@ -9,27 +9,27 @@ use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
 use scurry_resp::{Args, Reply};
 
-/// A group under watch.
+/// A group as a Sentinel shows it.
 pub(crate) struct Watched<'v> {
     view: &'v View,
     part: Part<'v>,
 }
 
-/// Content of a field of an instance.
+/// Name and content of a field of an instance.
 type Field = (&'static str, String);
 
 impl Watched<'_> {
-    /// None without a group.
+    /// Returns None without a group.
     pub(crate) fn of(node: &Node) -> Option<Watched<'_>> {
         node.view.as_deref().map(Watched::new)
     }
 
     fn new(view: &View) -> Watched<'_> {
-        // Sentinels know of one port of each server: the main one, wherever they are asked.
+        // Sentinels know one port of each server: the main one, whichever port was asked.
         Watched { view, part: Part::of(view, PortKind::Main, 0) }
     }
 
-    /// get-master-addr-by-name.
+    /// Answers get-master-addr-by-name.
     pub(crate) fn address(&self, reply: &mut Reply<'_>) {
         let Some(leader) = self.part.leader() else { return reply.null_array() };
         reply.array(2);
@@ -37,7 +37,7 @@ impl Watched<'_> {
         reply.text(&leader.addresses.main.to_string());
     }
 
-    /// ckquorum.
+    /// Answers ckquorum.
     pub(crate) fn quorum(&self, reply: &mut Reply<'_>) {
         let (reached, needed) = (self.view.reached(), self.view.needed());
         if reached < needed {
@@ -50,7 +50,7 @@ impl Watched<'_> {
         ));
     }
 
-    /// master.
+    /// Answers master.
     pub(crate) fn primary(&self, args: Args<'_>, reply: &mut Reply<'_>) {
         let name = String::from_utf8_lossy(args.at(2)).into_owned();
         match self.part.leader() {
@@ -59,7 +59,7 @@ impl Watched<'_> {
         }
     }
 
-    /// masters.
+    /// Answers masters.
     pub(crate) fn primaries(&self, reply: &mut Reply<'_>) {
         let leader = self.part.leader();
         reply.array(leader.into_iter().count());
@@ -68,7 +68,7 @@ impl Watched<'_> {
         }
     }
 
-    /// replicas.
+    /// Answers replicas.
     pub(crate) fn replicas(&self, reply: &mut Reply<'_>) {
         let leader = self.part.leader();
         let replicas = || {
@@ -92,19 +92,19 @@ impl Watched<'_> {
         }
     }
 
-    /// sentinels.
+    /// Answers sentinels.
     pub(crate) fn others(&self, reply: &mut Reply<'_>) {
         let others = || self.view.members.iter().filter(|member| member.id != self.view.node);
         reply.array(others().count());
         for member in others() {
-            // A thread's port: on the main port of another node than the leader nobody answers but the leader.
+            // The port of a thread: the main port of another node leads to the leader.
             let port = member.addresses.cores.first().copied();
             let port = port.unwrap_or(member.addresses.main);
             instance(&self.fields_at(member, "sentinel", port), reply);
         }
     }
 
-    /// myid.
+    /// Answers myid.
     pub(crate) fn own_id(&self, reply: &mut Reply<'_>) {
         reply.text(&point_id(self.view.node.get(), 0));
     }
@@ -123,7 +123,7 @@ impl Watched<'_> {
         fields
     }
 
-    /// Fields of every instance: its name is its address.
+    /// Returns the fields of every instance. Its name is its address.
     fn fields(&self, member: &Member, flags: &str) -> Vec<Field> {
         self.fields_at(member, flags, self.part.port_of(member))
     }

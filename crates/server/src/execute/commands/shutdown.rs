@@ -1,4 +1,4 @@
-//! SHUTDOWN: the loop stops after this turn, as if SIGTERM had come.
+//! SHUTDOWN: stops the loop after this turn, as SIGTERM does.
 
 use super::SYNTAX_ERROR;
 use crate::execute::node::Node;

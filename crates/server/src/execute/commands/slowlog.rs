@@ -8,7 +8,7 @@ use crate::measures::slowlog::SlowCommand;
 use scurry_resp::{Args, Reply, parse_integer};
 use std::cmp::Reverse;
 
-/// Entries shown unless told otherwise.
+/// Number of entries shown by default.
 const COUNT_DEFAULT: usize = 10;
 const BAD_COUNT: &str = "ERR count should be greater than or equal to -1";
 
@@ -36,7 +36,7 @@ pub(crate) fn get(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) ->
         _ => None,
     });
     let mut entries: Vec<SlowCommand> = lists.flatten().collect();
-    // Newest first; those of one core stay in their order within a second.
+    // Newest first; entries of one core keep their order within a second.
     entries.sort_by_key(|entry| Reverse(entry.time_s));
     entries.truncate(count);
     reply.array(entries.len());

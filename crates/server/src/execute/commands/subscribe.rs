@@ -1,4 +1,4 @@
-//! SUBSCRIBE and its kin: any channel may be named, and something is said on one of them alone.
+//! SUBSCRIBE and related commands: any channel may be named, but only one has messages.
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
@@ -6,12 +6,12 @@ use crate::execute::subscriptions::{Naming, head};
 use scurry_resp::table::{CommandId, ConnectionId, EchoId, SentinelId, Spec};
 use scurry_resp::{Args, Protocol, Reply};
 
-/// For who looks for messages between clients, of which a node of a group has none either.
+/// Error for clients that expect messages between clients, which a node of a group does not have either.
 const NO_MESSAGES: &str = "ERR there is no publish/subscribe: a node of a group (serve with --replicate) says who \
                            leads on +switch-master, and nothing else; changes of accounts are SCUR.WATCH";
-/// Channels and patterns of a connection at most.
+/// Maximum number of channels and patterns of a connection.
 const NAMES_MAX: usize = 32;
-/// Of one of them, bytes.
+/// Maximum length of each name, bytes.
 const NAME_LEN_MAX: usize = 256;
 
 fn confirm(word: &str, name: Option<&[u8]>, count: usize, reply: &mut Reply<'_>) {
@@ -24,7 +24,7 @@ fn confirm(word: &str, name: Option<&[u8]>, count: usize, reply: &mut Reply<'_>)
     reply.unsigned(count as u64);
 }
 
-/// Subscribes to all that is named, or says why it does not.
+/// Subscribes to all named channels or patterns, or writes an error.
 pub(crate) fn subscribe(
     node: &Node,
     client: &mut Client,
@@ -53,7 +53,7 @@ pub(crate) fn subscribe(
     client.subscriptions = Some(subscriptions);
 }
 
-/// Ends what is named, or everything.
+/// Unsubscribes from the named channels or patterns, or from all.
 pub(crate) fn unsubscribe(
     client: &mut Client,
     naming: Naming,
@@ -76,8 +76,8 @@ pub(crate) fn unsubscribe(
     client.subscriptions = Some(subscriptions).filter(|own| !own.is_empty());
 }
 
-/// The error for a command that a connection of RESP2 cannot ask while it is subscribed: its replies could be taken
-/// for messages.
+/// Returns the error for a command that a RESP2 connection cannot send while it is subscribed: its replies could be
+/// taken for messages.
 #[cold]
 pub(crate) fn refusal(client: &Client, spec: &Spec) -> Option<String> {
     let is_allowed = client.protocol == Protocol::Resp3
@@ -100,7 +100,7 @@ pub(crate) fn refusal(client: &Client, spec: &Spec) -> Option<String> {
     })
 }
 
-/// PING on a connection of RESP2 that is subscribed.
+/// Answers PING on a subscribed RESP2 connection.
 pub(crate) fn ping(args: Args<'_>, reply: &mut Reply<'_>) {
     reply.array(2);
     reply.text("pong");

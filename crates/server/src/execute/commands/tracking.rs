@@ -1,4 +1,4 @@
-//! CLIENT TRACKING and the commands about it, in Redis's words.
+//! CLIENT TRACKING and related commands, with Redis's texts.
 
 use super::{NOT_AN_INTEGER, SYNTAX_ERROR};
 use crate::execute::client::Client;
@@ -21,7 +21,7 @@ const NOT_OPTIN: &str =
 const NOT_OPTOUT: &str =
     "ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.";
 
-/// Options that stand behind ON or OFF.
+/// Options after ON or OFF.
 #[derive(Default)]
 struct Options {
     optin: bool,
@@ -106,7 +106,7 @@ fn start(node: &mut Node, client: &mut Client, options: &Options) -> Result<(), 
     Ok(())
 }
 
-/// Ends the tracking of a client. Keys that were read are let go when they change.
+/// Ends the tracking of a client. The keys that it has read are dropped when they change.
 pub(crate) fn stop(node: &Node, client: &mut Client) {
     if client.tracking.take().is_some() {
         node.shared.trackers.fetch_sub(1, Ordering::Relaxed);

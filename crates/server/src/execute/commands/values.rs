@@ -1,4 +1,4 @@
-//! Plain values: GET, SET and their like.
+//! Plain values: GET, SET and related commands.
 
 use super::{WRONG_TYPE, write_error};
 use crate::execute::node::Node;
@@ -12,7 +12,7 @@ use scurry_resp::{Args, Reply, parse_integer};
 
 pub(crate) const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
 
-/// Appends the value at the key or nil, and says whether there was one; none after an error.
+/// Appends the value at the key or nil, and returns whether there was one; None after an error.
 fn show(node: &mut Node, key: &[u8], reply: &mut Reply<'_>) -> Option<bool> {
     match node.shard.value(node.now.time, node.first_key(key)) {
         Ok(Some(value)) => {
@@ -36,7 +36,7 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let _ = show(node, args.at(1), reply);
 }
 
-/// Writes, and takes back what was appended since `begin` when that fails.
+/// Writes a value, and removes what was appended since `begin` if that fails.
 fn write(
     node: &mut Node,
     key: &[u8],
@@ -112,13 +112,13 @@ fn set_with(
     }
 }
 
-/// True when the key has this value.
+/// Reports whether the key has this value.
 fn has(node: &mut Node, key: &[u8], value: &[u8]) -> Result<bool, WrongType> {
     let found = node.shard.value(node.now.time, node.first_key(key))?;
     Ok(found.is_some_and(|found| found.bytes == value))
 }
 
-/// DELIFEQ: whoever holds a lock lets go of it, and not of the next one's.
+/// Executes DELIFEQ: the holder of a lock releases it, but not a lock that another client has taken since.
 pub(crate) fn del_if_equal(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match has(node, args.at(1), args.at(2)) {
         Ok(is_equal) => {
@@ -145,7 +145,7 @@ pub(crate) fn set_nx(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// SETEX and PSETEX.
+/// Executes SETEX and PSETEX.
 pub(crate) fn set_ex(
     node: &mut Node,
     spec: &'static Spec,
@@ -188,7 +188,7 @@ pub(crate) fn get_ex(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply
     if show(node, args.at(1), reply) != Some(true) {
         return;
     }
-    // The number is looked at only when there is something to expire.
+    // The number is validated only when there is a value to expire.
     let expires: Option<Time> = match lifetime {
         Lifetime::Unsaid | Lifetime::Keep => return,
         Lifetime::Persist => None,
@@ -219,7 +219,7 @@ pub(crate) fn append(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// True when a value would be longer than one that a client can send.
+/// Reports whether a value would be longer than one that a client can send.
 fn is_too_long(node: &Node, len: usize, more: usize) -> bool {
     len.checked_add(more).is_none_or(|len| len > node.settings.request.argument_len_max)
 }
@@ -248,7 +248,7 @@ pub(crate) fn get_range(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) 
     }
 }
 
-/// The bytes from one place to another, both included; negative places count from the end.
+/// Returns the bytes between two positions, both included; negative positions count from the end.
 fn range(bytes: &[u8], start: i64, end: i64) -> &[u8] {
     let len = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     if start < 0 && end < 0 && start > end {

@@ -6,32 +6,32 @@ use crate::ticket::Sender;
 use crate::ticket::Ticket;
 use scurry_resp::table::Spec;
 
-/// Choice of the reads that are tracked.
+/// Which reads are tracked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// All.
+    /// All reads.
     #[default]
     All,
-    /// Reads of the command behind CLIENT CACHING YES.
+    /// Reads of the command after CLIENT CACHING YES.
     OptIn,
-    /// All but that of the command behind CLIENT CACHING NO.
+    /// All reads, except by the command after CLIENT CACHING NO.
     OptOut,
 }
 
-/// Options of CLIENT TRACKING that a connection has set, and the pushes that it was not sent yet.
+/// Options of CLIENT TRACKING that a connection has set, and the pushes that were not sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct Mode {
     pub(crate) choice: Choice,
-    /// True when the client is not told what it has changed itself.
+    /// True when the client is not notified of its own changes.
     pub(crate) noloop: bool,
-    /// CLIENT CACHING was said of the next command.
+    /// CLIENT CACHING applies to the next command.
     pub(crate) caching: bool,
-    /// Pushes for the next place between replies.
+    /// Pushes to be written between replies.
     pushes: Vec<u8>,
 }
 
 impl Mode {
-    /// The tracker of the next command, for the core that executes it.
+    /// Returns the tracker of the next command, for the core that executes it.
     pub(crate) fn tracker(&self, core: u16, ticket: Ticket) -> Tracker {
         let tracks = match self.choice {
             Choice::All => true,
@@ -42,13 +42,13 @@ impl Mode {
         Tracker { sender, tracks, noloop: self.noloop }
     }
 
-    /// CLIENT CACHING is said of one command; other CLIENT commands may stand between.
+    /// Notes that a command is done. CLIENT CACHING applies to one command; other CLIENT commands may come between.
     pub(crate) fn command_done(&mut self, spec: Option<&Spec>) {
         self.caching &= spec.is_some_and(|spec| spec.name.starts_with("CLIENT|"));
     }
 
-    /// Adds a push; none is for all keys, and says what all before have said. So does one that would
-    /// make what waits longer than this, bytes: who reads too slowly has to drop everything.
+    /// Adds a push. None invalidates all keys and replaces all pushes before it. So does a push that would make the
+    /// queue longer than `len_max` bytes: a client that reads too slowly has to drop everything.
     pub(crate) fn tell(&mut self, key: Option<&[u8]>, len_max: usize) {
         let key = key.filter(|key| self.pushes.len() + key.len() < len_max);
         if key.is_none() {
@@ -57,12 +57,12 @@ impl Mode {
         append_push(key, &mut self.pushes);
     }
 
-    /// Pushes that wait, if there are any.
+    /// Takes the pushes that wait, if there are any.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
         (!self.pushes.is_empty()).then(|| std::mem::take(&mut self.pushes))
     }
 
-    /// Memory of the mode and its pushes, bytes.
+    /// Returns the memory of the mode and its pushes, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (size_of::<Mode>() + self.pushes.capacity()) as u64
     }

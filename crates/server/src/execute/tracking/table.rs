@@ -1,25 +1,25 @@
-//! The keys of one core that are tracked, and for each the clients that have read it. It is bounded in keys and in
-//! memory; who takes what is beyond tells its clients, so that nobody trusts what is not tracked any more.
+//! The tracked keys of one core, and for each the clients that have read it. The table is bounded in keys and in
+//! memory. A caller that removes surplus keys notifies their clients, so that no client trusts a key that is not
+//! tracked any more.
 
 use crate::mail::report::Tracked;
 use crate::ticket::Sender;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// Memory for each key that there may be, bytes: more is taken by long keys or many clients.
+/// Memory allowed per key of the maximum, bytes: long keys and many clients reduce the number of keys.
 const BYTES_PER_KEY: usize = 256;
-/// Memory of an entry beside the key's bytes and its clients: its part of a node of the tree, and two
-/// allocations.
+/// Memory of an entry besides the key's bytes and its clients: its share of a tree node, and two allocations.
 const ENTRY_BYTES: usize = 96;
 
-/// Clients by key, in the order of their numbers.
+/// Clients by key, each list sorted by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     keys: BTreeMap<Box<[u8]>, Vec<Sender>>,
     items: usize,
     bytes: usize,
-    /// Where the next key is taken when there are too many: they have their turns in their order,
-    /// so that none is taken much more often than others.
+    /// Where the search for the next surplus key starts: keys are removed in turn, so that none is removed much more
+    /// often than others.
     hand: Box<[u8]>,
 }
 
@@ -45,7 +45,7 @@ impl Table {
         }
     }
 
-    /// Lets go of a key, and says who has read it.
+    /// Removes a key and returns the clients that have read it.
     pub(crate) fn take(&mut self, key: &[u8]) -> Option<Vec<Sender>> {
         let readers = self.keys.remove(key)?;
         self.bytes -= ENTRY_BYTES + key.len() + bytes_of(&readers);
@@ -53,7 +53,7 @@ impl Table {
         Some(readers)
     }
 
-    /// Lets go of a key when there are more, or more memory is taken, than may be.
+    /// Removes the next key while there are more keys, or more memory is used, than allowed.
     pub(crate) fn take_beyond(&mut self, keys_max: usize) -> Option<(Box<[u8]>, Vec<Sender>)> {
         let bytes_max = keys_max.saturating_mul(BYTES_PER_KEY);
         if self.keys.len() <= keys_max && self.bytes <= bytes_max {

@@ -1,5 +1,5 @@
-//! Requests that a node of a group does not execute, because another node leads or none does. They have done
-//! nothing: their errors send a client on, or say why there is nowhere to go.
+//! Errors for requests that a node of a group does not execute, because another node leads or none does. The requests
+//! have had no effect: the errors redirect the client, or say why there is no node to go to.
 
 use super::topology::moved;
 use crate::execute::client::Client;
@@ -10,8 +10,8 @@ use crate::slots::Slots;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, slot};
 
-/// The error for a request that shows or changes what the group keeps, where this node does not execute it;
-/// none where it does.
+/// Returns the error for a request that shows or changes the group's data, if this node does not execute it; None if it
+/// does.
 #[inline]
 pub(crate) fn elsewhere(
     node: &Node,
@@ -27,8 +27,8 @@ pub(crate) fn elsewhere(
     Some(if client.reads_replicas { passed_on(spec, said) } else { said })
 }
 
-/// The error for a client that reads from replicas. MOVED tells it what it knows already, and it asks a replica
-/// again; ASK sends this one read to the leader, and leaves its map as it is.
+/// Turns the error into one for a client that reads from replicas. MOVED would tell it nothing new, and it would ask a
+/// replica again. ASK sends this one read to the leader and leaves the client's map as it is.
 #[cold]
 fn passed_on(spec: &Spec, said: String) -> String {
     let reads = spec.keys.0 != 0 && spec.flags.contains(&"readonly");
@@ -38,7 +38,7 @@ fn passed_on(spec: &Spec, said: String) -> String {
     }
 }
 
-/// The error for a part of a request that has come from another core, which this one does not execute.
+/// Returns the error for part of a request from another core that this core does not execute.
 #[cold]
 pub(crate) fn not_here(node: &Node) -> String {
     let place = node.view.as_deref().map(|view| Entrance::of(node, view, PortKind::Main));
@@ -46,13 +46,13 @@ pub(crate) fn not_here(node: &Node) -> String {
     said.unwrap_or_else(|| not_yet(node.core))
 }
 
-/// Where a request has come in.
+/// The port and core through which a request arrived.
 struct Entrance<'v> {
     view: &'v View,
     slots: Slots,
     port: PortKind,
     core: u16,
-    /// True where the core executes: it knows before the view shows it.
+    /// Whether the core executes commands; it knows before the view shows it.
     executes: bool,
 }
 
@@ -61,7 +61,7 @@ impl Entrance<'_> {
         Entrance { view, slots: node.shared.slots, port, core: node.core, executes: false }
     }
 
-    /// The error for a request with keys in these slots, or without keys.
+    /// Returns the error for a request with keys in these slots, or without keys.
     fn refusal(&self, mut slots: impl Iterator<Item = u16>) -> Option<String> {
         match (self.port, slots.next()) {
             (PortKind::Core, Some(slot)) => self.of_core(self.slots.owner(slot), slot),
@@ -94,7 +94,7 @@ impl Entrance<'_> {
         Some(match self.port {
             _ if is_here && !serves => not_yet(core),
             PortKind::Core => self.moved(leader, core, slot),
-            // What has connected while this node led: clients know the word as the end of a primary.
+            // The client connected while this node led: clients take this error as the end of a primary.
             PortKind::Main => {
                 "READONLY another node leads now: connect again, and this port leads to it"
                     .to_owned()

@@ -1,4 +1,4 @@
-//! The points at which a cluster answers: which there are, and which of them serve.
+//! The endpoints that a cluster client sees: which exist, and which of them serve.
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
@@ -10,24 +10,24 @@ use std::ops::RangeInclusive;
 /// All shards of the store, each with its points.
 #[derive(Debug)]
 pub(in crate::execute::commands) struct Topology {
-    /// By core.
+    /// Shards by core.
     pub(super) shards: Vec<ShardRow>,
-    /// The point that a command about "this node" is about.
+    /// Id of the point that commands about "this node" mean.
     pub(super) own_id: String,
 }
 
-/// Slots of one core.
+/// The slots of one core, and where they are served.
 #[derive(Debug)]
 pub(super) struct ShardRow {
     pub(super) slots: RangeInclusive<u16>,
     pub(super) epoch: u64,
-    /// False while it has no leader.
+    /// False while the shard has no leader.
     pub(super) is_led: bool,
     /// The primary first, where there is one.
     pub(super) points: Vec<Point>,
 }
 
-/// A core's port: what clients of a cluster take for a node.
+/// A core's port, which cluster clients take for a node.
 #[derive(Debug)]
 pub(super) struct Point {
     /// 40 hexadecimal digits.
@@ -36,15 +36,15 @@ pub(super) struct Point {
     pub(super) port: u16,
     pub(super) is_primary: bool,
     pub(super) health: Health,
-    /// Sequence up to which it has the log, as far as this node knows.
+    /// The last known sequence up to which it has the log.
     pub(super) offset: u64,
 }
 
-/// Whether a point takes its part.
+/// Whether a point serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Health {
     Online,
-    /// Taking what the others have, without a vote yet.
+    /// Catching up, without a vote yet.
     Loading,
     /// Without a connection to this node.
     Fail,
@@ -59,7 +59,7 @@ impl Health {
         }
     }
 
-    /// The word of CLUSTER SHARDS.
+    /// Returns the word of CLUSTER SHARDS.
     pub(super) fn word(self) -> &'static str {
         match self {
             Health::Online => "online",
@@ -78,29 +78,29 @@ impl ShardRow {
         self.points.iter().filter(|point| !point.is_primary)
     }
 
-    /// The error that sends a client to the primary.
+    /// Returns the error that redirects a client to the primary.
     pub(super) fn moved(&self, slot: u16) -> String {
         self.primary().map_or(String::new(), |point| moved(slot, &point.ip, point.port))
     }
 }
 
-/// The error that sends a client to a port.
+/// Returns the error that redirects a client to a port.
 pub(super) fn moved(slot: u16, ip: &str, port: u16) -> String {
     format!("MOVED {slot} {ip}:{port}")
 }
 
-/// The name of a core's port: of the run of the server, or of the node of a group.
+/// Returns the id of a core's port, from the number of the server's run or of the node in a group.
 pub(in crate::execute::commands) fn point_id(number: u64, core: u16) -> String {
     format!("{number:016x}{:016x}{core:08x}", number.rotate_left(32))
 }
 
 impl Topology {
-    /// As a client sees it.
+    /// Returns the topology as a client sees it.
     pub(in crate::execute::commands) fn of(node: &Node, client: &Client) -> Topology {
         let slots = node.shared.slots;
         let own = match client.port {
             PortKind::Core => node.core,
-            // The main port belongs to all; its clients see the first as theirs.
+            // The main port belongs to all cores; its clients see the first one as theirs.
             PortKind::Main => 0,
         };
         match &node.view {
@@ -113,7 +113,7 @@ impl Topology {
         }
     }
 
-    /// A server by itself: each core has one point, which serves.
+    /// Builds the topology of a single server: each core has one point, which serves.
     fn of_machine(
         ip: &str,
         ports: impl Iterator<Item = u16>,
@@ -137,11 +137,11 @@ impl Topology {
         Topology { shards: shards.collect(), own_id: point_id(run_id, own) }
     }
 
-    /// A group: each core has one point on each node.
+    /// Builds the topology of a group: each core has one point on each node.
     ///
-    /// During an election a node of a majority stands in for the leader. Some clients give up at once where slots
-    /// have no primary, and all try again at a node that says CLUSTERDOWN, or follow its MOVED. A node that reaches
-    /// no majority names nobody, so that its clients ask another one.
+    /// During an election, a node that reaches a majority shows itself as the primary. Some clients give up at once
+    /// where slots have no primary, while all of them retry at a node that says CLUSTERDOWN, or follow its MOVED. A
+    /// node that reaches no majority shows no primary, so that its clients ask another one.
     pub(super) fn of_group(view: &View, slots: Slots, own: u16) -> Topology {
         let shards = (0..slots.cores()).zip(&view.shards).map(|(core, shard)| {
             let stand_in = (view.reached() >= view.needed()).then_some(view.node);
@@ -151,7 +151,7 @@ impl Topology {
                 let offset = match member.lag {
                     _ if member.id == view.node => shard.applied,
                     _ if is_primary => shard.committed,
-                    // It may be what the node lacks of other shards: then this is too low.
+                    // The lag may be of other shards; then this is too low.
                     Some(lag) => shard.committed.saturating_sub(lag),
                     None => 0,
                 };
@@ -177,7 +177,7 @@ impl Topology {
     }
 }
 
-/// The address that this client has reached the server at: its other ports are there as well.
+/// Returns the address by which this client has reached the server; the other ports are at the same address.
 fn address(node: &Node, client: &Client) -> String {
     match node.settings.announce_ip {
         Some(ip) => ip.to_string(),

@@ -5,8 +5,8 @@ use crate::execute::commands::Lines;
 use crate::measures::histogram::Histogram;
 use scurry_resp::table;
 
-/// `calls` were executed and `rejected_calls` were not. Durations are those of commands that are timed
-/// together, in equal shares; nothing is timed while the slow log and the latency monitor are both off.
+/// Writes the counts by command: `calls` were executed and `rejected_calls` were not. Commands that are timed together
+/// share their duration equally. Nothing is timed while the slow log and the latency monitor are both off.
 pub(super) fn commands(source: &Source<'_>, lines: &mut Lines) {
     for spec in table::all().flat_map(|spec| [spec].into_iter().chain(spec.subcommands)) {
         let tally = source.all.measures.of(spec.id);
@@ -33,7 +33,7 @@ pub(super) fn errors(source: &Source<'_>, lines: &mut Lines) {
     }
 }
 
-/// How many took no longer than so many ns, as `1024=0,2048=7,...,inf=9`, since the start.
+/// Returns how many durations since the start were no longer than each bound in ns, as `1024=0,2048=7,...,inf=9`.
 pub(super) fn durations(of: &Histogram) -> String {
     let part = |(bound, count): (Option<f64>, u64)| match bound {
         Some(seconds) => format!("{:.0}={count}", seconds * 1e9),
@@ -42,7 +42,7 @@ pub(super) fn durations(of: &Histogram) -> String {
     of.cumulative().map(part).collect::<Vec<_>>().join(",")
 }
 
-/// A number of bytes as people read it.
+/// Formats a number of bytes for people.
 pub(super) fn human(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes}B");

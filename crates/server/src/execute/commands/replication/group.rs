@@ -1,4 +1,4 @@
-//! A node's part in its group, in the words of Redis and in lines of INFO.
+//! A node's role in its group, in Redis's words and in lines of INFO.
 
 use crate::execute::commands::Lines;
 use crate::group::view::{Member, View};
@@ -6,7 +6,7 @@ use crate::net::port::PortKind;
 use scurry_replica::Role;
 use scurry_resp::Reply;
 
-/// The part that a node plays, as the clients of one of its ports see it.
+/// The role of a node, as the clients of one of its ports see it.
 pub(in crate::execute::commands) struct Part<'v> {
     view: &'v View,
     port: PortKind,
@@ -27,12 +27,12 @@ impl Part<'_> {
         self.view.leader(self.shard)
     }
 
-    /// True while this node leads.
+    /// Reports whether this node leads.
     pub(in crate::execute::commands) fn leads(&self) -> bool {
         self.leader().is_some_and(|leader| leader.id == self.view.node)
     }
 
-    /// The port by which clients of this one reach another node.
+    /// Returns the port by which clients of this port reach another node.
     pub(in crate::execute::commands) fn port_of(&self, member: &Member) -> u16 {
         match self.port {
             PortKind::Main => member.addresses.main,
@@ -42,14 +42,14 @@ impl Part<'_> {
         }
     }
 
-    /// Nodes that take what the leader has, as far as this one has a connection to them.
+    /// Returns the connected nodes other than the leader.
     fn replicas(&self) -> impl Iterator<Item = &Member> {
         let leader = self.leader().map(|leader| leader.id);
         let takes = move |member: &&Member| Some(member.id) != leader && member.is_connected;
         self.view.members.iter().filter(takes)
     }
 
-    /// Sequences of all shards together: what is committed at the leader, what is applied elsewhere.
+    /// Returns the sum of the sequences of all shards: committed ones on the leader, applied ones elsewhere.
     pub(super) fn offset(&self) -> u64 {
         let shards = self.view.shards.iter();
         let leads = self.leads();
@@ -60,7 +60,7 @@ impl Part<'_> {
         self.offset().saturating_sub(member.lag.unwrap_or(0))
     }
 
-    /// ROLE.
+    /// Answers ROLE.
     pub(super) fn role(&self, reply: &mut Reply<'_>) {
         if self.leads() {
             reply.array(3);
@@ -84,7 +84,7 @@ impl Part<'_> {
         reply.unsigned(self.offset());
     }
 
-    /// The lines of INFO that clients look at.
+    /// Writes the lines of INFO that clients look at.
     pub(super) fn describe(&self, lines: &mut Lines) {
         if self.leads() {
             lines.line("role", "master");
@@ -114,7 +114,7 @@ impl Part<'_> {
         lines.line("connected_slaves", 0);
     }
 
-    /// Nothing, and 0, while nobody leads.
+    /// Returns the leader's address and port; an empty string and 0 without a leader.
     fn leader_address(&self) -> (String, u16) {
         self.leader().map_or((String::new(), 0), |leader| {
             (leader.addresses.ip.to_string(), self.port_of(leader))
@@ -126,7 +126,7 @@ impl Part<'_> {
     }
 }
 
-/// The word for what a node does for a shard.
+/// Returns the word for a node's role in a shard.
 pub(crate) fn word(role: Role) -> &'static str {
     match role {
         Role::Leader => "leader",
@@ -136,7 +136,7 @@ pub(crate) fn word(role: Role) -> &'static str {
     }
 }
 
-/// All that a node knows of its group.
+/// Writes all that a node knows of its group.
 pub(super) fn lines(view: &View, now_ms: i64, lines: &mut Lines) {
     lines.line("scurry_group_node", view.node);
     let why = view.cannot_lose(now_ms);
