@@ -1,5 +1,5 @@
-//! What passes between threads: messages and what they carry, and the way they take. It knows what requests
-//! and replies are as bytes, and executes none.
+//! Messages between threads, their contents, and the mailboxes that carry them. Requests and replies are only bytes
+//! here, and none are executed.
 
 pub(crate) mod bundle;
 pub(crate) mod calls;

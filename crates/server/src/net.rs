@@ -1,4 +1,4 @@
-//! What knows sockets: listening, the transports and their buffers. It knows no request and no command.
+//! Sockets: listening, the transports and their buffers. It knows no requests and no commands.
 
 pub(crate) mod acceptor;
 pub(crate) mod buffer;

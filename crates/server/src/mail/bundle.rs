@@ -1,4 +1,4 @@
-//! Requests of one connection for one core, who sent them, and their replies.
+//! Requests of one connection for one core, their sender, and their replies.
 
 use crate::kept::Room;
 use crate::ticket::Sender;
@@ -6,31 +6,30 @@ use scurry_resp::table::{Memory, Spec};
 use scurry_resp::{Args, Protocol, Requests};
 use std::net::SocketAddr;
 
-/// Commands of one transaction at most, bytes; so are watched keys.
+/// Maximum length of the commands of one transaction, and of its watched keys, bytes.
 pub(crate) const TRANSACTION_LEN_MAX: usize = 16 * 1024 * 1024;
 /// Bytes that each command counts besides its arguments.
 pub(crate) const BESIDE_LEN: usize = 64;
 /// A bundle that has grown beyond this is not used again, bytes.
 const ROOM_MAX: usize = 256 * 1024;
 
-/// A parcel that travels to its core with requests and back with replies. Emptied, it keeps its room.
+/// Requests that travel to a core and return with replies. An emptied bundle keeps its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Bundle {
     pub(crate) caller: Caller,
     pub(crate) requests: Requests,
     pub(crate) specs: Vec<&'static Spec>,
-    /// Requests that were executed.
+    /// Number of requests that were executed.
     pub(crate) executed: usize,
     pub(crate) replies: Vec<u8>,
-    /// Behind each reply.
+    /// End of each reply in `replies`.
     pub(crate) ends: Vec<usize>,
-    /// Replies that were taken.
+    /// Number of replies that were taken.
     pub(crate) taken: usize,
-    /// State of the keys that it has been asked to watch; what they have to hold still, in a
-    /// transaction.
+    /// The state of the keys that the requests watch; in a transaction, the state that they must still have.
     pub(crate) guards: Vec<Guard>,
     pub(crate) transaction: Transaction,
-    /// Memory that it took when it was sent away, bytes.
+    /// Memory that it had when it was sent away, bytes.
     pub(crate) room_away: usize,
 }
 
@@ -44,13 +43,13 @@ impl Room for Box<Bundle> {
     }
 }
 
-/// Whether a bundle's requests are one step.
+/// Whether a bundle's requests are one transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Transaction {
     #[default]
     No,
     Yes,
-    /// A watched key was changed: nothing was executed.
+    /// A watched key was changed, so nothing was executed.
     Refused,
 }
 
@@ -65,7 +64,7 @@ impl Bundle {
         self.requests.push(arguments);
     }
 
-    /// From now on it is this transaction, and nothing else. It must be empty.
+    /// Makes the empty bundle carry this transaction and nothing else.
     pub(crate) fn become_transaction(&mut self, queue: Queue, guards: Vec<Guard>) {
         debug_assert!(self.specs.is_empty(), "a transaction has its bundle for itself");
         (self.requests, self.specs) = queue.into_parts();
@@ -73,28 +72,28 @@ impl Bundle {
         self.transaction = Transaction::Yes;
     }
 
-    /// True when there are requests left to execute, or keys to look at that they depend on.
+    /// Reports whether requests are left to execute, or guards to check.
     pub(crate) fn is_cut(&self) -> bool {
         let guarded = self.transaction == Transaction::Yes && !self.guards.is_empty();
         self.executed < self.requests.len() || guarded
     }
 
-    /// True for a transaction of which nothing was executed, because a watched key was changed.
+    /// Reports whether this is a transaction that was not executed because a watched key was changed.
     pub(crate) fn is_refused(&self) -> bool {
         self.transaction == Transaction::Refused
     }
 
-    /// Memory of its replies, bytes.
+    /// Returns the memory of its replies, bytes.
     pub(crate) fn replies_room(&self) -> usize {
         self.replies.capacity() + size_of::<usize>() * self.ends.capacity()
     }
 
-    /// All replies.
+    /// Returns all replies.
     pub(crate) fn replies(&self) -> &[u8] {
         &self.replies
     }
 
-    /// The next reply; none when there is none, or none yet.
+    /// Takes the next reply; None when all were taken or the next one is not there yet.
     pub(crate) fn take(&mut self) -> Option<&[u8]> {
         let end = *self.ends.get(self.taken)?;
         let start = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -102,7 +101,7 @@ impl Bundle {
         Some(&self.replies[start..end])
     }
 
-    /// Empties it, and says whether it is small enough to be used again.
+    /// Empties the bundle, and reports whether it is small enough to be used again.
     pub(crate) fn clear(&mut self) -> bool {
         self.requests.clear();
         self.specs.clear();
@@ -115,7 +114,7 @@ impl Bundle {
         self.requests.room() + self.replies.capacity() <= ROOM_MAX
     }
 
-    /// Does as `execute` would if these were the replies to all requests.
+    /// Does what `execute` would do if these were the replies to all requests.
     #[cfg(test)]
     pub(crate) fn answer_with(&mut self, replies: &[&str], at_once: usize) {
         assert_eq!(self.requests.len(), replies.len());
@@ -165,24 +164,24 @@ impl Queue {
     }
 }
 
-/// A watched key and what it held.
+/// A watched key and the fingerprint of its state.
 #[derive(Debug)]
 pub(crate) struct Guard {
     pub(crate) key: Box<[u8]>,
     pub(crate) state: Fingerprint,
 }
 
-/// 128 bits that are the same for the same state, and by no accident for another.
+/// 128 bits that are equal for equal states, and differ for different states but for a negligible chance.
 pub(crate) type Fingerprint = [u64; 2];
 
 impl Guard {
-    /// Room that it takes, bytes.
+    /// Returns its memory, bytes.
     pub(crate) fn room(&self) -> usize {
         size_of::<Guard>() + self.key.len()
     }
 }
 
-/// The sender of a request, as far as a core that executes it for another needs to know.
+/// The sender of a request, as seen by a core that executes it for another core.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) protocol: Protocol,
@@ -191,12 +190,12 @@ pub(crate) struct Caller {
     pub(crate) tracker: Option<Tracker>,
 }
 
-/// A client that tracks, as far as cores that execute its requests need to know.
+/// A tracking client, as seen by a core that executes its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tracker {
     pub(crate) sender: Sender,
-    /// True when what the request reads is tracked.
+    /// True when the reads of the request are tracked.
     pub(crate) tracks: bool,
-    /// True when it is not told what it has changed itself.
+    /// True when the client is not notified of its own changes.
     pub(crate) noloop: bool,
 }

@@ -1,5 +1,5 @@
-//! Mail between cores: bounded mailboxes, many messages in one packet, and a wake-up only for a
-//! core that sleeps. Nothing else passes from core to core while commands run.
+//! Mail between cores: bounded mailboxes, many messages in one packet, and a wake-up only for a core that sleeps.
+//! Nothing else passes from core to core while commands run.
 
 use crate::mail::calls::Intake;
 use crate::mail::message::Message;
@@ -9,29 +9,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// Packets that wait in one core's mailbox at most. A core that finds it full keeps its messages
-/// and tries again: how many there are is bounded by the connections, each of which waits for
-/// its answer.
+/// Maximum number of packets in one core's mailbox. A sender that finds it full keeps its messages and tries again. The
+/// number of messages is bounded by the connections, each of which waits for its answer.
 const MAILBOX_PACKETS_MAX: usize = 256;
 
 type Packet = Vec<Message>;
 
-/// The way to another core.
+/// The sending side to another core.
 struct Peer {
     mailbox: SyncSender<Packet>,
     bell: Arc<Bell>,
-    /// Written since the last delivery.
+    /// Messages since the last delivery.
     outbox: Packet,
 }
 
-/// The way to a core from outside of the mesh.
+/// The sending side to a core for threads outside of the mesh.
 pub(crate) struct Letterbox {
     mailbox: SyncSender<Packet>,
     bell: Arc<Bell>,
 }
 
 impl Letterbox {
-    /// Gives a core a message; gives it back when the core has too many, or has ended.
+    /// Sends a core a message; returns it when the core's mailbox is full or the core has ended.
     pub(crate) fn post(&self, message: Message) -> Result<(), Box<Message>> {
         match self.mailbox.try_send(vec![message]) {
             Ok(()) => {
@@ -51,28 +50,28 @@ pub(crate) struct Bell {
     waker: Arc<Waker>,
 }
 
-/// One core's place among all.
+/// One core's end of the mesh.
 pub(crate) struct Mesh {
     core: u16,
     mailbox: Receiver<Packet>,
     bell: Arc<Bell>,
     /// Calls of doors in this process.
     intake: Arc<Intake>,
-    /// By core; the own place is there and never used.
+    /// Peers by core; the core's own entry exists but is never used.
     peers: Vec<Peer>,
-    /// Taken out of the mailbox while falling asleep.
+    /// A packet taken out of the mailbox while falling asleep.
     stash: Option<Packet>,
-    /// Emptied packets, used again.
+    /// Emptied packets for reuse.
     spare: Vec<Packet>,
 }
 
-/// Empty packets kept at most.
+/// Maximum number of empty packets that are kept.
 const SPARE_MAX: usize = 64;
-/// One with room for more messages is not kept.
+/// A packet with a larger capacity is not kept, messages.
 const SPARE_MESSAGES_MAX: usize = 1024;
 
 impl Mesh {
-    /// One place per waker; each waker belongs to its core's poller.
+    /// Creates one end per waker; each waker belongs to its core's poller.
     pub(crate) fn places(wakers: Vec<Arc<Waker>>) -> Vec<Mesh> {
         let bell = |waker| Arc::new(Bell { asleep: AtomicBool::new(false), waker });
         let bells: Vec<Arc<Bell>> = wakers.into_iter().map(bell).collect();
@@ -98,13 +97,13 @@ impl Mesh {
         receivers.into_iter().enumerate().map(place).collect()
     }
 
-    /// The other cores.
+    /// Returns the other cores.
     pub(crate) fn others(&self) -> impl Iterator<Item = u16> + use<> {
         let (core, cores) = (self.core, u16::try_from(self.peers.len()).unwrap_or(u16::MAX));
         (0..cores).filter(move |&other| other != core)
     }
 
-    /// The way to every core, by core.
+    /// Returns a letterbox to every core, by core.
     pub(crate) fn letterboxes(&self) -> Vec<Letterbox> {
         let way =
             |peer: &Peer| Letterbox { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
@@ -116,12 +115,12 @@ impl Mesh {
         &self.intake
     }
 
-    /// The bell that wakes this core.
+    /// Returns the bell that wakes this core.
     pub(crate) fn bell(&self) -> Arc<Bell> {
         self.bell.clone()
     }
 
-    /// Writes a message; it leaves with the next [`Mesh::deliver`].
+    /// Queues a message; [`Mesh::deliver`] sends it.
     pub(crate) fn send(&mut self, core: u16, message: Message) {
         debug_assert_ne!(core, self.core, "nobody writes to itself");
         if let Some(peer) = self.peers.get_mut(usize::from(core)) {
@@ -129,7 +128,7 @@ impl Mesh {
         }
     }
 
-    /// Delivers what was written; false when some mailbox was full and has to be tried again.
+    /// Delivers the queued messages; false when some mailbox was full and must be tried again.
     pub(crate) fn deliver(&mut self) -> bool {
         let mut all = true;
         for peer in &mut self.peers {
@@ -139,23 +138,24 @@ impl Mesh {
             let packet = std::mem::replace(&mut peer.outbox, self.spare.pop().unwrap_or_default());
             match peer.mailbox.try_send(packet) {
                 Ok(()) => peer.bell.ring(),
+                // The messages stay in the outbox, in order, and the loop tries again.
                 Err(TrySendError::Full(packet)) => {
                     peer.outbox = packet;
                     all = false;
                 }
-                // That core has ended: the server stops, and nobody waits for an answer.
+                // That core has ended: the server stops, and no one waits for an answer.
                 Err(TrySendError::Disconnected(_)) => {}
             }
         }
         all
     }
 
-    /// The next packet; give it back with [`Mesh::recycle`].
+    /// Returns the next packet; give it back with [`Mesh::recycle`].
     pub(crate) fn receive(&mut self) -> Option<Packet> {
         self.stash.take().or_else(|| self.mailbox.try_recv().ok())
     }
 
-    /// Keeps an emptied packet for later.
+    /// Keeps an emptied packet for reuse.
     pub(crate) fn recycle(&mut self, packet: Packet) {
         debug_assert!(packet.is_empty());
         if self.spare.len() < SPARE_MAX && packet.capacity() <= SPARE_MESSAGES_MAX {
@@ -163,7 +163,7 @@ impl Mesh {
         }
     }
 
-    /// From now on a delivery rings the bell. False when there is mail: then the core must not sleep.
+    /// Makes deliveries ring the bell from now on. False when there is mail: then the core must not sleep.
     pub(crate) fn fall_asleep(&mut self) -> bool {
         self.bell.asleep.store(true, Ordering::Relaxed);
         // Pairs with the fence in `ring`: either the sender sees the flag, or its packet is seen here.
@@ -178,17 +178,17 @@ impl Mesh {
         sleeps
     }
 
-    /// From now on deliveries need not ring.
+    /// Ends the sleep: deliveries need not ring from now on.
     pub(crate) fn wake_up(&self) {
         self.bell.asleep.store(false, Ordering::Relaxed);
     }
 }
 
 impl Bell {
-    /// After a delivery.
+    /// Wakes the core if it sleeps. To be called after a delivery.
     pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
-        // One of many senders rings.
+        // The swap lets only one of many senders ring.
         let rings =
             self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed);
         if rings && let Err(error) = self.waker.wake() {
@@ -197,7 +197,7 @@ impl Bell {
     }
 }
 
-/// A waker of this poller, for the token.
+/// Creates a waker of this poller for the token.
 pub(crate) fn waker(poll: &mio::Poll, token: mio::Token) -> io::Result<Waker> {
     Waker::new(poll.registry(), token)
 }

@@ -1,4 +1,4 @@
-//! What cores write to each other.
+//! Messages between cores.
 
 use crate::mail::bundle::Bundle;
 use crate::mail::report::{Answer, CoreReport, Question};
@@ -12,10 +12,10 @@ use scurry_resp::{Protocol, Start};
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 
-/// One message.
+/// A message to a core.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A connection that this core shall serve.
+    /// A connection for this core to serve.
     Welcome { stream: TcpStream, peer: SocketAddr, port: Port },
     /// The same over RDMA.
     WelcomeRdma(Box<Welcome>),
@@ -23,33 +23,33 @@ pub(crate) enum Message {
     Work(Sender, Box<Bundle>),
     /// Requests that were executed, with their replies.
     Done(Sender, Box<Bundle>),
-    /// A question about what only this core knows.
+    /// A question that only this core can answer.
     Ask(Sender, Question),
-    /// The answer.
+    /// The answer to a question.
     Tell(Sender, Answer),
-    /// The end of a wait: the answer shows changes that the log has failed to take, so nobody will ever know
-    /// whether it is true.
+    /// The end of a wait without an answer: the answer shows changes that the log has failed to take, so whether they
+    /// are durable will never be known.
     Lost(Sender),
-    /// Commands that clients of another core have sent, for those who monitor here.
+    /// Commands from clients of another core, for the monitoring clients here.
     Monitor(Lines),
-    /// Keys that clients of this core have read have changed.
+    /// Changed keys that clients of this core have read.
     Invalidate(Box<News>),
-    /// Somebody wants to read this core's events.
+    /// A request to read this core's events.
     Follow(Box<Ask>),
     /// Events of another core, as a reply.
     Followed(Sender, Vec<u8>),
-    /// A reader of this core's events is gone.
+    /// A reader of this core's events has disconnected.
     Unfollow(Sender),
-    /// Somebody outside wants to know what this core has counted.
+    /// A request from outside for this core's counters.
     Measure(mpsc::Sender<CoreReport>),
-    /// Others have taken the place of the users: connections of those who are no more end.
+    /// The users were replaced: connections of removed users end.
     UsersReplaced,
     /// The server stops.
     Drain,
 }
 
 impl Message {
-    /// Memory that nobody else counts, bytes: who asks for something counts what it sends.
+    /// Returns the memory that is not counted elsewhere, bytes. The sender of a request counts the request.
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
             Message::Done(_, bundle) => bundle.replies_room() as u64,
@@ -58,7 +58,7 @@ impl Message {
         }
     }
 
-    /// The message that takes its place when it cannot be sent: who waits for it waits no more.
+    /// Returns the message to send in place of one that cannot be sent: it ends the receiver's wait.
     pub(crate) fn lost(self) -> Message {
         match self {
             Message::Done(sender, _) | Message::Tell(sender, _) => Message::Lost(sender),
@@ -67,20 +67,20 @@ impl Message {
     }
 }
 
-/// A wish of a client to read this core's events.
+/// A client's request to read this core's events.
 #[derive(Debug)]
 pub(crate) struct Ask {
-    /// Where the reply goes. A connection has one of these under way.
+    /// Where the reply goes. A connection has at most one such request under way.
     pub(crate) sender: Sender,
     pub(crate) protocol: Protocol,
     pub(crate) start: Start,
-    /// Events at most, crossings not counted.
+    /// Maximum number of events, not counting threshold crossings.
     pub(crate) count: u16,
-    /// How long to wait for one, ms.
+    /// How long to wait for an event, ms.
     pub(crate) block_ms: u16,
     pub(crate) lows: Vec<Low>,
     pub(crate) account: Option<Box<[u8]>>,
-    /// The statement that is wanted in the place of events; none for SCUR.WATCH.
+    /// The statement to return in place of events; None for SCUR.WATCH.
     pub(crate) statement: Option<Statement>,
 }
 
@@ -89,20 +89,20 @@ pub(crate) struct Ask {
 pub(crate) struct Statement {
     pub(crate) period: Span,
     pub(crate) unit: Option<Name>,
-    /// The newest first.
+    /// Newest entries first.
     pub(crate) is_reversed: bool,
-    /// The sequence that the client may have been told of before: it is waited for.
+    /// The sequence that earlier replies may have shown to the client; the statement waits for it to be durable.
     pub(crate) shown: u64,
 }
 
-/// Changes that the clients of one core are told.
+/// Invalidations for the clients of one core.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// Everything was deleted, before all that follows changed.
+    /// Everything was deleted, before any of `keys` changed.
     pub(crate) flushed: bool,
-    /// Keys that have changed, each with those who have read it.
+    /// Keys that have changed, each with the clients that have read it.
     pub(crate) keys: Vec<(Box<[u8]>, Vec<Ticket>)>,
 }
 
-/// Lines of MONITOR, which monitoring clients of every core get.
+/// Lines of MONITOR for the monitoring clients of every core.
 pub(crate) type Lines = Arc<[u8]>;

@@ -31,14 +31,14 @@ pub(crate) enum Answer {
     Report(Box<Report>),
     /// Lines of CLIENT LIST.
     Clients(String),
-    /// Newest first.
+    /// Slow commands, newest first.
     Slowlog(Vec<SlowCommand>),
     /// Events that took long.
     Latency(Box<Latency>),
 }
 
 impl Answer {
-    /// Room that it takes, bytes.
+    /// Returns its memory, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let bytes = match self {
             Answer::Report(_) => size_of::<Report>(),
@@ -56,12 +56,12 @@ pub(crate) struct Report {
     pub(crate) stats: Stats,
     pub(crate) totals: Totals,
     pub(crate) counters: Counters,
-    /// Work of a second, at present.
+    /// Work per second, at present.
     pub(crate) rates: PerSecond,
     pub(crate) clients: usize,
-    /// Clients that wait for events.
+    /// Number of clients that wait for events.
     pub(crate) blocked: usize,
-    /// Clients of them that are not in, and their memory, bytes.
+    /// Number of unauthenticated clients among `clients`, and their memory, bytes.
     pub(crate) waiting: usize,
     pub(crate) lobby_bytes: u64,
     /// Memory of connections, bytes.
@@ -78,16 +78,16 @@ pub(crate) struct Report {
 pub(crate) struct CoreReport {
     pub(crate) core: u16,
     pub(crate) report: Report,
-    /// Time that its thread has had a processor, ns.
+    /// CPU time of its thread, ns.
     pub(crate) cpu_ns: u64,
-    /// From when a batch was given to the log until it was as durable as it had to be.
+    /// Time from giving a batch to the log until it was as durable as required.
     pub(crate) log_writes: Histogram,
     /// The core's time.
     pub(crate) now: Reading,
 }
 
 impl Report {
-    /// Takes what the cores have said together.
+    /// Joins the answers of the cores.
     pub(crate) fn of_all(answers: &[Answer]) -> Report {
         let mut all = Report::default();
         for answer in answers {
@@ -121,7 +121,7 @@ pub(crate) struct DurableReport {
     pub(crate) batches: u64,
     pub(crate) full: bool,
     pub(crate) failed: bool,
-    /// The device of a node of a group has no room: the others go on.
+    /// The device of a node of a group has no room; the other nodes go on.
     pub(crate) device_full: bool,
     /// The device of a node of a group has work and has finished none for a second.
     pub(crate) device_still: bool,
@@ -133,8 +133,7 @@ pub(crate) struct DurableReport {
 }
 
 impl DurableReport {
-    /// Takes in that of another core. Sequences are counted together; the snapshot that is the
-    /// oldest of the cores' last ones stands for all.
+    /// Adds the report of another core. Sequences are summed. Of the cores' last snapshots, the oldest stands for all.
     pub(crate) fn add(&mut self, other: &DurableReport) {
         self.sequence += other.sequence;
         self.durable += other.durable;
@@ -160,14 +159,14 @@ impl DurableReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tracked {
     pub(crate) keys: usize,
-    /// Clients of keys.
+    /// Pairs of a key and a client that has read it.
     pub(crate) items: usize,
     /// Memory, bytes.
     pub(crate) bytes: u64,
 }
 
 impl Tracked {
-    /// Adds that of another core.
+    /// Adds the figures of another core.
     pub(crate) fn add(&mut self, other: Tracked) {
         self.keys += other.keys;
         self.items += other.items;

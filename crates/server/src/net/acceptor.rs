@@ -1,5 +1,5 @@
-//! A listener in the event loop: accepts a bounded number of connections at once, and rests for
-//! a while when the system has no room.
+//! A listener in the event loop: accepts a bounded number of connections at once, and pauses when the system has no
+//! resources.
 
 use crate::net::listener;
 use crate::net::port::Port;
@@ -14,7 +14,7 @@ const ACCEPTS_MAX: usize = 16;
 /// Pause after accepting has failed, ms.
 const PAUSE_MS: i64 = 1_000;
 
-/// A listener and what is known of it.
+/// A listener and its state.
 pub(crate) struct Acceptor {
     pub(crate) port: Port,
     /// Where it listens, with the port that was chosen.
@@ -27,7 +27,7 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Listens there, where that is safe.
+    /// Listens on an address, if that is safe.
     pub(crate) fn open(
         address: SocketAddr,
         port: Port,
@@ -39,22 +39,22 @@ impl Acceptor {
         Ok(Acceptor { port, address, listener, ready: true, again_ms: None })
     }
 
-    /// From now on the poller tells of its connections.
+    /// Registers the listener with the poller.
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(&mut self.listener, token, Interest::READABLE)
     }
 
-    /// The poller says that there are connections.
+    /// Notes that connections wait.
     pub(crate) fn notice(&mut self) {
         self.ready = true;
     }
 
-    /// True when the loop should not wait.
+    /// Reports whether the loop has connections to accept and should not wait.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready
     }
 
-    /// The next connections, a batch of them.
+    /// Accepts the next batch of connections.
     pub(crate) fn accept(&mut self, uptime_ms: i64) -> Vec<(TcpStream, SocketAddr)> {
         if self.again_ms.is_some_and(|again_ms| again_ms <= uptime_ms) {
             self.again_ms = None;

@@ -1,12 +1,12 @@
-//! The input of a connection, and the buffers that connections borrow for as long as they hold bytes, so that
-//! idle connections hold none and busy ones use memory that is warm.
+//! The input of a connection, and the buffers that connections borrow while they hold bytes. Idle connections hold
+//! none, and busy ones use memory that is warm in the cache.
 
 use crate::kept::Kept;
 
-/// Bytes kept apart from a whole buffer at most: copying more costs more than it spares.
+/// Maximum number of bytes that are moved out of a whole buffer: copying more costs more than it saves.
 const SHELVED_LEN_MAX: usize = BUFFER_LEN / 2;
 
-/// Holds a buffer of the buffers while it holds bytes.
+/// An input buffer that borrows its memory from the pool while it holds bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -15,13 +15,13 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Bytes that have arrived and are not consumed.
+    /// Returns the bytes that have arrived and are not consumed.
     pub(crate) fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// Room for more, never empty: borrows a buffer, closes the gap in front, or doubles.
-    /// Growth follows what has arrived, not what a length promises: promises are free.
+    /// Returns room for more, never empty: borrows a buffer, closes the gap in front, or doubles. Growth follows what
+    /// has arrived, not an announced length, since a client can announce any length at no cost.
     pub(crate) fn room(&mut self, buffers: &mut Buffers) -> &mut [u8] {
         if self.bytes.len() < BUFFER_LEN {
             self.take_whole(buffers);
@@ -37,22 +37,22 @@ impl Buffer {
         &mut self.bytes[self.end..]
     }
 
-    /// Counts so many bytes of the room as arrived.
+    /// Counts the first `len` bytes of the room as arrived.
     pub(crate) fn fill(&mut self, len: usize) {
         self.end = (self.end + len).min(self.bytes.len());
     }
 
-    /// The first bytes are done with.
+    /// Removes the first bytes.
     pub(crate) fn consume(&mut self, len: usize) {
         self.start = (self.start + len).min(self.end);
     }
 
-    /// Bytes of room.
+    /// Returns the allocated memory, bytes.
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Has a whole buffer again, with what was kept of the last one.
+    /// Borrows a whole buffer again, and copies the kept bytes into it.
     #[inline]
     fn take_whole(&mut self, buffers: &mut Buffers) {
         let mut bytes = buffers.take_input();
@@ -62,7 +62,7 @@ impl Buffer {
         self.bytes = bytes;
     }
 
-    /// Gives the buffer back, and keeps what little it holds in one of that size.
+    /// Returns the buffer to the pool, and keeps the few bytes that it holds in an allocation of their size.
     pub(crate) fn shelve(&mut self, buffers: &mut Buffers) {
         if self.bytes.len() >= BUFFER_LEN && self.end - self.start <= SHELVED_LEN_MAX {
             let kept = self.filled().to_vec();
@@ -71,7 +71,7 @@ impl Buffer {
         }
     }
 
-    /// Gives the buffer back when it is empty.
+    /// Returns the buffer to the pool when it is empty.
     pub(crate) fn release(&mut self, buffers: &mut Buffers) {
         if self.start == self.end && !self.bytes.is_empty() {
             buffers.give_input(std::mem::take(&mut self.bytes));
@@ -80,9 +80,10 @@ impl Buffer {
     }
 }
 
-/// A borrowed buffer's size, bytes: what is read from a connection in one turn.
+/// Length of a borrowed buffer, bytes: at most this much is read from a connection in one turn.
 pub(crate) const BUFFER_LEN: usize = 64 * 1024;
-/// Input buffers are filled in full (so that reading needs no zeroing), output buffers are empty.
+/// A pool of buffers. Input buffers have their full length (so that reading needs no zeroing), output buffers are
+/// empty.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     inputs: Kept<Vec<u8>>,
@@ -94,7 +95,7 @@ impl Buffers {
         self.inputs.take().unwrap_or_else(|| vec![0; BUFFER_LEN])
     }
 
-    /// A buffer that has grown is not kept.
+    /// Takes a buffer back. One that has grown is not kept.
     pub(crate) fn give_input(&mut self, buffer: Vec<u8>) {
         if buffer.len() == BUFFER_LEN {
             self.inputs.give(buffer);
@@ -105,7 +106,7 @@ impl Buffers {
         self.outputs.take().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN))
     }
 
-    /// A buffer that has grown is not kept.
+    /// Takes a buffer back. One that has grown is not kept.
     pub(crate) fn give_output(&mut self, mut buffer: Vec<u8>) {
         if (BUFFER_LEN..=2 * BUFFER_LEN).contains(&buffer.capacity()) {
             buffer.clear();

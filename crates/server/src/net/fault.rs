@@ -1,5 +1,5 @@
-//! What goes wrong between a peer and what carries its bytes, TLS or RDMA, and passwords that are
-//! wrong. Peers can make it go wrong as often as they like, so the log tells of many in one line.
+//! Failures of a peer's TLS, RDMA or requests, and wrong passwords. Peers can cause them as often as they like, so many
+//! of them share one line of the log.
 
 use crate::net::tls_words::tls_words;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 /// Why a connection was closed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
-    /// The two have not come to an agreement.
+    /// The handshake has failed.
     #[error("TLS handshake failed: {error}{hint}", error = tls_words(.0), hint = hint(.0))]
     Handshake(rustls::Error),
     /// Bytes after the handshake that were not from this peer.
@@ -16,10 +16,10 @@ pub(crate) enum Fault {
     /// The handshake was not done in time.
     #[error("a TLS handshake took too long")]
     Late,
-    /// The connection over RDMA has failed, by the peer or by the device.
+    /// The connection over RDMA has failed, because of the peer or the device.
     #[error("RDMA: {0}")]
     Rdma(String),
-    /// The peer speaks TLS where none is spoken.
+    /// The peer speaks TLS on a port without it.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,
     /// The peer speaks HTTP. A browser does so for any web page that tells it to.
@@ -27,13 +27,13 @@ pub(crate) enum Fault {
         "possible attack: HTTP on a RESP port, perhaps from a web page; nothing of it was executed"
     )]
     Http,
-    /// A request that is longer than a setting lets it be.
+    /// A request that is longer than a setting allows.
     #[error("a client's request was refused and its connection closed: {0}")]
     TooLong(scurry_resp::ProtocolError),
-    /// The time to come in was over.
+    /// The client did not authenticate in time.
     #[error("a client did not authenticate in time (auth_ms_max)")]
     NotIn,
-    /// Others came before the connection was in.
+    /// The connection was evicted from the lobby before it was authenticated.
     #[error("too many clients that have not authenticated: the oldest give way")]
     GaveWay,
 }
@@ -46,23 +46,22 @@ fn hint(error: &rustls::Error) -> &'static str {
 }
 
 impl Fault {
-    /// True for what somebody should look at: no client of ours does it by mistake.
+    /// Reports whether an operator should look at it: no client of ours does it by mistake.
     fn is_grave(&self) -> bool {
         matches!(self, Fault::Http)
     }
 }
 
-/// Of the name that a peer gives as its user's, bytes that the log shows.
+/// Longest part of a user name from a peer that the log shows, bytes.
 const NAME_LEN_MAX: usize = 64;
 
-/// Faults of a core that the log has not told of yet: how many of each kind, and the last of them,
-/// or the last grave one.
+/// Faults of a core that are not logged yet: the number of each kind, and the last one, or the last grave one.
 #[derive(Default)]
 pub(crate) struct Faults {
-    /// Connections that were closed.
+    /// Number of connections that were closed.
     count: u64,
     last: Option<(SocketAddr, Fault)>,
-    /// AUTH and HELLO with a wrong user or password.
+    /// Number of AUTH and HELLO with a wrong user or password.
     logins: u64,
     /// Peer and user of the last failed login.
     last_login: Option<(SocketAddr, String)>,
@@ -72,13 +71,13 @@ impl Faults {
     pub(crate) fn note(&mut self, peer: SocketAddr, fault: Fault) {
         tracing::debug!(%peer, "{fault}");
         self.count += 1;
-        // What is grave is told even where others came after it.
+        // A grave fault is logged even when others follow it.
         if fault.is_grave() || !self.last.as_ref().is_some_and(|(_, last)| last.is_grave()) {
             self.last = Some((peer, fault));
         }
     }
 
-    /// Somebody has given a wrong user or password; the name may be any bytes.
+    /// Notes a wrong user or password; the name may be any bytes.
     pub(crate) fn note_login(&mut self, peer: SocketAddr, name: &[u8]) {
         let user = name[..name.len().min(NAME_LEN_MAX)].escape_ascii().to_string();
         tracing::debug!(%peer, user, "wrong user or password");
@@ -86,12 +85,12 @@ impl Faults {
         self.last_login = Some((peer, user));
     }
 
-    /// True when there is nothing to tell.
+    /// Reports whether there is nothing to log.
     pub(crate) fn is_empty(&self) -> bool {
         self.count + self.logins == 0
     }
 
-    /// Tells of them, each kind in one line.
+    /// Logs the faults, one line per kind.
     pub(crate) fn tell(&mut self) {
         if let Some((peer, user)) = self.last_login.take() {
             let failed = std::mem::take(&mut self.logins);

@@ -1,4 +1,4 @@
-//! Accepts connections: bounded per turn, refused above the limit in Redis's words.
+//! Accepts connections: bounded per turn, refused above the limit with Redis's text.
 
 use crate::settings::{Settings, StartError};
 use mio::net::{TcpListener, TcpStream};
@@ -7,16 +7,16 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A peer that has been silent this long is asked whether it is there.
+/// Silence after which TCP probes a peer.
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(300);
-/// Answers that may be missing before it is taken for gone.
+/// Unanswered probes after which a peer counts as gone.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// The longest backlog that the system allows. Where it is full a connection is lost on the way, and its client
-/// tries again a second later; a core that does not run for four milliseconds has 128 waiting.
+/// Longest backlog that the system allows. When the backlog is full, a connection attempt is lost and its client
+/// retries a second later; a core that does not run for four milliseconds has 128 waiting.
 const BACKLOG: i32 = i32::MAX;
 
-/// Listens, also where connections of a former server are not forgotten yet.
+/// Listens, even where connections of a former server linger in the system.
 pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     open(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
@@ -33,16 +33,16 @@ fn open(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(TcpListener::from_std(socket.into()))
 }
 
-/// The address of each core's own port. With one core there is none: its port is the main one.
+/// Returns the address of each core's own port. With one core the list is empty: its port is the main one.
 pub(crate) fn core_addresses(
     settings: &Settings,
     main: SocketAddr,
 ) -> Result<Vec<SocketAddr>, StartError> {
-    // In a group its port tells a client whether this node leads; the main one serves everybody.
+    // In a group the core's port tells a client whether this node leads, while the main one serves all clients.
     if settings.threads == 1 && settings.group.is_none() {
         return Ok(Vec::new());
     }
-    // A main port that was free gets core ports that are free.
+    // If the system chooses the main port, it chooses the core ports too.
     let first = settings.core_port.unwrap_or(match settings.listen.port() {
         0 => 0,
         port => port.checked_add(1).ok_or(StartError::CorePorts)?,
@@ -58,7 +58,7 @@ pub(crate) fn core_addresses(
         .collect()
 }
 
-/// The next connection, none when there is none for now.
+/// Accepts the next connection; None when none waits.
 pub(crate) fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
     loop {
         match listener.accept() {
@@ -73,7 +73,7 @@ pub(crate) fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, So
     }
 }
 
-/// No delay of small replies, and news of peers that vanish.
+/// Sends small replies without delay, and enables keepalive to detect peers that vanish.
 pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let keepalive = socket2::TcpKeepalive::new()
@@ -83,9 +83,9 @@ pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
     socket2::SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
-/// Tells a client that there are too many.
+/// Tells a client that too many are connected.
 pub(crate) fn refuse(mut stream: TcpStream) {
-    // The socket's buffer is empty, so this does not block; a peer that is gone loses nothing.
+    // The socket's buffer is empty, so this does not block. If the peer is gone, the failure does not matter.
     let _ = stream.write(b"-ERR max number of clients reached\r\n");
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let most: usize = most.trim().parse().expect("a number");
         let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).expect("a port is free");
         let address = listener.local_addr().expect("it has one");
-        // Nobody accepts them.
+        // The server accepts none of them.
         let connect = |_| std::net::TcpStream::connect_timeout(&address, PATIENCE);
         let waiting: io::Result<Vec<_>> = (0..most.min(300)).map(connect).collect();
         assert!(waiting.is_ok(), "{waiting:?}");

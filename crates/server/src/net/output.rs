@@ -1,21 +1,21 @@
-//! The output of a connection: replies are appended, committed, and leave in front.
+//! The output of a connection: replies are appended at the end, committed, and sent from the front.
 
 use crate::net::buffer::Buffers;
 
 /// A buffer that is filled less than this part is exchanged for a small one while it waits.
 const SHELVED_SHARE: usize = 16;
 
-/// A buffer of the pool while there are bytes in it.
+/// An output buffer that borrows its memory from the pool while it holds bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     bytes: Vec<u8>,
     committed: usize,
-    /// Bytes in front that have left.
+    /// Number of bytes in front that were sent.
     left: usize,
 }
 
 impl Output {
-    /// Where replies are appended.
+    /// Returns the buffer to append replies to.
     pub(crate) fn staging(&mut self, buffers: &mut Buffers) -> &mut Vec<u8> {
         if self.bytes.capacity() == 0 {
             self.bytes = buffers.take_output();
@@ -23,17 +23,17 @@ impl Output {
         &mut self.bytes
     }
 
-    /// From now on all that was appended may leave.
+    /// Allows all that was appended to be sent.
     pub(crate) fn commit(&mut self) {
         self.committed = self.bytes.len();
     }
 
-    /// Bytes that may leave and have not.
+    /// Returns the bytes that may be sent and were not.
     pub(crate) fn leaving(&self) -> &[u8] {
         &self.bytes[self.left..self.committed]
     }
 
-    /// So many of them have left. The room of all that was appended is free when all of it has.
+    /// Counts `len` bytes as sent. The buffer is cleared when all that was appended is sent.
     pub(crate) fn leave(&mut self, len: usize) {
         self.left += len;
         if self.left == self.bytes.len() {
@@ -42,24 +42,24 @@ impl Output {
         }
     }
 
-    /// Bytes of room.
+    /// Returns the allocated memory, bytes.
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Gives the buffer back when it is empty.
+    /// Returns the buffer to the pool when it is empty.
     pub(crate) fn release(&mut self, buffers: &mut Buffers) {
         if self.bytes.is_empty() && self.bytes.capacity() > 0 {
             buffers.give_output(std::mem::take(&mut self.bytes));
         } else if self.left > self.bytes.len() / 2 {
-            // What has left makes room, so that a slow reader does not make the buffer grow.
+            // Removes sent bytes, so that a slow reader does not make the buffer grow.
             self.bytes.drain(..self.left);
             self.committed -= self.left;
             self.left = 0;
         }
     }
 
-    /// Gives a buffer back that is nearly empty, and keeps what little it holds in one of that size.
+    /// Returns a nearly empty buffer to the pool, and keeps the few bytes that it holds in an allocation of their size.
     pub(crate) fn shelve(&mut self, buffers: &mut Buffers) {
         if self.bytes.len() < self.bytes.capacity() / SHELVED_SHARE {
             let few = self.bytes.as_slice().to_vec();

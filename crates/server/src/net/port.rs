@@ -1,12 +1,11 @@
-//! A port of the server: whose keys are served there, what is spoken there, and whether it may be
-//! open to everybody.
+//! A port of the server: whose keys are served there, which protocol it speaks, and whether it may be open to everyone.
 
 use crate::net::tls::Handshaker;
 use crate::settings::{Settings, StartError};
 use crate::users::Roles;
 use std::net::SocketAddr;
 
-/// Kinds of ports that a client comes in by.
+/// Kinds of ports that clients connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortKind {
     /// The main port: every key is served, here or by another core.
@@ -15,20 +14,19 @@ pub(crate) enum PortKind {
     Core,
 }
 
-/// The port that a connection came in by, with what is spoken there. A copy goes with the connection to
-/// the core that serves it.
+/// The port of a connection, with its protocol. A copy goes with the connection to the core that serves it.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
     pub(crate) kind: PortKind,
     /// None for plain TCP.
     pub(crate) tls: Option<Handshaker>,
-    /// A connection from within this process, and the roles that it has.
+    /// The roles of a connection from within this process; None for others.
     pub(crate) inside: Option<Roles>,
 }
 
 impl Port {
-    /// Refuses to listen where everybody could spend balances: whoever reaches an address beyond
-    /// this machine must have to show a password or a certificate.
+    /// Refuses to listen where anyone could spend balances: on an address that is reachable from outside this machine,
+    /// clients must have to show a password or a certificate.
     pub(crate) fn check_access(
         &self,
         address: SocketAddr,

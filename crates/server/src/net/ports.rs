@@ -1,4 +1,4 @@
-//! Which ports the settings ask for: the main one, one beside it for TLS, and one per core.
+//! Opens the ports that the settings ask for: the main one, one beside it for TLS, and one per core.
 
 use crate::net::acceptor::Acceptor;
 use crate::net::listener;
@@ -7,19 +7,18 @@ use crate::net::tls::{Certificates, Handshaker};
 use crate::settings::{Settings, StartError};
 use std::net::SocketAddr;
 
-/// All that a server listens on.
+/// All ports of a server.
 pub(crate) struct Ports {
-    /// The main port, and the one beside it for TLS where there is one.
+    /// The main port, and the separate one for TLS if there is one.
     pub(crate) main: Vec<Acceptor>,
-    /// Each core's own; none with one core, whose port is the main one.
+    /// Each core's own port; empty with one core, whose port is the main one.
     pub(crate) own: Vec<Acceptor>,
 }
 
 impl Ports {
-    /// Listens on all of them, or says which one it must not or cannot listen on.
+    /// Listens on all ports, or returns an error that names the one that must not or cannot be opened.
     ///
-    /// TLS without an address of its own is spoken on the main port and on those of the cores;
-    /// with one, it is spoken there alone.
+    /// Without an address of its own, TLS is spoken on the main port and on those of the cores; with one, only there.
     pub(crate) fn open(settings: &Settings) -> Result<Ports, StartError> {
         let tls = settings.tls.as_ref().map(Handshaker::new).transpose()?;
         let beside = settings.tls.as_ref().and_then(|tls| tls.listen);
@@ -38,22 +37,22 @@ impl Ports {
         Ok(Ports { main, own })
     }
 
-    /// Where plain clients connect.
+    /// Returns where plain clients connect.
     pub(crate) fn main_address(&self) -> SocketAddr {
         self.main[0].address
     }
 
-    /// Where a client of any key may speak TLS.
+    /// Returns where a client of any key may speak TLS.
     pub(crate) fn tls_address(&self) -> Option<SocketAddr> {
         self.main.iter().find(|acceptor| acceptor.port.tls.is_some()).map(|found| found.address)
     }
 
-    /// The certificates that are shown, where TLS is spoken.
+    /// Returns the server's certificates, if it speaks TLS.
     pub(crate) fn certificates(&self) -> Option<Certificates> {
         self.main.iter().find_map(|one| one.port.tls.as_ref()).map(|tls| tls.certificates.clone())
     }
 
-    /// Where each core is reached.
+    /// Returns the address of each core's port.
     pub(crate) fn core_addresses(&self) -> Vec<SocketAddr> {
         let own = if self.own.is_empty() { &self.main[..1] } else { &self.own };
         own.iter().map(|acceptor| acceptor.address).collect()

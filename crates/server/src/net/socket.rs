@@ -1,4 +1,4 @@
-//! What a connection of this server speaks over: TCP, TLS over it, or RDMA.
+//! The socket of a connection: TCP, TLS over it, or RDMA.
 
 use crate::net::buffer::Buffers;
 use crate::net::fault::Fault;
@@ -10,8 +10,7 @@ use crate::net::transport::{Arrival, Transport};
 use mio::net::TcpStream;
 use std::io;
 
-/// One of the transports. Those of TLS and RDMA are large, and connections without them do not pay for
-/// them.
+/// One of the transports. TLS and RDMA are large; boxes keep them from enlarging other connections.
 pub(crate) enum Socket {
     Tcp(Tcp),
     Tls(Box<Tls>),
@@ -19,7 +18,7 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    /// The transport of a connection that has come in by this port.
+    /// Creates the transport of a connection to this port.
     pub(crate) fn accept(stream: TcpStream, port: &Port) -> io::Result<Socket> {
         match &port.tls {
             None => Ok(Socket::Tcp(Tcp::new(stream))),
@@ -27,8 +26,7 @@ impl Socket {
         }
     }
 
-    /// The stream that the poller listens to; a connection behind a completion queue has none of its
-    /// own.
+    /// Returns the stream that the poller watches. A connection served by a completion queue has none of its own.
     pub(crate) fn stream(&mut self) -> Option<&mut TcpStream> {
         match self {
             Socket::Tcp(tcp) => Some(&mut tcp.stream),
@@ -37,7 +35,7 @@ impl Socket {
         }
     }
 
-    /// Why it has failed; told once.
+    /// Returns, once, why the transport has failed.
     pub(crate) fn take_fault(&mut self) -> Option<Fault> {
         match self {
             Socket::Tcp(_) => None,
@@ -47,7 +45,7 @@ impl Socket {
     }
 }
 
-/// Calls the same of whichever it is.
+/// Calls the same method of whichever transport it is.
 macro_rules! any {
     ($socket:expr, $transport:ident => $call:expr) => {
         match $socket {

@@ -34,7 +34,7 @@ impl Transport for Tcp {
         }
         let full = len == room.len();
         self.input.fill(len);
-        // A short read has emptied the socket: the next arrival is a new event.
+        // A short read has emptied the socket: more input causes a new event.
         Ok(if full { Arrival::More(len) } else { Arrival::Drained(len) })
     }
 
@@ -89,7 +89,7 @@ impl Transport for Tcp {
     }
 
     fn finish(&mut self) {
-        // A peer that is gone already needs no telling.
+        // If the peer is gone, the failure does not matter.
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 }

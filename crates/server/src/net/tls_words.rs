@@ -1,10 +1,10 @@
-//! Faults of TLS in words for people: the library gives times as seconds since 1970.
+//! Describes TLS errors for people: the library gives times as seconds since 1970.
 
 use crate::calendar::date_time;
 use rustls::pki_types::UnixTime;
 use rustls::{CertificateError, Error};
 
-/// Returns what is wrong, with times as dates.
+/// Describes an error, with times as dates.
 pub fn tls_words(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(fault) => {
@@ -14,7 +14,7 @@ pub fn tls_words(error: &Error) -> String {
     }
 }
 
-/// Returns what is wrong with the time of a certificate; none where something else is.
+/// Describes an error about a certificate's validity; None for other errors.
 pub(crate) fn certificate_words(fault: &CertificateError) -> Option<String> {
     match fault {
         CertificateError::ExpiredContext { time, not_after } => Some(format!(

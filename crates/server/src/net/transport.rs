@@ -1,16 +1,16 @@
-//! The seam between connections and what carries their bytes. TCP is behind it today; it is
-//! shaped so that RDMA fits: input is borrowed in place, and replies are formed (`commit`)
-//! apart from leaving (`publish`), so that they can wait for a group commit in between.
+//! The interface between connections and the transports that carry their bytes: TCP, TLS and RDMA. Input is borrowed in
+//! place, as RDMA needs it. Forming replies (`commit`) is apart from sending them (`publish`), so that they can wait
+//! for a group commit in between.
 
 use crate::net::buffer::Buffers;
 use std::io;
 
-/// Findings of [`Transport::progress`].
+/// Result of [`Transport::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Bytes, and there may be more.
+    /// This many bytes were read, and there may be more.
     More(usize),
-    /// All there was for now, perhaps nothing.
+    /// This many bytes were read, perhaps none, and no more are available for now.
     Drained(usize),
     /// The peer will send nothing more.
     End,
@@ -18,45 +18,43 @@ pub(crate) enum Arrival {
 
 /// A stream of bytes in both directions.
 pub(crate) trait Transport {
-    /// True while the peer cannot send a command yet.
+    /// Reports whether the handshake is not done, so that the peer cannot send a command yet.
     fn is_handshaking(&self) -> bool {
         false
     }
-    /// Takes in what has arrived, a bounded amount at a time, and not more than `len_max` bytes; over
-    /// RDMA what has arrived lies in the connection's own window.
+    /// Reads input: a bounded amount at a time, and not more than `len_max` bytes. Over RDMA the input lies in the
+    /// connection's own window.
     fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival>;
-    /// Bytes that have arrived and are not consumed, contiguous.
+    /// Returns the bytes that have arrived and are not consumed, contiguous.
     fn input(&self) -> &[u8];
-    /// The same, and the staging to append replies to.
+    /// Returns the same, and the buffer to append replies to.
     fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>);
-    /// The first bytes of the input are done with.
+    /// Removes the first bytes of the input.
     fn consume(&mut self, len: usize);
-    /// Ends the replies that were appended to the staging: they are formed, and not visible to the peer
-    /// yet.
+    /// Commits the replies that were appended: they are complete, and not visible to the peer yet.
     fn commit(&mut self);
-    /// Sends what is committed, with one call. False when the peer must take some first.
+    /// Sends the committed replies with one call. False when the peer must read some first.
     fn publish(&mut self) -> io::Result<bool>;
-    /// Committed and not sent, bytes.
+    /// Returns the number of committed bytes that were not sent.
     fn unsent(&self) -> usize;
-    /// Room of its buffers, and what else it holds, bytes.
+    /// Returns the memory of its buffers and other state, bytes.
     fn memory_bytes(&self) -> u64;
-    /// Gives back what is not needed while replies wait for the log: there may be as many waiting
-    /// as there are connections.
+    /// Releases memory that is not needed while replies wait for the log: as many connections may wait as exist.
     fn shelve(&mut self, buffers: &mut Buffers) {
         self.release(buffers);
     }
-    /// Gives back buffers that are empty.
+    /// Returns empty buffers to the pool.
     fn release(&mut self, buffers: &mut Buffers);
-    /// Gives back all room that holds nothing: there may be many peers that have not come in.
+    /// Releases all unused memory: there may be many peers that have not authenticated.
     fn economize(&mut self, buffers: &mut Buffers) {
         self.release(buffers);
     }
-    /// Tells the peer that nothing more will come.
+    /// Tells the peer that nothing more will be sent.
     fn finish(&mut self);
 }
 
-/// Asks a socket once, and again when a signal has come between: how many bytes it has given or taken,
-/// none when it has to be waited for.
+/// Calls a socket once, and again when a signal has interrupted it. Returns the number of bytes, or None when the
+/// socket would block.
 #[inline]
 pub(super) fn attempt(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {

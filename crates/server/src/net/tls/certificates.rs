@@ -1,5 +1,5 @@
-//! Certificates of a server as their files were when they were last read: each connection begins with what
-//! is there then, and one that is open goes on.
+//! The certificates of a server as they were when the files were last read. Each new connection uses the latest ones;
+//! open connections are not affected by a change.
 
 use super::pem;
 use super::validity::{Expiry, ExpiryWarning, Peers};
@@ -10,7 +10,7 @@ use rustls::server::WebPkiClientVerifier;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The beginning of the server's side of each handshake. Cheap to clone; all clones change together.
+/// The server's TLS configuration for new handshakes. Cheap to clone; all clones change together.
 #[derive(Clone)]
 pub struct Certificates(Arc<Files>);
 
@@ -28,7 +28,7 @@ struct Current {
 }
 
 impl Certificates {
-    /// Reads the files. `protocols` is what ALPN offers.
+    /// Reads the files. `protocols` is the list that ALPN offers.
     ///
     /// # Errors
     /// For files that cannot be used, naming them.
@@ -38,34 +38,34 @@ impl Certificates {
         Ok(Certificates(Arc::new(Files { settings: settings.clone(), protocols, current })))
     }
 
-    /// Reads the same files again, for connections that begin from now on. With another configuration no
-    /// session is resumed that a CA of before has let in.
+    /// Reads the same files again, for connections that begin from now on. Since the configuration is a new one, no
+    /// session is resumed that an earlier client CA has admitted.
     ///
     /// # Errors
-    /// For files that cannot be used, naming them: what was there before stays.
+    /// For files that cannot be used, naming them: the former contents stay in use.
     pub fn read_again(&self) -> Result<(), TlsError> {
         let fresh = Current::read(&self.0.settings, &self.0.protocols)?;
         *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
-    /// The configuration of a connection that begins now.
+    /// Returns the configuration for a connection that begins now.
     pub fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner).config)
     }
 
-    /// Returns the end of the certificate's validity, or of one between it and its root that ends before; none
-    /// where there is no date that can be read.
+    /// Returns the end of the certificate's validity, or of a certificate between it and its root that ends earlier;
+    /// None where there is no date that can be read.
     pub fn expiry(&self) -> Option<Expiry> {
         self.0.current.read().unwrap_or_else(PoisonError::into_inner).expiry
     }
 
-    /// Returns what is to be said of the certificate now: that it has expired, or will soon.
+    /// Returns a warning if the certificate has expired or will soon.
     pub fn warning(&self) -> Option<ExpiryWarning> {
         self.expiry()?.warning(&self.0.settings.certificate, Peers::Clients)
     }
 
-    /// Clients must show a certificate.
+    /// Reports whether clients must show a certificate.
     pub(crate) fn demands_certificate(&self) -> bool {
         self.0.settings.client_ca.is_some()
     }

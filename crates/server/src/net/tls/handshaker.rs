@@ -23,7 +23,7 @@ impl Handshaker {
         Ok(Handshaker { certificates, demands_certificate })
     }
 
-    /// A transport that has not shaken hands yet.
+    /// Creates a transport before its handshake.
     pub(crate) fn begin(&self, stream: TcpStream) -> io::Result<Tls> {
         let session =
             ServerConnection::new(self.certificates.current()).map_err(io::Error::other)?;

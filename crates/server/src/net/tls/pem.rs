@@ -1,4 +1,4 @@
-//! Certificates and keys out of PEM files, and faults that name the file.
+//! Reads certificates and keys from PEM files, with errors that name the file.
 
 use crate::settings::TlsError;
 use rustls::RootCertStore;
@@ -7,15 +7,15 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Permissions that a private key should not give: any to those who are neither owner nor group.
+/// Permission bits that a private key should not have: any for users other than owner and group.
 const OTHERS: u32 = 0o007;
 
-/// The bytes of a file.
+/// Reads the bytes of a file.
 pub(crate) fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     std::fs::read(path).map_err(|source| TlsError::Read { what, path: path.to_owned(), source })
 }
 
-/// All certificates in a file's text, of which there is at least one.
+/// Parses all certificates in a file's text, of which there must be at least one.
 pub(crate) fn certificates(
     text: &[u8],
     path: &Path,
@@ -27,7 +27,7 @@ pub(crate) fn certificates(
     }
 }
 
-/// The certificates in a file's text as those that others are signed by.
+/// Parses the certificates in a file's text as trust roots.
 pub(crate) fn roots(
     what: &'static str,
     text: &[u8],
@@ -40,12 +40,12 @@ pub(crate) fn roots(
     Ok(roots)
 }
 
-/// The private key in a file's text.
+/// Parses the private key in a file's text.
 pub(crate) fn private_key(text: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::from_pem_slice(text).map_err(|_| empty("private key", path, "PRIVATE KEY"))
 }
 
-/// The library does not take what is in a file.
+/// Returns the error for contents of a file that the library refuses.
 pub(crate) fn refused(
     what: &'static str,
     path: &Path,
@@ -54,7 +54,7 @@ pub(crate) fn refused(
     TlsError::Refused { what, path: path.to_owned(), source: source.into() }
 }
 
-/// The library does not take a certificate with its key.
+/// Returns the error for a certificate and key that the library refuses.
 pub(crate) fn no_pair(error: rustls::Error, certificate: &Path, key: &Path) -> TlsError {
     match error {
         rustls::Error::InconsistentKeys(_) => {
@@ -65,7 +65,7 @@ pub(crate) fn no_pair(error: rustls::Error, certificate: &Path, key: &Path) -> T
     }
 }
 
-/// Warns of a private key that everybody may read.
+/// Warns of a private key that every user may read.
 pub(crate) fn warn_of_readers(key: &Path) {
     let Ok(metadata) = std::fs::metadata(key) else { return };
     if metadata.permissions().mode() & OTHERS != 0 {

@@ -1,6 +1,6 @@
-//! The transport over TLS. Like TCP it reads once and writes once per turn where it can: what
-//! was read goes through the session from a borrowed buffer, and replies leave in one call with
-//! as many records as they need, up to 64 KiB; longer ones take a call for each 64 KiB.
+//! The transport over TLS. Like TCP it reads once and writes once per turn where it can. Input is read into a borrowed
+//! buffer and passed through the session. Replies are sent in one call with as many records as they need, up to 64 KiB;
+//! longer ones take a call for each 64 KiB.
 
 use crate::net::buffer::{Buffer, Buffers};
 use crate::net::fault::Fault;
@@ -11,7 +11,7 @@ use rustls::ServerConnection;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
-/// Records that wait within the session to be sent, at most, bytes.
+/// Maximum length of records that wait in the session to be sent, bytes.
 const RECORDS_LEN_MAX: usize = 64 * 1024;
 
 /// Memory of a session, bytes, as measured over a thousand of them.
@@ -22,12 +22,12 @@ pub(crate) struct Tls {
     pub(crate) stream: TcpStream,
     session: ServerConnection,
     input: Buffer,
-    /// Bytes leave it when they are handed to the session.
+    /// Plain replies; bytes leave it when they are handed to the session.
     output: Output,
-    /// Nothing more will come: the peer said so, or the session has failed.
+    /// Whether the input has ended: the peer has closed, or the session has failed.
     ended: bool,
     failed: bool,
-    /// Why it has failed, until somebody asks.
+    /// Why the session has failed, until it is taken.
     fault: Option<Fault>,
 }
 
@@ -45,7 +45,7 @@ impl Tls {
         }
     }
 
-    /// Why the session has failed; told once.
+    /// Returns, once, why the session has failed.
     pub(crate) fn take_fault(&mut self) -> Option<Fault> {
         self.fault.take()
     }
@@ -59,6 +59,7 @@ impl Tls {
             return Ok(Arrival::End);
         }
         let mut rest = &wire[..len];
+        // One read may hold several records. Nothing after the end of the session is processed.
         while !rest.is_empty() && !self.ended {
             self.session.read_tls(&mut rest)?;
             match self.session.process_new_packets() {
@@ -69,13 +70,13 @@ impl Tls {
                 Err(error) => self.fail(error),
             }
         }
-        // The length on the wire, so that it is 0 only when the socket was empty. After the
-        // peer's last word there is one more thing to tell: the end.
+        // The length on the wire, so that it is 0 only when the socket was empty. After the peer's last bytes one more
+        // result remains to be returned: the end.
         let more = len == wire.len() || self.ended;
         Ok(if more { Arrival::More(len) } else { Arrival::Drained(len) })
     }
 
-    /// Moves what is decrypted to the input. It is never longer than what was read.
+    /// Moves decrypted bytes to the input. They are never longer than what was read.
     fn take_plain(&mut self, mut len: usize, buffers: &mut Buffers) -> io::Result<()> {
         while len > 0 {
             let room = self.input.room(buffers);
@@ -87,7 +88,7 @@ impl Tls {
         Ok(())
     }
 
-    /// The session is over. The alert that tells the peer why waits to be published.
+    /// Ends the session with an error. The alert that tells the peer why waits to be published.
     fn fail(&mut self, error: rustls::Error) {
         let fault = if self.is_handshaking() { Fault::Handshake } else { Fault::Session };
         self.fault = Some(fault(error));
@@ -145,8 +146,8 @@ impl Transport for Tls {
         }
     }
 
-    /// Plain bytes that are not encrypted yet, and 1 for the records that the session holds: those
-    /// have a bound of their own. Publishing never makes it more.
+    /// Plain bytes that are not encrypted yet, and 1 for the records that the session holds: those have a bound of
+    /// their own. Publishing never increases the result.
     fn unsent(&self) -> usize {
         self.output.leaving().len() + usize::from(self.session.wants_write())
     }
@@ -161,7 +162,7 @@ impl Transport for Tls {
     }
 
     fn economize(&mut self, buffers: &mut Buffers) {
-        // The first may only empty a buffer, which the second then gives back.
+        // The first call may only empty a buffer, which the second then returns to the pool.
         self.release(buffers);
         self.release(buffers);
         self.input.shelve(buffers);
@@ -169,14 +170,14 @@ impl Transport for Tls {
 
     fn finish(&mut self) {
         self.session.send_close_notify();
-        // A peer that is gone already needs no telling.
+        // If the peer is gone, the failure does not matter.
         let _ = self.session.write_tls(&mut self.stream);
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 }
 
 impl Drop for Tls {
-    /// A peer that waits for our end must be able to tell it from one that was cut off.
+    /// Sends close_notify, so that a peer can tell the end of the connection from one that was cut off.
     fn drop(&mut self) {
         if !self.failed && !self.is_handshaking() {
             self.session.send_close_notify();

@@ -1,4 +1,5 @@
-//! How long a certificate is valid (RFC 5280 section 4.1.2.5), which the library for TLS tells only when it is over.
+//! Reads how long a certificate is valid (RFC 5280 section 4.1.2.5), which the TLS library reports only when it has
+//! expired.
 
 use crate::calendar::{date_time, day_number};
 use rustls::pki_types::CertificateDer;
@@ -13,10 +14,10 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 const DAY_S: i64 = 86_400;
-/// A certificate that ends sooner is warned of.
+/// A certificate whose validity ends sooner than this causes a warning, seconds.
 const SOON_S: i64 = 30 * DAY_S;
 
-/// Time that no certificate has.
+/// Marks the absence of a time; no certificate ends then.
 const NONE: i64 = i64::MIN;
 
 /// The peers that a certificate is shown to.
@@ -31,8 +32,8 @@ pub(crate) enum Peers {
 pub struct Expiry(i64);
 
 impl Expiry {
-    /// Returns the earliest end of these certificates, which are of no use together after it; none where one has
-    /// no date that can be read.
+    /// Returns the earliest end of these certificates: after it they are of no use together. None where one has no date
+    /// that can be read.
     pub(crate) fn first_of(chain: &[CertificateDer<'_>]) -> Option<Expiry> {
         let all: Option<Vec<i64>> =
             chain.iter().map(|certificate| not_after(certificate)).collect();
@@ -44,7 +45,7 @@ impl Expiry {
         self.0
     }
 
-    /// Returns what is to be said of a certificate in this file now; none while it is valid for long.
+    /// Returns a warning about the certificate in this file; None while it is valid for long.
     pub(crate) fn warning(self, path: &Path, peers: Peers) -> Option<ExpiryWarning> {
         let now = DefaultTimeProvider.current_time()?.as_secs();
         self.warning_at(path, peers, i64::try_from(now).ok()?)
@@ -66,14 +67,14 @@ impl Expiry {
         } else {
             format!("the certificate in {path} expires at {date}Z, in {} days", left_s / DAY_S)
         };
-        // That for nodes is read with each connection.
+        // A node's certificate is read with each connection, so it needs no SIGHUP.
         let then = if peers == Peers::Clients { ", and send SIGHUP" } else { "" };
         let words = format!("{words}: put a new one in its place, with its key{then}");
         Some(ExpiryWarning { words, is_over })
     }
 }
 
-/// End of the validity of a certificate that is read anew now and then, for who shows it.
+/// End of the validity of a certificate that is read again now and then, for metrics.
 #[derive(Debug)]
 pub(crate) struct ExpiryGauge(AtomicI64);
 
@@ -93,7 +94,7 @@ impl ExpiryGauge {
     }
 }
 
-/// Words about a certificate that has expired or will soon.
+/// A warning about a certificate that has expired or will soon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpiryWarning {
     words: String,
@@ -111,12 +112,12 @@ impl ExpiryWarning {
     }
 }
 
-/// The end of the validity of a certificate.
+/// Returns the end of the validity of a certificate, seconds since 1970.
 fn not_after(certificate: &[u8]) -> Option<i64> {
     let mut rest = certificate;
     let mut rest = of_tag(&mut rest, SEQUENCE)?;
     let mut fields = of_tag(&mut rest, SEQUENCE)?;
-    // Version, which need not be there, serial number, signature, issuer.
+    // Version (optional), serial number, signature, issuer.
     let (first, _) = element(&mut fields)?;
     let before_validity = if first == VERSION { 3 } else { 2 };
     for _ in 0..before_validity {
@@ -148,7 +149,7 @@ fn element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     Some((tag, content))
 }
 
-/// Seconds since 1970 of `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
+/// Parses `YYMMDDHHMMSSZ`, with years from 1950 to 2049, or `YYYYMMDDHHMMSSZ` into seconds since 1970.
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     let digits = text.strip_suffix(b"Z")?;
     let (year, rest) = match tag {
@@ -171,7 +172,7 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
     Some(day_number(year, month, day) * DAY_S + hour * 3_600 + minute * 60 + second)
 }
 
-/// A number of so many digits, and what follows it.
+/// Parses a number of `len` digits, and returns the rest.
 fn number(text: &[u8], len: usize) -> Option<(i64, &[u8])> {
     let (digits, rest) = text.split_at_checked(len)?;
     let is_number = digits.iter().all(u8::is_ascii_digit);
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
     use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
-    /// A certificate that ends at the beginning of this day.
+    /// Creates a certificate whose validity ends at the beginning of this day.
     fn certificate(year: i32, month: u8, day: u8) -> CertificateDer<'static> {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
         params.not_before = date_time_ymd(1999, 1, 1);
@@ -240,7 +241,7 @@ mod tests {
         let soon = said(end.0 - SOON_S + 1).expect("a warning");
         let words = "the certificate in server.pem expires at 2031-05-17T00:00:00Z, in 29 days: ";
         assert!(soon.words.starts_with(words) && !soon.is_over, "{soon:?}");
-        // It is valid still in its last second (RFC 5280).
+        // It is still valid in its last second (RFC 5280).
         assert!(!said(end.0).expect("a warning").is_over);
         let over = said(end.0 + 1).expect("a warning");
         let words = "the certificate in server.pem expired at 2031-05-17T00:00:00Z, and clients ";
