@@ -1,5 +1,5 @@
-//! What a core counts for `/metrics` beside what INFO shows: plain numbers of its own, which it
-//! hands out when it is asked.
+//! Counters of a core for `/metrics`, in addition to those of INFO: plain numbers, which the core sends when it is
+//! asked.
 
 pub(crate) mod counters;
 pub(crate) mod histogram;
@@ -13,34 +13,34 @@ use crate::measures::histogram::Histogram;
 use scurry_resp::table::{CommandId, Spec};
 use std::collections::BTreeMap;
 
-/// First words of errors that are counted; a server answers with a few dozen.
+/// Maximum number of different error words that are counted; a server answers with a few dozen.
 const ERRORS_MAX: usize = 128;
 
-/// Of one command.
+/// Counts of one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     /// Executed or refused.
     pub(crate) calls: u64,
-    /// Of these, answered with an error.
+    /// Calls that were answered with an error.
     pub(crate) errors: u64,
-    /// Of these, before the command was executed.
+    /// Calls that were refused before the command was executed.
     pub(crate) refused: u64,
-    /// How long it was executed. Commands that are timed together have equal shares.
+    /// Execution time, ns. Commands that are timed together have equal shares.
     pub(crate) duration_ns: u64,
 }
 
-/// Since the start; what is counted by command and by error also since CONFIG RESETSTAT.
+/// Counts since the start; the counts by command and by error are also reset by CONFIG RESETSTAT.
 #[derive(Clone, Debug)]
 pub(crate) struct Measures {
-    /// By [`CommandId::index`].
+    /// Indexed by [`CommandId::index`].
     commands: Box<[Tally; CommandId::COUNT]>,
-    /// Requests that are no command.
+    /// Requests with an unknown command.
     pub(crate) unknown: u64,
     /// Errors by their first word.
     pub(crate) errors: BTreeMap<String, u64>,
-    /// How long commands were executed.
+    /// Execution times of commands.
     pub(crate) executions: Histogram,
-    /// From when a request was read until its reply was sent.
+    /// Time from reading a request until its reply was sent.
     pub(crate) requests: Histogram,
 }
 
@@ -57,7 +57,7 @@ impl Default for Measures {
 }
 
 impl Measures {
-    /// A request was answered, with an error or without.
+    /// Counts a request that was answered, with an error or without.
     #[inline]
     pub(crate) fn count(&mut self, spec: Option<&Spec>, is_error: bool) {
         match spec {
@@ -70,12 +70,12 @@ impl Measures {
         }
     }
 
-    /// A request was refused before its command was executed; it is counted as answered besides.
+    /// Counts a request that was refused before its command was executed; it is counted by `count` too.
     pub(crate) fn count_refused(&mut self, spec: &Spec) {
         self.commands[spec.id.index()].refused += 1;
     }
 
-    /// A reply that is an error.
+    /// Counts a reply that is an error.
     #[cold]
     pub(crate) fn note_error(&mut self, reply: &[u8]) {
         let word = reply.split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
@@ -87,7 +87,7 @@ impl Measures {
         }
     }
 
-    /// Counts commands that were executed one after the other in a span of this duration.
+    /// Adds the time of commands that were executed one after the other in a span of this duration.
     pub(crate) fn note_execution(&mut self, specs: &[Option<&'static Spec>], duration_ns: u64) {
         let share_ns = duration_ns / specs.len().max(1) as u64;
         for spec in specs.iter().flatten() {
@@ -95,14 +95,14 @@ impl Measures {
         }
     }
 
-    /// Forgets what is counted by command and by error.
+    /// Resets the counts by command and by error.
     pub(crate) fn reset(&mut self) {
         self.commands.fill(Tally::default());
         self.unknown = 0;
         self.errors.clear();
     }
 
-    /// Adds those of another core.
+    /// Adds the counts of another core.
     pub(crate) fn add(&mut self, other: &Measures) {
         let Measures { commands, unknown, errors, executions, requests } = other;
         for (own, more) in self.commands.iter_mut().zip(&**commands) {

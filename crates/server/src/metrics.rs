@@ -1,5 +1,5 @@
-//! What the cores have counted, as metrics. Labels have few values: cores, commands of the table,
-//! kinds of memory, units (of which a store has as many as its accounts use).
+//! Renders the cores' counts as metrics. Labels have few values: cores, commands of the table, kinds of memory, units
+//! (a store has as many as its accounts use).
 
 pub(crate) mod certificates;
 pub(crate) mod exposition;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Reports of the cores for one page of metrics.
 pub struct Measurement {
-    /// By core; none for one that has not answered in time.
+    /// By core; None for a core that has not answered in time.
     pub(crate) cores: Vec<Option<CoreReport>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) shared: Arc<Shared>,
@@ -30,7 +30,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Why the server should get no work at present; none when it should.
+    /// Returns why the server should get no requests at present; None when it should.
     pub fn trouble(&self) -> Option<String> {
         for (core, report) in self.cores.iter().enumerate() {
             let Some(CoreReport { report, .. }) = report else {
@@ -39,7 +39,7 @@ impl Measurement {
             if report.durable.failed {
                 return Some(format!("the log of core {core} has failed: see the server's log"));
             }
-            // Where another node leads that one's counts.
+            // While another node leads, clients write there, so a full log here is no reason.
             if report.durable.full && self.group.as_ref().is_none_or(|view| view.leads()) {
                 return Some(format!("the log of core {core} has no room: writes are refused"));
             }
@@ -62,13 +62,13 @@ impl Measurement {
         [("clients", self.certificate), ("nodes", self.shared.node_certificate.get())]
     }
 
-    /// As Prometheus reads it.
+    /// Renders the page for Prometheus.
     pub fn page(&self) -> Exposition {
         page(self)
     }
 }
 
-/// The page of a server.
+/// Renders the page of a server.
 fn page(measurement: &Measurement) -> Exposition {
     let source = Source::of(measurement);
     let mut page = Exposition::default();
@@ -78,7 +78,7 @@ fn page(measurement: &Measurement) -> Exposition {
     page
 }
 
-/// The page's reports, and the names of cores as labels have them.
+/// The page's reports, and the names of cores as labels.
 struct Source<'a> {
     measurement: &'a Measurement,
     /// Cores that have answered, with their labels.
@@ -92,7 +92,7 @@ impl<'a> Source<'a> {
         Source { measurement, cores }
     }
 
-    /// A metric with a value for each core.
+    /// Adds a metric with a value for each core.
     fn each_core<V: std::fmt::Display>(
         &self,
         page: &mut Exposition,

@@ -1,4 +1,4 @@
-//! What a server can be told at its start.
+//! Settings of a server, given at its start.
 
 #[cfg_attr(not(feature = "rdma"), path = "settings/rdma_absent.rs")]
 mod rdma;
@@ -17,12 +17,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Open files of a process that are no clients' connections: listeners, the log's directory, some to spare.
+/// Open files of a process besides clients' connections: listeners, the log's directory, some to spare.
 const FILES_BASE: usize = 64;
-/// The same of each thread: nine while nothing happens, and those of a snapshot and of the log's next segment.
+/// The same per thread: nine while idle, and those of a snapshot and of the log's next segment.
 const FILES_PER_THREAD: usize = 16;
 
-/// Where the server listens when nobody says otherwise.
+/// Default address of the server.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
 
 /// The settings of a server.
@@ -32,66 +32,66 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Threads, each with its share of the keys; at least 1.
     pub threads: u16,
-    /// Port of the first core; each further one has the next. None takes those behind the main
-    /// port (free ones when that is 0). One thread has no port but the main one.
+    /// Port of the first core; each further one has the next. None takes the ports after the main one (free ones when
+    /// that is 0). One thread has no port but the main one.
     pub core_port: Option<u16>,
-    /// Address that MOVED and CLUSTER name as this machine; none names the one that the client reached.
+    /// Address that MOVED and CLUSTER name as this machine; None names the one that the client reached.
     pub announce_ip: Option<IpAddr>,
     /// Users, and what each may do.
     pub users: Arc<Users>,
-    /// TLS on the main address, or on one beside it; none for plain TCP alone.
+    /// TLS on the main address, or on a separate one; None for plain TCP only.
     pub tls: Option<TlsSettings>,
-    /// RDMA beside TCP; none for TCP alone.
+    /// RDMA besides TCP; None for TCP only.
     pub rdma: Option<RdmaSettings>,
-    /// Listen beyond this machine although there is no password.
+    /// Whether to listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
-    /// Connections at most; a quarter of them may be such as are not in yet.
+    /// Maximum number of connections; at most a quarter of them may be unauthenticated.
     pub clients_max: usize,
-    /// Connections at most of doors beside this server, in the same process.
+    /// Maximum number of connections of doors in the same process, which count apart.
     pub doors_clients_max: usize,
-    /// How long a connection may take to come in: to end its handshake and to authenticate, ms.
+    /// How long a connection may take to end its handshake and to authenticate, ms.
     pub auth_ms_max: i64,
-    /// Memory of keys and values at most, bytes; none for no bound.
+    /// Maximum memory of keys and values, bytes; None for no limit.
     pub memory_max: Option<u64>,
-    /// Bounds of accounts.
+    /// Limits of accounts.
     pub limits: Limits,
     /// Kinds of identities of which no two accounts may have the same.
     pub unique_identities: Vec<Name>,
-    /// Entities can be found by their value.
+    /// Whether entities can be found by their value.
     pub entity_index: bool,
     /// How long the deletion of an entity is remembered, ms.
     pub entity_tombstone_ms: i64,
-    /// Number of this server in versions of entities, 0 to 511: servers that hold copies of the
-    /// same entities need different ones.
+    /// Number of this server in versions of entities, 0 to 511: servers that hold copies of the same entities need
+    /// different ones.
     pub node: u16,
-    /// Bounds of requests.
+    /// Limits of requests.
     pub request: RequestLimits,
-    /// Unsent replies above which a connection is neither read nor executed, bytes.
+    /// Length of unsent replies above which a connection is neither read nor executed, bytes.
     pub unsent_len_max: usize,
-    /// One reply at most, bytes; together with `unsent_len_max` it bounds the output buffer.
+    /// Maximum length of one reply, bytes; together with `unsent_len_max` it bounds the output buffer.
     pub reply_len_max: usize,
-    /// How long a stopping server waits for clients to take their replies, ms.
+    /// How long a stopping server waits for clients to read their replies, ms.
     pub drain_ms_max: i64,
-    /// Where what is committed is kept; none for memory alone.
+    /// Where commits are stored; None for memory only.
     pub storage: Option<Storage>,
-    /// The other nodes that keep the same log; none for a store on one machine. It takes a storage that syncs.
+    /// The other nodes that keep the same log; None for a store on one machine. It requires a storage that syncs.
     pub group: Option<GroupSettings>,
 }
 
-/// A node of a group that is replicated strictly.
+/// Settings of a node of a group with strict replication.
 #[derive(Clone, Debug)]
 pub struct GroupSettings {
     /// Where the other nodes reach this one.
     pub listen: SocketAddr,
-    /// The address by which they, and clients, are told to reach it; none for that of `listen`.
+    /// The address that other nodes and clients are given for this node; None for that of `listen`.
     pub announce_ip: Option<IpAddr>,
-    /// Members of the group that an empty directory joins, by their addresses for nodes; none begins a group.
+    /// Members of the group that an empty directory joins, by their addresses for nodes; empty founds a group.
     pub join: Vec<SocketAddr>,
-    /// The id of a member that this node takes the place of when it joins: that one is removed for ever.
+    /// The id of a member that this node replaces when it joins: that member is removed for ever.
     pub replaces: Option<u64>,
-    /// TLS between the nodes; none for connections on which nobody shows who it is.
+    /// TLS between the nodes; None for connections without authentication.
     pub tls: Option<NodeTlsSettings>,
-    /// A tick of the group's clock, ms: a leader is missed after ten to twenty of them.
+    /// A tick of the group's clock, ms: followers miss a leader after ten to twenty of them.
     pub tick_ms: u32,
 }
 
@@ -99,8 +99,8 @@ impl GroupSettings {
     /// The default of `tick_ms`.
     pub const TICK_MS: u32 = 30;
 
-    /// Refuses to listen for nodes where others than this machine could and nothing asks them who they are: whoever
-    /// joins has every balance.
+    /// Refuses to listen for nodes on an address that is reachable from outside this machine without authentication: a
+    /// node that joins has every balance.
     pub(crate) fn check_access(&self, open_access_allowed: bool) -> Result<(), StartError> {
         if self.listen.ip().is_loopback() || self.tls.is_some() || open_access_allowed {
             return Ok(());
@@ -109,22 +109,21 @@ impl GroupSettings {
     }
 }
 
-/// Where and how what is committed is kept.
+/// Where and how commits are stored.
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// The directory of the store.
     pub directory: PathBuf,
-    /// How durable a Change is before its answer leaves.
+    /// How durable a Change is before its reply is sent.
     pub durability: Durability,
-    /// A thread writes a snapshot when its log has grown by so much, bytes.
+    /// A thread writes a snapshot when its log has grown by this many bytes.
     pub snapshot_log_bytes: u64,
-    /// So much of each thread's log is kept for readers of events, although no snapshot needs it,
-    /// bytes.
+    /// Bytes of each thread's log that are kept for readers of events, although no snapshot needs them.
     pub kept_log_bytes: u64,
 }
 
 impl Storage {
-    /// The defaults for a directory.
+    /// Returns the defaults for a directory.
     pub fn new(directory: PathBuf) -> Storage {
         Storage {
             directory,
@@ -136,7 +135,7 @@ impl Storage {
 }
 
 impl Settings {
-    /// The defaults for these users, listening here.
+    /// Returns the defaults for these users and this address.
     pub fn new(listen: SocketAddr, users: Users) -> Settings {
         Settings {
             listen,
@@ -165,7 +164,7 @@ impl Settings {
         }
     }
 
-    /// Open files beside the clients' connections, at most.
+    /// Returns the maximum number of open files besides the clients' connections.
     pub fn files_beside(&self) -> usize {
         FILES_BASE + FILES_PER_THREAD * usize::from(self.threads) + self.doors_clients_max
     }
@@ -181,7 +180,7 @@ mod tests {
         let mut settings = Settings::new(([127, 0, 0, 1], 0).into(), users);
         let one = settings.files_beside();
         (settings.threads, settings.doors_clients_max) = (9, 1_000);
-        // A thread has nine while nothing happens.
+        // A thread has nine while idle.
         assert!(settings.files_beside() >= one + 8 * 12 + 1_000);
     }
 

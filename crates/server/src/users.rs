@@ -1,4 +1,4 @@
-//! Who may come in, and what they may do then: the default user and the users of the settings.
+//! Authentication and roles: the default user and the users of the settings.
 
 mod checker;
 mod confirmation;
@@ -26,7 +26,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use token::TokenHash;
 use user::{Secret, is_user_name};
 
-/// Users at most.
+/// Maximum number of users.
 pub const USERS_MAX: usize = 1024;
 /// The user that every connection begins as.
 const DEFAULT: &str = "default";
@@ -36,25 +36,25 @@ const DEFAULT: &str = "default";
 pub struct UserEntry {
     /// Printable ASCII without space, 1 to 64 bytes.
     pub name: String,
-    /// A PHC string of Argon2, as [`hash_password`] makes it; none for a user without password.
+    /// A PHC string of Argon2, as [`hash_password`] makes it; None for a user without a password.
     pub password_hash: Option<String>,
-    /// Hash of a token of HTTP, as [`make_token`] makes it; none for a user without one.
+    /// Hash of a token of HTTP, as [`make_token`] makes it; None for a user without one.
     pub token_hash: Option<String>,
     /// Names of roles.
     pub roles: Vec<String>,
 }
 
-/// Verdict on a name and a password that needs no hash.
+/// Verdict on a name and a password without computing a hash.
 pub(crate) enum Judgement {
     /// Name and password are right.
     Admitted(Arc<User>),
     /// Name or password is wrong.
     Refused,
-    /// Only [`Users::check`] can tell.
+    /// Only [`Users::check`] can decide.
     Unknown,
 }
 
-/// A user who has come in through another door than RESP.
+/// An authenticated user of another door than RESP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admitted {
     /// The user's name.
@@ -63,19 +63,19 @@ pub struct Admitted {
     pub roles: Roles,
 }
 
-/// Verdict on a name and a password that needs no hash, for another door than RESP.
+/// Verdict on a name and a password without computing a hash, for doors other than RESP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// Name and password are right.
     Granted(Admitted),
     /// Name or password is wrong.
     Refused,
-    /// [`Users::check_slowly`] can tell.
+    /// Only [`Users::check_slowly`] can decide.
     Unknown,
 }
 
-/// All users, for all doors. Others may take their place while the server runs. The lock is taken by
-/// connections that begin, by those that show a password, and by requests over HTTP.
+/// All users, for all doors. They can be replaced while the server runs. The lock is taken by new connections, by those
+/// that show a password, and by requests over HTTP.
 pub struct Users {
     roster: RwLock<Arc<Roster>>,
     key: ConfirmationKey,
@@ -85,18 +85,18 @@ pub struct Users {
 /// The users of one reading of the settings.
 struct Roster {
     default: Arc<User>,
-    /// Users with a hash, perhaps the default user among them.
+    /// Users with a hash, which may include the default user.
     hashed: BTreeMap<String, Arc<User>>,
     /// Users with a token.
     tokens: Vec<(TokenHash, Arc<User>)>,
-    /// Hash that passwords of unknown names are checked against; none when no user has a hash.
+    /// Hash that passwords of unknown names are checked against; None when no user has a hash.
     decoy: Option<PasswordHash>,
 }
 
 impl Users {
-    /// The users of these settings. Without a password and without entries the default user has
-    /// every role and needs no password; with a password it has every role and needs it; with
-    /// entries alone it is off, unless one of them is its own.
+    /// Creates the users of these settings. Without a password and without entries, the default user has every role and
+    /// needs no password; with a password, it has every role and needs it; with entries only, it is off, unless one of
+    /// them is its own.
     ///
     /// # Errors
     /// For wrong entries, naming the entry.
@@ -106,11 +106,11 @@ impl Users {
         Ok(Users { roster, key, computed: AtomicU64::new(0) })
     }
 
-    /// Puts others in the place of those that there are. Whoever is in both and has the same password and
-    /// roles is the same user: passwords that were right are known, and connections go on.
+    /// Replaces all users. A user who is in both sets with the same password and roles stays the same: its confirmed
+    /// passwords remain known, and its connections go on.
     ///
     /// # Errors
-    /// When everybody could come in where nobody could without a password: all stay as they were.
+    /// When a server that requires a password would be open to everyone; nothing changes then.
     pub fn replace(&self, others: Users) -> Result<(), UserError> {
         if others.is_open() && !self.is_open() {
             return Err(UserError::WouldOpen);
@@ -124,7 +124,7 @@ impl Users {
         Ok(())
     }
 
-    /// True while the user is one of these, and no other of the same name.
+    /// Reports whether the user is one of the present users, and was not replaced by another of the same name.
     pub(crate) fn is_current(&self, user: &Arc<User>) -> bool {
         let roster = self.roster();
         roster.find(user.name.as_bytes()).is_some_and(|found| Arc::ptr_eq(found, user))
@@ -134,12 +134,12 @@ impl Users {
         Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// True when connections need no password.
+    /// Reports whether connections need no password.
     pub fn is_open(&self) -> bool {
         matches!(self.roster().default.secret, Secret::Nothing)
     }
 
-    /// The ways to come in, as a sentence for people.
+    /// Describes the ways to authenticate in a sentence for people.
     pub fn in_words(&self) -> String {
         if self.is_open() {
             return "without a password, with every role".to_owned();
@@ -152,14 +152,14 @@ impl Users {
         }
     }
 
-    /// The user of clients that say no name; none where nobody comes in so.
+    /// Returns the user of clients that give no name; None where a name is required.
     pub fn anyone(&self) -> Option<Admitted> {
         let default = self.default_user();
         matches!(default.secret, Secret::Nothing).then(|| Admitted::from(&*default))
     }
 
-    /// The user of a token. Every hash is compared, in a time that does not depend on how much of the
-    /// token is right.
+    /// Returns the user of a token. Every hash is compared, in a time that does not depend on how much of the token is
+    /// right.
     pub fn of_token(&self, token: &[u8]) -> Option<Admitted> {
         let (given, roster) = (TokenHash::of(token), self.roster());
         let mut found = None;
@@ -171,7 +171,7 @@ impl Users {
         found.map(|user| Admitted::from(&**user))
     }
 
-    /// Judges a name and a password without computing a hash.
+    /// Checks a name and a password without computing a hash.
     pub fn admit(&self, name: &[u8], password: &[u8]) -> Admission {
         match self.judge(name, password) {
             Judgement::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
@@ -180,34 +180,34 @@ impl Users {
         }
     }
 
-    /// Computes the hash of a password and finds its user. Takes tens of milliseconds and 19 MiB: call
-    /// it where it holds nobody up, and not more than once at a time.
+    /// Computes the hash of a password and returns its user. Takes tens of milliseconds and 19 MiB: call it where it
+    /// blocks no other work, and not more than once at a time.
     pub fn check_slowly(&self, name: &[u8], password: &[u8]) -> Option<Admitted> {
         let user = self.check(name, password, &mut Workspace::default())?;
         Some(Admitted::from(&*user))
     }
 
-    /// Whom every connection begins as.
+    /// Returns the user that every connection begins as.
     pub(crate) fn default_user(&self) -> Arc<User> {
         Arc::clone(&self.roster().default)
     }
 
-    /// Every user, by name; the default user also when it is off.
+    /// Returns every user, in the order of [`Roster::all`].
     pub(crate) fn all(&self) -> Vec<Arc<User>> {
         self.roster().all().cloned().collect()
     }
 
-    /// How many hashes were computed: the same for names that exist and for others.
+    /// Returns how many hashes were computed: the same for names that exist and for others.
     pub(crate) fn computed(&self) -> u64 {
         self.computed.load(Ordering::Relaxed)
     }
 
-    /// Judges a name and a password without computing a hash. Quick.
+    /// Judges a name and a password without computing a hash, which is fast.
     pub(crate) fn judge(&self, name: &[u8], password: &[u8]) -> Judgement {
         if password.len() > Password::LEN_MAX {
             return Judgement::Refused;
         }
-        // Made for names that do not exist as well: they must cost the same.
+        // Computed for unknown names too: they must cost the same.
         let digest = self.key.digest(name, password);
         let roster = self.roster();
         match roster.find(name).map(|user| (user, &user.secret)) {
@@ -219,13 +219,14 @@ impl Users {
             Some((user, Secret::Hash(_, confirmation))) if confirmation.holds(&digest) => {
                 Judgement::Admitted(Arc::clone(user))
             }
+            // No user has a hash, so nothing needs to be computed: refuse at once.
             _ if roster.decoy.is_none() => Judgement::Refused,
             _ => Judgement::Unknown,
         }
     }
 
-    /// The user, when name and password are right. Computes a hash for every name alike, unless
-    /// the pair was confirmed while it waited: a burst of new connections then costs one.
+    /// Returns the user if name and password are right. Computes a hash for every name alike, unless the pair was
+    /// confirmed while it waited: a burst of new connections then costs one hash.
     pub(crate) fn check(
         &self,
         name: &[u8],
@@ -242,6 +243,7 @@ impl Users {
         {
             return Some(Arc::clone(user));
         }
+        // An unknown name is checked against the decoy, which costs the same and never matches.
         let hash = found.map(|(_, hash, _)| hash).or(roster.decoy.as_ref())?;
         let is_right = hash.matches(password, workspace);
         self.computed.fetch_add(1, Ordering::Relaxed);
@@ -285,7 +287,7 @@ impl Roster {
         Ok(Roster { default, hashed, tokens, decoy })
     }
 
-    /// Takes over those users of a roster before who are the same.
+    /// Keeps the users of an earlier roster that are unchanged.
     fn keep_of(&mut self, before: &Roster) {
         let keep = |user: &mut Arc<User>| {
             let same = before.find(user.name.as_bytes()).filter(|before| before.is_same(user));
@@ -298,14 +300,15 @@ impl Roster {
         self.tokens.iter_mut().for_each(|(_, user)| keep(user));
     }
 
-    /// Every user, by name; the default user also when it is off.
+    /// Returns every user, even the default user when it is off: the default user first, unless it has an entry, then
+    /// the others by name.
     fn all(&self) -> impl Iterator<Item = &Arc<User>> {
         let own_entry = self.hashed.contains_key(DEFAULT);
         let default = Some(&self.default).filter(|_| !own_entry);
         default.into_iter().chain(self.hashed.values())
     }
 
-    /// True for a user with a password or a token, or that needs neither.
+    /// Reports whether a user has a password or a token, or needs neither.
     fn lets_in(&self, user: &User) -> bool {
         let has_token = || self.tokens.iter().any(|(_, owner)| owner.name == user.name);
         !matches!(user.secret, Secret::Never) || has_token()
@@ -325,7 +328,7 @@ impl From<&User> for Admitted {
     }
 }
 
-/// The user of an entry, and the token.
+/// Parses the user of an entry, and its token.
 fn read(place: usize, entry: &UserEntry) -> Result<(Arc<User>, Option<TokenHash>), UserError> {
     let name = entry.name.clone();
     if !is_user_name(&name) {

@@ -1,11 +1,11 @@
-//! What the server counts about itself, for INFO.
+//! Counters of the server about itself, for INFO.
 
-/// Since the start, or since CONFIG RESETSTAT.
+/// Counts since the start, or since CONFIG RESETSTAT.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) connections_accepted: u64,
     pub(crate) connections_refused: u64,
-    /// Closed because they did not come in.
+    /// Closed while unauthenticated: too late, or evicted.
     pub(crate) connections_shown_out: u64,
     pub(crate) commands: u64,
     pub(crate) errors: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Adds those of another core.
+    /// Adds the counts of another core.
     pub(crate) fn add(&mut self, other: &Counters) {
         let Counters {
             connections_accepted,

@@ -1,15 +1,14 @@
-//! A histogram of durations with bounds that are powers of two, so that noting one is a shift and
-//! two additions.
+//! A histogram of durations. Its bounds are powers of two, so that recording one takes a shift and two additions.
 
-/// Bounds: 1,024 ns times two to the power of 0 to 20, the last one 1.07 s.
+/// Number of bounds: 1,024 ns times two to the power of 0 to 20, the last one 1.07 s.
 pub(crate) const BOUNDS: usize = 21;
 /// The first bound is two to this power, ns.
 const FIRST_POWER: u32 = 10;
 
-/// How many took how long, as one thread has counted.
+/// Durations counted by one thread.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// Up to each bound and above the one before; the last is above all bounds.
+    /// Counts up to each bound and above the one before; the last is above all bounds.
     buckets: [u64; BOUNDS + 1],
     sum_ns: u64,
 }
@@ -21,14 +20,14 @@ impl Histogram {
         self.note_each(duration_ns, 1);
     }
 
-    /// So many that each took so long.
+    /// Counts `count` durations of this length each.
     #[inline]
     pub fn note_each(&mut self, duration_ns: u64, count: u64) {
         self.buckets[place(duration_ns)] += count;
         self.sum_ns = self.sum_ns.wrapping_add(duration_ns.saturating_mul(count));
     }
 
-    /// So many that took so long together: each counts with its share.
+    /// Counts `count` durations that took this long together: each counts with an equal share.
     #[inline]
     pub fn note_together(&mut self, duration_ns: u64, count: u32) {
         if count > 0 {
@@ -37,7 +36,7 @@ impl Histogram {
         }
     }
 
-    /// Adds another one.
+    /// Adds another histogram.
     pub fn add(&mut self, other: &Histogram) {
         for (own, more) in self.buckets.iter_mut().zip(&other.buckets) {
             *own += more;
@@ -45,7 +44,8 @@ impl Histogram {
         self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
     }
 
-    /// Each bound in seconds, and how many took no longer; all of them come last, without bound.
+    /// Returns each bound in seconds with the number of durations that are not above it. The last item has no bound and
+    /// counts all.
     pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> + '_ {
         let mut sum = 0;
         self.buckets.iter().enumerate().map(move |(place, count)| {
@@ -54,18 +54,18 @@ impl Histogram {
         })
     }
 
-    /// All of them together.
+    /// Returns the sum of all durations, seconds.
     pub fn sum_seconds(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }
 }
 
-/// The upper bound of a bucket; none for the last.
+/// Returns the upper bound of a bucket, ns; None for the last.
 fn bound_ns(place: usize) -> Option<u64> {
     (place < BOUNDS).then(|| 1 << (FIRST_POWER as usize + place))
 }
 
-/// The first bucket whose bound is not below the duration.
+/// Returns the first bucket whose bound is not below the duration.
 #[inline]
 fn place(duration_ns: u64) -> usize {
     let power = u64::BITS - duration_ns.saturating_sub(1).leading_zeros();

@@ -1,4 +1,4 @@
-//! What took long in a core, by kind of event, for LATENCY.
+//! Long events of a core, by kind, for LATENCY.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ const SAMPLES_MAX: usize = 160;
 pub(crate) enum Event {
     /// A command, or up to 16 that are measured together.
     Command,
-    /// Expiry of what was due.
+    /// A run of the due timers.
     ExpireCycle,
-    /// One turn of the event loop, all of it.
+    /// One whole turn of the event loop.
     LoopTurn,
 }
 
@@ -27,13 +27,13 @@ impl Event {
         }
     }
 
-    /// The event of this name, in any case.
+    /// Returns the event of this name, in any case.
     pub(crate) fn named(name: &[u8]) -> Option<Event> {
         Event::ALL.into_iter().find(|event| event.name().as_bytes().eq_ignore_ascii_case(name))
     }
 }
 
-/// The longest of one second.
+/// The longest event of one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Seconds since 1970.
@@ -46,7 +46,7 @@ pub(crate) struct Sample {
 pub(crate) struct History {
     /// Oldest first.
     samples: VecDeque<Sample>,
-    /// Longest since it was forgotten last, ms.
+    /// Longest since the last reset, ms.
     pub(crate) longest_ms: u64,
 }
 
@@ -59,7 +59,7 @@ impl History {
         self.samples.back().copied()
     }
 
-    /// Samples of both, the longest of each second, the newest of them.
+    /// Merges the samples of both: keeps the longest of each second, and of those the newest.
     fn join(&mut self, other: &History) {
         self.longest_ms = self.longest_ms.max(other.longest_ms);
         let mut all: Vec<Sample> = self.samples.iter().chain(&other.samples).copied().collect();
@@ -82,10 +82,10 @@ impl History {
     }
 }
 
-/// All events.
+/// Histories of all events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latency {
-    /// Duration from which events are kept, ms; 0 for none.
+    /// Minimum duration of events that are recorded, ms; 0 records none.
     pub(crate) threshold_ms: u64,
     histories: [History; Event::ALL.len()],
 }
@@ -95,14 +95,14 @@ impl Latency {
         self.threshold_ms > 0
     }
 
-    /// Keeps it when it is long enough.
+    /// Records an event if it is long enough.
     pub(crate) fn note(&mut self, event: Event, sample: Sample) {
         if self.is_on() && sample.ms >= self.threshold_ms {
             self.histories[event as usize].add(sample);
         }
     }
 
-    /// Takes in what another core knows.
+    /// Merges the histories of another core.
     pub(crate) fn join(&mut self, other: &Latency) {
         self.threshold_ms = self.threshold_ms.max(other.threshold_ms);
         for (own, other) in self.histories.iter_mut().zip(&other.histories) {
@@ -114,7 +114,7 @@ impl Latency {
         &self.histories[event as usize]
     }
 
-    /// Forgets an event; true when there was something to forget.
+    /// Forgets an event; true when it had samples.
     pub(crate) fn reset(&mut self, event: Event) -> bool {
         let history = std::mem::take(&mut self.histories[event as usize]);
         !history.samples.is_empty()

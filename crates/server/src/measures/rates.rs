@@ -1,12 +1,11 @@
-//! How much a core does at present: its counters, looked at ten times a second, for the `instantaneous_` lines
-//! of INFO.
+//! Present rates of a core: its counters are sampled ten times a second, for the `instantaneous_` lines of INFO.
 
 use crate::measures::counters::Counters;
 use std::collections::VecDeque;
 
-/// Between two looks, ns.
+/// Time between two samples, ns.
 const PAUSE_NS: u64 = 100_000_000;
-/// Looks that are kept: those of a second and a half, as in Valkey.
+/// Samples that are kept: those of a second and a half, as in Valkey.
 const SAMPLES_MAX: usize = 16;
 
 /// The counters at one time.
@@ -18,11 +17,11 @@ struct Sample {
     bytes_out: u64,
 }
 
-/// The last looks, oldest first.
+/// The last samples, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Rates(VecDeque<Sample>);
 
-/// Work of a second, of one core or of several.
+/// Work per second, of one core or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PerSecond {
     pub(crate) commands: f64,
@@ -31,7 +30,7 @@ pub(crate) struct PerSecond {
 }
 
 impl PerSecond {
-    /// Adds that of another core.
+    /// Adds the rates of another core.
     pub(crate) fn add(&mut self, other: PerSecond) {
         let PerSecond { commands, bytes_in, bytes_out } = other;
         self.commands += commands;
@@ -41,13 +40,13 @@ impl PerSecond {
 }
 
 impl Rates {
-    /// True when it is time for the next look.
+    /// Reports whether the next sample is due.
     #[inline]
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         self.0.back().is_none_or(|last| now_ns.saturating_sub(last.at_ns) >= PAUSE_NS)
     }
 
-    /// Keeps what the counters show now.
+    /// Takes a sample of the counters.
     pub(crate) fn note(&mut self, at_ns: u64, counters: &Counters) {
         if self.0.len() == SAMPLES_MAX {
             self.0.pop_front();
@@ -56,7 +55,7 @@ impl Rates {
         self.0.push_back(Sample { at_ns, commands, bytes_in, bytes_out });
     }
 
-    /// The mean of the time that is kept; 0 before two looks.
+    /// Returns the mean rates over the samples; 0 before there are two.
     pub(crate) fn per_second(&self) -> PerSecond {
         let (Some(first), Some(last)) = (self.0.front(), self.0.back()) else {
             return PerSecond::default();
@@ -73,7 +72,7 @@ impl Rates {
         }
     }
 
-    /// Forgets all, as when the counters are set to 0.
+    /// Drops all samples, as when the counters are reset to 0.
     pub(crate) fn reset(&mut self) {
         self.0.clear();
     }

@@ -3,26 +3,26 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// Entries kept at most, whatever the setting says: each may take 5 kB.
+/// Upper limit of kept entries, whatever the setting says: each may take 5 kB.
 pub(crate) const SLOWLOG_LEN_MAX: usize = 10_000;
-/// Entries kept unless told otherwise.
+/// Default number of kept entries.
 const LEN_MAX_DEFAULT: usize = 128;
-/// Commands that took this long are kept unless told otherwise, microseconds.
+/// Default of the duration from which commands are kept, microseconds.
 const SLOWER_THAN_US_DEFAULT: i64 = 10_000;
-/// Arguments of a command that are kept, as in Redis; the last one then says how many more.
+/// Maximum number of arguments kept of a command, as in Redis; the last one then says how many were dropped.
 const ARGUMENTS_MAX: usize = 32;
-/// Bytes of an argument that are kept, as in Redis.
+/// Maximum length kept of an argument, bytes, as in Redis.
 const ARGUMENT_LEN_MAX: usize = 128;
 
 /// One slow command.
 #[derive(Clone, Debug)]
 pub(crate) struct SlowCommand {
-    /// Counts up and is not used again.
+    /// Counts up and is never reused.
     pub(crate) id: u64,
     /// When it was found, seconds since 1970.
     pub(crate) time_s: i64,
     pub(crate) duration_us: u64,
-    /// Shortened.
+    /// Shortened arguments.
     pub(crate) arguments: Vec<Vec<u8>>,
     pub(crate) peer: Option<SocketAddr>,
     /// Name of the connection.
@@ -30,7 +30,7 @@ pub(crate) struct SlowCommand {
 }
 
 impl SlowCommand {
-    /// Room that it takes, bytes.
+    /// Returns its memory, bytes.
     pub(crate) fn room(&self) -> usize {
         let arguments = self.arguments.iter().map(|argument| size_of::<Vec<u8>>() + argument.len());
         size_of::<SlowCommand>() + arguments.sum::<usize>() + self.name.len()
@@ -40,7 +40,7 @@ impl SlowCommand {
 /// The newest slow commands, newest first.
 #[derive(Debug)]
 pub(crate) struct Slowlog {
-    /// Negative for none, 0 for all.
+    /// Minimum duration, microseconds; negative keeps none, 0 keeps all.
     pub(crate) slower_than_us: i64,
     len_max: usize,
     next_id: u64,
@@ -63,25 +63,24 @@ impl Slowlog {
         self.len_max
     }
 
-    /// Keeps so many from now on; what is too many is forgotten when the next one comes, as in
-    /// Redis.
+    /// Changes the number of kept entries. Surplus entries are dropped when the next one is added, as in Redis.
     pub(crate) fn set_len_max(&mut self, len_max: usize) {
         self.len_max = len_max.min(SLOWLOG_LEN_MAX);
     }
 
-    /// True for a duration that is to be kept.
+    /// Reports whether a command of this duration is kept.
     pub(crate) fn wants(&self, duration_us: u64) -> bool {
         u64::try_from(self.slower_than_us).is_ok_and(|limit| duration_us >= limit)
     }
 
-    /// Keeps one; its id is given here.
+    /// Adds a command and assigns its id.
     pub(crate) fn push(&mut self, command: SlowCommand) {
         self.entries.push_front(SlowCommand { id: self.next_id, ..command });
         self.next_id += 1;
         self.entries.truncate(self.len_max);
     }
 
-    /// Newest first.
+    /// Returns the entries, newest first.
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = &SlowCommand> {
         self.entries.iter()
     }
@@ -91,7 +90,7 @@ impl Slowlog {
     }
 }
 
-/// The arguments as an entry keeps them.
+/// Shortens the arguments for an entry.
 pub(crate) fn shorten<'a>(arguments: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     let len = arguments.len();
     let kept = if len > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { len };

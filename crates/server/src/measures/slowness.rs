@@ -1,5 +1,4 @@
-//! What a core knows about its own slowness: the slow log, the latency monitor, and the
-//! stopwatch that feeds both.
+//! Slow commands and events of a core: the slow log, the latency monitor, and the stopwatch that feeds both.
 
 use crate::measures::latency::Latency;
 use crate::measures::slowlog::Slowlog;
@@ -11,7 +10,7 @@ pub(crate) struct Slowness {
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
     pub(crate) stopwatch: Stopwatch,
-    /// When the present turn of the loop began, while anybody wants to know.
+    /// When the present turn of the loop began; None while the latency monitor is off.
     pub(crate) turn_began_ns: Option<u64>,
 }
 
@@ -29,13 +28,13 @@ impl Default for Slowness {
 }
 
 impl Slowness {
-    /// Commands that take this long are kept, microseconds; negative for none.
+    /// Sets the duration from which commands are kept, microseconds; negative keeps none.
     pub(crate) fn set_slower_than_us(&mut self, us: i64) {
         self.slowlog.slower_than_us = us;
         self.adjust();
     }
 
-    /// Events that take this long are kept, ms; 0 for none.
+    /// Sets the duration from which events are kept, ms; 0 keeps none.
     pub(crate) fn set_latency_threshold_ms(&mut self, ms: u64) {
         self.latency.threshold_ms = ms;
         self.adjust();

@@ -1,21 +1,22 @@
-//! Finds slow commands without reading the clock for each one. Commands that cannot take long are
-//! measured together, up to [`SPAN_COMMANDS_MAX`] at once: if the whole span was fast, so was each
-//! of them. After a slow span they are measured one by one for a while.
+//! Finds slow commands without reading the clock for each one. Commands that cannot take long are measured together, up
+//! to [`SPAN_COMMANDS_MAX`] at once: if the whole span was fast, so was each of them. After a slow span they are
+//! measured one by one for a while.
 
 use scurry_resp::table::{
     CommandId, ConnectionId, EntityId, FlushId, KeyId, PartId, ServerId, Spec, StoreId, StringId,
 };
 
-/// Commands that are measured together at most.
+/// Maximum number of commands that are measured together.
 pub(crate) const SPAN_COMMANDS_MAX: u32 = 16;
-/// Arguments above which a command is measured by itself.
+/// A command with more arguments than this is measured by itself.
 const ARGUMENTS_MAX: usize = 16;
-/// Below this limit each command is measured by itself: a span may take longer than its parts.
+/// With a limit below this, each command is measured by itself, because a span can exceed such a limit although each
+/// command is fast, microseconds.
 pub(crate) const TOGETHER_US_MIN: u64 = 1_000;
-/// Commands that are measured one by one after a slow span.
+/// Number of commands that are measured one by one after a slow span.
 const CLOSE_LOOKS: u32 = 4_096;
 
-/// Where the present span began, and how many commands it has.
+/// The present span: when it began, and its commands.
 #[derive(Debug, Default)]
 pub(crate) struct Stopwatch {
     began_ns: u64,
@@ -36,32 +37,32 @@ pub(crate) struct Span {
 }
 
 impl Stopwatch {
-    /// Told the smallest duration that anybody wants to know about, microseconds; none for
-    /// nobody.
+    /// Sets the smallest duration that the slow log or the latency monitor records, microseconds; None when both are
+    /// off.
     pub(crate) fn set_limit_us(&mut self, limit_us: Option<u64>) {
         self.off = limit_us.is_none();
         self.each = limit_us.is_some_and(|limit_us| limit_us < TOGETHER_US_MIN);
     }
 
-    /// False when the clock need not be read at all.
+    /// Reports whether the clock must be read at all.
     pub(crate) fn is_on(&self) -> bool {
         !self.off
     }
 
-    /// A span begins: the first of those executed together, or what follows another one.
+    /// Begins a span: before the first of the commands executed together, or after another span.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.began_ns = now_ns;
         self.commands = 0;
     }
 
-    /// True when the span so far must end before this command, so that it is measured by itself.
+    /// Reports whether the present span must end before this command, so that it is measured by itself.
     pub(crate) fn ends_before(&self, alone: bool) -> bool {
         !self.off && alone && self.commands > 0
     }
 
     /// Counts a command; true when the span ends with it.
     pub(crate) fn ends_after(&mut self, alone: bool, spec: &'static Spec) -> bool {
-        // There is none where nothing is timed: then no span ends.
+        // While nothing is timed no span ends: the array fills up, and `get_mut` returns None.
         if let Some(place) = self.specs.get_mut(self.commands as usize) {
             *place = Some(spec);
             self.commands += 1;
@@ -71,7 +72,7 @@ impl Stopwatch {
         !self.off && (alone || self.each || looks_close || self.commands >= SPAN_COMMANDS_MAX)
     }
 
-    /// The span ends now and the next one begins; none when there was no command in it.
+    /// Ends the span and begins the next one; None when it has no commands.
     pub(crate) fn end(&mut self, now_ns: u64) -> Option<Span> {
         let duration_ns = now_ns.saturating_sub(self.began_ns);
         let span = Span { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
@@ -79,18 +80,18 @@ impl Stopwatch {
         (span.commands > 0 && !self.off).then_some(span)
     }
 
-    /// The commands of the span that has ended last.
+    /// Returns the commands of the span that has ended last.
     pub(crate) fn specs(&self, span: Span) -> &[Option<&'static Spec>] {
         self.specs.get(..span.commands as usize).unwrap_or_default()
     }
 
-    /// A span of several commands was slow.
+    /// Measures commands one by one for a while: a span of several commands was slow.
     pub(crate) fn look_closer(&mut self) {
         self.close_looks = CLOSE_LOOKS;
     }
 }
 
-/// True for a command that may take long, by what it is or by how much it is given.
+/// Reports whether a command may take long, because of its kind or its number of arguments.
 #[inline]
 pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
     arguments > ARGUMENTS_MAX
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use scurry_resp::table;
 
-    /// Runs commands of these durations through the stopwatch, each alone or not; the spans.
+    /// Runs commands of these durations through the stopwatch, each alone or not, and returns the spans.
     fn spans(watch: &mut Stopwatch, commands: &[(bool, u64)]) -> Vec<(u32, u64)> {
         let (mut now_ns, mut spans) = (1_000_000, Vec::new());
         let get = table::find(b"GET").expect("a command");

@@ -1,9 +1,9 @@
-//! The metric that tells when certificates end: those of the store and of the door are on one page.
+//! The metric of certificate expiry; the certificates of the store and of the HTTP door are on one page.
 
 use super::exposition::{Exposition, Kind};
 use crate::net::tls::validity::Expiry;
 
-/// Adds the end of the validity of each certificate that there is.
+/// Adds the end of the validity of each certificate that exists.
 pub fn show_certificates(
     page: &mut Exposition,
     certificates: impl IntoIterator<Item = (&'static str, Option<Expiry>)>,

@@ -14,8 +14,7 @@ pub enum Kind {
     Histogram,
 }
 
-/// A page of metrics that grows. Each metric begins with [`Exposition::metric`], and its samples
-/// follow.
+/// A page of metrics under construction. Each metric begins with [`Exposition::metric`], and its samples follow.
 #[derive(Debug, Default)]
 pub struct Exposition {
     text: String,
@@ -29,7 +28,7 @@ impl Exposition {
     /// The content type of the page.
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// A metric begins. `help` is one sentence without line breaks.
+    /// Begins a metric. `help` is one sentence without line breaks.
     pub fn metric(&mut self, name: &'static str, kind: Kind, help: &str) {
         self.name = name;
         let kind = match kind {
@@ -41,13 +40,13 @@ impl Exposition {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    /// A value of the metric.
+    /// Adds a value of the metric.
     pub fn sample(&mut self, labels: Labels<'_>, value: impl Display) {
         self.line("", labels, None, value);
     }
 
-    /// A histogram of the metric: each bound with how many are not above it (the last, without
-    /// bound, is all), and the sum of all.
+    /// Adds a histogram of the metric: each bound with the count of values that are not above it (the last one has no
+    /// bound and counts all), and the sum of all.
     pub fn histogram(
         &mut self,
         labels: Labels<'_>,
@@ -64,13 +63,13 @@ impl Exposition {
         self.line("_count", labels, None, all);
     }
 
-    /// A metric with one value and no labels.
+    /// Adds a metric with one value and no labels.
     pub fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
         self.metric(name, kind, help);
         self.sample(&[], value);
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn into_text(self) -> String {
         self.text
     }

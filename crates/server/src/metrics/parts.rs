@@ -178,7 +178,7 @@ pub(super) fn totals(source: &Source<'_>, page: &mut Exposition) {
     units_gauge(page, &units, ("scurry_holds_units", help), |unit| unit.held);
     let help = "Available now, in minor units.";
     units_gauge(page, &units, ("scurry_available_units", help), |unit| unit.available);
-    // Accounts that are deleted leave these sums, so they are no counters.
+    // Deleting an account reduces these sums, so they are not counters.
     type Sum = (&'static str, &'static str, fn(&UnitTotals) -> i128);
     let sums: [Sum; 7] = [
         ("scurry_credited_units", "Credited to accounts that exist.", |unit| unit.credited),
@@ -256,7 +256,7 @@ pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
     source.each_core(page, metric, |core| durable(core).snapshot_sequence);
 }
 
-/// Nothing for a store on one machine.
+/// Adds the metrics of a group; none for a store on one machine.
 pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
     let Some(view) = &source.measurement.group else { return };
     let help = "1 when service goes on without any one of the nodes, as far as this node sees.";
@@ -379,7 +379,7 @@ pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
     page.single("process_resident_memory_bytes", Gauge, help, resident);
 }
 
-/// Nothing without RDMA.
+/// Adds the metrics of RDMA; none without it.
 pub(super) fn rdma(source: &Source<'_>, page: &mut Exposition) {
     if source.measurement.settings.rdma.is_none() {
         return;

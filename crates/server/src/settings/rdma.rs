@@ -1,4 +1,4 @@
-//! What a server is told of RDMA.
+//! Settings of RDMA.
 
 use scurry_rdma_proto::Settings;
 use std::net::SocketAddr;
@@ -8,17 +8,17 @@ use std::net::SocketAddr;
 pub struct RdmaSettings {
     /// Where it listens: an address of an RDMA device, or one for all of them. Port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Memory that may be pinned for all connections together, bytes.
+    /// Maximum of memory that may be pinned for all connections together, bytes.
     pub pinned_max: u64,
-    /// A core that waits for requests looks for them without sleeping for so long at most,
-    /// microseconds; 0 never does. It sleeps at once when requests come more seldom.
+    /// Longest time that an idle core polls for requests before it sleeps, microseconds; 0 never polls. It sleeps at
+    /// once when requests arrive less often than that.
     pub spin_us_max: u64,
-    /// How a connection works.
+    /// Settings of each connection.
     pub connection: Settings,
 }
 
 impl RdmaSettings {
-    /// The defaults for an address.
+    /// Returns the defaults for an address.
     pub fn new(listen: SocketAddr) -> RdmaSettings {
         RdmaSettings {
             listen,

@@ -1,5 +1,5 @@
-//! What a server is told of RDMA in a build without the feature `rdma`: nothing.
+//! Settings of RDMA in a build without the feature `rdma`: there are none.
 
-/// Settings that nobody can make.
+/// Settings of which no value can exist.
 #[derive(Clone, Copy, Debug)]
 pub enum RdmaSettings {}

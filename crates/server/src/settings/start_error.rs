@@ -7,10 +7,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// A server that did not start.
+/// Reasons for a failed start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No password, and not only this machine could connect.
+    /// There is no password, and the address is reachable from outside this machine.
     #[error(
         "refusing to listen on {0} without a password: anyone who reaches this address could spend \
          balances. Set a password (SCURRY_REQUIREPASS or --requirepass), give users, or demand \
@@ -18,7 +18,7 @@ pub enum StartError {
          --allow-open-access-without-password"
     )]
     OpenAccess(SocketAddr),
-    /// Nodes do not show who they are, and not only this machine could connect.
+    /// Nodes do not authenticate each other, and the address is reachable from outside this machine.
     #[error(
         "refusing to listen for nodes on {0} without TLS: anyone who reaches this address could join the group \
          and read every balance. Give each node a certificate (--replicate-tls-cert, --replicate-tls-key, \
@@ -26,10 +26,10 @@ pub enum StartError {
          --allow-open-access-without-password"
     )]
     OpenNodes(SocketAddr),
-    /// The files of TLS.
+    /// A file of TLS cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Somebody else listens there.
+    /// Another process listens there.
     #[error(
         "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \
          port with --listen (port 0 takes a free one); with several --threads each core has a port \
@@ -44,22 +44,22 @@ pub enum StartError {
         /// The system's error.
         source: io::Error,
     },
-    /// RDMA was asked for and cannot be had.
+    /// RDMA was requested and is not available.
     #[error(
         "cannot listen on {address} over RDMA: {reason}. Without --rdma-listen TCP alone is served"
     )]
     Rdma {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// Why it is not available.
         reason: String,
     },
-    /// There are no ports left for the cores.
+    /// The ports of the cores would exceed 65535.
     #[error(
         "the ports of the cores would go beyond 65535: choose a lower --core-port, or fewer --threads"
     )]
     CorePorts,
-    /// The directory of the store.
+    /// The directory of the store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The store cannot be trusted.
@@ -70,7 +70,7 @@ pub enum StartError {
         /// The fault that recovery has found.
         source: Box<RecoveryError>,
     },
-    /// A node of a group lacks what it had stored.
+    /// The files of a group's node are damaged or incomplete.
     #[error(
         "the files of this node of a group are damaged, or some are missing, or it has noticed that it has lost what \
          it had stored. Move {} away and start this node with \
@@ -82,14 +82,14 @@ pub enum StartError {
     Node {
         /// The directory of the store.
         directory: PathBuf,
-        /// Where the other nodes are reached.
+        /// Addresses of the other nodes.
         join: String,
         /// Number of this node.
         node: u64,
         /// The fault that was found.
         source: Box<StartError>,
     },
-    /// Nobody has said that a group begins here.
+    /// The directory is empty, and the operator has neither named a group to join nor founded one here.
     #[error(
         "{} is empty, and no node of a group was named: a node joins a group that is there with --join, and a group is \
          begun once, by a person, with `scurry replica init --dir {}`. (If this node was one of a group, its directory \
@@ -100,7 +100,7 @@ pub enum StartError {
         /// The directory of the store.
         directory: PathBuf,
     },
-    /// Nobody has said that a group begins with a store of one machine.
+    /// The directory holds a store of one machine, and the operator has not founded a group with it.
     #[error(
         "{} holds a store of one machine, and is no node of a group: a group begins with all it has after `scurry \
          replica init --dir {}`, once. To join another group give an empty directory; to go on as one machine leave \
@@ -111,20 +111,20 @@ pub enum StartError {
         /// The directory of the store.
         directory: PathBuf,
     },
-    /// The node cannot be one of its group.
+    /// The node cannot be a member of its group.
     #[error("this node cannot be one of its group: {0}")]
     Group(String),
-    /// Shards are the same on all nodes.
+    /// The number of threads differs from that of the group: all nodes have the same shards.
     #[error(
         "the group has {group} threads on each node, and this one {here}: start it with --threads {group}"
     )]
     GroupThreads {
-        /// Threads that were asked for.
+        /// Requested number of threads.
         here: u16,
-        /// Threads of the group.
+        /// Number of threads of the group.
         group: u16,
     },
-    /// Something else that the loop needs.
+    /// The system refuses something else that the server needs.
     #[error("cannot set up {what}: {source}")]
     System {
         /// The step that has failed.
@@ -135,7 +135,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// True where files are damaged or missing that the node of a group has from its group, too.
+    /// Reports whether the files are damaged or missing, so that a node could get them from its group.
     pub(crate) fn is_of_files(&self) -> bool {
         match self {
             StartError::Store(error) => error.is_damage(),
@@ -144,7 +144,7 @@ impl StartError {
         }
     }
 
-    /// For `map_err`.
+    /// Returns a conversion for `map_err`.
     pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> StartError {
         move |source| StartError::System { what, source }
     }

@@ -1,4 +1,4 @@
-//! What a server is told of TLS, and why TLS cannot be spoken with these files.
+//! Settings of TLS, and errors about its files.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,16 +11,16 @@ pub struct TlsSettings {
     pub certificate: PathBuf,
     /// The private key of the certificate: PKCS #8, PKCS #1 or SEC 1.
     pub key: PathBuf,
-    /// Roots of the certificates that clients must show; none asks for no certificate.
+    /// Roots of the certificates that clients must show; None asks for no certificate.
     pub client_ca: Option<PathBuf>,
-    /// A second main address, for TLS; none makes the main address and those of the cores speak TLS.
+    /// A second main address, for TLS; None makes the main address and those of the cores speak TLS.
     pub listen: Option<SocketAddr>,
     /// A connection whose handshake takes longer is closed, ms.
     pub handshake_ms_max: i64,
 }
 
-/// Files by which the nodes of a group know each other, over TLS 1.3, all PEM. Each node shows its certificate and asks
-/// for the other's.
+/// Files by which the nodes of a group authenticate each other over TLS 1.3, all PEM. Each node shows its certificate
+/// and asks for the other's.
 #[derive(Clone, Debug)]
 pub struct NodeTlsSettings {
     /// The node's certificate, for the address by which others reach it, and those between it and its root.
@@ -31,7 +31,7 @@ pub struct NodeTlsSettings {
     pub ca: PathBuf,
 }
 
-/// A file of [`TlsSettings`] or [`NodeTlsSettings`] that does not serve.
+/// A file of [`TlsSettings`] or [`NodeTlsSettings`] that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The file cannot be read.
@@ -51,10 +51,10 @@ pub enum TlsError {
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// The line that is looked for.
+        /// The label of the expected PEM block.
         begin: &'static str,
     },
-    /// The two files are not a pair.
+    /// The key does not belong to the certificate.
     #[error(
         "the private key in {key} does not belong to the certificate in {certificate}: give the \
          key that the certificate was made for, and the server's own certificate first in its file"
@@ -65,7 +65,7 @@ pub enum TlsError {
         /// File of the key.
         key: PathBuf,
     },
-    /// The library refuses it.
+    /// The TLS library refuses the contents.
     #[error("cannot use {what} in {path}: {source}. Make it anew, or give another file")]
     Refused {
         /// Certificate, key or CA.

@@ -1,5 +1,5 @@
-//! Checks passwords against their hashes on a thread of its own, because a check takes
-//! milliseconds: one thread for the process, one desk for each event loop.
+//! Checks passwords against their hashes on a thread of its own, because a check takes milliseconds: one thread for the
+//! process, one desk for each event loop.
 
 use super::user::User;
 use super::{Users, Workspace};
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 
-/// Passwords that wait to be checked, at most. One at a time per connection, some tens a second:
-/// more would wait longer than clients do.
+/// Maximum number of passwords that wait to be checked. Each connection has at most one, and the thread checks some
+/// tens a second: more would wait longer than clients do.
 const WAITING_MAX: usize = 256;
 
-/// The answer to a [`Ticket`].
+/// The answer for a [`Ticket`].
 pub(crate) struct Verdict {
     pub(crate) ticket: Ticket,
-    /// The user that may come in; none when name or password is wrong.
+    /// The authenticated user; None when name or password is wrong.
     pub(crate) user: Option<Arc<User>>,
 }
 
@@ -33,13 +33,13 @@ struct Job {
     waker: Arc<Waker>,
 }
 
-/// The thread and the way to it. The thread ends with the last desk.
+/// The sending side of the thread. The thread ends with the last desk.
 pub(crate) struct Checker {
     jobs: SyncSender<Job>,
 }
 
-/// A loop's own place at the checker. At most one verdict comes for each job, and jobs are
-/// bounded, so that what waits here is bounded too.
+/// A loop's connection to the checker. Each job gets at most one verdict, and the number of jobs is bounded, so the
+/// queue of verdicts is bounded too.
 pub(crate) struct Desk {
     jobs: SyncSender<Job>,
     waker: Arc<Waker>,
@@ -57,7 +57,7 @@ impl Checker {
         Ok(Checker { jobs: sender })
     }
 
-    /// A desk whose loop is woken by `waker` when a verdict is there.
+    /// Creates a desk whose loop is woken by `waker` when a verdict arrives.
     pub(crate) fn desk(&self, waker: Arc<Waker>) -> Desk {
         let (sender, verdicts) = channel();
         Desk { jobs: self.jobs.clone(), waker, sender, verdicts }
@@ -68,7 +68,7 @@ fn check_all(users: &Users, jobs: &Receiver<Job>) {
     let mut workspace = Workspace::default();
     for job in jobs {
         let user = users.check(&job.name, &job.password, &mut workspace);
-        // A loop that has ended waits for nothing.
+        // The loop may have ended; then nothing waits for the verdict.
         if job.verdicts.send(Verdict { ticket: job.ticket, user }).is_ok() {
             let _ = job.waker.wake();
         }
@@ -76,7 +76,7 @@ fn check_all(users: &Users, jobs: &Receiver<Job>) {
 }
 
 impl Desk {
-    /// Has a password checked; [`Desk::verdict`] tells how it went. Never blocks.
+    /// Submits a password to be checked; [`Desk::verdict`] returns the result. Never blocks.
     pub(crate) fn submit(&self, ticket: Ticket, name: &[u8], password: &[u8]) -> Result<(), Busy> {
         let job = Job {
             ticket,
@@ -90,7 +90,7 @@ impl Desk {
         })
     }
 
-    /// The next verdict that is there.
+    /// Returns the next verdict that has arrived.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         self.verdicts.try_recv().ok()
     }

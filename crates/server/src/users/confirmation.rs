@@ -1,20 +1,20 @@
-//! A password that Argon2 has confirmed once is known again by a fast keyed digest, so that
-//! clients that connect anew by the hundred do not cost milliseconds each.
+//! Recognizes a password that Argon2 has confirmed once by a fast keyed digest, so that hundreds of reconnecting
+//! clients do not cost milliseconds each.
 
 use blake2::Blake2sMac256;
 use blake2::digest::{FixedOutput, KeyInit, Update};
 use std::sync::OnceLock;
 use subtle::ConstantTimeEq;
 
-/// The key of the digests: random, for this run of the server alone.
+/// The key of the digests: random, for this run of the server only.
 pub(crate) struct ConfirmationKey(Blake2sMac256);
 
 /// The digest of a user's name and a password, 256 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Digest([u8; 32]);
 
-/// The password that was right, as its digest; empty until one was. A user has one password, so
-/// this is bounded by the number of users, and nothing is ever forgotten.
+/// The digest of the confirmed password; empty until one was confirmed. A user has one password, so this is bounded by
+/// the number of users, and nothing needs to be forgotten.
 #[derive(Default)]
 pub(crate) struct Confirmation(OnceLock<Digest>);
 
@@ -25,7 +25,7 @@ impl ConfirmationKey {
         Ok(ConfirmationKey(Blake2sMac256::new(&key.into())))
     }
 
-    /// The name's length goes before it, so that no two pairs are one row of bytes.
+    /// Returns the digest of a pair. The name's length goes first, so that no two pairs are the same sequence of bytes.
     pub(crate) fn digest(&self, name: &[u8], password: &[u8]) -> Digest {
         let mut state = self.0.clone();
         state.update(&(name.len() as u64).to_le_bytes());
@@ -36,13 +36,13 @@ impl ConfirmationKey {
 }
 
 impl Confirmation {
-    /// Remembers a password. Only for what Argon2 has found right.
+    /// Remembers a password. Only for passwords that Argon2 has confirmed.
     pub(crate) fn set(&self, digest: Digest) {
-        // Another check of the same password may have come first.
+        // Another check of the same password may have been faster.
         let _ = self.0.set(digest);
     }
 
-    /// True when this is the password that was confirmed.
+    /// Reports whether this is the password that was confirmed.
     pub(crate) fn holds(&self, digest: &Digest) -> bool {
         self.0.get().is_some_and(|own| own.0.ct_eq(&digest.0).into())
     }

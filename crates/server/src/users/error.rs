@@ -1,14 +1,14 @@
-//! What can be wrong with users, told with the entry that has it.
+//! Errors in users, with the entry that has the error.
 
 use super::USERS_MAX;
 
-/// Users that cannot be.
+/// Why users are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum UserError {
-    /// More than are kept.
+    /// More users than allowed.
     #[error("there are {0} users: at most {USERS_MAX} can be")]
     TooMany(usize),
-    /// The name of the entry at this place, counted from 1.
+    /// The name of the entry at this position, counted from 1, is invalid.
     #[error(
         "users entry {place}: the name {name:?} must be 1 to 64 printable ASCII characters without \
          space"
@@ -35,7 +35,7 @@ pub enum UserError {
         /// The role that was given.
         role: String,
     },
-    /// The hash of the password.
+    /// The hash of the password is invalid.
     #[error("user {user}: the password_hash {fault}: make one with `scurry hash-password`")]
     Hash {
         /// The user with that hash.
@@ -49,13 +49,13 @@ pub enum UserError {
          hash-password` or `scurry make-token`"
     )]
     NoSecret(String),
-    /// The hash of the token.
+    /// The hash of the token is invalid.
     #[error(
         "user {0}: the token_hash is not sha256: and 64 hexadecimal digits: make one with `scurry \
          make-token`"
     )]
     Token(String),
-    /// Everybody could come in where nobody could without a password.
+    /// Replacing the users would open a server that requires a password.
     #[error(
         "without users and requirepass everybody would come in: that takes a restart, which looks at the \
          addresses that the server listens on"
@@ -69,13 +69,13 @@ pub enum UserError {
 /// Faults of a password or of its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HashFault {
-    /// No hash of Argon2.
+    /// Not a hash of Argon2.
     #[error("is not an Argon2 hash in PHC form ($argon2id$v=19$m=..,t=..,p=..$salt$hash)")]
     NotArgon2,
     /// The hash would take too long, or too much memory, for each AUTH.
     #[error("costs too much: at most m=262144 (256 MiB), t=16 and p=16 are taken")]
     TooCostly,
-    /// A password that AUTH could not be given.
+    /// A password that no AUTH could send.
     #[error("cannot be made: a password has 1 to 512 bytes")]
     Length,
     /// The system has no randomness.

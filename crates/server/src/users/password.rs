@@ -1,5 +1,5 @@
-//! The password of the default user: never shown, compared without telling by time how much of
-//! a guess was right.
+//! The password of the default user. It is never shown, and compared in constant time, so that timing does not tell how
+//! much of a guess was right.
 
 use std::fmt;
 use subtle::ConstantTimeEq;
@@ -15,17 +15,17 @@ impl Password {
     /// Longest password, bytes.
     pub const LEN_MAX: usize = 512;
 
-    /// None when it is empty or longer than 512 bytes.
+    /// Creates a password; None when it is empty or longer than 512 bytes.
     pub fn new(text: &str) -> Option<Password> {
         if text.is_empty() { None } else { padded(text.as_bytes()) }
     }
 
-    /// True when the other is the same word.
+    /// Reports whether both are the same password.
     pub(super) fn is_same(&self, other: &Password) -> bool {
         (self.padded.ct_eq(&*other.padded) & self.len.ct_eq(&other.len)).into()
     }
 
-    /// True when `guess` is the password.
+    /// Reports whether `guess` is the password.
     pub(crate) fn matches(&self, guess: &[u8]) -> bool {
         let Some(guess) = padded(guess) else {
             return false;

@@ -1,4 +1,4 @@
-//! Hashes of passwords: Argon2, in PHC strings. Slow on purpose, so never on an event loop.
+//! Hashes of passwords: Argon2, in PHC strings. Slow on purpose, so never computed on an event loop.
 
 use super::HashFault;
 use crate::users::password::Password;
@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// Memory of a hash at most, KiB: each AUTH pays it.
+/// Maximum memory of a hash, KiB: each AUTH uses it.
 const MEMORY_KIB_MAX: u32 = 256 * 1024;
 const PASSES_MAX: u32 = 16;
 const LANES_MAX: u32 = 16;
@@ -15,9 +15,8 @@ const LANES_MAX: u32 = 16;
 const SALT_LEN: usize = 16;
 const OUTPUT_LEN: usize = 32;
 
-/// Memory that a computation works in. Kept from one to the next: the allocator would not give
-/// megabytes that come and go back to the system, and the process would grow to ten times of what one
-/// takes.
+/// Memory for a computation, kept from one to the next. The allocator would not return short-lived megabytes to the
+/// system, and the process would grow to ten times what one computation needs.
 #[derive(Default)]
 pub(crate) struct Workspace(Vec<Block>);
 
@@ -27,12 +26,12 @@ pub(crate) struct PasswordHash {
     function: Argon2<'static>,
     salt: Box<[u8]>,
     output: Box<[u8]>,
-    /// As it was given.
+    /// The PHC string as it was given.
     text: Box<str>,
 }
 
 impl PasswordHash {
-    /// Reads a PHC string of argon2id, argon2i or argon2d.
+    /// Parses a PHC string of argon2id, argon2i or argon2d.
     pub(crate) fn parse(text: &str) -> Result<PasswordHash, HashFault> {
         let wrong = |_| HashFault::NotArgon2;
         let hash = phc::PasswordHash::new(text).map_err(|_| HashFault::NotArgon2)?;
@@ -60,12 +59,12 @@ impl PasswordHash {
         })
     }
 
-    /// True when the other is the same text.
+    /// Reports whether both were given as the same text.
     pub(super) fn is_same(&self, other: &PasswordHash) -> bool {
         self.text == other.text
     }
 
-    /// A hash that costs as much as this one and that no password has.
+    /// Returns a hash that costs as much as this one and that no password has.
     pub(crate) fn decoy(&self) -> Result<PasswordHash, getrandom::Error> {
         let mut decoy = self.clone();
         getrandom::fill(&mut decoy.salt)?;
@@ -73,7 +72,7 @@ impl PasswordHash {
         Ok(decoy)
     }
 
-    /// True when `guess` is the password. Takes milliseconds, and 19 MiB with our own parameters.
+    /// Reports whether `guess` is the password. Takes milliseconds, and 19 MiB with our own parameters.
     pub(crate) fn matches(&self, guess: &[u8], workspace: &mut Workspace) -> bool {
         let mut output = vec![0; self.output.len()];
         let blocks = self.function.params().block_count();
@@ -93,9 +92,8 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// Hashes a password of 1 to 512 bytes for the settings file: argon2id, version 19, 19 MiB, 2
-/// passes, 1 lane (the first choice of OWASP's Password Storage Cheat Sheet for servers), a random
-/// salt of 16 bytes; as a PHC string.
+/// Hashes a password of 1 to 512 bytes for the settings file, as a PHC string: argon2id, version 19, 19 MiB, 2 passes,
+/// 1 lane (the first choice of OWASP's Password Storage Cheat Sheet for servers), a random salt of 16 bytes.
 ///
 /// # Errors
 /// When the password is empty or too long, and when the system has no random bytes.

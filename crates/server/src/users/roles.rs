@@ -1,4 +1,4 @@
-//! Roles as a set of bits, so that dispatch asks one question of one word.
+//! Roles as a set of bits, so that dispatch checks a permission with one test of one word.
 
 use scurry_resp::table::Role;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Roles(u8);
 
-/// The bit of a role; none for [`Role::Anyone`], which every set contains therefore.
+/// Returns the bit of a role; 0 for [`Role::Anyone`], which every set therefore contains.
 const fn bit(role: Role) -> u8 {
     match role {
         Role::Anyone => 0,
@@ -19,28 +19,28 @@ const fn bit(role: Role) -> u8 {
 }
 
 impl Roles {
-    /// Not one: only the commands that ask for none.
+    /// No roles: only commands that require none are allowed.
     pub const NONE: Roles = Roles(0);
     /// Every role.
     pub const ALL: Roles =
         Roles(bit(Role::Read) | bit(Role::Charge) | bit(Role::Provision) | bit(Role::Admin));
 
-    /// The roles and one more.
+    /// Returns the roles and one more.
     pub const fn with(self, role: Role) -> Roles {
         Roles(self.0 | bit(role))
     }
 
-    /// The role of this name, as the settings file writes it.
+    /// Returns the role of this name, as the settings file writes it.
     pub(crate) fn named(name: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// The names with commas between them, or `none`.
+    /// Returns the names with commas between them, or `none`.
     pub(crate) fn in_words(self) -> String {
         if self == Roles::NONE { "none".to_owned() } else { self.to_string().replace(' ', ", ") }
     }
 
-    /// True when a command that needs this role may be run.
+    /// Reports whether a command that needs this role may be run.
     #[inline]
     pub const fn permit(self, role: Role) -> bool {
         self.0 & bit(role) == bit(role)
@@ -48,7 +48,7 @@ impl Roles {
 }
 
 impl fmt::Display for Roles {
-    /// The names with spaces between them, in the order of [`Role::ALL`].
+    /// Writes the names with spaces between them, in the order of [`Role::ALL`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let own = Role::ALL.into_iter().filter(|&role| self.permit(role));
         for (index, role) in own.enumerate() {

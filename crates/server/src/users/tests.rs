@@ -20,7 +20,7 @@ fn alice() -> Vec<UserEntry> {
     vec![entry("alice", CHEAP, &["read", "charge"])]
 }
 
-/// Users with a token alone count among those who may come in, and the default user that is off does not.
+/// Users with only a token count among those who may authenticate; a default user that is off does not.
 #[test]
 fn who_comes_in_is_told_with_those_who_have_a_token_alone() {
     let token = |name: &str| UserEntry {
@@ -43,7 +43,7 @@ fn check(users: &Users, name: &[u8], password: &[u8]) -> Option<Arc<User>> {
     users.check(name, password, &mut Workspace::default())
 }
 
-/// Name of the user that judging, and checking where that is needed, lets in.
+/// Returns the name of the user that `judge` admits, or `check` where that is needed.
 fn admits(users: &Users, name: &str, password: &str) -> Option<String> {
     let user = match users.judge(name.as_bytes(), password.as_bytes()) {
         Judgement::Admitted(user) => Some(user),
@@ -114,7 +114,7 @@ fn a_confirmed_password_costs_once_and_a_wrong_one_each_time() {
         assert!(admits(&users, "alice", "password").is_some());
         assert_eq!(users.computed(), 4, "a confirmed password is known again");
     }
-    // What waited in the queue meanwhile is known too.
+    // A check that waited in the queue meanwhile finds the pair confirmed.
     assert!(check(&users, b"alice", b"password").is_some());
     assert_eq!(users.computed(), 4);
     assert_eq!(admits(&users, "alice", "wrong"), None);
@@ -133,7 +133,7 @@ fn unknown_users_cost_what_known_ones_cost() {
     assert!(matches!(users.judge(b"\xff", b"x"), Judgement::Unknown));
     assert!(check(&users, b"\xff", b"x").is_none());
     assert_eq!(users.computed(), 7);
-    // Too long for anyone: this tells nothing about the name.
+    // Too long for any user: this reveals nothing about the name.
     assert_eq!(admits(&users, "alice", &"x".repeat(513)), None);
     assert_eq!(admits(&users, "bob", &"x".repeat(513)), None);
     assert_eq!(users.computed(), 7);

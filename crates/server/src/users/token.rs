@@ -1,4 +1,4 @@
-//! Tokens of HTTP: random, so that a fast hash serves, and so that nobody can guess one.
+//! Tokens of HTTP. They are random and cannot be guessed, so a fast hash is sufficient.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ const PREFIX: &str = "sha256:";
 pub(crate) struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    /// Reads `sha256:` and 64 hexadecimal digits.
+    /// Parses `sha256:` and 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<TokenHash> {
         let digits = text.strip_prefix(PREFIX)?.as_bytes();
         let mut hash = [0; 32];
@@ -28,12 +28,12 @@ impl TokenHash {
         Some(TokenHash(hash))
     }
 
-    /// The hash of a token.
+    /// Returns the hash of a token.
     pub(crate) fn of(token: &[u8]) -> TokenHash {
         TokenHash(Sha256::digest(token).into())
     }
 
-    /// In a time that does not depend on the bytes.
+    /// Compares two hashes in a time that does not depend on their bytes.
     pub(crate) fn is(&self, other: &TokenHash) -> bool {
         self.0.ct_eq(&other.0).into()
     }

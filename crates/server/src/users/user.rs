@@ -1,4 +1,4 @@
-//! One user: a name, the roles, and what is asked for at the door.
+//! One user: a name, the roles, and the secret that authenticates it.
 
 use super::confirmation::Confirmation;
 use super::password_hash::PasswordHash;
@@ -8,7 +8,7 @@ use crate::users::password::Password;
 /// Longest name, bytes.
 const NAME_LEN_MAX: usize = 64;
 
-/// A user that connections can be.
+/// A user of connections.
 pub(crate) struct User {
     /// Printable ASCII without space, 1 to 64 bytes.
     pub(crate) name: String,
@@ -17,12 +17,12 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// A user from within this process, with these roles.
+    /// Creates a user for connections from within this process, with these roles.
     pub(crate) fn inside(roles: Roles) -> User {
         User { name: "(http)".to_owned(), roles, secret: Secret::Never }
     }
 
-    /// True when the other has this name, this password and these roles.
+    /// Reports whether the other has this name, this password and these roles.
     pub(super) fn is_same(&self, other: &User) -> bool {
         let same_secret = match (&self.secret, &other.secret) {
             (Secret::Nothing, Secret::Nothing) | (Secret::Never, Secret::Never) => true,
@@ -42,11 +42,11 @@ pub(crate) enum Secret {
     Word(Password),
     /// A password of which only the hash is known.
     Hash(PasswordHash, Confirmation),
-    /// No proof is enough: the user is off, or comes with a token alone.
+    /// No password is accepted: the user is off, or has only a token.
     Never,
 }
 
-/// True for what a user can be called.
+/// Reports whether this is a valid name of a user.
 pub(crate) fn is_user_name(name: &str) -> bool {
     (1..=NAME_LEN_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
