@@ -1,12 +1,12 @@
-//! Dates of the calendar, for people: between seconds since 1970 and years, months and days of UTC.
+//! Calendar dates for people: conversion between seconds since 1970 and years, months and days of UTC.
 
 const DAY_S: i64 = 86_400;
-/// Days of 400 years, after which the calendar repeats itself.
+/// Days of 400 years, after which the calendar repeats.
 const ERA_DAYS: i64 = 146_097;
 /// Days from 1 March of the year 0 to 1 January 1970.
 const BEFORE_1970_DAYS: i64 = 719_468;
 
-/// Returns the date and time of a number of seconds since 1970, as RFC 3339 has it but for the zone.
+/// Returns the date and time of a number of seconds since 1970, in the form of RFC 3339 without the zone.
 pub fn date_time(seconds: i64) -> String {
     let (year, month, day) = date(seconds.div_euclid(DAY_S));
     let second = seconds.rem_euclid(DAY_S);
@@ -14,8 +14,8 @@ pub fn date_time(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
-/// Returns the number of the day, counted from 1970-01-01. Years are taken to begin in March, so that the day
-/// that is sometimes missing is their last.
+/// Returns the number of the day, counted from 1970-01-01. Years are taken to begin in March, so that the leap day is
+/// their last day.
 pub(crate) fn day_number(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
@@ -24,7 +24,7 @@ pub(crate) fn day_number(year: i64, month: i64, day: i64) -> i64 {
     era * ERA_DAYS + 365 * year + year / 4 - year / 100 + day_of_year - BEFORE_1970_DAYS
 }
 
-/// Year, month and day of a day, counted from 1970-01-01.
+/// Returns year, month and day of a day counted from 1970-01-01.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + BEFORE_1970_DAYS;
     let (era, day) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));

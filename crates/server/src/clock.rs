@@ -1,14 +1,14 @@
-//! The one place where the server reads clocks: once per turn of the loop for everything that
-//! happens in it, and more often only to find out what took long.
+//! The one place where the server reads clocks: once per turn of the loop for everything that happens in it, and more
+//! often only to measure what took long.
 
 use nix::time::{ClockId, clock_gettime};
 use scurry_ledger::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// A step back of the wall clock by less is not told, ms: clocks that are slewed make none, and both
-/// clocks are rounded.
+/// A step back of the wall clock by less than this is not reported, ms: slewed clocks make none, and both clocks are
+/// rounded.
 const SET_BACK_MS_MIN: i64 = 500;
-/// Readings that are taken at most until one was not interrupted.
+/// Maximum number of readings until one was not interrupted.
 const READINGS_MAX: usize = 4;
 
 /// Reads the wall clock for the ledger, and a monotonic one for everything else.
@@ -17,7 +17,7 @@ pub(crate) struct Clock {
     started: Instant,
     /// Time of the latest write before the start; the ledger never shows an earlier one.
     floor: Time,
-    /// How far the wall clock stood behind the floor at the start, ms; none when it did not.
+    /// How far the wall clock was behind the floor at the start, ms; None when it was not.
     behind_ms: Option<i64>,
 }
 
@@ -31,20 +31,20 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Milliseconds by which the wall clock was set back from this reading to a later one, if it was.
+    /// Returns by how many milliseconds the wall clock was set back from this reading to a later one, if it was.
     pub(crate) fn set_back_ms(self, later: Reading) -> Option<i64> {
         let passed_ms = later.uptime_ms - self.uptime_ms;
         Some(self.time.plus_ms(passed_ms).0 - later.time.0).filter(|&ms| ms >= SET_BACK_MS_MIN)
     }
 
-    /// A reading behind this one, and by how much the wall clock was set back between them.
+    /// Takes a reading after this one, and returns by how much the wall clock was set back between them.
     pub(crate) fn then(self, read: impl Fn() -> Reading) -> (Reading, Option<i64>) {
         let mut now = read();
         for _ in 1..READINGS_MAX {
             if self.set_back_ms(now).is_none() {
                 break;
             }
-            // A thread that has to wait between the two clocks sees the same.
+            // A thread that is interrupted between reading the two clocks looks the same, so read again.
             now = read();
         }
         (now, self.set_back_ms(now))
@@ -59,17 +59,17 @@ impl Clock {
         Clock { floor, behind_ms: first.set_back_ms(clock.read()), ..clock }
     }
 
-    /// From now on no earlier time is read than this and what passes behind it.
+    /// Ensures that no time earlier than this one, plus the time that passes from now on, is read.
     pub(crate) fn not_before(&mut self, time: Time) {
         self.floor = self.floor.max(time.plus_ms(-self.wall().uptime_ms));
     }
 
-    /// As [`Clock::not_before`], for what this clock has shown itself, but for some ms.
+    /// Does the same as [`Clock::not_before`] for a reading of this clock, with a tolerance of `slack_ms`.
     pub(crate) fn hold(&mut self, shown: Reading, slack_ms: i64) {
         self.floor = self.floor.max(shown.time.plus_ms(-shown.uptime_ms - slack_ms));
     }
 
-    /// Milliseconds that the wall clock was behind what was written before, at the start.
+    /// Returns by how many milliseconds the wall clock was behind earlier writes at the start.
     pub(crate) fn behind_ms(&self) -> Option<i64> {
         self.behind_ms
     }
@@ -78,29 +78,29 @@ impl Clock {
         self.not_behind(self.wall())
     }
 
-    /// A clock that was set back before the start goes on from where the last run was.
+    /// Raises the reading to the floor: a clock that was set back before the start goes on from where the last run was.
     pub(crate) fn not_behind(&self, reading: Reading) -> Reading {
         let time = reading.time.max(self.floor.plus_ms(reading.uptime_ms));
         Reading { time, ..reading }
     }
 
-    /// The wall clock, whatever was written before.
+    /// Reads the wall clock, whatever was written before.
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
     pub(crate) fn wall(&self) -> Reading {
-        // A clock before 1970 reads as 1970: the ledger's time never runs back anyway.
+        // A clock before 1970 reads as 1970: the ledger's time never goes back anyway.
         let utc = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let uptime_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
         let time = Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX));
         Reading { time, uptime_ms }
     }
 
-    /// Nanoseconds since the start: for durations.
+    /// Returns the nanoseconds since the start, to measure durations.
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
     pub(crate) fn monotonic_ns(&self) -> u64 {
         u64::try_from(Instant::now().duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Nanoseconds that the calling thread has had a processor; 0 where the system does not tell.
+    /// Returns the CPU time of the calling thread, ns; 0 where the system does not report it.
     pub(crate) fn thread_cpu_ns() -> u64 {
         let Ok(time) = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID) else { return 0 };
         u64::try_from(std::time::Duration::from(time).as_nanos()).unwrap_or(u64::MAX)

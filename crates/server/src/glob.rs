@@ -1,14 +1,14 @@
-//! Patterns as in SCAN and CONFIG GET: `*`, `?`, `[a-z]`, `[^a]` and `\` before a character, with
-//! the corners of Redis: a class without its end ends with the pattern, the bytes of a range
-//! are signed, and nothing but the empty pattern matches the empty text.
+//! Patterns of SCAN and CONFIG GET: `*`, `?`, `[a-z]`, `[^a]` and `\` before a character, with the corner cases of
+//! Redis: a class without its end extends to the end of the pattern, the bytes of a range are signed, and only the
+//! empty pattern matches the empty text.
 
 use std::fmt;
 
-/// Steps of matching that one command may take, about 5 ms: the product of the lengths of a pattern
-/// and a text can be a thousand times as many, and the core serves nobody else meanwhile.
+/// Maximum number of matching steps of one command, about 5 ms: the product of the lengths of a pattern and a text can
+/// be a thousand times as large, and the core serves no other client meanwhile.
 const STEPS_MAX: u64 = 5_000_000;
 
-/// Steps of matching that are left to a command, for all texts that it looks at.
+/// Matching steps that are left to a command, for all texts that it examines.
 pub(crate) struct Budget {
     steps_left: u64,
 }
@@ -24,7 +24,7 @@ impl Budget {
     }
 }
 
-/// The end of a budget: nobody knows whether the text matches.
+/// The budget is exhausted: whether the text matches is unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Spent;
 
@@ -34,7 +34,7 @@ impl fmt::Display for Spent {
     }
 }
 
-/// True when the whole text matches, in any case of letters, the empty text by stars alone too.
+/// Reports whether the whole text matches, in any case of letters. Stars alone match the empty text too.
 pub(crate) fn matches(pattern: &[u8], text: &[u8], budget: &mut Budget) -> Result<bool, Spent> {
     if text.is_empty() {
         budget.take(pattern.len())?;
@@ -43,7 +43,7 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8], budget: &mut Budget) -> Resul
     Matcher { any_case: true }.matches(pattern, text, budget)
 }
 
-/// True when the whole text matches as it is written, as MATCH of SCAN has it.
+/// Reports whether the whole text matches exactly, as for MATCH of SCAN.
 pub(crate) fn matches_exactly(
     pattern: &[u8],
     text: &[u8],
@@ -61,10 +61,10 @@ struct Matcher {
 }
 
 impl Matcher {
-    /// Every byte that it looks at is a step; those of a class count each time that it is read.
+    /// Matches the text. Every byte that is examined is a step; the bytes of a class count each time that it is read.
     fn matches(self, pattern: &[u8], text: &[u8], budget: &mut Budget) -> Result<bool, Spent> {
         let (mut p, mut t) = (0, 0);
-        // The last star, and where in the text it was last taken to end.
+        // The last star, and where in the text its match was last assumed to end.
         let mut star: Option<(usize, usize)> = None;
         while t < text.len() {
             if pattern.get(p) == Some(&b'*') {
@@ -81,6 +81,7 @@ impl Matcher {
             if is_match {
                 p += len;
                 t += 1;
+            // No match: let the last star cover one more byte of the text, and try again from there.
             } else if let Some((star_p, star_t)) = star {
                 star = Some((star_p, star_t + 1));
                 (p, t) = (star_p + 1, star_t + 1);
@@ -88,6 +89,7 @@ impl Matcher {
                 return Ok(false);
             }
         }
+        // The text has ended: only stars may be left.
         budget.take(pattern.len() - p)?;
         Ok(pattern[p..].iter().all(|&byte| byte == b'*'))
     }
@@ -97,7 +99,7 @@ impl Matcher {
         i8::from_ne_bytes([byte])
     }
 
-    /// Length of the pattern's first element, and whether it matches this byte.
+    /// Returns the length of the pattern's first element, and whether it matches this byte.
     fn one(self, pattern: &[u8], byte: u8) -> (usize, bool) {
         let byte = self.fold(byte);
         match pattern {
@@ -112,7 +114,7 @@ impl Matcher {
         }
     }
 
-    /// Length of a class behind its bracket, and whether the byte is in it.
+    /// Returns the length of a class after its bracket, and whether the byte is in it.
     fn class(self, class: &[u8], byte: i8) -> (usize, bool) {
         let negated = class.first() == Some(&b'^');
         let mut at = usize::from(negated);
@@ -151,7 +153,7 @@ mod tests {
         super::matches_exactly(pattern, text, &mut Budget::of_a_command()).expect("it is short")
     }
 
-    /// The outcome of a match with so many steps, and those that it took.
+    /// Returns the outcome of a match with this many steps, and the number of steps used.
     fn within(steps: u64, pattern: &[u8], text: &[u8]) -> (Result<bool, Spent>, u64) {
         let mut budget = Budget { steps_left: steps };
         let outcome = super::matches_exactly(pattern, text, &mut budget);
@@ -214,7 +216,7 @@ mod tests {
         assert!((40_000..80_000).contains(&steps), "about the half of the product: {steps}");
         assert_eq!(within(steps, &product, &text), (Ok(false), steps));
         assert_eq!(within(steps - 1, &product, &text).0, Err(Spent));
-        // What is asked for every day costs as much as it is long.
+        // Common patterns cost as many steps as they are long.
         assert_eq!(within(1, b"*", &text), (Ok(true), 1));
         assert_eq!(within(5, b"aaaa*", &text), (Ok(true), 5));
         assert_eq!(within(802, b"*b", &text).0, Ok(false));

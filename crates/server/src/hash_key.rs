@@ -3,7 +3,7 @@
 use scurry_engine::HashKey;
 use std::io;
 
-/// A secret that nobody has seen and nobody will: for one process, or one table of it.
+/// Draws a random secret for one process, or for one of its tables. It is never shown.
 ///
 /// # Errors
 /// When the operating system has no randomness to give.

@@ -1,11 +1,11 @@
-//! Things that are used again, so many of a kind, and what their memory is.
+//! A bounded pool of reusable objects that counts their memory.
 
-/// Kept of each kind at most.
+/// Maximum number of objects that a pool keeps.
 const KEPT_MAX: usize = 64;
 
-/// A thing that says how much memory it takes.
+/// An object that knows its memory.
 pub(crate) trait Room {
-    /// Bytes.
+    /// Returns the memory in bytes.
     fn room(&self) -> usize;
 }
 
@@ -15,7 +15,7 @@ impl Room for Vec<u8> {
     }
 }
 
-/// Things of one kind that are used again, [`KEPT_MAX`] at most, and their memory.
+/// A pool of at most [`KEPT_MAX`] objects of one type, with their memory.
 #[derive(Debug)]
 pub(crate) struct Kept<T> {
     things: Vec<T>,

@@ -1,5 +1,5 @@
-//! The RESP front door: a thread per core, each with its own shard of the engine, its connections
-//! and its event loop. Cores share nothing but mail.
+//! The RESP server: a thread per core, each with its own shard of the engine, its connections and its event loop. Cores
+//! share almost nothing and communicate by messages.
 
 mod calendar;
 mod clock;

@@ -1,5 +1,5 @@
-//! Raises the limit of open files to what the wanted number of connections needs, and has the system keep a
-//! table for as many.
+//! Raises the limit of open files for the wanted number of connections, and has the system allocate its file table for
+//! as many.
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
@@ -7,10 +7,10 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd;
 use std::{io, thread};
 
-/// The longest table that is made beforehand, of eight bytes a file: limits may be far beyond what is used.
+/// Longest table that is allocated beforehand, files (eight bytes each): limits may be far above the actual use.
 const TABLE_LEN_MAX: u64 = 1 << 20;
 
-/// How many connections can be open, at most `clients_max`, beside so many other files.
+/// Returns how many connections can be open, at most `clients_max`, besides this many other files.
 pub fn make_room(clients_max: usize, others: usize) -> usize {
     let wanted = (clients_max as u64).saturating_add(others as u64);
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
@@ -18,7 +18,7 @@ pub fn make_room(clients_max: usize, others: usize) -> usize {
     };
     let limit = raise_limit(wanted, soft, hard);
     let files = wanted.min(limit).min(TABLE_LEN_MAX);
-    // Nobody who needs no longer one waits for it. Where it fails the table grows when it has to.
+    // No request that gets by with the shorter table waits for this. If it fails, the table grows when it has to.
     let _ = thread::Builder::new().name("files".to_owned()).spawn(move || lengthen_table(files));
     if limit >= wanted {
         return clients_max;
@@ -32,7 +32,7 @@ pub fn make_room(clients_max: usize, others: usize) -> usize {
     possible
 }
 
-/// The limit that there is then.
+/// Raises the limit as far as possible, and returns the resulting one.
 fn raise_limit(wanted: u64, soft: u64, hard: u64) -> u64 {
     if soft >= wanted {
         return soft;
@@ -41,12 +41,12 @@ fn raise_limit(wanted: u64, soft: u64, hard: u64) -> u64 {
     if setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok() { raised } else { soft }
 }
 
-/// Makes the system's table of this process's open files so long. When connections fill it, Linux makes one
-/// twice as long and, with several threads, waits until none can see the former: 6 to 20 ms in which a core
-/// that accepts does nothing else. It never becomes shorter.
+/// Lengthens the system's table of this process's open files. When connections fill it, Linux doubles it and, with
+/// several threads, waits until none can see the former table: 6 to 20 ms in which a core that accepts does nothing
+/// else. The table never shrinks.
 fn lengthen_table(files: u64) -> Result<(), Errno> {
     let last = i32::try_from(files.saturating_sub(1)).unwrap_or(i32::MAX);
-    // The descriptor with the last number, for a moment.
+    // Opening a descriptor with the last number, for a moment, extends the table.
     unistd::close(fcntl(io::stdin(), FcntlArg::F_DUPFD_CLOEXEC(last))?)
 }
 
@@ -58,7 +58,7 @@ mod tests {
 
     const PATIENCE_NS: u64 = 60_000_000_000;
 
-    /// Length of the table of this process.
+    /// Returns the length of the table of this process.
     fn table_len() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").expect("it is there");
         let line = status.lines().find_map(|line| line.strip_prefix("FDSize:"));

@@ -1,5 +1,5 @@
-//! What a running server takes anew when it is told to: its users, and the files of its certificates.
-//! Connections go on, but for those of users who are no more, or are others now.
+//! Reloads the parts of a running server that can be replaced: its users, and the files of its certificates.
+//! Connections go on, unless their user was removed or changed.
 
 use crate::mail::mesh::Letterbox;
 use crate::mail::message::Message;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Between two attempts to reach a thread that has too much mail.
+/// Pause between two attempts to reach a thread with a full mailbox.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Attempts at most: half a minute. A thread that is out of reach for so long serves nobody.
+/// Maximum number of attempts: half a minute. A thread that is unreachable for so long serves no client.
 const ATTEMPTS_MAX: u32 = 3_000;
 
-/// The way to tell a server that there is something new.
+/// A handle to reload users and certificates of a server.
 pub struct Reloader {
     pub(crate) users: Arc<Users>,
     /// None where no port speaks TLS.
@@ -25,21 +25,20 @@ pub struct Reloader {
 /// A reload of users that fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// Users that cannot be: those before stay.
+    /// The users are invalid: the former ones stay.
     #[error(transparent)]
     Users(#[from] UserError),
-    /// The new users count, and some connections of former ones may go on.
+    /// The new users are in force, but some connections of former users may go on.
     #[error("thread {0} does not hear of the new users: connections of former ones go on there")]
     Unreached(usize),
 }
 
 impl Reloader {
-    /// Puts these users in the place of those that there are, and ends the connections of those who are no
-    /// more or have another password or other roles. Whoever is as before goes on. Blocks: not for an event
-    /// loop.
+    /// Replaces the users, and ends the connections of users that were removed or have another password or other roles.
+    /// Unchanged users stay connected. Blocks: not for an event loop.
     ///
     /// # Errors
-    /// When everybody could come in where nobody could without a password; when a thread is not reached.
+    /// When a server that requires a password would be open to everyone; when a thread is not reached.
     pub fn replace_users(&self, users: Users) -> Result<(), ReloadError> {
         self.users.replace(users)?;
         for (core, letterbox) in self.letterboxes.iter().enumerate() {
@@ -56,7 +55,7 @@ impl Reloader {
         Ok(())
     }
 
-    /// The certificates of its ports, to be read anew.
+    /// Returns the certificates of the server's ports, so that they can be read again.
     pub fn certificates(&self) -> Option<&Certificates> {
         self.certificates.as_ref()
     }

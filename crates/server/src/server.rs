@@ -1,4 +1,4 @@
-//! A server: bound first, so that its address is known, then run, a thread per core.
+//! A server: bound first, so that its address is known, then run with a thread per core.
 
 use crate::clock::Clock;
 
@@ -68,6 +68,7 @@ impl Server {
         let rdma_address = rdma.as_ref().map(rdma::RdmaSetup::address);
         let run_id =
             getrandom::u64().map_err(|error| system("a random number")(io::Error::other(error)))?;
+        // Lowers the maximum if the limit of open files does not allow as many.
         settings.clients_max = open_files::make_room(settings.clients_max, settings.files_beside());
         let starting = EndsWhileStarting::new().map_err(system("the signals"))?;
         survive_file_limit().map_err(system("the signals"))?;
@@ -104,7 +105,7 @@ impl Server {
             wakers.push(Arc::new(mesh::waker(&poll, core::MAIL).map_err(system("the waker"))?));
             polls.push(poll);
         }
-        // A poller has one waker: whoever wakes the core rings the same bell.
+        // A poller has only one waker: all threads that wake the core share it.
         let desks: Vec<_> = wakers.iter().map(|waker| checker.desk(Arc::clone(waker))).collect();
         let (mut main, mut own) = (ports.main, ports.own.into_iter());
         let meshes = Mesh::places(wakers);
@@ -163,46 +164,45 @@ impl Server {
         })
     }
 
-    /// Where it listens, with the port that was chosen.
+    /// Returns the main address, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.main
     }
 
-    /// The way in for what runs in the same process.
+    /// Returns the access for code in the same process.
     pub fn inside(&self) -> Inside {
         self.inside.clone()
     }
 
-    /// The way to have users and certificates read anew.
+    /// Returns the handle to reload users and certificates.
     pub fn reloader(&self) -> Reloader {
         self.inside.reloader()
     }
 
-    /// The report of recovery, when there is a store.
+    /// Returns the report of recovery, when there is a store.
     pub fn recovered(&self) -> Option<&RecoveryReport> {
         self.recovered.as_ref()
     }
 
-    /// Where TLS is spoken for every key: the main address, or the one beside it.
+    /// Returns where TLS is spoken for every key: the main address, or the separate one.
     pub fn tls_addr(&self) -> Option<SocketAddr> {
         self.tls_address
     }
 
-    /// Where RDMA is spoken, for every key.
+    /// Returns where RDMA is spoken for every key.
     pub fn rdma_addr(&self) -> Option<SocketAddr> {
         self.rdma_address
     }
 
-    /// Where each core listens for clients that know clusters; with one core the same address.
+    /// Returns where each core listens for cluster clients; with one core the main address.
     pub fn core_addrs(&self) -> &[SocketAddr] {
         &self.shared.core_addresses
     }
 
-    /// Runs until SIGTERM or SIGINT, then answers what was sent and returns. The calling thread
-    /// is the first core's.
+    /// Runs until SIGTERM or SIGINT, then answers what was sent and returns. The calling thread runs the first core.
     ///
     /// # Errors
-    /// When the system fails an event loop itself; the others are stopped then.
+    /// When the system fails an event loop itself; the other loops are stopped then.
     pub fn run(self) -> io::Result<()> {
         thread::scope(|scope| {
             let mut cores = self.cores.into_iter();
@@ -225,7 +225,7 @@ impl Server {
     }
 }
 
-/// Opens the store that the settings name, with what makes it one of a group.
+/// Opens the store that the settings name, and for a node of a group what its membership needs.
 fn open(
     settings: &Settings,
     shared: &Shared,
@@ -280,7 +280,7 @@ fn open(
     Ok((Some(opened), Some(start)))
 }
 
-/// Kinds of identities that are unique; none where none is.
+/// Returns the kinds of identities that are unique; None when there are none.
 fn unique(kinds: &[Name]) -> Option<UniqueIdentities> {
     (!kinds.is_empty()).then(|| UniqueIdentities::of(kinds))
 }

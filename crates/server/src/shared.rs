@@ -1,5 +1,4 @@
-//! What all cores of a server see. Fixed at the start, but for gauges and counts that each core
-//! writes by itself and others only read.
+//! State that all cores of a server share. Fixed at the start, except gauges and counts that cores write with atomics.
 
 use crate::net::tls::validity::ExpiryGauge;
 use crate::slots::Slots;
@@ -7,28 +6,28 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-/// Between two lines of the log about connections that failed, ms.
+/// Minimum time between two log lines about failed connections, ms.
 const FAULTS_PAUSE_MS: i64 = 1_000;
 
-/// One per server.
+/// Shared state; one per server.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) slots: Slots,
     /// Where plain clients connect.
     pub(crate) main: SocketAddr,
-    /// Where cluster-aware clients reach each core.
+    /// Where cluster clients reach each core.
     pub(crate) core_addresses: Vec<SocketAddr>,
-    /// Names this run of the server.
+    /// Identifies this run of the server.
     pub(crate) run_id: u64,
     /// Open connections of all cores, without those from within the process.
     pub(crate) clients: AtomicUsize,
-    /// Clients among them that are not in.
+    /// Unauthenticated clients among them.
     pub(crate) waiting: AtomicUsize,
     /// Open connections from within the process.
     pub(crate) inside: AtomicUsize,
     next_client: AtomicU64,
     gauges: Vec<Gauge>,
-    /// The most memory that all cores were seen to hold, bytes.
+    /// The highest observed memory of all cores, bytes.
     memory_peak_bytes: AtomicU64,
     /// Connections in MONITOR, of all cores.
     pub(crate) monitors: AtomicUsize,
@@ -42,8 +41,7 @@ pub(crate) struct Shared {
     faults_after_ms: AtomicI64,
 }
 
-/// Sizes that one core has last published. A cache line of its own keeps the writing core from
-/// disturbing the others.
+/// Sizes that one core has last published. A cache line of its own keeps the writing core from disturbing the others.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Gauge {
@@ -76,46 +74,46 @@ impl Shared {
         self.next_client.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A connection that was counted is gone.
+    /// Uncounts a connection that is gone.
     pub(crate) fn give_place(&self, inside: bool) {
         let places = if inside { &self.inside } else { &self.clients };
         places.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// True when the core that asks may log a line about faults: no other has done so lately.
+    /// Reports whether the core may log a line about faults: no other has done so lately. True reserves the line.
     pub(crate) fn may_tell_faults(&self, uptime_ms: i64) -> bool {
         let next = |after_ms| (after_ms <= uptime_ms).then_some(uptime_ms + FAULTS_PAUSE_MS);
         self.faults_after_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 
-    /// True when somebody watches.
+    /// Reports whether any connection is in MONITOR.
     #[inline]
     pub(crate) fn is_monitored(&self) -> bool {
         self.monitors.load(Ordering::Relaxed) > 0
     }
 
-    /// Connections that track.
+    /// Returns the number of tracking connections.
     #[inline]
     pub(crate) fn trackers(&self) -> usize {
         self.trackers.load(Ordering::Relaxed)
     }
 
-    /// A core says what it holds.
+    /// Publishes the memory of a core.
     pub(crate) fn publish(&self, core: u16, memory_bytes: u64) {
         self.gauges[usize::from(core)].memory_bytes.store(memory_bytes, Ordering::Relaxed);
     }
 
-    /// Memory that the other cores hold, bytes.
+    /// Returns the memory of the other cores, bytes.
     pub(crate) fn memory_bytes_beside(&self, core: u16) -> u64 {
         self.beside(core).map(|gauge| gauge.memory_bytes.load(Ordering::Relaxed)).sum()
     }
 
-    /// A core has seen that all hold so much.
+    /// Raises the peak to the memory of all cores that a core has observed.
     pub(crate) fn note_memory(&self, bytes: u64) {
         self.memory_peak_bytes.fetch_max(bytes, Ordering::Relaxed);
     }
 
-    /// The most memory that was seen, bytes.
+    /// Returns the highest observed memory, bytes.
     pub(crate) fn memory_peak_bytes(&self) -> u64 {
         self.memory_peak_bytes.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Which core owns which hash slots: contiguous ranges, as even as they can be.
+//! Which core owns which hash slots: contiguous ranges of nearly equal length.
 
 use scurry_resp::{SLOTS, slot};
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// `cores` is at least 1 and at most [`SLOTS`].
+    /// Creates the division; `cores` is at least 1 and at most [`SLOTS`].
     pub(crate) fn new(cores: u16) -> Slots {
         assert!((1..=SLOTS).contains(&cores), "every core owns a slot");
         Slots { cores }
@@ -20,18 +20,18 @@ impl Slots {
         self.cores
     }
 
-    /// The core that owns a slot.
+    /// Returns the core that owns a slot.
     pub(crate) fn owner(self, slot: u16) -> u16 {
         let owner = u32::from(slot) * u32::from(self.cores) / u32::from(SLOTS);
         u16::try_from(owner).unwrap_or_default()
     }
 
-    /// The core that owns a key.
+    /// Returns the core that owns a key.
     pub(crate) fn owner_of(self, key: &[u8]) -> u16 {
         if self.cores == 1 { 0 } else { self.owner(slot(key)) }
     }
 
-    /// The slots of a core.
+    /// Returns the slots of a core.
     pub(crate) fn range(self, core: u16) -> RangeInclusive<u16> {
         let first = |core: u16| {
             let first = (u32::from(core) * u32::from(SLOTS)).div_ceil(u32::from(self.cores));

@@ -1,16 +1,17 @@
-//! Names of connections that outlive them: whoever answers one later may find another in its place.
+//! Addresses of connections for answers that may arrive after the connection has closed and another has taken its
+//! place.
 
-/// A connection of a core. The number of the client tells it from a later one in the same place.
+/// A connection of a core. The client number distinguishes it from a later connection with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// Place among the core's connections.
+    /// Key among the core's connections.
     pub(crate) key: usize,
     /// Number of the client.
     pub(crate) client: u64,
 }
 
-/// The way of an answer: a connection of a core, and the client that it was, because the
-/// connection's number may have passed to another client since.
+/// The address of an answer: core, connection, and the client that it had, because the connection's key may have passed
+/// to another client since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
     pub(crate) core: u16,
