@@ -1,4 +1,4 @@
-//! `scurry backup`: a data directory becomes another one.
+//! `scurry backup`: copies a data directory into a new one, also while a server is running on the source.
 
 use crate::size::shown;
 use crate::store::{Copied, DataDirectory, Progress, Target, copy_core, core_name, count_text};
@@ -42,7 +42,8 @@ impl Backup {
             is_grouped |= copied.committed.is_some();
             sequences.push(copied.last);
         }
-        // A start with another number of threads writes the data anew, and removes the old.
+        // A server that starts with another number of threads rewrites the data and removes the old files. The manifest
+        // then differs, and the copy is a mix of both.
         let after = DataDirectory::open(&self.source).with_context(unfinished)?;
         ensure!(
             after.manifest == Some(manifest),
@@ -61,7 +62,7 @@ impl Backup {
     }
 }
 
-/// Says what was copied of a core.
+/// Prints one line about the copy of a core: its last sequence, its files and its bytes.
 pub(crate) fn tell(name: &str, copied: &Copied) {
     for note in &copied.notes {
         eprintln!("scurry: {note}");

@@ -1,4 +1,5 @@
-//! `scurry bench`: load on a server, audited, and its figures. Without an address it starts a server of its own.
+//! `scurry bench`: puts load on a server, audits the result and prints the figures. Without an address it starts a
+//! server of its own.
 
 mod charging;
 mod client;
@@ -27,7 +28,7 @@ const EXAMPLES: &str = "Examples:
   scurry bench -h 10.0.0.7 --workload charging
   SCURRY_PASSWORD=secret scurry bench --address store.example:6389 --tls --cacert ca.pem --user load";
 
-/// Options that name a server.
+/// Options that name a server. If one is given, no server is started.
 const SERVER_OPTIONS: [&str; 3] = ["address", "host", "port"];
 
 #[derive(Args, Debug)]
@@ -78,11 +79,11 @@ enum WorkloadName {
     Keys,
 }
 
-/// The figures of one load.
+/// Figures of one load.
 struct Row {
     operations: u64,
     latencies: Latencies,
-    /// Accounts or keys that the audit has compared.
+    /// Accounts or keys that the audit compared.
     audited: u64,
 }
 
@@ -121,7 +122,7 @@ impl Bench {
         }
     }
 
-    /// Runs one load and prints its line.
+    /// Runs one load and prints its line of the table.
     fn measure(
         &self,
         name: WorkloadName,
@@ -137,7 +138,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Connects and runs the load.
+    /// Connects all clients, then runs the load on them.
     fn load<W: Workload>(&self, server: &ServerAddress, patience: &Patience) -> Result<Row> {
         let routes = Routes::ask(server)?;
         let depth = self.depth as usize;
@@ -154,7 +155,7 @@ impl Bench {
         })
     }
 
-    /// Prepares, loads, audits and cleans up.
+    /// Prepares the accounts or keys, runs the load, audits and removes them again.
     fn run_on<W: Workload>(&self, clients: &mut [Client<W>], patience: &Patience) -> Result<Row> {
         let (warmup, seconds) =
             (Duration::from_secs(self.warmup), Duration::from_secs(self.seconds));

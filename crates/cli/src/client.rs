@@ -1,4 +1,4 @@
-//! `scurry cli`: sends commands to a server, over TCP, TLS or RDMA, and shows the replies.
+//! `scurry cli`: sends commands to a server over TCP, TLS or RDMA, and prints the replies.
 
 mod connection;
 mod dialogue;
@@ -49,7 +49,7 @@ Exit code, of several commands that of the worst:
   3  a denial (CREDIT_LIMIT_REACHED, SERVICE_DENIED, CHAIN_DENIED), also of one item among several,
      of one command of a chain, and of SCUR.CHECK: what was asked for was not granted";
 
-/// Exit code of a denial: clap has 2 for wrong options.
+/// Exit code of a denial. 2 is clap's code for wrong options.
 const DENIED: u8 = 3;
 
 #[derive(Args, Debug)]
@@ -78,7 +78,8 @@ pub(crate) struct Cli {
 
 impl Cli {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        // No command begins so; sent to a server, it would be to another one than was meant.
+        // No command begins with a dash. A misspelt option must not be sent as a command: without the option it could
+        // reach another server than the user meant.
         if let Some(option) = self.words.first().filter(|word| word.starts_with('-')) {
             bail!("{option} is no option here: see scurry cli --help");
         }
@@ -108,7 +109,7 @@ impl Cli {
         Ok(verdict.into())
     }
 
-    /// A connection on which commands may be sent.
+    /// Connects, authenticates and selects RESP3 where asked.
     fn ready(&self) -> Result<Dialogue> {
         let mut server = Dialogue::new(self.connect()?);
         if let Some(words) = self.server.auth() {
@@ -127,7 +128,7 @@ impl Cli {
         Ok(server)
     }
 
-    /// Each line of the input is a command. Returns the worst that was answered.
+    /// Runs each line of the input as a command. Returns the worst verdict.
     fn lines(&self, server: &mut Dialogue) -> Result<Verdict> {
         let stdin = io::stdin();
         let is_asking = stdin.is_terminal();
@@ -141,7 +142,7 @@ impl Cli {
             }
             line.clear();
             if stdin.lock().read_until(b'\n', &mut line).context("reading a command")? == 0 {
-                // Who types sees each error when it comes.
+                // At a terminal the user has already seen each error, so the exit code is success.
                 return Ok(if is_asking { Verdict::Done } else { verdict });
             }
             match split(&line) {
@@ -159,7 +160,7 @@ impl Cli {
         }
     }
 
-    /// Sends one command and shows its reply.
+    /// Sends one command and prints its reply.
     fn command(
         &self,
         server: &mut Dialogue,
@@ -183,13 +184,13 @@ impl Cli {
         Ok(Verdict::of(&reply, &shape))
     }
 
-    /// Sends a command that has to go well before those of the user.
+    /// Sends a command that must succeed before the user's commands.
     fn prepare(&self, server: &mut Dialogue, words: &[&str], trouble: &str) -> Result<()> {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         let reply = self.ask(server, &words)?;
         let Value::ServerError(error) = &reply else { return Ok(()) };
         let (address, said) = (self.server.address(), show(&reply));
-        // Other codes say that it serves nobody now: CLUSTERDOWN, LOADING.
+        // Other codes say that the server cannot serve any client now: CLUSTERDOWN, LOADING.
         if matches!(error.code(), "ERR" | "NOPROTO" | "WRONGPASS" | "NOAUTH" | "NOPERM") {
             bail!("{address} {trouble}: {}", said.trim_end());
         }
@@ -220,7 +221,7 @@ impl Cli {
     }
 }
 
-/// Verdict of replies on their commands; of several the greatest counts.
+/// Verdict on the reply to a command. Of several the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Done,
@@ -250,7 +251,7 @@ impl From<Verdict> for ExitCode {
     }
 }
 
-/// Whether a reply is an error, or has one of a command that EXEC has run.
+/// Reports whether a reply is an error or contains one, as the reply to EXEC can.
 fn has_error(reply: &Value) -> bool {
     match reply {
         Value::ServerError(_) => true,
@@ -259,12 +260,12 @@ fn has_error(reply: &Value) -> bool {
     }
 }
 
-/// Shows what comes until `is_over`, or until the connection ends.
+/// Prints every value that arrives until `is_over` returns true or the connection ends.
 fn watch(server: &mut Dialogue, is_over: impl Fn() -> bool) -> Result<()> {
     while !is_over() {
         match server.next(&is_over) {
             Ok(value) => print!("{}", unasked(&value)),
-            // Where nothing happens there is nothing to show.
+            // A timeout only means that nothing happened.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
             Err(_) if is_over() => {}
             Err(error) => return Err(error).context("it shows no more"),

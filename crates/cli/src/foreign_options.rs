@@ -1,9 +1,9 @@
-//! Options of redis-server and valkey-server that somebody types for `scurry serve`: what to write instead.
+//! Advice for users who give `scurry serve` options of redis-server or valkey-server.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// Options by their names, and what there is in their place.
+/// Foreign options and the advice for each.
 const OPTIONS: [(&[&str], &str); 11] = [
     (&["--bind"], "--listen ADDR:PORT is the address to listen on, as --listen 0.0.0.0:6389"),
     (
@@ -30,7 +30,7 @@ const OPTIONS: [(&[&str], &str); 11] = [
     (&["--proto-max-bulk-len"], "--max-argument is the longest argument of a command"),
 ];
 
-/// Adds to an error about an option what to write instead, where it is known.
+/// Adds advice to an error about an unknown option, if there is any for it.
 pub(crate) fn with_advice(mut error: Error, words: &[String]) -> Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;

@@ -1,5 +1,5 @@
-//! `scurry health`: whether a server answers, for health checks of containers, whose images have no other program
-//! that could ask.
+//! `scurry health`: checks whether a server answers. Health checks of containers use it, because the image holds no
+//! other program that could.
 
 use crate::server_address::{ServerAddress, ask, error_text};
 use anyhow::{Context, Result, bail};
@@ -20,8 +20,8 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// Succeeds where PING is answered. A server that wants a password serves those who have it, and a check has
-    /// none: that is an answer, too.
+    /// Succeeds if PING is answered. NOAUTH is an answer, too: the server works and asks for a password, which a health
+    /// check does not have.
     pub(crate) fn run(self) -> Result<()> {
         let mut server = self.server.connect(Duration::from_secs(self.timeout))?;
         let address = self.server.address();

@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A value at most, bytes: what a node takes in one argument is set there (--max-argument).
+/// Upper bound of `--max-value`, bytes. The nodes set their own bound for an argument (--max-argument).
 const VALUE_LEN_LIMIT: u64 = 512 << 20;
 
-/// How long a TLS handshake may take, ms.
+/// Timeout of a TLS handshake, ms.
 const HANDSHAKE_MS_MAX: i64 = 10_000;
-/// Open files beside the clients' connections: the listener, pollers, connections to the nodes, some to spare.
+/// Open files in addition to the clients' connections: listener, pollers, connections to the nodes, and a reserve.
 const FILES_BESIDE: usize = 64;
 
 const EXAMPLES: &str = "Examples:
@@ -122,7 +122,7 @@ pub(crate) struct Http {
     log: Level,
 }
 
-/// The users of a file.
+/// Reads the users of a file.
 fn users_of(path: &Path) -> Result<Users> {
     let entries = read_users(path)?;
     Users::new(None, &entries).with_context(|| format!("wrong users in {}", path.display()))
@@ -174,7 +174,7 @@ impl Http {
             password: self.password,
             trust_old_nodes: self.trust_old_nodes,
         })?;
-        // Not a log line: whoever starts a door waits for it, at any log level.
+        // Not a log line: scripts that start a door wait for it, at any log level.
         let tls = if door.has_tls() { " with TLS" } else { "" };
         eprintln!("listening on {}{tls}", door.address());
         let certificates = door.certificates();

@@ -1,4 +1,4 @@
-//! `scurry inspect`: what is in files, and whether it is whole.
+//! `scurry inspect`: reports what data files contain and whether they are intact.
 
 mod node;
 mod records;
@@ -43,7 +43,7 @@ pub(crate) struct Inspect {
     json: bool,
 }
 
-/// A core, or files of one, and what they are called in a report.
+/// A core or some of its files, with their name in the report.
 struct Part {
     name: String,
     survey: CoreSurvey,
@@ -63,13 +63,13 @@ impl Inspect {
             Ok(problems) => {
                 bail!("{problems} things are wrong with {}: see above", self.path.display())
             }
-            // Whoever reads has seen enough.
+            // The reader of the pipe has closed it, as `head` does.
             Err(error) if is_broken_pipe(&error) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Prints what is there; how many things are wrong.
+    /// Prints the report. Returns the number of problems.
     fn report(&self, kind: &PathKind, out: &mut impl Write) -> Result<usize> {
         let mut bar = Progress::new();
         let parts = match kind {
@@ -115,7 +115,7 @@ impl Inspect {
         Ok(wrong_with_node + parts.iter().map(wrong).sum::<usize>())
     }
 
-    /// Prints records or entries.
+    /// Prints records of a log or entries of a snapshot.
     fn print(&self, kind: &PathKind, out: &mut impl Write) -> Result<usize> {
         let mut wanted = Wanted {
             from: self.from,
@@ -144,7 +144,7 @@ impl Inspect {
     }
 }
 
-/// The cores of a data directory.
+/// Surveys the cores of a data directory.
 fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     for (core, (name, path)) in (0..).zip(directory.cores()) {
@@ -152,7 +152,7 @@ fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
             Ok(least) => (least, None),
             Err(error) => (Least::default(), Some(error.to_string())),
         };
-        // Not before a first start has come as far as that.
+        // The directory is missing if a first start was interrupted before it was created.
         let mut survey = match path.is_dir() {
             true => surveyed(&path, least, bar, &format!("{name}: reading"))?.1,
             false => CoreSurvey::default(),
@@ -163,7 +163,7 @@ fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// One segment. Where it lies beside the next one, it has to reach as far.
+/// Surveys one segment. If the next segment lies beside it, this one must reach up to it.
 fn segment(path: &Path, first: u64, bar: &mut Progress) -> Result<Part> {
     let mut pinned = Pinned::open_file(path, segment_name(first))?;
     let mut survey = survey_files(&mut pinned, bar);

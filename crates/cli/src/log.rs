@@ -1,6 +1,6 @@
-//! The log: a thread of its own writes it to stderr, so that nobody who has a line to log waits
-//! for who reads them. What finds no room is dropped and counted. An error is waited for a moment,
-//! because the process may end behind it.
+//! The log. A thread of its own writes to stderr, so that no thread that logs waits for a slow reader. Lines that do
+//! not fit the buffer are dropped and counted. An error line is waited for briefly, because the process may end right
+//! after it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,24 +10,25 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait to be written, at most, bytes.
+/// Bound of the buffered lines, bytes.
 const WAITING_LEN_MAX: usize = 1024 * 1024;
-/// How long the end waits for a stderr that takes nothing.
+/// How long the end of the process waits for a stderr that does not accept data.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the line of an error is waited for. Once: a stderr that takes nothing holds up nobody again.
+/// How long a thread waits until its error line is written. After one timeout no thread waits until stderr accepts data
+/// again.
 const ERROR_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Lines that wait for the thread.
+/// Lines buffered for the writing thread.
 #[derive(Default)]
 struct Waiting {
-    /// Whole lines.
+    /// Complete lines.
     text: Vec<u8>,
-    /// Lines behind them that found no room.
+    /// Number of lines dropped after `text`.
     dropped: u64,
-    /// The thread is writing.
+    /// Set while the thread is writing.
     is_writing: bool,
-    /// An error was waited for in vain, and nothing was written since.
+    /// Set when the wait for an error timed out, until something is written.
     is_stuck: bool,
 }
 
@@ -41,17 +42,17 @@ impl Waiting {
 #[derive(Default)]
 pub(crate) struct Log {
     waiting: Mutex<Waiting>,
-    /// Something waits.
+    /// Signalled when a line is added.
     arrived: Condvar,
-    /// Nothing waits.
+    /// Signalled when everything is written.
     written: Condvar,
 }
 
-/// End of the log: waits, within bounds, until everything is written.
+/// Guard that waits, on drop, until everything is written or a timeout ends.
 pub(crate) struct LogEnd(Arc<Log>);
 
 impl Log {
-    /// From now on everything down to this level is logged.
+    /// Starts the log. Logs everything at this level and above.
     pub(crate) fn start(level: LevelFilter) -> io::Result<LogEnd> {
         let log = Arc::new(Log::default());
         let writer = log.clone();
@@ -68,10 +69,11 @@ impl Log {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a line, or counts it.
+    /// Buffers a line, or counts it as dropped.
     fn push(&self, line: &[u8]) {
         let mut waiting = self.lock();
-        // Behind a line that was dropped all are, so that the count stands where they are missing.
+        // After one dropped line all later ones are dropped until the next write, so that the count stands where the
+        // lines are missing.
         if waiting.dropped > 0 || waiting.text.len() + line.len() > WAITING_LEN_MAX {
             waiting.dropped += 1;
         } else {
@@ -81,7 +83,7 @@ impl Log {
         self.arrived.notify_one();
     }
 
-    /// Moves what waits to `text`, which is empty; how many lines were dropped behind it.
+    /// Waits for lines and moves them to `text`, which must be empty. Returns how many lines were dropped after them.
     fn take(&self, text: &mut Vec<u8>) -> u64 {
         let mut waiting = self.lock();
         waiting.is_writing = false;
@@ -97,7 +99,7 @@ impl Log {
         std::mem::take(&mut waiting.dropped)
     }
 
-    /// Waits until everything is written, unless that was in vain before.
+    /// Waits until everything is written, unless an earlier wait timed out.
     fn await_all(&self, patience: Duration) {
         let waiting = self.lock();
         if waiting.is_stuck {
@@ -116,17 +118,17 @@ impl Log {
                 let missing = format!("{dropped} lines are missing here: stderr took none\n");
                 text.extend_from_slice(missing.as_bytes());
             }
-            // A stderr that nobody has open any more takes nothing, and that is nobody's fault.
+            // An error here has no other place to be reported: stderr may have been closed by its reader.
             let _ = io::stderr().write_all(&text);
             text.clear();
         }
     }
 }
 
-/// Makes what takes a line.
+/// Maker of a writer for each line.
 struct Lines(Arc<Log>);
 
-/// The way of one line to the log.
+/// Writer of one line.
 struct Line<'l> {
     log: &'l Log,
     is_error: bool,
@@ -161,7 +163,7 @@ impl Write for Line<'_> {
 impl Drop for LogEnd {
     fn drop(&mut self) {
         let waiting = self.0.lock();
-        // Whether it was in time makes no difference: the process ends.
+        // A timeout makes no difference: the process ends.
         let _ = self.0.written.wait_timeout_while(waiting, END_PATIENCE, Waiting::is_busy);
     }
 }
@@ -174,7 +176,7 @@ mod tests {
     fn an_error_is_waited_for_until_it_is_written_and_not_again_where_nothing_is() {
         let log = Log::default();
         log.push(b"an error");
-        // Nobody writes.
+        // No thread writes here.
         log.await_all(Duration::from_millis(1));
         assert!(log.lock().is_stuck);
         log.await_all(Duration::MAX);

@@ -1,5 +1,5 @@
 //! Programs that `scurry cluster`, `scurry replica` and `scurry bench` start on this machine. Those of the first two
-//! run on when the tool ends; its next call finds them by a file in their directory.
+//! keep running when the tool ends; its next call finds them by a file in their directory.
 
 mod ports;
 mod process;
@@ -19,18 +19,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How often is looked for what nobody tells.
+/// Interval of polling, for conditions that have no event.
 const POLL_EVERY: Duration = Duration::from_millis(50);
-/// Looks until something has come about, at most: two minutes.
+/// Bound of polls: two minutes.
 const POLLS: u32 = 2_400;
 
-/// A wait, which ends early when Ctrl-C or SIGTERM comes.
+/// A bounded wait, which ends early on Ctrl-C or SIGTERM.
 pub(crate) struct Patience {
     interrupted: Arc<AtomicBool>,
 }
 
 impl Patience {
-    /// From now on these signals end waits, and not the program.
+    /// Registers the signals, which end waits from now on instead of the program.
     pub(crate) fn new() -> Result<Patience> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -39,26 +39,26 @@ impl Patience {
         Ok(Patience { interrupted })
     }
 
-    /// Fails when a signal has come.
+    /// Fails if a signal has arrived.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 
-    /// Looks again and again: false when it has not come about within two minutes.
+    /// Polls until `is_so` returns true. Returns false if that takes more than two minutes.
     pub(crate) fn until(&self, mut is_so: impl FnMut() -> Result<bool>) -> Result<bool> {
         for _ in 0..POLLS {
             self.check()?;
             if is_so()? {
                 return Ok(true);
             }
-            thread::sleep(POLL_EVERY); // tidy: allow (nobody tells when it has come about)
+            thread::sleep(POLL_EVERY); // tidy: allow (the condition has no event to wait for)
         }
         Ok(false)
     }
 }
 
-/// A child holds the sockets of its parent until it executes its program: tests that start one and
-/// tests that ask which ports are free exclude each other.
+/// Lock between tests that start a process and tests that look for free ports: a child holds the sockets of its parent
+/// until it executes its program.
 #[cfg(test)]
 pub(crate) static CHILDREN: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -1,4 +1,4 @@
-//! The `scurry` binary: what is typed on its command line, and what that starts.
+//! The `scurry` binary: parses the command line and runs the command.
 
 #[macro_use]
 mod printing;
@@ -203,7 +203,7 @@ fn run(command: Command, given: &ArgMatches) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An error with its causes, each once: many say in their own words what their cause says.
+/// Formats an error with its causes, each once: many errors repeat the text of their cause.
 fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -212,6 +212,6 @@ fn told(error: &anyhow::Error) -> String {
             text = format!("{text}{between}{cause}");
         }
     }
-    // A cause may have words of a server or of a file in it.
+    // The text of a cause may come from a server or a file, so it is escaped.
     shown::escaped_lines(&text)
 }

@@ -1,7 +1,7 @@
-//! The known words that a mistyped one was most likely meant to be.
+//! Suggests known words for a mistyped one.
 
-/// Known words that are fewest letters away, all that are equally near; none where each is too far to be
-/// meant. Short words are near to many: what they may be away is less.
+/// Returns the known words with the smallest edit distance, all of them if several are equally near. Returns none if
+/// every word is too far. The bound grows with the length of the word, because a short word is near to many others.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let bound = (word.chars().count() / 4).clamp(1, 3);
     let mut best = bound;
@@ -19,7 +19,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     found
 }
 
-/// Words as a question ends with them: `A`, `A or B`, `A, B or C`.
+/// Joins words for the end of a question: `A`, `A or B`, `A, B or C`.
 pub(crate) fn either(words: &[String]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),

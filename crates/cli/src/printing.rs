@@ -1,11 +1,11 @@
-//! Output of commands. A reader that has seen enough ends the program quietly, and a disk that is full is
-//! told: the macros of the standard library panic at both. They have its names, so that nobody forgets.
+//! Output of commands. A closed pipe ends the program quietly and a full disk gives an error, where the macros of the
+//! standard library panic at both. The macros here have the same names, so that no call uses the others by mistake.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
 use std::process::exit;
 
-/// Exit code of a program that a closed pipe has ended: 128 and the number of its signal.
+/// Exit code after a closed pipe: 128 plus the number of SIGPIPE.
 const ENDED_BY_PIPE: i32 = 141;
 
 macro_rules! print {
@@ -17,15 +17,15 @@ macro_rules! println {
     ($($part:tt)*) => { $crate::printing::put(format_args!("{}\n", format_args!($($part)*))) };
 }
 
-/// Writes to stdout, or ends the program.
+/// Writes to stdout, or ends the program if that fails.
 pub(crate) fn put(text: Arguments<'_>) {
     let mut out = std::io::stdout().lock();
-    // What has no end of a line would else stay here, and its error be lost.
+    // Flushes, since text without a line break would stay in the buffer and its error be lost.
     let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) else { return };
     if error.kind() == ErrorKind::BrokenPipe {
         exit(ENDED_BY_PIPE);
     }
-    // Nobody is left to tell where this does not work either.
+    // If stderr fails too, there is nowhere left to report it.
     let _ = writeln!(std::io::stderr(), "scurry: cannot write the output: {error}");
     exit(1);
 }

@@ -1,4 +1,4 @@
-//! `scurry quickstart`: a store in a temporary directory with some accounts, a little load and the console.
+//! `scurry quickstart`: a store in a temporary directory with some accounts, a small load and the console.
 
 mod load;
 
@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use tracing_subscriber::filter::LevelFilter;
 
-/// The ports that the documents name; others are taken where these are.
+/// Ports that the documents name. Free ports are used if these are taken.
 const PORT: u16 = 6389;
 const HTTP_PORT: u16 = 8080;
 
@@ -83,19 +83,19 @@ impl Quickstart {
     }
 }
 
-/// The port that was asked for, else the usual one, else a free one.
+/// Returns the requested port, else the usual one if it is free, else 0 for any free port.
 fn port_of(asked: Option<u16>, usual: u16) -> Address {
     let is_free = || TcpListener::bind((Ipv4Addr::LOCALHOST, usual)).is_ok();
     let port = asked.unwrap_or_else(|| if is_free() { usual } else { 0 });
     Address(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
 }
 
-/// True where a browser has something to show itself on.
+/// Reports whether a browser would have a display.
 fn has_screen() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::var_os(name).is_some())
 }
 
-/// Opens a page where that can be done; the address was printed in any case.
+/// Opens a page in a browser if possible. The address is printed in any case.
 fn browse(page: &str) {
     let mut browser = Command::new("xdg-open");
     browser.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! What is said while a store is recovered: a bar on a terminal, a line now and then elsewhere.
+//! Progress of a store's recovery on stderr: a bar on a terminal, otherwise a line every few seconds.
 
 use crate::size::shown;
 use scurry_server::{RecoveryProgress, RecoveryReport};
@@ -6,12 +6,12 @@ use std::io::{IsTerminal, Write, stderr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Width of the bar.
+/// Width of the bar in characters.
 const CELLS: u64 = 24;
-/// Between two lines where there is no terminal.
+/// Interval of lines where stderr is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Shows how far recovery is.
+/// Display of the progress.
 pub(crate) struct Bar {
     is_terminal: bool,
     began: Instant,
@@ -34,12 +34,12 @@ impl Bar {
         }
     }
 
-    /// So far.
+    /// Shows the progress so far.
     pub(crate) fn show(&self, progress: &RecoveryProgress) {
         let Ok(mut state) = self.state.lock() else { return };
         if self.is_terminal {
             state.shown = true;
-            // The log may be of any length beside the snapshot, so each has its share.
+            // The lengths of the snapshot and the log are independent, so the bar shows the share of their sum.
             let full = progress.entries_all + progress.log_bytes_all;
             let done = progress.entries + progress.log_bytes;
             let cells = (done * CELLS).checked_div(full).unwrap_or(0).min(CELLS);
@@ -53,7 +53,7 @@ impl Bar {
         }
     }
 
-    /// All of it.
+    /// Prints the notes of the finished recovery and a summary.
     pub(crate) fn end(&self, report: &RecoveryReport) {
         let is_shown = self.state.lock().is_ok_and(|state| state.shown);
         let begin = if is_shown { "\r\x1b[K" } else { "" };

@@ -1,4 +1,4 @@
-//! SIGHUP: users and certificates are read anew, and connections go on.
+//! Reloads users and certificates on SIGHUP, while connections stay open.
 
 use crate::supervisor;
 use anyhow::{Context, Result};
@@ -8,10 +8,10 @@ use signal_hook::iterator::{Handle, Signals};
 use std::path::Path;
 use std::thread;
 
-/// SIGHUPs of this process, which do not end it from now on.
+/// Registration for SIGHUP, which from then on no longer ends the process.
 pub(crate) struct Hangups(Signals);
 
-/// A thread that waits for SIGHUP, until this is dropped.
+/// Thread that waits for SIGHUP until this is dropped.
 pub(crate) struct Waiting(Handle);
 
 impl Hangups {
@@ -19,8 +19,8 @@ impl Hangups {
         Signals::new([SIGHUP]).map(Hangups).context("cannot wait for SIGHUP")
     }
 
-    /// Does this for each SIGHUP, on a thread of its own: files may be slow. The supervisor is told when it
-    /// begins and ends.
+    /// Runs `reload` on each SIGHUP, on its own thread because files may be slow. Tells the supervisor when it begins
+    /// and ends.
     pub(crate) fn each(self, reload: impl Fn() + Send + 'static) -> Result<Waiting> {
         let Hangups(mut signals) = self;
         let waiting = Waiting(signals.handle());
@@ -43,13 +43,13 @@ impl Drop for Waiting {
     }
 }
 
-/// Reads the files of certificates again; what is wrong is told, and what was there before stays.
+/// Reads the certificate files again. An error is logged, and the certificates in use stay.
 pub(crate) fn read_certificates<'c>(all: impl Iterator<Item = &'c Certificates> + Clone) {
     let mut outcome = None;
     for certificates in all.clone() {
         match certificates.read_again() {
             Ok(()) => outcome = outcome.or(Some(Ok(()))),
-            // The doors have the same files, and the same is wrong with them.
+            // RESP and HTTP use the same files, so the last error stands for all.
             Err(error) => outcome = Some(Err(error)),
         }
     }
@@ -61,12 +61,12 @@ pub(crate) fn read_certificates<'c>(all: impl Iterator<Item = &'c Certificates> 
     warn_of_certificates(all);
 }
 
-/// Tells of certificates that have expired or will soon. A server shows them all the same: its other ports, and
-/// clients that do not look, go on.
+/// Warns of certificates that have expired or soon will. The server uses them all the same: its other ports, and
+/// clients that do not check, keep working.
 pub(crate) fn warn_of_certificates<'c>(all: impl IntoIterator<Item = &'c Certificates>) {
     let mut told = Vec::new();
     for warning in all.into_iter().filter_map(Certificates::warning) {
-        // The doors have the same files.
+        // RESP and HTTP use the same files, so a warning is logged once.
         if !told.contains(&warning) {
             warning.log();
             told.push(warning);
@@ -74,7 +74,7 @@ pub(crate) fn warn_of_certificates<'c>(all: impl IntoIterator<Item = &'c Certifi
     }
 }
 
-/// Tells how the users of a file were taken.
+/// Logs whether the users of a file were accepted.
 pub(crate) fn tell_of_users(path: &Path, outcome: Result<()>) {
     match outcome {
         Ok(()) => tracing::info!("the users in {} are taken", path.display()),

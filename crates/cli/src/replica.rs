@@ -1,4 +1,4 @@
-//! `scurry replica`: a group of servers that keep one log.
+//! `scurry replica`: a group of servers that replicate one log.
 
 mod group;
 mod status;

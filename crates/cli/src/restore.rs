@@ -1,4 +1,4 @@
-//! `scurry restore`: a backup becomes a data directory, as it is or as it was.
+//! `scurry restore`: makes a data directory from a backup, at its end or at an earlier point.
 
 use crate::backup::tell;
 use crate::store::{
@@ -64,12 +64,12 @@ impl FromStr for CorePoint {
     }
 }
 
-/// A greatest step in what positions of events begin with: their numbers stay short.
+/// Bound of the step by which the generation of event positions grows, so that the numbers stay short.
 const STEP_MAX: u32 = 1 << 20;
 
-/// The manifest of a store that is restored. Positions of events from before belong to none of
-/// its own: whoever comes with one is told so. The step is random, since a store may be restored
-/// from one backup more than once.
+/// Returns the manifest of a restored store. Positions of earlier events are not valid in it, and a reader that
+/// presents one gets an error or a range of missed events. The step is random, since one backup may be restored more
+/// than once.
 fn restored(manifest: Manifest) -> Manifest {
     let random = RandomState::new().hash_one(manifest.store);
     let step = u32::try_from(random % u64::from(STEP_MAX)).unwrap_or(0) + 1;
@@ -101,6 +101,7 @@ impl Restore {
                 None if is_grouped && self.uncommitted => Point::End,
                 None if is_grouped => Point::Committed,
                 None => {
+                    // The whole core is restored, so its files are copied instead of rebuilt.
                     let place = (manifest.generation, core);
                     let copied =
                         copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
@@ -133,7 +134,7 @@ impl Restore {
         Ok(())
     }
 
-    /// The sequence that a core is restored to, where it is not the end.
+    /// Returns the sequence of each core that is not restored to its end.
     fn points(&self, threads: u16) -> Result<BTreeMap<u16, u64>> {
         if let Some(sequence) = self.sequence {
             ensure!(

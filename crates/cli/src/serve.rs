@@ -1,4 +1,4 @@
-//! `scurry serve`: settings from the command line and the file, then the server.
+//! `scurry serve`: reads the settings from command line and file, then runs the server.
 
 mod limits;
 mod options;
@@ -25,8 +25,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use tracing_subscriber::filter::LevelFilter;
 
-/// Serves until it is told to stop. `matches` are what the options of the command line were read
-/// from.
+/// Serves until a signal ends it. `matches` is the parsed command line that `options` were read from.
 pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
     let path = options.config.clone();
     let options = options.over_file(matches)?;
@@ -34,15 +33,15 @@ pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
     serve(&options, Some(again), |_| Ok(()))
 }
 
-/// The sources of the options, to be read again.
+/// Sources of the options, to be read again on SIGHUP.
 pub(crate) struct Again {
-    /// None where the command line says it all.
+    /// None without a settings file.
     path: Option<PathBuf>,
     matches: ArgMatches,
 }
 
 impl Again {
-    /// Takes users and certificates anew; what is wrong is told, and what was there before stays.
+    /// Reloads users and certificates. An error is logged, and the old ones stay in use.
     fn reload(&self, reloader: &Reloader, door: Option<&Certificates>) {
         if let Some(path) = &self.path {
             let outcome = self.users(path).and_then(|users| Ok(reloader.replace_users(users)?));
@@ -58,16 +57,16 @@ impl Again {
     }
 }
 
-/// The addresses that a server has begun to listen on.
+/// Addresses that a started server listens on.
 pub(crate) struct Open {
-    /// The main port.
+    /// Main port.
     pub(crate) store: SocketAddr,
-    /// The HTTP door; none without one.
+    /// HTTP door. None if it is not enabled.
     pub(crate) door: Option<SocketAddr>,
 }
 
-/// Serves until it is told to stop; `opened` is called once when clients may come. Without sources to
-/// read again it ends with its terminal.
+/// Serves until a signal ends it. Calls `opened` once clients can connect. Without sources to read again, SIGHUP ends
+/// the server (its terminal was closed).
 pub(crate) fn serve(
     options: &Options,
     again: Option<Again>,
@@ -75,7 +74,7 @@ pub(crate) fn serve(
 ) -> Result<()> {
     let level = options.log.map_or(LevelFilter::INFO, |level| level.0);
     let _log = Log::start(level).context("cannot start the log")?;
-    // One that comes while the store recovers counts when it serves.
+    // Registers for SIGHUP first, so that a signal during recovery is handled once the server serves.
     let ends = again.is_none().then(|| Signals::new([SIGHUP])).transpose();
     let ends = ends.context("cannot wait for SIGHUP")?;
     let hangups =
@@ -94,7 +93,7 @@ pub(crate) fn serve(
     }
     let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
     eprintln!("{announcement}");
-    // Not a log line: whoever starts a server waits for it, at any log level.
+    // Not a log line: scripts that start a server wait for it, at any log level.
     let (main, tls) = (server.local_addr(), server.tls_addr());
     let main_has_tls = tls == Some(main);
     eprintln!("listening on {main}{}", if main_has_tls { " with TLS" } else { "" });
@@ -123,7 +122,7 @@ pub(crate) fn serve(
         .map(|(hangups, again)| hangups.each(move || again.reload(&reloader, of_door.as_ref())));
     let _waiting = waiting.transpose()?;
     ends.map(end_at_first).transpose()?;
-    // It serves all the same.
+    // The server serves even if it cannot notify the supervisor.
     if let Err(error) = supervisor::tell(supervisor::READY) {
         tracing::warn!("{error:#}");
     }
@@ -136,8 +135,8 @@ pub(crate) fn serve(
     outcome
 }
 
-/// Divides the open files that are possible among the clients of both doors: each kind gets what the other does
-/// not use, and at least half.
+/// Divides the file descriptors between the clients of RESP and HTTP: each gets what the other does not use, and at
+/// least half.
 fn share_files(settings: &mut Settings, front: &mut Front) {
     let both = settings.clients_max.saturating_add(front.connections_max);
     let possible = make_room(both, settings.files_beside());
@@ -146,14 +145,14 @@ fn share_files(settings: &mut Settings, front: &mut Front) {
     settings.doors_clients_max = front.connections_max;
 }
 
-/// Places of each of two kinds, of so many, of which they want these.
+/// Splits `possible` places between two demands.
 fn shares(possible: usize, first: usize, second: usize) -> (usize, usize) {
     let first = first.min(possible.saturating_sub(second).max(possible / 2)).max(1);
     (first, second.min(possible.saturating_sub(first)).max(1))
 }
 
-/// Ends the server at the first of these as SIGTERM does. A terminal that is closed may send several,
-/// and a second SIGTERM would end the process at once, with all that it had to remove.
+/// Ends the server at the first of these signals, as SIGTERM does. A terminal that closes may send several, and a
+/// second SIGTERM would end the process at once, before it removes its files.
 fn end_at_first(mut signals: Signals) -> Result<()> {
     let wait = move || {
         if signals.forever().next().is_some()
@@ -167,8 +166,8 @@ fn end_at_first(mut signals: Signals) -> Result<()> {
     Ok(())
 }
 
-/// Two lines that a server says about itself when it starts: its version, where and how it keeps what
-/// is committed, and who may come in. Whoever looks for a mistake in the settings finds it here.
+/// Two lines that a server prints at its start: version, storage and durability, and who may connect. They help to find
+/// mistakes in the settings.
 struct Announcement {
     store: String,
     entry: String,
@@ -212,7 +211,7 @@ mod tests {
     #[test]
     fn clients_of_both_doors_have_no_more_places_than_there_are() {
         assert_eq!(shares(20_000, 10_000, 1_000), (10_000, 1_000));
-        // What is left by the one is the other's.
+        // One kind gets the places that the other does not use.
         assert_eq!(shares(5_000, 10_000, 1_000), (4_000, 1_000));
         assert_eq!(shares(1_100, 300, 1_000), (300, 800));
         assert_eq!(shares(120, 10_000, 1_000), (60, 60));

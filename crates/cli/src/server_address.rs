@@ -1,5 +1,5 @@
-//! How a tool reaches a server and asks it: where it is, who asks, and whether by TLS. The options are
-//! those of redis-cli; replies are read by the kept client.
+//! How a tool reaches a server: address, user and TLS. The options are those of redis-cli; the `redis` crate parses the
+//! replies.
 
 use crate::shown::escaped;
 use anyhow::{Context, Result, bail, ensure};
@@ -75,14 +75,14 @@ pub(crate) struct ServerAddress {
     help: Option<bool>,
 }
 
-/// Stream that a command is sent on.
+/// Stream for commands and replies.
 pub(crate) trait Stream: Read + Write {
-    /// Whether the server is known to have ended it, by what can be seen without waiting.
+    /// Reports whether the server is known to have closed the connection, as far as can be seen without waiting.
     fn has_ended(&self) -> bool {
         false
     }
 
-    /// How long it waits for a reply, where that is known.
+    /// Returns the timeout of a reply, if known.
     fn patience(&self) -> Option<Duration> {
         None
     }
@@ -118,17 +118,17 @@ impl Stream for StreamOwned<ClientConnection, TcpStream> {
 }
 
 impl ServerAddress {
-    /// A server at `HOST:PORT` that is asked without a password or TLS.
+    /// Returns a server at `HOST:PORT` without password or TLS.
     pub(crate) fn plain(address: &str) -> ServerAddress {
         ServerAddress::default().at(address)
     }
 
-    /// Another server that is asked in the same way.
+    /// Returns another server with the same user and TLS.
     pub(crate) fn at(&self, address: &str) -> ServerAddress {
         ServerAddress { address: Some(address.to_owned()), ..self.clone() }
     }
 
-    /// For people, and for the system to resolve.
+    /// Returns `HOST:PORT`, for messages and for name resolution.
     pub(crate) fn address(&self) -> String {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         match &self.address {
@@ -138,7 +138,7 @@ impl ServerAddress {
         }
     }
 
-    /// The words of AUTH, where there is a password.
+    /// Returns the words of AUTH, if a password is set.
     pub(crate) fn auth(&self) -> Option<Vec<&str>> {
         let password = self.password.as_deref()?;
         Some(["AUTH"].into_iter().chain(self.user.as_deref()).chain([password]).collect())
@@ -148,7 +148,7 @@ impl ServerAddress {
         self.tls
     }
 
-    /// A connection on which a reply may take so long.
+    /// Connects. `patience` is the timeout of a reply.
     pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Stream + Send>> {
         ensure!(!self.tls || self.cacert.is_some(), without_ca());
         let stream = self.first(|address| {
@@ -177,7 +177,7 @@ impl ServerAddress {
         Ok(Box::new(stream))
     }
 
-    /// The first address of the host at which `open` succeeds.
+    /// Returns the result of `open` for the first address of the host at which it succeeds.
     pub(crate) fn first<T>(&self, open: impl Fn(SocketAddr) -> io::Result<T>) -> Result<T> {
         let address = self.address();
         let has_port =
@@ -208,7 +208,7 @@ impl ServerAddress {
         }
     }
 
-    /// A handshake that did not come about, in words for what is often wrong.
+    /// Explains a failed TLS handshake, with advice for common mistakes.
     fn untold(&self, error: &io::Error, patience: Duration) -> String {
         let fault = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
         match (fault, error.kind()) {
@@ -250,18 +250,18 @@ impl ServerAddress {
     }
 }
 
-/// Sends a command; its reply, of which an error of the server is one. What is no RESP is an error of
-/// kind `InvalidData`.
+/// Sends a command and returns its reply, which may be an error of the server. A peer that does not speak RESP gives an
+/// error of kind `InvalidData`.
 pub(crate) fn ask<'a>(
     server: &mut dyn Stream,
     words: impl IntoIterator<Item = &'a [u8]>,
 ) -> io::Result<Value> {
     send(server, words)?;
-    // One command is under way, in RESP2: nothing comes behind its reply.
+    // Only one command is under way, in RESP2, so no bytes follow its reply.
     read(&mut Parser::new(), server, || false)
 }
 
-/// Sends a command.
+/// Sends a command without waiting for the reply.
 pub(crate) fn send<'a>(
     server: &mut dyn Stream,
     words: impl IntoIterator<Item = &'a [u8]>,
@@ -274,7 +274,7 @@ pub(crate) fn send<'a>(
     server.flush()
 }
 
-/// Reads a value; the parser keeps what has come behind it. A signal ends it where it is over then.
+/// Reads a value. The parser keeps the bytes that follow it. A signal interrupts the wait if `is_over` is true then.
 pub(crate) fn read(
     parser: &mut Parser,
     server: &mut dyn Stream,
@@ -302,12 +302,12 @@ fn late(patience: Option<Duration>) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("no reply{within}"))
 }
 
-/// Files of the CAs that a system trusts, in the order in which they are looked for.
+/// CA files of common systems, in the order in which they are looked for.
 const SYSTEM_CAS: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
-/// The cure for TLS without a CA. Stores have certificates of their owner's CA nearly always, so the system's are
-/// not trusted unasked.
+/// Returns the advice for TLS without a CA. Certificates of stores nearly always come from the owner's private CA, so
+/// the CAs of the system are not trusted by default.
 fn without_ca() -> String {
     let of_system = SYSTEM_CAS.into_iter().find(|path| Path::new(path).exists());
     let of_system = of_system.map_or_else(String::new, |path| {
@@ -319,8 +319,7 @@ fn without_ca() -> String {
     )
 }
 
-/// An error of a server in its own words, on one line.
-/// The words of a refused AUTH, and what to do where the server has no password at all.
+/// Formats the error of a refused AUTH on one line, with advice if the server has no password at all.
 pub(crate) fn refused_password(error: &ServerError) -> String {
     let text = error_text(error);
     if text.starts_with("ERR AUTH <password> called without any password") {

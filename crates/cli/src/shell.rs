@@ -1,5 +1,5 @@
-//! `scurry completions` and `scurry man`: what a shell and `man` know of this command line, written from the
-//! command line itself, so that neither goes stale. Packages carry both.
+//! `scurry completions` and `scurry man`: completions and manual pages, generated from the definition of the command
+//! line, so that they are never out of date. Packages contain both.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -14,7 +14,7 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    /// Prints the script of this shell.
+    /// Prints the completion script of a shell.
     pub(crate) fn run(self, mut command: clap::Command) -> Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "scurry", &mut script);
@@ -31,7 +31,7 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    /// Writes a page for the program and one for each of its commands.
+    /// Writes a page for the program and one for each command.
     pub(crate) fn run(self, command: clap::Command) -> Result<()> {
         let cannot = || format!("cannot write pages to {}", self.dir.display());
         std::fs::create_dir_all(&self.dir).with_context(cannot)?;

@@ -1,13 +1,13 @@
-//! Text of a server, or of whoever types, as it may reach a terminal: no letter of it is obeyed there.
+//! Escapes text from servers and users before it reaches a terminal, so that no control sequence in it takes effect.
 
 use std::fmt::Write;
 
-/// Text on one line, with control characters as `\xNN`.
+/// Escapes a text onto one line, with control characters as `\xNN`.
 pub(crate) fn escaped(text: &str) -> String {
     escaped_except(text, |_| false)
 }
 
-/// The same for what may have several lines: their ends stay.
+/// Escapes a text of several lines and keeps its line breaks.
 pub(crate) fn escaped_lines(text: &str) -> String {
     escaped_except(text, |letter| letter == '\n')
 }

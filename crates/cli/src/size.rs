@@ -1,14 +1,14 @@
-//! Sizes of memory as people write them, and as Redis reads them: `2gb`, `512mb`, `100k`, `4096`.
+//! Sizes of memory in the notation of Redis: `2gb`, `512mb`, `100k`, `4096`.
 
 use crate::written::from_text;
 use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
 
-/// Bytes.
+/// A size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
-/// Bytes as people read them.
+/// Formats a number of bytes for people.
 pub(crate) fn shown(bytes: u64) -> String {
     let mut text = format!("{bytes} bytes");
     for (unit, shift) in [("kB", 10), ("MB", 20), ("GB", 30)] {

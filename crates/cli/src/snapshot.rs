@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
-/// How often the server is asked how far it is.
+/// Interval at which the server is polled.
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "Examples:
@@ -55,21 +55,21 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Asks until one is begun; the counts before that.
+    /// Requests a snapshot, repeatedly if necessary. Returns the counts from before it began.
     fn begin(&self, server: &mut dyn Stream) -> Result<Counts> {
         loop {
             let before = self.wait(server, |now| !now.is_running)?;
             let Value::ServerError(error) = self.ask(server, &["SCUR.SNAPSHOT"])? else {
                 return Ok(before);
             };
-            // Else a thread has begun one by itself meanwhile.
+            // Otherwise a thread has just begun a snapshot of its own: wait for its end and ask again.
             let text = error_text(&error);
             let is_begun = text.contains("being written already");
             ensure!(is_begun, "{} writes no snapshot: {text}", self.server.address());
         }
     }
 
-    /// Waits until the server's counts are so.
+    /// Polls until `is_enough` accepts the server's counts.
     fn wait(&self, server: &mut dyn Stream, is_enough: impl Fn(&Counts) -> bool) -> Result<Counts> {
         let mut waited = Duration::ZERO;
         loop {
@@ -119,7 +119,7 @@ impl Snapshot {
     }
 }
 
-/// Counts of snapshots that INFO says, of all threads of the server together.
+/// Counts of snapshots from INFO, summed over all threads of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     threads: u64,
@@ -129,12 +129,12 @@ struct Counts {
 }
 
 impl Counts {
-    /// Snapshots that have ended, one way or the other.
+    /// Returns the number of snapshots that have ended, written or failed.
     fn ended(&self) -> u64 {
         self.written + self.failed
     }
 
-    /// None where a line is missing.
+    /// Reads the counts from INFO. None if a line is missing.
     fn read(info: &Value) -> Option<Counts> {
         let Value::BulkString(text) = info else { return None };
         let text = str::from_utf8(text).ok()?;

@@ -1,5 +1,5 @@
-//! What the tools for data directories share: finding one, reading it without changing it,
-//! checking every byte, copying it, and words for what is in it.
+//! Common parts of the tools for data directories: find a directory, read it without changing it, check every byte,
+//! copy it, and format its records.
 
 mod copy;
 mod directory;

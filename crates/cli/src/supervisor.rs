@@ -1,5 +1,5 @@
-//! Words to the supervisor that has started this process (systemd's `Type=notify`). Until the server serves it
-//! recovers, which takes as long as the log is, and whatever needs the store should wait.
+//! Notifies the supervisor that started this process (systemd's `Type=notify`). Recovery takes as long as the log is,
+//! and units that need the store should wait until it serves.
 
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 const SOCKET: &str = "NOTIFY_SOCKET";
-/// Word of a server that serves, by what it has last read.
+/// Notification of a server that serves, with the settings that it last read.
 pub(crate) const READY: &[u8] = b"READY=1";
-/// Word of a server that reads users and certificates again.
+/// Notification of a server that is reading users and certificates again.
 pub(crate) const RELOADING: &[u8] = b"RELOADING=1";
 
-/// Tells the supervisor, where there is one that has asked for it.
+/// Sends a notification, if a supervisor has asked for them.
 pub(crate) fn tell(word: &[u8]) -> Result<()> {
     match std::env::var_os(SOCKET) {
         Some(name) => send(&name, word).context("cannot tell the supervisor how the server is"),
@@ -21,7 +21,7 @@ pub(crate) fn tell(word: &[u8]) -> Result<()> {
     }
 }
 
-/// A name that begins with `@` is of the abstract namespace, which has no files.
+/// Sends to a socket. A name that begins with `@` is in the abstract namespace, which has no files.
 fn send(name: &OsStr, word: &[u8]) -> Result<()> {
     let address = match name.as_bytes() {
         [b'@', rest @ ..] => SocketAddr::from_abstract_name(rest)?,

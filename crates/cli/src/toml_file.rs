@@ -1,19 +1,19 @@
-//! Files of settings and of users: how they are read, and how a mistake in one is told. The reader of TOML
-//! lists every key of a table that has none of this name; whoever has mistyped one wants the nearest.
+//! Reads files of settings and of users, and explains mistakes in them. For an unknown key the TOML parser lists all
+//! keys of the table; here the most similar one is suggested.
 
 use crate::nearest::{either, nearest};
 use anyhow::{Context, Result, anyhow};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Value of the file. `what` names it in errors: "settings", "users".
+/// Reads a value from a file. `what` names the file in errors: "settings", "users".
 pub(crate) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the {what} in {}", path.display()))?;
     parse(&text).with_context(|| format!("wrong {what} in {}", path.display()))
 }
 
-/// Value of the text; an error has its line. What stands in that line is not shown: it may be a password.
+/// Parses a value. An error has the line but not its text, which may be a password.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
     toml::from_str(text).map_err(|error| anyhow!(told(text, &error)))
 }
@@ -32,7 +32,7 @@ fn told(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}{name}: {message}")
 }
 
-/// Name and value of the setting that this begins with; none where it may be a part of a value.
+/// Returns name and value of the setting at the start of `rest`. None if the line may lie inside a multi-line value.
 fn setting<'a>(text: &str, rest: &'a str) -> Option<(&'a str, &'a str)> {
     if text.contains("\"\"\"") || text.contains("'''") {
         return None;
@@ -43,7 +43,7 @@ fn setting<'a>(text: &str, rest: &'a str) -> Option<(&'a str, &'a str)> {
     (!name.is_empty() && name.bytes().all(is_letter)).then_some((name, value.trim()))
 }
 
-/// The cure for a text that stands without quotes, of which the reader only says that it is no number.
+/// Returns the advice for a text without quotes, for which the parser only says that it is not a number.
 fn without_quotes(name: &str, value: &str) -> Option<String> {
     let is_address = value.starts_with('[') && value.contains("]:");
     let has_mark = value.is_empty() || value.starts_with(['"', '\'', '[', '{', '#']);
@@ -52,7 +52,7 @@ fn without_quotes(name: &str, value: &str) -> Option<String> {
     is_text.then(|| format!("the value wants quotes around it: {name} = \"...\""))
 }
 
-/// A message about a value of another type than it must have, without the value itself.
+/// Removes the value itself from a message about a wrong type.
 fn without_value(message: &str) -> String {
     let is_about_one = ["invalid type: ", "invalid value: "];
     if !is_about_one.iter().any(|begin| message.starts_with(begin)) {
@@ -63,10 +63,10 @@ fn without_value(message: &str) -> String {
     format!("{kind}, expected {expected}")
 }
 
-/// The key that its table does not know, and those that it knows, of what the reader says.
+/// Returns the unknown key and the known ones from the parser's message.
 fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
     let rest = message.strip_prefix("unknown field `")?;
-    // A key in quotes may have anything within; the names behind it are ours.
+    // A quoted key may contain anything, so it is split at the last mark; the names after it are ours.
     let (key, known) = rest.rsplit_once("`, expected ")?;
     Some((key, known.split('`').skip(1).step_by(2).collect()))
 }
@@ -85,7 +85,7 @@ fn meant<'a>(key: &str, known: &[&'a str]) -> Vec<&'a str> {
     if !near.is_empty() {
         return near;
     }
-    // A key with the name of its table before it is meant too, and the beginning of a longer one.
+    // Also suggests a key written with the name of its table before it, and the start of a longer key.
     let is_part = |one: &str, other: &str| {
         let starts = other.strip_prefix(one).is_some_and(|rest| rest.starts_with('_'));
         starts || one.strip_suffix(other).is_some_and(|rest| rest.ends_with('_'))
@@ -134,7 +134,7 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains("did you mean"), "{said}");
-        // What a quoted key has within is no list of names.
+        // The text inside a quoted key is not taken for the list of names.
         let said = refusal("\"a`, expected `b\" = 1");
         assert!(
             said.contains("unknown setting `a`, expected `b`: known here are listen, "),
@@ -164,7 +164,7 @@ mod tests {
             let cure = format!(": the value wants quotes around it: {name} = \"...\"");
             assert!(said.starts_with("line ") && said.ends_with(&cure), "{text}: {said}");
         }
-        // Others have a mistake of another kind.
+        // Mistakes of other kinds do not get this advice.
         let others =
             ["threads = 1\nthreads = 2", "threads = 0", "dir = \"a", "dir =", "dir = ['a', b]"];
         for text in others {

@@ -1,4 +1,4 @@
-//! `scurry top`: the figures of a server in a terminal, from what INFO says, each second anew.
+//! `scurry top`: shows the figures of a server in a terminal, read from INFO once a second.
 
 mod figures;
 mod picture;
@@ -16,13 +16,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// From one look at the server to the next.
+/// Interval between two reads of INFO.
 const EVERY: Duration = Duration::from_secs(1);
-/// Figures that are so old are marked.
+/// Age from which figures are marked as old, seconds.
 const LATE_SECONDS: u64 = 2;
-/// A server that takes longer than this is away.
+/// Timeout after which the server counts as unreachable.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
-/// Wide enough for everything, where there is no terminal.
+/// Columns of the text without a terminal, enough for every line.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
 
 const EXAMPLES: &str = "Examples:
@@ -45,15 +45,15 @@ pub(crate) struct Top {
     once: bool,
 }
 
-/// Why there are no figures.
+/// Reason for missing figures.
 enum Miss {
-    /// Trouble that may pass.
+    /// Server unreachable, which may be temporary.
     Away(String),
-    /// A word that the next second does not change.
+    /// Refusal that another attempt does not change.
     Refused(anyhow::Error),
 }
 
-/// Answer of a server to somebody who may not see its figures.
+/// Refusal of a server to show its figures to this user.
 #[derive(Debug)]
 struct Refused(String);
 
@@ -79,7 +79,7 @@ impl Top {
         let mut before = None;
         let mut last = moment();
         loop {
-            // A look takes a second to come, and a moment more.
+            // Figures arrive once a second, so a delay of a moment is not marked.
             let age = last.elapsed().as_secs();
             if age >= LATE_SECONDS {
                 shown.mark_old(age);
@@ -99,7 +99,7 @@ impl Top {
                     }
                     Err(Miss::Refused(error)) => return Err(error),
                     Err(Miss::Away(why)) => {
-                        // Its counts begin again, and their rates with them.
+                        // A restarted server begins its counts at 0, so rates need a new first value.
                         before = None;
                         Picture::away(&address, &why)
                     }
@@ -118,7 +118,7 @@ impl Top {
         Ok(())
     }
 
-    /// Looks at the server from a thread of its own, so that keys count also while it does not answer.
+    /// Reads the figures on a separate thread, so that keys work while the server does not answer.
     fn look_each_second(self) -> Receiver<Result<Figures, Miss>> {
         let (looks, receiver) = channel();
         thread::spawn(move || {
@@ -139,7 +139,7 @@ impl Top {
     }
 
     fn next_look(&self, server: &mut Option<Box<dyn Stream>>) -> Result<Figures> {
-        // One that fails is not asked again.
+        // A connection that failed is replaced.
         let mut stream = match server.take() {
             Some(stream) => stream,
             None => self.enter()?,
@@ -149,7 +149,7 @@ impl Top {
         Ok(figures)
     }
 
-    /// A connection that has told who asks.
+    /// Connects and authenticates.
     fn enter(&self) -> Result<Box<dyn Stream>> {
         let mut server = self.server.connect(ANSWER_PATIENCE)?;
         if let Some(words) = self.server.auth()
@@ -168,7 +168,7 @@ fn moment() -> Instant {
     Instant::now()
 }
 
-/// The figures as they are now.
+/// Reads the current figures.
 fn look(server: &mut dyn Stream) -> Result<Figures> {
     match send(server, &["INFO", "default", "commandstats"])? {
         Value::BulkString(text) => Ok(Figures::new(String::from_utf8_lossy(&text).into_owned())),

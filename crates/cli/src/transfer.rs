@@ -1,4 +1,4 @@
-//! `scurry export` and `scurry import`: everything of a store to another one, or to a file.
+//! `scurry export` and `scurry import`: copy the whole content of a store to another store or to a file.
 
 mod copy;
 mod export_file;

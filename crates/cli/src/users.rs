@@ -1,5 +1,5 @@
-//! Users in files: one `[[users]]` each, in the file of settings or in one of its own, and what these
-//! keep of a password or a token.
+//! Users in files: entries `[[users]]` in the settings file or in a file of their own, and the hashes of passwords and
+//! tokens for them.
 
 use crate::toml_file;
 use anyhow::{Context, Result, ensure};
@@ -8,10 +8,10 @@ use serde::Deserialize;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
 
-/// Bytes of a password from stdin at most: more than any has.
+/// Upper bound of a password read from stdin, bytes: longer than any valid password.
 const LINE_LEN_MAX: u64 = 4096;
 
-/// One of `[[users]]`.
+/// One entry of `[[users]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserTable {
@@ -28,7 +28,7 @@ impl From<UserTable> for UserEntry {
     }
 }
 
-/// The users of a file that has nothing else, not checked yet; at least one.
+/// Reads a file that contains only users, at least one. The entries are not checked yet.
 pub(crate) fn read_users(path: &Path) -> Result<Vec<UserEntry>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -40,7 +40,7 @@ pub(crate) fn read_users(path: &Path) -> Result<Vec<UserEntry>> {
     Ok(file.users.into_iter().map(UserEntry::from).collect())
 }
 
-/// `scurry hash-password`: from a password to what the file keeps of it.
+/// `scurry hash-password`: prints the hash of a password for the settings file.
 pub(crate) fn hash_password() -> Result<()> {
     let password = if std::io::stdin().is_terminal() { ask()? } else { read_line()? };
     let hash = scurry_server::hash_password(password.as_bytes()).context("the password")?;
@@ -48,7 +48,7 @@ pub(crate) fn hash_password() -> Result<()> {
     Ok(())
 }
 
-/// `scurry make-token`: a random token, and what the file keeps of it.
+/// `scurry make-token`: prints a random token and its hash for the settings file.
 pub(crate) fn make_token() -> Result<()> {
     let made = scurry_server::make_token().context("cannot make a token")?;
     println!("token       {}", made.token);
@@ -63,7 +63,7 @@ fn ask() -> Result<String> {
     Ok(password)
 }
 
-/// The first line, without its end.
+/// Reads the first line, without its line break.
 fn read_line() -> Result<String> {
     let mut line = String::new();
     let mut input = std::io::stdin().lock().take(LINE_LEN_MAX);

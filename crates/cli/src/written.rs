@@ -1,5 +1,5 @@
-//! Values of options as people write them, on a command line or in a file of settings: each type
-//! reads one kind of text, and refuses another by saying what may stand there.
+//! Types of option values, read from a command line or a settings file. Each type accepts one kind of text, and its
+//! errors say what is allowed.
 
 use clap::ValueEnum;
 use scurry_server::Durability;
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use tracing_subscriber::filter::LevelFilter;
 
-/// Port of an example.
+/// Port named as an example in errors.
 const PORT_SHOWN: u16 = 6389;
 
 /// Address and port to listen on: `127.0.0.1:6389`, `[::1]:6389`.
@@ -25,7 +25,7 @@ impl FromStr for Address {
     }
 }
 
-/// The words for what is no address and port, with what was probably meant.
+/// Explains why a text is not an address with a port, and suggests what was probably meant.
 fn not_an_address(text: &str) -> String {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) => (host, port),
@@ -75,7 +75,7 @@ fn not_an_address(text: &str) -> String {
     }
 }
 
-/// Address of a machine, without a port: `10.0.0.1`, `::1`.
+/// Address of a machine without a port: `10.0.0.1`, `::1`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine(pub(crate) IpAddr);
 
@@ -88,7 +88,7 @@ impl FromStr for Machine {
     }
 }
 
-/// Whole number from `LEAST` to `MOST`, which `T` must have room for.
+/// Whole number from `LEAST` to `MOST`. `T` must be able to hold `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Number<T, const LEAST: u64, const MOST: u64>(pub(crate) T);
 
@@ -126,7 +126,7 @@ impl FromStr for Level {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Level, String> {
-        // The filter's own reader takes digits and nothing too, which nobody means.
+        // `LevelFilter` also parses digits and an empty text, which are most likely mistakes here.
         let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
         let level = is_word.then(|| text.parse().ok()).flatten().map(Level);
         level.ok_or_else(|| {
@@ -186,7 +186,7 @@ deserialize_from_text! {
     [T: TryFrom<u64>, const LEAST: u64, const MOST: u64] Number<T, LEAST, MOST>;
 }
 
-/// Value of a file, read like the same text of a command line, with or without quotes around it.
+/// Reads a value of a file like the same text on a command line, with or without quotes around it.
 pub(crate) fn from_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -195,7 +195,7 @@ where
     deserializer.deserialize_any(Text(PhantomData))
 }
 
-/// Reader of a text that does without quotes where TOML knows numbers and truth.
+/// Visitor that reads a text, and accepts numbers and booleans without quotes.
 struct Text<T>(PhantomData<T>);
 
 impl<T: FromStr<Err = String>> Text<T> {
@@ -269,7 +269,7 @@ mod tests {
             let said = said::<Address>(text).expect(text);
             assert!(said.starts_with(&format!("{text:?} ")) && said.contains(expected), "{said}");
         }
-        // The next try is right.
+        // The suggested forms are accepted.
         for text in ["127.0.0.1:6390", "[::1]:6390", "0.0.0.0:6390", "[::]:6390"] {
             assert_eq!(said::<Address>(text), None);
         }

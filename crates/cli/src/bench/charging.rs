@@ -1,13 +1,14 @@
-//! The charging load: sessions as online charging has them, and what the server acknowledged as consumed.
+//! The charging load: sessions as in online charging. It also sums the units that the server acknowledged as consumed,
+//! for the audit.
 
 use super::client::{Task, Workload, request};
 use anyhow::{Result, ensure};
 use scurry_resp::client::{Stop, Template, Value, read_write_reply, skip};
 
 const UNIT: &str = "octets";
-/// Credit of each bucket: it never runs out.
+/// Credit of each bucket, large enough never to run out.
 const CREDIT: i64 = 1_000_000_000_000;
-/// Units that a session asks for, that it has used at each update, and at its end.
+/// Units that a session requests, reports at each update, and reports at its end.
 const REQUESTED: i64 = 1_000;
 const USED: i64 = 900;
 const USED_AT_END: i64 = 700;
@@ -43,7 +44,7 @@ pub(super) struct Charging {
 
 struct LoadedAccount {
     name: Vec<u8>,
-    /// Units that the server has acknowledged as consumed.
+    /// Units whose consumption the server has acknowledged.
     consumed: i64,
 }
 
@@ -116,6 +117,7 @@ impl Workload for Charging {
         }
         session.is_open = step != Step::Terminate;
         session.step = (session.step + 1) % LOOP.len();
+        // Uncollected use was debited from no bucket, so the audit does not expect it as consumed.
         self.accounts[session.account].consumed += used - answer.uncollected;
         Ok(length)
     }
@@ -156,7 +158,7 @@ impl Workload for Charging {
             }
             Task::Audit => request(out, &[b"SCUR.AUDIT", name]),
             Task::Remove => {
-                // The lower priority is consumed first.
+                // The bucket with the lower priority is consumed first, so `bonus` pays until it is empty.
                 let of_bonus = CREDIT.min(*consumed);
                 for (txn, bucket, consumed) in
                     [(b"void1", &b"bonus"[..], of_bonus), (b"void2", b"main", consumed - of_bonus)]
@@ -175,7 +177,7 @@ impl Workload for Charging {
         let name = name.escape_ascii();
         ensure!(reply.entry("ok") == &Value::Integer(1), "{name}: AUDIT answers {reply}");
         let buckets = reply.entry("buckets").elements();
-        // Of each bucket: id, unit, available, held, credited, refunded, consumed.
+        // The columns of a bucket: id, unit, available, held, credited, refunded, consumed.
         let sum = |column: usize| -> Option<i128> {
             buckets.iter().map(|bucket| bucket.elements().get(column)?.big()).sum()
         };
@@ -240,7 +242,7 @@ mod tests {
         b"*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:1000\r\n:0\r\n:0\r\n";
     const CLOSED: &[u8] = b"*4\r\n+OK\r\n:0\r\n:0\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:0\r\n:0\r\n:0\r\n";
 
-    /// The load after one whole session of one account.
+    /// Returns the load after one complete session on one account.
     fn after_a_session() -> Charging {
         let mut load = Charging::new(vec![b"bench-1".to_vec()], 1);
         for reply in [b"*0\r\n", GRANTED, b"*0\r\n", GRANTED, b"*0\r\n", GRANTED, b"*0\r\n", CLOSED]

@@ -9,61 +9,61 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A reply takes no longer than this.
+/// Timeout of a reply.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 const RECEIVED_MIN: usize = 64 << 10;
-/// The longest reply, bytes.
+/// Longest reply that is accepted, bytes.
 const RECEIVED_MAX: usize = 64 << 20;
 
-/// Requests of one connection, and what they should have done.
+/// Source of a connection's requests, which also checks their replies. A slot is one request under way.
 pub(super) trait Workload: Send + Sized {
-    /// Requests that remove an account or key.
+    /// Requests that remove one account or key.
     const REMOVALS: usize;
 
-    /// Makes the load of the accounts or keys with these names; so many are worked on at a time.
+    /// Makes the load of the accounts or keys with these names, with `slots` requests under way at a time.
     fn new(names: Vec<Vec<u8>>, slots: usize) -> Self;
 
     /// Appends the next request of a slot.
     fn append_next(&mut self, slot: usize, out: &mut Vec<u8>);
 
-    /// Appends the request that ends the work of a slot; false where nothing is open.
+    /// Appends the request that ends the open session of a slot. Returns false if none is open.
     fn append_end(&mut self, slot: usize, out: &mut Vec<u8>) -> bool;
 
     /// Reads the reply to a slot's request and returns its length.
     fn accept(&mut self, slot: usize, reply: &[u8]) -> Result<usize, Stop>;
 
-    /// Returns the first reply that was wrong, in words.
+    /// Returns a description of the first wrong reply.
     fn fault(&self) -> Option<&str>;
 
-    /// Returns how many accounts or keys there are.
+    /// Returns the number of accounts or keys.
     fn len(&self) -> usize;
 
-    /// Appends the requests of a task about one of these.
+    /// Appends the requests that a task needs for one account or key.
     fn append_task(&self, task: Task, number: usize, out: &mut Vec<u8>);
 
-    /// Compares the reply to the audit of one of these with what was acknowledged.
+    /// Compares the reply to an audit of one account or key with what the server acknowledged.
     fn check_audit(&self, number: usize, reply: &Value) -> Result<()>;
 }
 
 /// Work before and after the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Makes an account or key: one request, which answers OK.
+    /// Creates an account or key: one request, which answers OK.
     Prepare,
-    /// Asks what the server has: one request.
+    /// Reads the state of an account or key: one request.
     Audit,
-    /// Removes it: [`Workload::REMOVALS`] requests, none of which is refused.
+    /// Removes an account or key: [`Workload::REMOVALS`] requests, all of which must succeed.
     Remove,
 }
 
-/// A connection, and the work on it.
+/// A connection and its workload.
 pub(super) struct Client<W> {
     workload: W,
     depth: usize,
     line: Line,
 }
 
-/// Does the same with all clients at once, each in a thread of its own.
+/// Runs the same work on all clients at the same time, each in its own thread.
 pub(super) fn each<W: Workload, T: Send>(
     clients: &mut [Client<W>],
     work: impl Fn(&mut Client<W>) -> Result<T> + Sync,
@@ -84,8 +84,8 @@ impl<W: Workload> Client<W> {
         Ok(Client { workload, depth, line: Line::connect(server)? })
     }
 
-    /// Keeps all slots busy, and ends the open sessions. Returns the operations of the measured seconds and how
-    /// long they took.
+    /// Keeps all slots busy, then ends the open sessions. Returns the operations of the measured seconds and their
+    /// latencies.
     pub(super) fn load(
         &mut self,
         warmup: Duration,
@@ -101,6 +101,7 @@ impl<W: Workload> Client<W> {
                 self.workload.append_next(slot, &mut self.line.out);
             }
             self.exchange(&slots, |sent_at, received_at, count| {
+                // The time of the reply decides whether a request counts.
                 let since = received_at.duration_since(begun);
                 if since >= warmup && since < warmup + seconds {
                     operations += count;
@@ -117,7 +118,7 @@ impl<W: Workload> Client<W> {
         Ok((operations, latencies))
     }
 
-    /// Sends the requests of these slots, and takes the replies.
+    /// Sends the requests of these slots and reads the replies.
     fn exchange(
         &mut self,
         slots: &[usize],
@@ -131,7 +132,7 @@ impl<W: Workload> Client<W> {
         }
     }
 
-    /// Carries out a task about all accounts or keys. Returns how many there are.
+    /// Carries out a task for all accounts or keys. Returns their number.
     pub(super) fn carry_out(&mut self, task: Task, patience: &Patience) -> Result<u64> {
         let Client { workload, line, depth } = self;
         let replies_each = if task == Task::Remove { W::REMOVALS } else { 1 };
@@ -162,10 +163,10 @@ impl<W: Workload> Client<W> {
     }
 }
 
-/// A connection that many requests are sent on at a time.
+/// A connection that has many requests under way.
 pub(super) struct Line {
     stream: Box<dyn Stream + Send>,
-    /// The requests that are sent next.
+    /// Requests to send next.
     out: Vec<u8>,
     received: Vec<u8>,
 }
@@ -181,7 +182,7 @@ impl Line {
         Ok(line)
     }
 
-    /// Sends one request; an error of the server is a reply, too.
+    /// Sends one request and returns its reply. An error of the server is a reply, too.
     pub(super) fn ask(&mut self, words: &[&str]) -> Result<Value> {
         self.out = encode(words);
         let mut value = Value::Nil;
@@ -197,8 +198,9 @@ impl Line {
         Ok(value)
     }
 
-    /// Sends all and reads so many replies. `accept` reads the one at the start of some bytes and returns its length;
-    /// `on_replies` gets when all was sent, when something came, and how many replies were complete then.
+    /// Sends the buffered requests and reads `replies` replies. `accept` reads the reply at the start of the bytes and
+    /// returns its length. `on_replies` gets the time of sending, the time of each read, and the number of replies that
+    /// the read completed.
     fn exchange(
         &mut self,
         replies: usize,
@@ -211,6 +213,8 @@ impl Line {
         while read < replies {
             if begin == end {
                 (begin, end) = (0, 0);
+            // The buffer is full: move the partial reply to its front, and double the buffer only if that frees
+            // nothing.
             } else if end == self.received.len() {
                 self.received.copy_within(begin..end, 0);
                 (begin, end) = (0, end - begin);

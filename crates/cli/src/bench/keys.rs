@@ -1,4 +1,5 @@
-//! The load of plain keys: SET and GET of values, and the last value of each key.
+//! The load of plain keys: SET and GET of values. It remembers the last value of each key, to check reads and for the
+//! audit.
 
 use super::client::{Task, Workload, request};
 use anyhow::{Result, ensure};
@@ -17,7 +18,8 @@ pub(super) struct Keys {
 
 struct Key {
     name: Vec<u8>,
-    /// Number of the value that was written last, as it was sent: requests of a connection are carried out in order.
+    /// Number of the last value that was sent. The server executes the requests of a connection in order, so a later
+    /// GET returns it.
     written: u64,
 }
 
@@ -106,7 +108,7 @@ impl Workload for Keys {
     }
 }
 
-/// A value that tells by itself which one it is.
+/// Returns a value that contains its own number.
 fn value(number: u64) -> [u8; VALUE_LEN] {
     let mut value = [b'.'; VALUE_LEN];
     value[..8].copy_from_slice(&number.to_be_bytes());

@@ -1,10 +1,10 @@
-//! How long requests took.
+//! Latencies of requests, in a histogram.
 
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// The longest latency that is told apart, ns: a minute. Longer ones count as this.
+/// Longest latency that the histogram resolves, ns: one minute. Longer ones count as one minute.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
@@ -18,20 +18,20 @@ impl Latencies {
             .context("the bounds of the histogram")
     }
 
-    /// Counts requests that took so long each.
+    /// Counts `count` requests that took this long each.
     pub(super) fn record(&mut self, latency: Duration, count: u64) {
         let ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.0.saturating_record_n(ns, count);
     }
 
-    /// Adds those of another connection.
+    /// Adds the latencies of another connection.
     pub(super) fn add(&mut self, other: &Latencies) {
-        // The bounds are the same, so this cannot fail.
+        // Both histograms have the same bounds, so this cannot fail.
         let added = self.0.add(&other.0);
         debug_assert!(added.is_ok());
     }
 
-    /// Returns the latency that this share of the requests does not exceed, us.
+    /// Returns the latency that this share of the requests does not exceed, in microseconds.
     pub(super) fn quantile_us(&self, share: f64) -> u64 {
         self.0.value_at_quantile(share) / 1_000
     }

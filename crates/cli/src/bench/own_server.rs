@@ -1,4 +1,4 @@
-//! A server for one load: a process of this program on this machine, with its data in a directory that goes with it.
+//! A server for one load: a process of this program on this machine, with its data in a temporary directory.
 
 use crate::machine::{self, Patience, Process, TemporaryHome, free_ports};
 use crate::server_address::ServerAddress;
@@ -40,7 +40,7 @@ impl OwnServer {
         &self.address
     }
 
-    /// Returns the end of its log.
+    /// Returns the end of the server's log.
     pub(super) fn last_words(&self) -> String {
         format!("the server's log ends with: {}", machine::last_words(self.home.path()))
     }

@@ -1,4 +1,4 @@
-//! Which connection goes to which server of a cluster, and the names whose hash slots are there.
+//! Maps the connections to the nodes of a cluster, and finds names whose hash slots those nodes own.
 
 use super::client::Line;
 use crate::server_address::ServerAddress;
@@ -8,17 +8,17 @@ use scurry_resp::slot;
 use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
-/// The servers that commands are sent to. A server that is in no cluster is alone here.
+/// Servers that commands are sent to. A server outside of a cluster has a single route.
 pub(super) struct Routes(Vec<Route>);
 
 struct Route {
-    /// None for the server that was named.
+    /// None for the server that the user named.
     address: Option<String>,
     slots: Vec<RangeInclusive<i64>>,
 }
 
 impl Routes {
-    /// Asks a server which others there are.
+    /// Asks a server for the nodes of its cluster.
     pub(super) fn ask(server: &ServerAddress) -> Result<Routes> {
         let reply = Line::connect(server)?.ask(&["CLUSTER", "SLOTS"])?;
         if let Value::Error(error) = &reply {
@@ -33,7 +33,8 @@ impl Routes {
         Ok(Routes::read(&reply, host))
     }
 
-    /// Reads the reply to CLUSTER SLOTS: of each range its first and last slot, then host and port of its primary.
+    /// Reads the reply to CLUSTER SLOTS. Each range has its first and last slot, then host and port of its primary.
+    /// Without ranges the only route is the named server, for all slots.
     fn read(reply: &Value, asked_host: &str) -> Routes {
         let mut routes: Vec<Route> = Vec::new();
         for range in reply.elements() {
@@ -57,7 +58,7 @@ impl Routes {
         Routes(routes)
     }
 
-    /// Returns the server of a connection.
+    /// Returns the server of a connection. Connections are spread over the routes in turn.
     pub(super) fn server_of(&self, named: &ServerAddress, connection: u32) -> ServerAddress {
         match &self.route_of(connection).address {
             Some(address) => named.at(address),
@@ -65,8 +66,8 @@ impl Routes {
         }
     }
 
-    /// Returns so many names for a connection, equally long, in slots of its server. The numbers of two runs and of
-    /// two connections differ.
+    /// Returns `count` names for a connection, all of the same length, in slots of its server. Names of different runs
+    /// and connections differ.
     pub(super) fn names(&self, run: u32, connection: u32, count: u32) -> Vec<Vec<u8>> {
         let route = self.route_of(connection);
         (0..u32::MAX)
@@ -84,14 +85,15 @@ impl Routes {
     }
 }
 
-/// Returns a number that another run hardly has.
+/// Returns a number that another run is unlikely to have.
 #[expect(clippy::disallowed_methods, reason = "names that another run has not used")]
 pub(super) fn run_number() -> u32 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.subsec_nanos() ^ std::process::id().rotate_left(16)
 }
 
-/// Returns a number below a bound that looks random, the same for the same draw: SplitMix64 (Steele, Lea, Flood 2014).
+/// Returns a pseudo-random number below a bound, always the same for the same draw: SplitMix64 (Steele, Lea, Flood
+/// 2014).
 pub(super) fn spread(draw: u64, bound: usize) -> usize {
     let mut z = draw.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

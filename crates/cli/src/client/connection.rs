@@ -1,6 +1,8 @@
-//! The connection of a shell: made ready before the first command, and made anew when the server was
-//! away. A command is never sent twice: what became of it is the user's to find out. Nor is one sent on a
-//! new connection that was typed for what held on the old one: outside of its MULTI it would be done.
+//! The connection of a shell. It is made ready before the first command, and replaced when the server was unreachable.
+//!
+//! A command is never sent twice: whether it was executed is for the user to find out. A command that relies on the
+//! state of the old connection is not sent on a new one: outside of its MULTI, for example, it would be executed at
+//! once.
 
 use super::Cli;
 use super::dialogue::{Dialogue, first};
@@ -9,23 +11,23 @@ use scurry_cluster_client::redis::Value;
 
 pub(super) struct Connection<'a> {
     cli: &'a Cli,
-    /// None while the server is away.
+    /// None while the server is unreachable.
     dialogue: Option<Dialogue>,
     held: Held,
 }
 
-/// End of a command, as far as it is known.
+/// Outcome of a command, as far as the client knows it.
 pub(super) enum Outcome {
     Reply(Value),
-    /// Nothing was sent: there is no server.
+    /// Nothing was sent: the server is unreachable.
     NotSent(anyhow::Error),
-    /// Nothing was sent: the connection has ended, and with it what was set on it.
+    /// Nothing was sent: the connection has ended, and the settings made on it are lost.
     Gone,
-    /// All or a part of it was sent.
+    /// The command was sent in whole or in part, and no reply was read.
     Unknown(anyhow::Error),
 }
 
-/// Settings of a user that hold on one connection alone.
+/// State that the user has set on the current connection and that ends with it.
 #[derive(Default)]
 struct Held {
     transaction: bool,
@@ -41,13 +43,13 @@ impl<'a> Connection<'a> {
         self.dialogue.is_some()
     }
 
-    /// The connection, while there is one.
+    /// Returns the connection while it is open.
     pub(super) fn dialogue(&mut self) -> Option<&mut Dialogue> {
         self.dialogue.as_mut()
     }
 
-    /// Sends a command, on a new connection where the old one has ended; `anew` is called when it has,
-    /// and `unasked` with what comes before the reply.
+    /// Sends a command, on a new connection if the old one has ended. Calls `anew` after it has connected again, and
+    /// `unasked` with each value that arrives before the reply.
     pub(super) fn ask(
         &mut self,
         words: &[&[u8]],
@@ -75,7 +77,8 @@ impl<'a> Connection<'a> {
                 self.held.note(words, !matches!(reply, Value::ServerError(_)));
                 Outcome::Reply(reply)
             }
-            // What still comes would be taken for the reply to the next command: it is let go.
+            // A late reply on this connection would be taken for the reply to the next command, so the connection is
+            // dropped.
             Err(error) => {
                 self.held.note(words, true);
                 Outcome::Unknown(anyhow::Error::new(error))
@@ -83,7 +86,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Begins anew; whether something was set that is gone now.
+    /// Reconnects. Reports whether settings of the old connection were lost.
     pub(super) fn renew(&mut self) -> bool {
         self.dialogue = self.cli.ready().ok();
         std::mem::take(&mut self.held).any()
@@ -95,12 +98,12 @@ impl Held {
         self.transaction || self.others
     }
 
-    /// Takes account of a command, and of whether it may have been done.
+    /// Notes a command's effect on the state of the connection. `is_done` says that the command may have been executed.
     fn note(&mut self, words: &[&[u8]], is_done: bool) {
         let name = first(words);
         let sub = first(words.get(1..).unwrap_or_default());
         match (&*name, &*sub) {
-            // With an error a transaction ends, too.
+            // EXEC and DISCARD end a transaction even if they answer an error.
             (b"EXEC" | b"DISCARD", _) => self.transaction = false,
             _ if !is_done => {}
             (b"RESET", _) => *self = Held::default(),

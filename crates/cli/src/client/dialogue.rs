@@ -1,5 +1,6 @@
-//! A connection that commands are sent on. What a server sends unasked, as it does in RESP3 and to who
-//! watches, is told apart from the replies: one that is taken for a reply moves all that follow.
+//! A connection that commands are sent on. It keeps values that a server sends unasked (in RESP3, or to a client that
+//! watches) apart from replies: if one were taken for a reply, every later reply would be assigned to the wrong
+//! command.
 
 use crate::server_address::{Stream, read, send};
 use scurry_cluster_client::redis::{Parser, PushKind, Value};
@@ -7,7 +8,7 @@ use std::io;
 
 pub(super) struct Dialogue {
     stream: Box<dyn Stream>,
-    /// Reader that keeps what has come behind a reply.
+    /// Parser, which keeps the bytes received after a reply.
     parser: Parser,
     has_answered: bool,
 }
@@ -21,12 +22,12 @@ impl Dialogue {
         self.stream.has_ended()
     }
 
-    /// Whether anything has come on this connection: what answers speaks RESP.
+    /// Reports whether any value has arrived on this connection, so that the peer is known to speak RESP.
     pub(super) fn has_answered(&self) -> bool {
         self.has_answered
     }
 
-    /// Sends a command and waits for its reply; `unasked` gets what comes before it.
+    /// Sends a command and waits for its reply. `unasked` gets the values that arrive before it.
     pub(super) fn ask(
         &mut self,
         words: &[&[u8]],
@@ -40,7 +41,7 @@ impl Dialogue {
                 Value::Push { kind, .. } => is_of_subscriptions(words) && confirms(kind),
                 _ => true,
             };
-            // An error stands for all of them.
+            // An error takes the place of all remaining replies.
             left -= usize::from(is_reply);
             if is_reply && (left == 0 || matches!(value, Value::ServerError(_))) {
                 return Ok(value);
@@ -49,7 +50,7 @@ impl Dialogue {
         }
     }
 
-    /// The next value, whatever it is. A signal ends the wait for it where it is over then.
+    /// Returns the next value of any kind. A signal interrupts the wait if `is_over` is true then.
     pub(super) fn next(&mut self, is_over: impl Fn() -> bool) -> io::Result<Value> {
         let value = read(&mut self.parser, &mut *self.stream, is_over)?;
         self.has_answered = true;
@@ -57,7 +58,7 @@ impl Dialogue {
     }
 }
 
-/// Whether values come from now on without being asked for.
+/// Reports whether the server sends values unasked from now on.
 pub(super) fn begins_to_watch(words: &[&[u8]], reply: &Value) -> bool {
     match &*first(words) {
         b"MONITOR" => *reply == Value::Okay,
@@ -66,7 +67,7 @@ pub(super) fn begins_to_watch(words: &[&[u8]], reply: &Value) -> bool {
     }
 }
 
-/// Replies to a command: one, but one for each name of a subscription.
+/// Returns the number of replies to a command: one, or one per name for commands of subscriptions.
 fn replies(words: &[&[u8]]) -> usize {
     if is_of_subscriptions(words) { words.len().saturating_sub(1).max(1) } else { 1 }
 }

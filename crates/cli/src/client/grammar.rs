@@ -1,7 +1,7 @@
-//! The grammar of a command, as the table writes it, read so far as a person who types needs it: what comes
-//! next, and which words may stand there. A server that is asked knows it exactly; here a guess is enough.
+//! Reads the grammar of a command, as the command table writes it, for completion and hints: the rest of the syntax,
+//! and the words that may follow. The server checks the exact syntax; a guess is enough here.
 
-/// A piece of a grammar: a word, or what stands in brackets.
+/// Piece of a grammar: a word, or a group in brackets.
 #[derive(Clone, Copy, Debug)]
 enum Part<'a> {
     Word(&'a str),
@@ -11,21 +11,21 @@ enum Part<'a> {
 /// One word of a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Atom<'a> {
-    /// As it is typed: `ITEM`.
+    /// Keyword, typed as it stands: `ITEM`.
     Keyword(&'a str),
-    /// In place of what is typed (`amount`), or one of several (`active|suspended`).
+    /// Placeholder for a value (`amount`), or a choice of values (`active|suspended`).
     Place(&'a str),
-    /// Sign between two that exclude each other.
+    /// Bar between two alternatives.
     Bar,
 }
 
-/// Pieces of a syntax that are still to come.
+/// Pieces of the syntax that the user has not typed yet: required and optional ones.
 struct Left<'a> {
     must: Vec<&'a str>,
     may: Vec<&'a str>,
 }
 
-/// The rest of the syntax behind these arguments.
+/// Returns the rest of the syntax after these arguments.
 pub(super) fn rest(grammar: &str, args: &[&str]) -> String {
     let parts = parts(grammar);
     let leading = parts.iter().take_while(|part| matches!(part, Part::Word(_))).count();
@@ -40,7 +40,7 @@ pub(super) fn rest(grammar: &str, args: &[&str]) -> String {
     left.must.join(" ")
 }
 
-/// The words that may come behind these arguments: keywords, or the values of the last one.
+/// Returns the words that may follow these arguments: keywords, or the values of the last keyword.
 pub(super) fn words<'a>(grammar: &'a str, args: &[&str]) -> Vec<&'a str> {
     let parts = parts(grammar);
     let leading = parts.iter().take_while(|part| matches!(part, Part::Word(_))).count();
@@ -68,12 +68,12 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Every keyword once.
+/// Returns every keyword once.
 fn keywords(grammar: &str) -> Vec<&str> {
     let mut all = Vec::new();
     for atom in atoms(grammar) {
         match atom {
-            // Stands for the names of commands in a chain.
+            // Placeholder for a command's name in a chain.
             Atom::Keyword("COMMAND") => {}
             Atom::Keyword(word) if !all.contains(&word) => all.push(word),
             _ => {}
@@ -82,7 +82,7 @@ fn keywords(grammar: &str) -> Vec<&str> {
     all
 }
 
-/// The places that the last keyword still wants; none when it has them all.
+/// Returns the values that the last keyword still needs. None if it has them all.
 fn wanted<'a>(grammar: &'a str, options: &[&str]) -> Option<Vec<&'a str>> {
     let atoms: Vec<Atom> = atoms(grammar).collect();
     let is_keyword = |atom: &Atom, word: &str| matches!(atom, Atom::Keyword(keyword) if keyword.eq_ignore_ascii_case(word));
@@ -99,7 +99,7 @@ fn wanted<'a>(grammar: &'a str, options: &[&str]) -> Option<Vec<&'a str>> {
     (!left.is_empty()).then_some(left)
 }
 
-/// Groups that may still come behind these options.
+/// Collects the groups that may still follow these options.
 fn remaining<'a>(parts: &[Part<'a>], options: &[&str], left: &mut Left<'a>) {
     for part in parts {
         let Part::Group { shown, inner } = *part else {
@@ -119,7 +119,7 @@ fn remaining<'a>(parts: &[Part<'a>], options: &[&str], left: &mut Left<'a>) {
             further(inner, &options[at..], left);
             remaining(&parts_of_groups(inner), &options[at + 1..], left);
         }
-        // Of a choice in round brackets one was taken, whichever it was.
+        // A choice in round brackets is closed once one of its alternatives is typed.
         let is_open = used.is_none() && (options.is_empty() || shown.starts_with('['));
         if is_open || shown.ends_with("...") || inner.ends_with("...") {
             left.may.push(shown);
@@ -127,7 +127,7 @@ fn remaining<'a>(parts: &[Part<'a>], options: &[&str], left: &mut Left<'a>) {
     }
 }
 
-/// Keywords that must follow the one that `options` begin with, and have not, with their places.
+/// Collects the keywords, with their values, that must follow the first keyword of `options` and are missing.
 fn further<'a>(inner: &'a str, options: &[&str], left: &mut Left<'a>) {
     let words: Vec<Atom> = words_of(inner).collect();
     let is = |keyword: &str, word: &&str| keyword.eq_ignore_ascii_case(word);
@@ -147,7 +147,7 @@ fn further<'a>(inner: &'a str, options: &[&str], left: &mut Left<'a>) {
     }
 }
 
-/// Words of a group that are in no other within it.
+/// Returns the words of a group that are not inside a nested group.
 fn words_of(inner: &str) -> impl Iterator<Item = Atom<'_>> {
     let words = parts(inner).into_iter().filter_map(|part| match part {
         Part::Word(word) => Some(word),
@@ -160,7 +160,7 @@ fn parts_of_groups(inner: &str) -> Vec<Part<'_>> {
     parts(inner).into_iter().filter(|part| matches!(part, Part::Group { .. })).collect()
 }
 
-/// Keywords that begin the group, or one of its alternatives.
+/// Returns the keywords that begin the group or one of its alternatives.
 fn own_keywords(inner: &str) -> Vec<&str> {
     let mut own = Vec::new();
     let mut begins = true;
@@ -174,7 +174,7 @@ fn own_keywords(inner: &str) -> Vec<&str> {
     own
 }
 
-/// The pieces of one level.
+/// Splits a grammar into the pieces of its top level.
 fn parts(grammar: &str) -> Vec<Part<'_>> {
     let mut rest = grammar.trim_start();
     let mut parts = Vec::new();
@@ -189,13 +189,13 @@ fn parts(grammar: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Content of the brackets.
+/// Returns the text inside the brackets.
 fn inner(shown: &str) -> &str {
     let shown = shown.strip_suffix("...").unwrap_or(shown);
     shown.get(1..shown.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Where the group ends that this begins with, with the dots behind it.
+/// Returns the end of the group at the start of the text, including the dots that follow it.
 fn group_end(text: &str) -> usize {
     let mut depth = 0_u32;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Text of `help`: it is of the table of commands, as the pages of the site are, so it does not go stale.
+//! Text of `help`. It comes from the command table, like the pages of the site, so it is never out of date.
 
 use super::helper::{command, is_container, last, names};
 use crate::nearest::{either, nearest};
@@ -13,11 +13,11 @@ Tab completes commands, their options and values; the arrows bring back lines th
 earlier shells, and Ctrl-R looks for one. Ctrl-C drops the line. Kept are lines that begin with a command
 of Scurry's, without those that may hold a password and those that begin with a blank. The commands are";
 
-/// Commands that a server answers with what it does instead of running scripts.
+/// Commands of scripting, for which `help` explains that Scurry runs no scripts.
 const SCRIPTING: [&str; 8] =
     ["EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "SCRIPT", "FUNCTION", "FCALL", "FCALL_RO"];
 
-/// Text that `help` shows of a command, or of the shell.
+/// Returns the help for a command, or for the shell if no command is given.
 pub(super) fn help(words: &[Vec<u8>]) -> String {
     let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -54,7 +54,7 @@ fn about(spec: &Spec) -> String {
     out
 }
 
-/// Names of all commands, in lines that fit a terminal.
+/// Returns the names of all commands, in lines that fit a terminal.
 fn columns() -> String {
     const WIDTH: usize = 18;
     let mut out = String::new();

@@ -1,5 +1,5 @@
-//! What a shell knows while a line is typed: completion by Tab, and the rest of the syntax in grey. Both
-//! come from the table of commands, so neither goes stale.
+//! Help while a line is typed: completion by Tab, and the rest of the syntax in grey. Both come from the command table,
+//! so they are never out of date.
 
 use super::grammar::{rest, words};
 use super::words::split;
@@ -11,15 +11,15 @@ use rustyline::{Context, Helper};
 use scurry_resp::table::{self, Spec};
 use std::borrow::Cow;
 
-/// Words of the shell itself, which no server gets.
+/// Words of the shell itself, which are not sent to the server.
 pub(super) const OWN_WORDS: [&str; 4] = ["help", "clear", "exit", "quit"];
 
 pub(super) struct TypingHelper {
-    /// Without colours nobody could tell a hint from what was typed.
+    /// False without colours: a hint would look like typed text.
     pub(super) has_hints: bool,
 }
 
-/// Text behind the cursor that is shown and never typed.
+/// Hint shown after the cursor. It is never inserted.
 pub(super) struct Rest(String);
 
 impl Hint for Rest {
@@ -65,7 +65,7 @@ impl Completer for TypingHelper {
     }
 }
 
-/// The rest of the syntax behind a line; none where that is nothing.
+/// Returns the rest of the syntax after a line. None if nothing is left.
 fn hint(line: &str) -> Option<String> {
     let typed = texts(line)?;
     let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
@@ -78,7 +78,7 @@ fn hint(line: &str) -> Option<String> {
     (!rest.is_empty()).then(|| format!("{gap}{rest}"))
 }
 
-/// Where the word begins that is being typed, and how it may go on.
+/// Returns where the current word begins, and its completions.
 fn complete(line: &str) -> (usize, Vec<String>) {
     let begin = line.rfind(|letter: char| letter.is_whitespace()).map_or(0, |at| at + 1);
     let begun = &line[begin..];
@@ -105,7 +105,7 @@ fn complete(line: &str) -> (usize, Vec<String>) {
     (begin, found)
 }
 
-/// The command that these words begin with, or its subcommand, and the arguments behind that.
+/// Returns the command or subcommand that these words begin with, and the arguments after it.
 pub(super) fn command<'a>(words: &'a [&'a str]) -> Option<(&'static Spec, &'a [&'a str])> {
     let (name, args) = words.split_first()?;
     let spec = table::find(name.as_bytes())?;
@@ -113,7 +113,7 @@ pub(super) fn command<'a>(words: &'a [&'a str]) -> Option<(&'static Spec, &'a [&
     Some(inner.map_or((spec, args), |sub| (sub, &args[1..])))
 }
 
-/// Names of all commands.
+/// Returns the names of all commands.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     table::all().map(|spec| spec.name)
 }
@@ -122,12 +122,12 @@ pub(super) fn is_container(spec: &Spec) -> bool {
     !spec.subcommands.is_empty()
 }
 
-/// The name of a subcommand without that of its container.
+/// Returns the name of a subcommand without the name of its container.
 pub(super) fn last(spec: &Spec) -> &'static str {
     spec.name.rsplit_once('|').map_or(spec.name, |(_, sub)| sub)
 }
 
-/// The words of a line; none within quotes.
+/// Returns the words of a line. None inside an open quote.
 fn texts(line: &str) -> Option<Vec<String>> {
     let words = split(line.as_bytes()).ok()?;
     Some(words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect())

@@ -1,5 +1,5 @@
-//! The lines that were typed, in a file of the user's, and which lines are none of it: whoever reads the
-//! file, or a backup of it, must find no password there.
+//! The history of typed lines, in a file of the user's. Lines that may hold a password are left out, so that the file
+//! and its backups contain none.
 
 use super::helper::{OWN_WORDS, command};
 use super::words::split;
@@ -8,27 +8,26 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-/// Lines at most.
+/// Lines kept at most.
 pub(super) const LINES_MAX: usize = 1_000;
 
-/// Where it is kept: of the XDG directories, the one for what a program remembers. None where there is
-/// no home.
+/// Returns the path of the history, in the XDG directory for state. None if the user has no home directory.
 pub(super) fn path() -> Option<PathBuf> {
     let given = env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    // A relative one is to be ignored.
+    // The XDG specification says to ignore a relative path.
     let state = given.filter(|path| path.is_absolute());
     let state = state.or_else(|| Some(env::home_dir()?.join(".local/state")))?;
     state.is_absolute().then(|| state.join("scurry/history"))
 }
 
-/// Makes the directory of the file, for nobody else to look into.
+/// Creates the directory of the file, readable by its owner alone.
 pub(super) fn make_room(path: &std::path::Path) -> std::io::Result<()> {
     let Some(dir) = path.parent() else { return Ok(()) };
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Whether a line holds no password. One that does not begin with a known command is not kept at all: it
-/// may be a command with a password that was mistyped, or a line for another program.
+/// Reports whether a line surely holds no password. A line that does not begin with a known command is not kept: it may
+/// be a misspelt command with a password, or a line for another program.
 pub(super) fn may_be_kept(line: &str) -> bool {
     let Ok(words) = split(line.as_bytes()) else { return false };
     let words: Vec<String> =

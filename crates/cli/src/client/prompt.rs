@@ -1,5 +1,5 @@
-//! The shell at a terminal: lines are edited, completed and remembered, and a server that goes away is
-//! waited for. What comes out of a pipe is read without any of this.
+//! The shell at a terminal: it edits, completes and remembers lines, and reconnects to a server that was unreachable.
+//! Input from a pipe is read without any of this.
 
 use super::Cli;
 use super::connection::{Connection, Outcome};
@@ -32,19 +32,19 @@ pub(super) struct Shell<'a> {
     connection: Connection<'a>,
     transaction: Transaction,
     lines: Lines,
-    /// None where lines are not kept.
+    /// None if lines are not kept.
     history: Option<PathBuf>,
-    /// While it is, Ctrl-C does what it does to every program; the editor of lines takes it as a key.
+    /// While true, Ctrl-C ends the program by default. The line editor reads Ctrl-C as a key.
     is_idle: Arc<AtomicBool>,
     /// Set by Ctrl-C.
     is_over: Arc<AtomicBool>,
 }
 
-/// Course of a shell behind a line.
+/// What the shell does after a line.
 #[derive(PartialEq)]
 enum Next {
     Line,
-    /// Lines that were typed with it are left out.
+    /// Prompts again, and skips the remaining pasted lines.
     Prompt,
     End,
 }
@@ -79,7 +79,7 @@ impl<'a> Shell<'a> {
         Ok(shell)
     }
 
-    /// Until the input ends.
+    /// Reads and executes lines until the input ends.
     pub(super) fn run(mut self) -> Result<()> {
         println!("{GREETING}");
         let mut is_rest = false;
@@ -89,7 +89,8 @@ impl<'a> Shell<'a> {
             let prompt =
                 if is_rest { "(dropped)> ".to_owned() } else { format!("{address}{away}> ") };
             match self.lines.readline(&prompt) {
-                // Half a line is another command than was typed.
+                // The rest of a line that was not UTF-8: executed alone, it would be another command than the user
+                // typed.
                 Ok(_) if is_rest => is_rest = false,
                 Ok(text) => {
                     if self.lines_of(&text) == Next::End {
@@ -111,14 +112,14 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Does what was typed at once; what is pasted may be several lines.
+    /// Executes the lines of one input. Pasted text may have several.
     fn lines_of(&mut self, text: &str) -> Next {
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             self.keep(line);
             match self.line(line) {
                 Next::Line => {}
-                // The others were meant to come behind it, on the same connection.
+                // The remaining lines were meant to follow on the same connection.
                 Next::Prompt => {
                     let left = lines.count();
                     if left > 0 {
@@ -146,7 +147,7 @@ impl<'a> Shell<'a> {
             b"exit" | b"quit" => return Next::End,
             b"help" | b"?" => println!("{}", help(&words[1..])),
             b"clear" => {
-                // A screen that stays as it is harms nobody.
+                // A failure only leaves the screen as it is.
                 let _ = self.lines.clear_screen();
             }
             _ => return self.command(&words.iter().map(Vec::as_slice).collect::<Vec<_>>()),
@@ -183,7 +184,7 @@ impl<'a> Shell<'a> {
         Next::Prompt
     }
 
-    /// Shows which units an account has, where it can be read.
+    /// Prints the units of an account, if it can be read.
     fn show_units(&mut self, account: &[u8]) {
         let asked = self.connection.ask(
             &[b"SCUR.GET", account],
@@ -195,7 +196,8 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Shows what comes until Ctrl-C; what is asked afterwards goes on a connection that has no part in it.
+    /// Prints every value that arrives until Ctrl-C. Reconnects afterwards, so that no value of the watch is taken for
+    /// a reply.
     fn watch(&mut self) {
         println!("(what comes is shown until Ctrl-C)");
         self.is_over.store(false, Ordering::Relaxed);
@@ -222,7 +224,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Remembers a line, if it may be.
+    /// Adds a line to the history, if it may be kept.
     fn keep(&mut self, line: &str) {
         let Some(path) = &self.history else { return };
         if line.trim().is_empty() || !history::may_be_kept(line) {

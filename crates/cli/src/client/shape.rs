@@ -1,23 +1,23 @@
-//! Shape of a reply, read from the words of the command table: a person sees the name before each value, and
-//! a script learns whether anything was denied.
+//! Shape of a reply, read from the text of the command table. With it a person sees a name before each value, and a
+//! script learns whether anything was denied.
 
 use scurry_cluster_client::redis::Value;
 use scurry_ledger::{Code, CodeKind};
 use scurry_resp::parse_integer;
 use scurry_resp::table::find;
 
-/// Knowledge of a value and of those within it.
+/// Names of a value's elements, at any depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shape {
     #[default]
     Unknown,
-    /// Array of values that have names; a name is empty where the table has none.
+    /// Array of named values. A name is empty if the table gives none.
     Fields(Vec<(&'static str, Shape)>),
-    /// Map, which RESP2 has as names and values in turn.
+    /// Map. RESP2 sends it as an array of alternating names and values.
     Map(Vec<(&'static str, Shape)>),
-    /// Array of values of one shape.
+    /// Array of values that have the same shape.
     Rows(Box<Shape>),
-    /// Array of values of these shapes, without names.
+    /// Array of values with one shape each and without names.
     Each(Vec<Shape>),
 }
 
@@ -35,7 +35,7 @@ impl Shape {
         }
     }
 
-    /// Name and shape of an element of an array.
+    /// Returns the name and the shape of an element of an array.
     pub(super) fn element(&self, index: usize) -> (&'static str, &Shape) {
         let found = match self {
             Shape::Fields(fields) => fields.get(index).map(|(name, shape)| (*name, shape)),
@@ -46,14 +46,14 @@ impl Shape {
         found.unwrap_or(("", &UNKNOWN))
     }
 
-    /// Shape of the value that a map has under a name.
+    /// Returns the shape of the value that a map has under a name.
     pub(super) fn entry(&self, name: &Value) -> &Shape {
         let Shape::Map(entries) = self else { return &UNKNOWN };
         let found = entries.iter().find(|(known, _)| text(name) == Some(known.as_bytes()));
         found.map_or(&UNKNOWN, |(_, shape)| shape)
     }
 
-    /// Pairs of a map, in RESP2 as well; none where the value is no map.
+    /// Returns the pairs of a map, in RESP2 as well. None if the value is not a map.
     pub(super) fn pairs<'v>(&self, value: &'v Value) -> Option<Vec<(&'v Value, &'v Value)>> {
         match (self, value) {
             (_, Value::Map(pairs)) => {
@@ -66,17 +66,17 @@ impl Shape {
         }
     }
 
-    /// Whether the reply says that a command or an item was denied.
+    /// Reports whether the reply contains a denial, of a command or of an item.
     pub(super) fn is_denied(&self, reply: &Value) -> bool {
         self.has(reply, &|name, value| name == "code" && is_denial(value))
     }
 
-    /// Whether the reply says that the account has no bucket of a unit.
+    /// Reports whether the reply says that the account has no bucket of a unit.
     pub(super) fn lacks_bucket(&self, reply: &Value) -> bool {
         self.has(reply, &|name, value| name == "cause" && text(value) == Some(b"no_bucket"))
     }
 
-    /// Whether a value with a name is so, at any depth.
+    /// Reports whether a named value at any depth satisfies `is`.
     fn has(&self, value: &Value, is: &dyn Fn(&str, &Value) -> bool) -> bool {
         if let Some(pairs) = self.pairs(value) {
             return pairs.iter().any(|(name, value)| self.entry(name).has(value, is));
@@ -102,7 +102,7 @@ fn is_denial(value: &Value) -> bool {
     denials.into_iter().any(|code| text(value) == Some(code.name().as_bytes()))
 }
 
-/// The reply of a chain has those of its commands.
+/// Replaces the shape of a chain's replies by the shapes of its commands.
 fn with_links(fields: Vec<(&'static str, Shape)>, words: &[&[u8]]) -> Vec<(&'static str, Shape)> {
     let replies = || Shape::Each(links(words).iter().map(Link::shape).collect());
     let each = |(name, shape)| (name, if name == "replies" { replies() } else { shape });
@@ -123,7 +123,7 @@ impl Link<'_> {
     }
 }
 
-/// Returns the commands of SCUR.CHAIN, as far as they can be told apart.
+/// Returns the commands of SCUR.CHAIN, up to the first without a valid number of words.
 pub(super) fn links<'w>(words: &[&'w [u8]]) -> Vec<Link<'w>> {
     let mut links = Vec::new();
     let mut rest = words.get(1..).unwrap_or_default();
@@ -136,7 +136,7 @@ pub(super) fn links<'w>(words: &[&'w [u8]]) -> Vec<Link<'w>> {
     links
 }
 
-/// The shape that the text of the table gives.
+/// Reads a shape from the text of the table.
 fn read(reply: &'static str) -> Shape {
     let (head, rows) = reply.split_once('\n').unwrap_or((reply, ""));
     if !head.starts_with("the same map as GET") {
@@ -150,7 +150,7 @@ fn read(reply: &'static str) -> Shape {
     shape
 }
 
-/// The shape that a line begins with; the lines behind it have those of names in it.
+/// Reads the shape that a line describes. The following lines describe the names in it.
 fn line(text: &'static str, rows: &'static str) -> Shape {
     if let Some(row) = text.strip_prefix("array of ") {
         let row = line(row, rows);
@@ -164,7 +164,7 @@ fn line(text: &'static str, rows: &'static str) -> Shape {
         return Shape::Map(Vec::new());
     }
     let behind = &text[inner.len() + 2..];
-    // The longer one begins as the shorter one does.
+    // The text gives two arrays, and the longer one begins like the shorter one.
     if let Some((_, longer)) = behind.strip_prefix("; with ").and_then(|with| with.split_once(' '))
     {
         return line(longer, rows);
@@ -176,7 +176,7 @@ fn line(text: &'static str, rows: &'static str) -> Shape {
     Shape::Fields(fields)
 }
 
-/// Names of a list with their shapes, which stand behind it or in lines of their own.
+/// Returns the names of a list with their shapes, which follow on the same line or on lines of their own.
 fn named(
     names: &'static str,
     behind: &'static str,
@@ -209,7 +209,7 @@ fn row(name: &str, behind: &'static str, rows: &'static str) -> Shape {
     Shape::Unknown
 }
 
-/// Rows of which some have one more element, as the line behind theirs says.
+/// Adds the element that some rows have in addition, as the next line says.
 fn with_one_more(rows: Shape, next: &'static str) -> Shape {
     let said = next.lines().next().and_then(|said| said.trim_start().split_once(" has one more: "));
     match (rows, said) {
@@ -223,7 +223,7 @@ fn with_one_more(rows: Shape, next: &'static str) -> Shape {
     }
 }
 
-/// Content of the brackets that a text begins with.
+/// Returns the text inside the brackets at the start.
 fn in_brackets(text: &'static str) -> Option<&'static str> {
     let mut depth = 0_u32;
     for (at, byte) in text.bytes().enumerate() {
@@ -239,7 +239,7 @@ fn in_brackets(text: &'static str) -> Option<&'static str> {
     None
 }
 
-/// Pieces between commas that are in no brackets.
+/// Splits at commas that are outside of brackets.
 fn pieces(text: &'static str) -> Vec<&'static str> {
     let (mut pieces, mut depth, mut begin) = (Vec::new(), 0_u32, 0);
     for (at, byte) in text.bytes().enumerate() {
@@ -350,7 +350,7 @@ mod tests {
             |two| list(&[Value::Okay, number(0), number(0), list(&[head(Value::Okay), two])]);
         assert!(chain.is_denied(&links(session(item(word(denied))))), "an item of a link");
         assert!(!chain.is_denied(&links(session(item(Value::Okay)))));
-        // A value that only reads so.
+        // Plain values that only look like a denial.
         assert!(!of("GET a").is_denied(&word(denied)));
         assert!(!of("MGET a").is_denied(&list(&[word(denied)])));
     }

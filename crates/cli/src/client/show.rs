@@ -1,5 +1,4 @@
-//! A reply as people read it, in the form that redis-cli gives it, and with the names of its values where
-//! they are known.
+//! Formats a reply for people as redis-cli does, with the names of its values where they are known.
 
 use super::shape::Shape;
 use crate::server_address::error_text;
@@ -7,7 +6,7 @@ use crate::shown::escaped;
 use scurry_cluster_client::redis::Value;
 use std::fmt::Write;
 
-/// Lines, the last with its end.
+/// Returns the reply as lines, including the last line break.
 pub(super) fn show(reply: &Value) -> String {
     show_as(reply, &Shape::Unknown)
 }
@@ -18,8 +17,8 @@ fn show_as(reply: &Value, shape: &Shape) -> String {
     out
 }
 
-/// A reply to a command. Strings of commands that report to people keep their lines; every other one is
-/// shown as a value is, on one line.
+/// Formats the reply to a command. Reports for people (INFO, CLIENT LIST) keep their lines; any other string is escaped
+/// and shown on one line.
 pub(super) fn answer<'w>(
     mut words: impl Iterator<Item = &'w [u8]>,
     reply: &Value,
@@ -38,7 +37,7 @@ pub(super) fn answer<'w>(
     }
 }
 
-/// A value that no command has asked for, marked as such where the protocol does.
+/// Formats a value that arrived unasked, marked as such if the protocol marks it.
 pub(super) fn unasked(value: &Value) -> String {
     let Value::Push { kind, data } = value else { return show(value) };
     let mut leaves = Vec::new();
@@ -53,13 +52,13 @@ fn flatten(value: &Value, leaves: &mut Vec<String>) {
     }
 }
 
-/// A text with its lines as they are; what a terminal would obey is escaped all the same.
+/// Formats a text with its lines kept. Control characters are escaped all the same.
 fn report(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     text.trim_end().lines().map(|line| escaped(line) + "\n").collect()
 }
 
-/// `indent` is where the value begins within its line.
+/// Appends a value. `indent` is the column at which it begins.
 fn write_value(out: &mut String, value: &Value, shape: &Shape, indent: usize) {
     if let Some(pairs) = shape.pairs(value) {
         return write_map(out, &pairs, shape, indent);
@@ -121,7 +120,7 @@ fn write_map(out: &mut String, pairs: &[(&Value, &Value)], shape: &Shape, indent
     }
 }
 
-/// Whether a value has others within, each on a line.
+/// Reports whether a value contains others, each shown on its own line.
 fn is_within_lines(value: &Value) -> bool {
     match value {
         Value::Array(values) | Value::Set(values) => !values.is_empty(),
@@ -130,7 +129,7 @@ fn is_within_lines(value: &Value) -> bool {
     }
 }
 
-/// The first of a list goes on in the line of the list itself.
+/// Begins an element. The first one stays on the line of the list itself.
 fn begin(out: &mut String, mark: &str, number: usize, indent: usize) {
     if number > 1 {
         let _ = write!(out, "{:indent$}", "");
@@ -219,7 +218,7 @@ mod tests {
              \u{20}            4) final: (integer) 0\n\
              \u{20}            5) uncollected: (integer) 0\n"
         );
-        // In RESP2 and RESP3 alike.
+        // RESP2 and RESP3 give the same text.
         let units = list(&[list(&[bulk("c"), Value::Int(5)])]);
         let expected = "1# \"accounts\" => (integer) 1\n2# \"units\" => \n   \
                         1) 1) unit: \"c\"\n      2) available: (integer) 5\n";
@@ -227,7 +226,7 @@ mod tests {
         assert_eq!(shown("SCUR.TOTALS", &list(&flat)), expected);
         let map = vec![(bulk("accounts"), Value::Int(1)), (bulk("units"), units)];
         assert_eq!(shown("SCUR.TOTALS", &Value::Map(map)), expected);
-        // What is not as the table says is shown all the same.
+        // A reply that does not match the table is still shown.
         assert_eq!(shown("SCUR.TOTALS", &list(&flat[..1])), "1) \"accounts\"\n");
         assert_eq!(shown("SCUR.DEBIT a", &Value::Nil), "(nil)\n");
     }

@@ -1,15 +1,15 @@
-//! Shapes of replies in their order, of those that EXEC answers for too.
+//! Shapes of replies in order, including those of the commands that EXEC executes.
 
 use super::dialogue::first;
 use super::shape::Shape;
 use scurry_cluster_client::redis::Value;
 
-/// Shapes of the commands that a MULTI has queued; none outside of one.
+/// Shapes of the commands queued by MULTI. None outside of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Transaction(Option<Vec<Shape>>);
 
 impl Transaction {
-    /// Returns the shape of the reply to a command, which the next ones are read after.
+    /// Returns the shape of the reply to a command, and follows MULTI, EXEC and DISCARD for the next ones.
     pub(super) fn shape(&mut self, words: &[&[u8]], reply: &Value) -> Shape {
         let is_queued = matches!(reply, Value::SimpleString(word) if word == "QUEUED");
         match (&*first(words), &mut self.0) {
@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(shape("SCUR.DEBIT a", "QUEUED"), debit, "outside of one it is a value");
         assert_eq!(shape("MULTI", "OK"), Shape::Unknown);
         assert_eq!(shape("SCUR.DEBIT a", "QUEUED"), Shape::Unknown);
-        // The connection has ended meanwhile, and the next one begins anew.
+        // The connection ended in between; MULTI on the new one starts a new queue.
         assert_eq!(shape("MULTI", "OK"), Shape::Unknown);
         assert_eq!(shape("EXEC", ""), Shape::Each(Vec::new()));
         assert_eq!(shape("MULTI", "OK"), Shape::Unknown);

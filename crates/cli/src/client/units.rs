@@ -1,11 +1,11 @@
-//! Units that an account has, for who has named one that it has not.
+//! Shows the units of an account to a user who named a unit that the account lacks.
 
 use super::dialogue::first;
 use super::shape::{Shape, links};
 use crate::shown::escaped;
 use scurry_cluster_client::redis::Value;
 
-/// Returns the account that a command was denied by for want of a bucket.
+/// Returns the account whose lack of a bucket made the command fail, if that was the cause.
 pub(super) fn account_without_bucket<'w>(
     words: &[&'w [u8]],
     reply: &Value,
@@ -26,7 +26,7 @@ pub(super) fn account_without_bucket<'w>(
     }
 }
 
-/// Returns a line that names the units of an account, of the reply to SCUR.GET.
+/// Returns a line that names the units of an account, from the reply to SCUR.GET.
 pub(super) fn said(account: &[u8], reply: &Value) -> String {
     let account = escaped(&String::from_utf8_lossy(account));
     let begin = format!("({account} has no bucket of this unit");
@@ -37,7 +37,7 @@ pub(super) fn said(account: &[u8], reply: &Value) -> String {
     }
 }
 
-/// Units in the order of the buckets, each once; none where the reply is no account.
+/// Returns each unit once, in the order of the buckets. None if the reply is not an account.
 fn units(reply: &Value) -> Option<Vec<String>> {
     let pairs = Shape::of(&[b"SCUR.GET"]).pairs(reply)?;
     let is_buckets = |name: &Value| *name == Value::BulkString(b"buckets".to_vec());

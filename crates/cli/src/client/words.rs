@@ -1,4 +1,4 @@
-//! A line of input as the words of a command.
+//! Splits a line of input into the words of a command.
 
 use anyhow::{Context, Result, bail};
 use std::iter::{Copied, Peekable};
@@ -6,10 +6,10 @@ use std::slice::Iter;
 
 type Rest<'a> = Peekable<Copied<Iter<'a, u8>>>;
 
-/// Splits a line at blanks; quotes keep them.
+/// Splits a line at blanks. Quotes keep them.
 ///
 /// # Errors
-/// When a quote is not closed, or something follows a closing one, or an escape is none.
+/// If a quote is not closed, a closing quote is not followed by a blank, or an escape is unknown.
 pub(super) fn split(line: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut rest = line.iter().copied().peekable();
     let mut words = Vec::new();
@@ -75,7 +75,7 @@ mod tests {
             [Vec::new(), b"b c".to_vec(), b"d \"\\\n\x00\xff".to_vec()]
         );
         assert_eq!(split(b"GET caf\xe9\n").unwrap()[1], b"caf\xe9");
-        // Within a word they are as any other byte, and '...' knows no escapes.
+        // Inside a word quotes are ordinary bytes, and '...' has no escapes.
         assert_eq!(words(r#"it's '\n'"#), [b"it's".to_vec(), br"\n".to_vec()]);
     }
 

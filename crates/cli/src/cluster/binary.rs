@@ -1,14 +1,14 @@
-//! The programs that a local cluster is made of: found, and new enough.
+//! Finds the programs of a local cluster and checks that they are new enough.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The first Valkey that the module is tested on.
+/// Oldest major version of Valkey that the module is tested with.
 const OLDEST: u32 = 8;
 const MODULE: &str = "libscurry.so";
 
-/// The version of a valkey-server that will do.
+/// Returns the version of a valkey-server, or fails if it is not Valkey or too old.
 pub(super) fn check_server(program: &Path) -> Result<String> {
     let name = program.display();
     let output = Command::new(program).arg("--version").output().with_context(|| {
@@ -30,7 +30,7 @@ pub(super) fn check_server(program: &Path) -> Result<String> {
     Ok(version.to_owned())
 }
 
-/// The module, by its absolute path: the server's directory is another.
+/// Returns the absolute path of the module: the server runs in another directory.
 pub(super) fn find_module(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = given {
         let found = path.canonicalize();

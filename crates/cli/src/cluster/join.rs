@@ -1,4 +1,4 @@
-//! The nodes of a local cluster become one, with a wait for what nodes have no event for.
+//! Joins the nodes of a local cluster. Nodes send no event when they are ready, so the steps poll.
 
 use super::local::Local;
 use crate::machine;
@@ -6,14 +6,14 @@ use anyhow::{Result, bail};
 use scurry_cluster_client::{Member, form};
 use std::path::Path;
 
-/// A wait of a step, which ends early when a node has ended or somebody wants it to.
+/// A bounded wait, which ends early when a node has ended or the user interrupts.
 pub(super) struct Patience<'p> {
     pub(super) dir: &'p Path,
     pub(super) machine: machine::Patience,
 }
 
 impl Patience<'_> {
-    /// Waits until this is so.
+    /// Waits until `is_so` returns true.
     pub(super) fn until(
         &self,
         local: &Local,
@@ -32,7 +32,7 @@ impl Patience<'_> {
     }
 }
 
-/// A patience that looks whether the nodes of a cluster still run.
+/// A [`form::Patience`] that also checks whether the nodes still run.
 struct NodePatience<'w> {
     local: &'w Local,
     patience: &'w Patience<'w>,
@@ -60,13 +60,13 @@ pub(super) fn wait_for_answers(local: &Local, patience: &Patience<'_>) -> Result
     form::wait_for_answers(&members(local), &mut NodePatience { local, patience })
 }
 
-/// Makes one cluster of nodes that know of none.
+/// Joins nodes that do not know each other into one cluster.
 pub(super) fn join(local: &Local, patience: &Patience<'_>) -> Result<()> {
     let primaries = usize::from(local.primaries);
     form::form(&members(local), primaries, &mut NodePatience { local, patience })
 }
 
-/// Waits until every node serves and every replica has what its primary has.
+/// Waits until every node serves and every replica has caught up with its primary.
 pub(super) fn wait_until_ok(local: &Local, patience: &Patience<'_>) -> Result<()> {
     let replicas = usize::from(local.primaries * local.replicas);
     form::wait_until_ok(&members(local), replicas, &mut NodePatience { local, patience })

@@ -1,4 +1,4 @@
-//! A local cluster as its directory has it: which nodes there are, and which process is each.
+//! A local cluster as recorded in its directory: its nodes and their processes.
 
 use crate::machine::{self, Process};
 use anyhow::{Context, Result, bail};
@@ -21,11 +21,10 @@ pub(super) struct Local {
     pub(super) nodes: Vec<Node>,
 }
 
-/// One node.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Node {
     pub(super) port: u16,
-    /// The port at which nodes talk to each other.
+    /// Port of the cluster bus, on which the nodes talk to each other.
     pub(super) bus_port: u16,
     /// None while it is down.
     pub(super) process: Option<Process>,
@@ -44,26 +43,26 @@ impl Node {
         dir.join(format!("node-{}", self.port))
     }
 
-    /// The end of what it has logged.
+    /// Returns the end of the node's log.
     pub(super) fn last_words(&self, dir: &Path) -> String {
         machine::last_words(&self.directory(dir))
     }
 }
 
 impl Local {
-    /// The cluster of a directory, if there is one.
+    /// Reads the cluster of a directory. None if the directory has no cluster.
     pub(super) fn read(dir: &Path) -> Result<Option<Local>> {
         machine::read(dir, FILE)
     }
 
-    /// As [`Local::read`], where there has to be one.
+    /// Reads the cluster of a directory. Fails if the directory has no cluster.
     pub(super) fn existing(dir: &Path) -> Result<Local> {
         Local::read(dir)?.with_context(|| {
             format!("{} holds no cluster: `scurry cluster up --dir` makes one", dir.display())
         })
     }
 
-    /// Starts a node's process, and writes down which it is.
+    /// Starts a node's process and records which one it is.
     pub(super) fn start(&mut self, dir: &Path, index: usize) -> Result<()> {
         let node = &self.nodes[index];
         let home = node.directory(dir);
@@ -74,7 +73,7 @@ impl Local {
         machine::write(dir, FILE, self)
     }
 
-    /// docs/cluster.md says why each is so.
+    /// Returns the node's settings. docs/cluster.md gives the reason for each.
     fn settings(&self, node: &Node) -> String {
         let (port, bus_port) = (node.port, node.bus_port);
         let module = self.module.display();
@@ -86,7 +85,7 @@ impl Local {
         )
     }
 
-    /// Stops the nodes that run, and waits for their end. Returns how many there were.
+    /// Stops the running nodes and waits for their end. Returns how many were running.
     pub(super) fn stop(&mut self, dir: &Path) -> Result<usize> {
         let stopped = machine::stop(self.nodes.iter().filter_map(|node| node.process))?;
         for node in &mut self.nodes {
@@ -96,7 +95,7 @@ impl Local {
         Ok(stopped)
     }
 
-    /// Fails when a node has ended.
+    /// Fails if a node that was started has ended.
     pub(super) fn check(&self, dir: &Path) -> Result<()> {
         for node in self.nodes.iter().filter(|node| node.process.is_some()) {
             if !node.is_alive() {

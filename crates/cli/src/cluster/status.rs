@@ -1,4 +1,4 @@
-//! `scurry cluster status`.
+//! `scurry cluster status`: prints one line for each node.
 
 use super::local::{Local, Node as LocalNode};
 use crate::machine::print_table;
@@ -39,7 +39,7 @@ impl Line {
     const HEAD: [&'static str; 8] =
         ["node", "process", "role", "slots", "link", "memory", "accounts", "keys"];
 
-    /// A node that says nothing of itself.
+    /// Returns the line of a node that could not be asked, or the start of a full line.
     fn only(node: &LocalNode, what: &str) -> [String; Line::HEAD.len()] {
         let mut line: [String; Line::HEAD.len()] = Default::default();
         line[0] = format!("127.0.0.1:{}", node.port);
@@ -78,7 +78,7 @@ fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
     Ok(line)
 }
 
-/// The slots in the line that a node has about itself.
+/// Returns the slots from the line that a node has about itself in CLUSTER NODES.
 fn slots(nodes: &str) -> String {
     let own = nodes.lines().find(|line| line.contains("myself"));
     let ranges: Vec<&str> =

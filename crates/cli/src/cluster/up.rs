@@ -1,4 +1,4 @@
-//! `scurry cluster up`.
+//! `scurry cluster up`: lays out a new cluster or restarts an existing one, and waits until it serves.
 
 use super::binary::{check_server, find_module};
 use super::local::{Local, Node};
@@ -25,7 +25,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
     if let Err(error) = outcome {
         let stopped = local.stop(&dir);
         if is_new {
-            // So that the next attempt begins anew.
+            // Removes what a failed first start left, so that the next attempt starts from an empty directory.
             let _ = fs::remove_file(dir.join("cluster.toml"));
             for node in &local.nodes {
                 let _ = fs::remove_dir_all(dir.join(format!("node-{}", node.port)));
@@ -43,7 +43,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
     Ok(())
 }
 
-/// A cluster that is down.
+/// Checks that an existing cluster is down and that its options and ports still fit.
 fn again(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
     let shown = dir.display();
     if let Some(node) = local.nodes.iter().find(|node| node.is_alive()) {
@@ -75,7 +75,7 @@ fn again(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
     Ok(local)
 }
 
-/// A new cluster in an empty directory.
+/// Lays out a new cluster in an empty directory.
 fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
     let is_empty = fs::read_dir(dir)?.next().is_none();
     ensure!(

@@ -1,4 +1,4 @@
-//! The report on a node of a group: which one it is, and what it has voted.
+//! Report on a node of a group: its identity, its members and its votes.
 
 use crate::store::DataDirectory;
 use scurry_codec::GroupMember;
@@ -7,11 +7,11 @@ use scurry_engine::Vote;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The identity of a node and its votes, as far as they can be read; nothing of a store of one machine.
+/// Identity of a node and its votes, as far as they can be read. Empty for a store of one machine.
 #[derive(Debug)]
 pub(super) struct Node {
     file: Option<GroupFile>,
-    /// In the order of the cores.
+    /// Votes in the order of the cores.
     votes: Vec<Vote>,
     pub(super) problems: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Node {
         Ok(())
     }
 
-    /// Null for a store of one machine.
+    /// Returns the node as JSON: null for a store of one machine.
     pub(super) fn json(&self) -> Value {
         let id = |number: u64| format!("{number:016x}");
         let member = |member: &GroupMember| {

@@ -1,17 +1,17 @@
-//! Records of a log, entries of a snapshot, one after another.
+//! Prints the records of a log and the entries of a snapshot.
 
 use crate::store::{Pinned, entry_line, log_of, record_line};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_engine::{LogError, LogReader, SnapshotReader};
 use std::io::Write;
 
-/// Choice of the records that are printed, and how.
+/// Selection of the records to print, and their form.
 pub(super) struct Wanted {
-    /// The first sequence; none for the first that is there.
+    /// First sequence. None for the start of the log.
     pub(super) from: Option<u64>,
     pub(super) count: u64,
     pub(super) is_json: bool,
-    /// The core that a line names, where there are several.
+    /// Core that each line names. None if the store has only one.
     pub(super) core: Option<u16>,
 }
 
@@ -26,8 +26,8 @@ impl Wanted {
     }
 }
 
-/// Prints the records of a log. Where a server writes to it, its end can be found half written:
-/// what is damaged is so at a second look.
+/// Prints the records of a log. A running server may have written the end only in part, so an error counts only if a
+/// second attempt finds the same one.
 pub(super) fn print_records(
     mut open: impl FnMut() -> Result<Pinned>,
     wanted: &Wanted,
@@ -55,7 +55,7 @@ pub(super) fn print_records(
     Ok(())
 }
 
-/// How far printing is.
+/// Position of the printing.
 struct Cursor {
     next: u64,
     left: u64,

@@ -1,4 +1,4 @@
-//! The report on a core: for people, and for machines.
+//! Report on a core, as text for people and as JSON for programs.
 
 use crate::size::shown;
 use crate::store::{CoreSurvey, GroupSurvey, SegmentSurvey, SnapshotSurvey, count_text, time_text};

@@ -1,12 +1,12 @@
-//! Ports of this machine that nobody listens on.
+//! Finds free ports on this machine.
 
 use anyhow::{Result, bail};
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Where free blocks are looked for: below the ports that the kernel gives to clients.
+/// Range searched for free blocks, below the ephemeral ports that the kernel gives to clients.
 const PORTS: std::ops::Range<u16> = 21_000..32_000;
 
-/// The first of so many ports that nobody uses: the one that was asked for, or any.
+/// Returns the first of `count` consecutive free ports: the requested block, or any.
 pub(crate) fn free_ports(first: Option<u16>, count: u16) -> Result<u16> {
     if let Some(first) = first {
         return match taken(first, count) {
@@ -17,7 +17,7 @@ pub(crate) fn free_ports(first: Option<u16>, count: u16) -> Result<u16> {
             ),
         };
     }
-    // What starts at the same time begins elsewhere.
+    // Processes that start at the same time begin their search at different blocks.
     let blocks = (PORTS.end - PORTS.start) / count;
     let begin = u16::try_from(std::process::id() % u32::from(blocks.max(1))).unwrap_or(0);
     for block in 0..blocks {
@@ -29,7 +29,7 @@ pub(crate) fn free_ports(first: Option<u16>, count: u16) -> Result<u16> {
     bail!("no {count} free ports between {} and {}: give --port", PORTS.start, PORTS.end)
 }
 
-/// A port of these that cannot be listened on.
+/// Returns the first of these ports that cannot be bound.
 fn taken(first: u16, count: u16) -> Option<u16> {
     (first..first.saturating_add(count))
         .find(|&port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err())

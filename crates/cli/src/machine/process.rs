@@ -1,5 +1,5 @@
-//! A process: known again by its number and the moment at which it began, so that another one that got its
-//! number is never taken for it.
+//! A process, identified by its pid and its start time, so that a later process with the same pid is never taken for
+//! it.
 
 use super::POLL_EVERY;
 use anyhow::{Context, Result, bail, ensure};
@@ -13,21 +13,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Looks until a process has ended, at most: ten seconds.
+/// Bound of polls for the end of a process: ten seconds.
 const STOP_POLLS: u32 = 200;
 const LOG: &str = "log";
 const LOG_TAIL: usize = 600;
 
-/// A process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pid: i32,
-    /// In the kernel's ticks since the machine started.
+    /// Start time in clock ticks since boot.
     began: u64,
 }
 
 impl Process {
-    /// The one that has this number now.
+    /// Returns the process that has this pid now.
     pub(crate) fn of(pid: u32) -> Result<Process> {
         let pid = i32::try_from(pid).context("the number of a process")?;
         let began = began(pid).with_context(|| format!("process {pid} has ended at once"))?;
@@ -38,12 +37,12 @@ impl Process {
         self.pid
     }
 
-    /// True while it runs.
+    /// Reports whether the process still runs.
     pub(crate) fn is_alive(self) -> bool {
         began(self.pid) == Some(self.began)
     }
 
-    /// Sends it a signal; nothing where it has ended.
+    /// Sends a signal. Does nothing if the process has ended.
     pub(crate) fn signal(self, signal: Signal) -> Result<()> {
         if !self.is_alive() {
             return Ok(());
@@ -55,10 +54,10 @@ impl Process {
     }
 }
 
-/// Starts a program in a directory, with its log there.
+/// Starts a program in a directory and writes its log there.
 pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
     let log = File::create(home.join(LOG))?;
-    // A group of its own: Ctrl-C is for this program, which then stops what it has started.
+    // A process group of its own: Ctrl-C reaches only this program, which then stops what it has started.
     let child = command
         .current_dir(home)
         .stdin(Stdio::null())
@@ -70,14 +69,14 @@ pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
     Process::of(child.id()).with_context(|| last_words(home))
 }
 
-/// The end of what a program has logged.
+/// Returns the end of a program's log.
 pub(crate) fn last_words(home: &Path) -> String {
     let log = fs::read(home.join(LOG)).unwrap_or_default();
     let text = last_lines(&String::from_utf8_lossy(&log));
     if text.is_empty() { "it logged nothing".to_owned() } else { text }
 }
 
-/// Returns the last lines of a log that fit in [`LOG_TAIL`] bytes, the last one in any case.
+/// Returns the last lines of a log that fit in [`LOG_TAIL`] bytes, and at least the last line.
 fn last_lines(log: &str) -> String {
     let mut bytes = 0;
     let fits = |line: &&str| {
@@ -90,12 +89,12 @@ fn last_lines(log: &str) -> String {
     lines.join("\n")
 }
 
-/// Stops those that run, and waits for their end. Returns how many there were.
+/// Stops the processes that run and waits for their end. Returns how many were running.
 pub(crate) fn stop(processes: impl Iterator<Item = Process>) -> Result<usize> {
     let alive: Vec<Process> = processes.filter(|process| process.is_alive()).collect();
     for process in &alive {
         process.signal(Signal::SIGTERM)?;
-        // One that is stopped takes its end when it goes on.
+        // A stopped process handles SIGTERM only after it continues.
         process.signal(Signal::SIGCONT)?;
     }
     for round in 0..=2 * STOP_POLLS {
@@ -110,15 +109,15 @@ pub(crate) fn stop(processes: impl Iterator<Item = Process>) -> Result<usize> {
             }
         }
         ensure!(round < 2 * STOP_POLLS, "process {} does not end", left[0].pid());
-        thread::sleep(POLL_EVERY); // tidy: allow (nobody says when a process of another ends)
+        thread::sleep(POLL_EVERY); // tidy: allow (only its parent can wait for a process)
     }
     Ok(alive.len())
 }
 
-/// When a process began; none for one that has ended, also when nobody has asked how.
+/// Returns the start time of a process. None if it has ended, even if it is still a zombie.
 fn began(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, also spaces: fields are counted behind it.
+    // The name may contain anything, also blanks and brackets, so fields are counted after its closing bracket.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if state == "Z" || state == "X" {

@@ -1,4 +1,4 @@
-//! The file in which a tool writes down what it has started.
+//! The file in which a tool records the processes that it has started.
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
-/// The content of this file of the directory; none where there is no such file.
+/// Reads this file of the directory. None if it does not exist.
 pub(crate) fn read<T: DeserializeOwned>(dir: &Path, file: &str) -> Result<Option<T>> {
     let path = dir.join(file);
     match fs::read_to_string(&path) {
@@ -19,8 +19,8 @@ pub(crate) fn read<T: DeserializeOwned>(dir: &Path, file: &str) -> Result<Option
     }
 }
 
-/// The sole use of a directory, for as long as this is kept: of two commands at once each would start and stop what
-/// the other has not written down.
+/// Locks a directory until the returned file is dropped. Two commands at once would start and stop processes that the
+/// other has not recorded yet.
 pub(crate) fn alone(dir: &Path) -> Result<File> {
     let cannot = || format!("{} cannot be locked", dir.display());
     let file = File::open(dir).with_context(cannot)?;
@@ -33,7 +33,7 @@ pub(crate) fn alone(dir: &Path) -> Result<File> {
     }
 }
 
-/// Writes it down. What was there before stays until this is whole.
+/// Writes the state to a new file and renames it, so that the old state stays until the new one is complete.
 pub(crate) fn write(dir: &Path, file: &str, state: &impl Serialize) -> Result<()> {
     let (path, new) = (dir.join(file), dir.join(format!("{file}.new")));
     fs::write(&new, toml::to_string(state)?)

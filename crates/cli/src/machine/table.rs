@@ -1,10 +1,10 @@
-//! Tables for people.
+//! Tables printed for people.
 
 use crate::shown::escaped;
 
-/// Prints lines of cells below each other, columns as wide as they have to be.
+/// Prints lines of cells as a table whose columns are as wide as their longest cell.
 pub(crate) fn print_table<const COLUMNS: usize>(lines: &[[String; COLUMNS]]) {
-    // Cells are what servers say of themselves.
+    // Cells contain text that servers send, so it is escaped for the terminal.
     let lines: Vec<[String; COLUMNS]> =
         lines.iter().map(|line| std::array::from_fn(|at| escaped(&line[at]))).collect();
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {

@@ -1,4 +1,4 @@
-//! A directory that is removed when this ends.
+//! A directory that is removed when its guard is dropped.
 
 use anyhow::{Context, Result};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct TemporaryHome(PathBuf);
 
 impl TemporaryHome {
-    /// Makes a directory with this name and the number of this process.
+    /// Creates a directory whose name ends with the pid of this process.
     pub(crate) fn make(parent: &Path, name: &str) -> Result<TemporaryHome> {
         let path = parent.join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;

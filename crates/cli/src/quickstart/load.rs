@@ -1,4 +1,4 @@
-//! The load of a quickstart: sessions that reserve an estimate, report what they use and end.
+//! The load of a quickstart: sessions that reserve an estimate, report their use and end.
 
 use anyhow::Result;
 use scurry_cluster_client::{Address, Node};
@@ -13,31 +13,33 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Accounts that are made.
+/// Number of accounts.
 pub(super) const ACCOUNTS: u64 = 8;
-/// Units of each, but of the last, which has too little for its sessions after a while.
+/// Units of each account. The last one gets `LITTLE`, which its sessions use up after a while, so that denials can be
+/// seen.
 const CREDIT: i64 = 1_000_000_000;
 const LITTLE: i64 = 20_000;
-/// Units that a session asks for, and those that it has used in the middle and at its end.
+/// Units that a session requests.
 const ESTIMATE: i64 = 300;
-/// Sessions that are open at a time.
+/// Sessions open at a time.
 const OPEN: usize = 50;
 const UNIT: &str = "ucent";
 const ITEM: &str = "gpt-x";
 
-/// An account's id.
+/// Returns the id of an account.
 pub(super) fn account(number: u64) -> String {
     format!("org-{number}")
 }
 
-/// The thread that makes the load. It ends with this.
+/// The thread that makes the load. Dropping this stops it.
 pub(super) struct Load {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Load {
-    /// Makes the accounts, in a thread of its own since the server serves only later, and begins so many sessions a second.
+    /// Starts a thread that creates the accounts and begins `rate` sessions per second. The accounts are created there
+    /// and not here, because the server begins to serve only later.
     pub(super) fn start(store: SocketAddr, rate: u32) -> Result<Load> {
         let (stop, stopped) = mpsc::channel();
         let address = Address::new(&store.to_string(), None, None);
@@ -56,7 +58,7 @@ impl Load {
                     }
                     Ok(())
                 });
-            // The server may stop first.
+            // The server may stop before the load does.
             if let Err(error) = outcome {
                 tracing::debug!("the load has ended: {error}");
             }
@@ -69,7 +71,7 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // It has told what there was to tell.
+            // The thread has already logged its error.
             let _ = thread.join();
         }
     }
@@ -87,7 +89,7 @@ fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap_or(Name::EMPTY)
 }
 
-/// Sessions that are open, the oldest first.
+/// Open sessions, the oldest first.
 #[derive(Default)]
 struct Sessions {
     open: VecDeque<u64>,
@@ -95,7 +97,7 @@ struct Sessions {
 }
 
 impl Sessions {
-    /// Begins a session, lets one in the middle report, and ends the oldest where there are enough.
+    /// Begins a session, sends an update for one in the middle, and ends the oldest if enough are open.
     fn go_on(&mut self, node: &mut Node) -> Result<()> {
         self.begun += 1;
         let number = self.begun;

@@ -1,4 +1,4 @@
-//! A group on this machine as its directory has it: which nodes there are, and which process is each.
+//! A group on this machine as recorded in its directory: its nodes and their processes.
 
 use crate::machine::{self, Process};
 use anyhow::{Context, Result, bail};
@@ -10,34 +10,33 @@ use std::process::Command;
 use std::time::Duration;
 
 const FILE: &str = "group.toml";
-/// The store of a node, in the directory of the node.
+/// Name of a node's data directory within the node's directory.
 const STORE: &str = "data";
 
-/// An answer that takes longer is none: a node that stands still says nothing.
+/// Timeout of a reply: a stopped node does not answer at all.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A group of servers on this machine.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Group {
-    /// Of each node.
+    /// Threads of each node.
     pub(super) threads: u16,
-    /// All nodes have had a vote: a directory that is empty now joins.
+    /// True once all nodes have had a vote. After that a node with an empty directory joins.
     pub(super) is_made: bool,
-    /// The one that begins the group first.
+    /// Nodes. The first one founds the group.
     pub(super) nodes: Vec<Node>,
 }
 
-/// One node.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Node {
-    /// The main port. Those of the threads come behind it, and then the one for other nodes.
+    /// Main port. The ports of the threads follow it, then the port for other nodes.
     pub(super) port: u16,
     /// None while it is down.
     pub(super) process: Option<Process>,
 }
 
 impl Node {
-    /// The port of the first thread: it answers by itself, where the main port asks the leader.
+    /// Returns the address of the first thread. It answers for this node, while the main port forwards to the leader.
     pub(super) fn address(&self) -> Address {
         let address = Address::new(&format!("127.0.0.1:{}", self.port + 1), None, None);
         address.with_patience(ANSWER_PATIENCE)
@@ -51,70 +50,71 @@ impl Node {
         dir.join(format!("node-{}", self.port))
     }
 
-    /// The store in its directory.
+    /// Returns the node's data directory.
     pub(super) fn store(&self, dir: &Path) -> PathBuf {
         self.directory(dir).join(STORE)
     }
 
-    /// The end of what it has logged.
+    /// Returns the end of the node's log.
     pub(super) fn last_words(&self, dir: &Path) -> String {
         machine::last_words(&self.directory(dir))
     }
 }
 
 impl Group {
-    /// A new group of so many nodes, from this port on.
+    /// Lays out a new group of `nodes` nodes, from port `first` on.
     pub(super) fn new(nodes: u16, threads: u16, first: u16) -> Group {
         let step = Group::ports_of_node(threads);
         let node = |index| Node { port: first + index * step, process: None };
         Group { threads, is_made: false, nodes: (0..nodes).map(node).collect() }
     }
 
-    /// Ports that a node takes.
+    /// Returns the number of ports that a node uses.
     pub(super) fn ports_of_node(threads: u16) -> u16 {
         threads + 2
     }
 
-    /// The group of a directory, if there is one.
+    /// Reads the group of a directory. None if the directory has no group.
     pub(super) fn read(dir: &Path) -> Result<Option<Group>> {
         machine::read(dir, FILE)
     }
 
-    /// As [`Group::read`], where there has to be one.
+    /// Reads the group of a directory. Fails if the directory has no group.
     pub(super) fn existing(dir: &Path) -> Result<Group> {
         Group::read(dir)?.with_context(|| {
             format!("{} holds no group: `scurry replica up --dir` makes one", dir.display())
         })
     }
 
-    /// Writes it down.
+    /// Writes the group to its file.
     pub(super) fn write(&self, dir: &Path) -> Result<()> {
         machine::write(dir, FILE, self)
     }
 
-    /// Takes away what a start that has failed has left of a new group.
+    /// Removes what a failed start of a new group left.
     pub(super) fn remove(&self, dir: &Path) {
-        // The next start says what is in its way.
+        // Errors are ignored: the next start reports any obstacle.
         let _ = fs::remove_file(dir.join(FILE));
         for node in &self.nodes {
             let _ = fs::remove_dir_all(node.directory(dir));
         }
     }
 
-    /// Has the first node begin the group when it is started: said once.
+    /// Orders the first node to found the group at its next start. Called once per group.
     pub(super) fn order_begin(&self, dir: &Path) -> Result<()> {
         let home = self.nodes[0].directory(dir);
         fs::create_dir_all(&home).with_context(|| format!("{} cannot be made", home.display()))?;
         Ok(scurry_disk::order_begin(&self.nodes[0].store(dir))?)
     }
 
-    /// Starts a node's process, and writes down which it is.
+    /// Starts a node's process and records which one it is.
     pub(super) fn start(&mut self, dir: &Path, index: usize) -> Result<()> {
         let home = self.nodes[index].directory(dir);
         fs::create_dir_all(&home).with_context(|| format!("{} cannot be made", home.display()))?;
         let program = std::env::current_exe().context("this program's own place is not known")?;
         let mut command = Command::new(program);
-        // A password of this shell's server is none of these, which listen on this machine alone.
+        // These nodes listen on this machine only and have no password, so the password in the environment is not
+        // theirs.
         command.args(self.arguments(index)).env_remove("SCURRY_REQUIREPASS");
         self.nodes[index].process = Some(machine::start(&mut command, &home)?);
         self.write(dir)
@@ -141,7 +141,7 @@ impl Group {
         words
     }
 
-    /// Stops the nodes that run, and waits for their end. Returns how many there were.
+    /// Stops the running nodes and waits for their end. Returns how many were running.
     pub(super) fn stop(&mut self, dir: &Path) -> Result<usize> {
         let stopped = machine::stop(self.nodes.iter().filter_map(|node| node.process))?;
         for node in &mut self.nodes {
@@ -151,7 +151,7 @@ impl Group {
         Ok(stopped)
     }
 
-    /// Fails when a node has ended.
+    /// Fails if a node that was started has ended.
     pub(super) fn check(&self, dir: &Path) -> Result<()> {
         for node in self.nodes.iter().filter(|node| node.process.is_some()) {
             if !node.is_alive() {

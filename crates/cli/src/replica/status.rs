@@ -1,4 +1,4 @@
-//! `scurry replica status`.
+//! `scurry replica status`: prints one line per node, and whether the group can lose a node.
 
 use super::group::{Group, Node};
 use super::view::{ShardLine, View};
@@ -42,7 +42,7 @@ pub(super) fn run(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks all nodes at once, as one that stands still has each wait for its patience; none for one that is down.
+/// Asks all nodes at once, because a stopped node costs its whole timeout. None for a node that is down.
 fn ask_all(nodes: &[Node]) -> Vec<Option<Result<View, String>>> {
     thread::scope(|scope| {
         let asked = nodes.iter().map(|node| {
@@ -55,8 +55,8 @@ fn ask_all(nodes: &[Node]) -> Vec<Option<Result<View, String>>> {
     })
 }
 
-/// The words of the leader, unless it does not answer, or takes for well whom nobody hears. `silent` has the main ports of the
-/// nodes that run and do not answer.
+/// Returns the leader's statement on whether a node may be lost, unless the leader does not answer or counts a silent
+/// node as well. `silent` has the main ports of the nodes that run and do not answer.
 fn can_lose(views: &[View], silent: &[u16]) -> String {
     let Some(leader) = views.iter().find(|view| view.serves()) else {
         let mut known = views.iter().flat_map(View::shards).filter_map(|shard| shard.leader);
@@ -77,7 +77,7 @@ fn can_lose(views: &[View], silent: &[u16]) -> String {
     }
 }
 
-/// A node that says nothing of itself.
+/// Returns the line of a node that could not be asked, or the start of a full line.
 fn only(node: &Node, what: &str) -> [String; HEAD.len()] {
     let mut line: [String; HEAD.len()] = Default::default();
     line[0] = format!("127.0.0.1:{}", node.port);
@@ -86,7 +86,7 @@ fn only(node: &Node, what: &str) -> [String; HEAD.len()] {
     line
 }
 
-/// Sequences are those of all threads together.
+/// Returns the line of a node. Sequences are sums over all threads.
 fn line(node: &Node, view: &View) -> [String; HEAD.len()] {
     let mut roles: Vec<&str> = view.shards().map(|shard| shard.role).collect();
     roles.dedup();
@@ -111,7 +111,7 @@ fn line(node: &Node, view: &View) -> [String; HEAD.len()] {
 mod tests {
     use super::*;
 
-    /// The words of a node about itself, and of another one at port 2.
+    /// Returns a node's view of itself and of another member at port 2.
     fn view(id: &str, serves: &str, leader: &str, heard: &str) -> View {
         let text = format!(
             "scurry_group_node:{id}\r\ncan_lose_a_node:yes\r\n\

@@ -1,4 +1,4 @@
-//! `scurry replica up`.
+//! `scurry replica up`: lays out a new group or restarts nodes that are down, and waits until it is complete.
 
 use super::Up;
 use super::group::{Group, Node};
@@ -22,11 +22,11 @@ pub(super) fn run(up: &Up) -> Result<()> {
     let is_new = !group.is_made;
     if let Err(error) = start(&mut group, &dir, &patience) {
         if !is_new {
-            // Two of three serve, and are needed for a third to join anew.
+            // The nodes that run may be the majority that a third node needs to join again, so they are not stopped.
             return Err(error).context("the group is not whole; the nodes that are up go on");
         }
         let stopped = group.stop(&dir);
-        // So that the next attempt begins anew.
+        // Removes a new group that failed, so that the next attempt starts from an empty directory.
         group.remove(&dir);
         stopped.context("not all nodes could be stopped")?;
         return Err(error).context("the group was not started, and its nodes are stopped again");
@@ -41,7 +41,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
     Ok(())
 }
 
-/// A group that is down, or some nodes of it.
+/// Checks that a group, or some of its nodes, is down and that its options and ports still fit.
 fn again(group: Group, up: &Up, dir: &Path) -> Result<Group> {
     let shown = dir.display();
     if group.nodes.iter().all(Node::is_alive) {
@@ -68,7 +68,7 @@ fn again(group: Group, up: &Up, dir: &Path) -> Result<Group> {
     Ok(group)
 }
 
-/// A new group in an empty directory.
+/// Lays out a new group in an empty directory.
 fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
     let is_empty = fs::read_dir(dir)?.next().is_none();
     ensure!(
@@ -84,7 +84,7 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
 }
 
 fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
-    // These are members, unless they were removed; the others join.
+    // Nodes that have joined before. They are still members unless they were removed; the others join.
     let was_admitted =
         |node: &&Node| matches!(scurry_disk::read_group(&node.store(dir)), Ok(Some(_)));
     let admitted: Vec<u16> =
@@ -95,7 +95,7 @@ fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
             group.start(dir, index)?;
         }
         if !group.is_made {
-            // A node can only join a group that is there.
+            // A node can only join a running group, so the nodes of a new group start one after another.
             wait(group, dir, patience, index + 1, &[])?;
         }
     }
@@ -107,8 +107,8 @@ fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
     group.write(dir)
 }
 
-/// Waits until the first nodes have a vote each and all know of it, and one of them serves. Fails at once where one of
-/// `admitted`, which are main ports, was removed from the group.
+/// Waits until each of the first `count` nodes has a vote, all of them know it, and one of them serves. Fails at once
+/// if a node of `admitted` (main ports) was removed from the group.
 fn wait(
     group: &Group,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! `scurry replica verify`: whether nodes have the same, as far as all of them know it to be committed.
+//! `scurry replica verify`: compares the contents of nodes at a sequence that all of them know to be committed.
 
 use super::group::Group;
 use crate::store::{
@@ -27,7 +27,7 @@ pub(super) struct Verify {
     dir: PathBuf,
 }
 
-/// Directory of one node, opened.
+/// Data directory of one node, opened.
 struct Compared {
     path: PathBuf,
     directory: DataDirectory,
@@ -96,7 +96,7 @@ fn nodes_of(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(group.nodes.iter().map(|node| node.store(dir)).collect())
 }
 
-/// Compares one core of all nodes, at the last sequence that all know to be committed.
+/// Compares one core of all nodes at the last sequence that all of them know to be committed.
 fn are_same(places: &[Compared], core: u16) -> Result<bool> {
     let mut bar = Progress::new();
     let (mut low, mut high) = (0, u64::MAX);
@@ -104,6 +104,7 @@ fn are_same(places: &[Compared], core: u16) -> Result<bool> {
     for place in places {
         let path = place.core(core)?;
         let found = sound_core((&path, place.directory.least(core)?), &mut bar)?;
+        // Logs begin and end at different sequences: `low` to `high` is the range that all nodes can be rebuilt to.
         (low, high) = (low.max(found.1.earliest()), high.min(found.1.committed()));
         open.push(found);
     }

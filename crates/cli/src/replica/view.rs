@@ -1,4 +1,4 @@
-//! What a node says of its group, in the lines of INFO replication.
+//! A node's view of its group, read from the lines of INFO replication.
 
 use scurry_cluster_client::form::field;
 use scurry_cluster_client::redis::cmd;
@@ -10,7 +10,7 @@ pub(crate) struct View {
     text: String,
 }
 
-/// One node of the group, as another sees it.
+/// One member of the group.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MemberLine<'t> {
     pub(crate) id: &'t str,
@@ -18,18 +18,18 @@ pub(crate) struct MemberLine<'t> {
     pub(crate) port: &'t str,
     pub(crate) votes: bool,
     pub(crate) is_connected: bool,
-    /// True for one that has told something of itself within a moment.
+    /// True if the node has heard from this member recently.
     pub(super) is_heard: bool,
-    /// Entries that it lacks; none where that is not known.
+    /// Entries that the member lacks. None if unknown.
     pub(crate) lag: Option<u64>,
 }
 
-/// One shard, as the node sees it.
+/// One shard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ShardLine<'t> {
     pub(crate) role: &'t str,
     pub(super) term: u64,
-    /// None while nobody is known to lead.
+    /// None while no leader is known.
     pub(crate) leader: Option<&'t str>,
     pub(super) serves: bool,
     pub(super) committed: u64,
@@ -39,18 +39,18 @@ pub(crate) struct ShardLine<'t> {
 }
 
 impl View {
-    /// Asks a port of a thread.
+    /// Asks a node for its view, at the port of a thread.
     pub(super) fn ask(address: &Address) -> Result<View, ClientError> {
         let text = Node::connect(address)?.text("INFO", cmd("INFO").arg("replication"))?;
         Ok(View { text })
     }
 
-    /// Of what INFO has answered; none where the server is in no group.
+    /// Reads a view from the reply to INFO. None if the server is in no group.
     pub(crate) fn of(text: &str) -> Option<View> {
         field(text, "scurry_group_node").map(|_| View { text: text.to_owned() })
     }
 
-    /// The nodes of the group, this one among them.
+    /// Returns the members of the group, including this node.
     pub(crate) fn members(&self) -> impl Iterator<Item = MemberLine<'_>> {
         self.numbered("member").map(|line| MemberLine {
             id: part(line, "id").unwrap_or("-"),
@@ -63,22 +63,22 @@ impl View {
         })
     }
 
-    /// The node's id.
+    /// Returns the node's id.
     pub(crate) fn id(&self) -> &str {
         field(&self.text, "scurry_group_node").unwrap_or("-")
     }
 
-    /// `yes`, or `no` and why.
+    /// Returns `yes`, or `no` and the reason.
     pub(crate) fn can_lose(&self) -> &str {
         field(&self.text, "can_lose_a_node").unwrap_or("-")
     }
 
-    /// True when the node with this main port is a member.
+    /// Reports whether the node with this main port is a member.
     pub(super) fn has(&self, port: u16) -> bool {
         self.members().any(|member| member.port == port.to_string())
     }
 
-    /// Nodes that have a vote and are connected.
+    /// Returns the number of connected nodes that have a vote.
     pub(super) fn voters(&self) -> usize {
         let is_voter = |line: &&str| {
             part(line, "votes") == Some("yes") && part(line, "connected") == Some("yes")
@@ -86,7 +86,7 @@ impl View {
         self.numbered("member").filter(is_voter).count()
     }
 
-    /// By thread.
+    /// Returns the shards, one per thread.
     pub(crate) fn shards(&self) -> impl Iterator<Item = ShardLine<'_>> {
         let number = |line, name| part(line, name).and_then(|it| it.parse().ok()).unwrap_or(0);
         self.numbered("shard").map(move |line| ShardLine {
@@ -101,18 +101,18 @@ impl View {
         })
     }
 
-    /// True when this node leads everything, and executes.
+    /// Reports whether this node leads all shards and executes requests.
     pub(super) fn serves(&self) -> bool {
         self.shards().next().is_some() && self.shards().all(|shard| shard.serves)
     }
 
-    /// Values of the lines `name0`, `name1` and so on.
+    /// Returns the values of the lines `name0`, `name1` and so on.
     fn numbered(&self, name: &str) -> impl Iterator<Item = &str> {
         (0..).map_while(move |number: u32| field(&self.text, &format!("{name}{number}")))
     }
 }
 
-/// A value within a line of `name=value,...`.
+/// Returns a value from a line of `name=value,...`.
 fn part<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     line.split(',')
         .find_map(|pair| pair.split_once('=').filter(|(own, _)| *own == name))

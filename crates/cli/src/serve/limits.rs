@@ -1,4 +1,4 @@
-//! The table `[limits]` of the file: bounds of accounts, by the names that [`Limits`] gives them.
+//! The table `[limits]` of the settings file: bounds of accounts, under the names of the fields of [`Limits`].
 
 use crate::written::{Number, from_text};
 use anyhow::{Result, ensure};
@@ -8,11 +8,11 @@ use scurry_ledger::{
 use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
 
-/// The longest time that a setting may be, ms.
+/// Upper bound of a time in the settings, ms.
 pub(super) const YEAR_MS: u64 = 366 * 24 * 3_600_000;
 
-/// The fields of [`Limits`] as a file has them, each with its least and its greatest value: one that
-/// it leaves out is the default.
+/// Fields of [`Limits`] as the file has them, each with its least and greatest value. A field that the file omits has
+/// its default.
 #[derive(Deserialize)]
 #[serde(remote = "Limits", default = "Limits::default", deny_unknown_fields)]
 #[serde(expecting = "a table of bounds, [limits]")]

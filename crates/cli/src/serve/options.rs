@@ -1,6 +1,5 @@
-//! The options of `scurry serve`, each declared once, for the command line and for the file of
-//! settings. An unknown key of the file is an error that names it, so that a typing mistake in a
-//! bound is not found out later, by its absence.
+//! The options of `scurry serve`, each declared once for both the command line and the settings file. An unknown key in
+//! the file is an error that names it, so that a misspelt bound is not silently missing.
 
 use super::limits::{LimitsTable, YEAR_MS};
 use crate::rdma::Rdma;
@@ -14,9 +13,9 @@ use scurry_ledger::Limits;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Connections of a door at most.
+/// Maximum number of connections.
 pub(crate) type Clients = Number<usize, 1, 10_000_000>;
-/// Number that ends the versions of entities which one server or door has written.
+/// Number in the lowest part of an entity's version, which tells the servers or doors that wrote it apart.
 pub(crate) type NodeNumber = Number<u16, 0, 511>;
 
 const EXAMPLES: &str = "Examples:
@@ -190,7 +189,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<Level>,
 
-    // Behind all others: its heading stands above whatever follows.
+    // After all other options: those that follow would appear under its heading.
     #[command(flatten)]
     #[serde(default)]
     pub(crate) rdma: Rdma,
@@ -219,8 +218,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Options of the command line (`matches` are what they were read from), before those of
-    /// the file that they name. An error names the file and what is wrong in it.
+    /// Merges the options of the command line (parsed from `matches`) over those of the file that they name. An error
+    /// names the file and the mistake in it.
     pub(crate) fn over_file(self, matches: &ArgMatches) -> Result<Options> {
         let Some(path) = &self.config else { return Ok(self) };
         let mut options: Options = toml_file::read(path, "settings")?;
@@ -236,12 +235,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     const EXAMPLE: &str = include_str!("../../scurry.example.toml");
-    /// Options that no file has, and keys that no command line has.
+    /// Options without a key in the file, and keys without an option.
     const NOT_IN_FILES: [&str; 2] = ["config", "tick_ms"];
     const IN_FILES_ALONE: [&str; 6] =
         ["auth_ms_max", "entity_tombstone_ms", "limits", "rdma", "tls_handshake_ms_max", "users"];
 
-    /// The keys that may stand in this table of a file, by what is said of one that may not.
+    /// Returns the keys of a table in the file, read from the error about an unknown key.
     fn keys(table: &str) -> BTreeSet<String> {
         let error = toml::from_str::<Options>(&format!("{table}\nnone = 1")).expect_err("no key");
         let known = error.message().split_once("expected one of").expect("a list").1;
@@ -285,7 +284,7 @@ mod tests {
         assert_eq!((options.entity_index, options.threads), (Some(true), Some(Number(4))));
     }
 
-    /// A server with the settings of the example is the one that a server without settings is.
+    /// A server with the settings of the example is the same as a server without settings.
     #[test]
     fn the_example_says_the_defaults() {
         let told = |text: &str| {
@@ -293,7 +292,7 @@ mod tests {
             format!("{:#?}", options.settings().expect("settings"))
         };
         assert_eq!(told(EXAMPLE), told(""));
-        // The defaults of settings that need others beside them stand there as comments.
+        // Settings that require others stand in the example as comments.
         let tls = "tls_cert = 'cert.pem'\ntls_key = 'key.pem'\n";
         let handshake = "tls_handshake_ms_max = 10000\n";
         assert_eq!(told(tls), told(&format!("{tls}{handshake}")));
@@ -308,14 +307,14 @@ mod tests {
         assert!([handshake, clients].iter().all(|line| EXAMPLE.contains(&format!("# {line}"))));
     }
 
-    /// Default that the help of an option names.
+    /// Returns the default that the help of an option names.
     fn said_default(option: &clap::Arg) -> Option<String> {
         let help = option.get_help()?.to_string();
         let default = help.split_once("[default: ")?.1.trim_end_matches(']').to_owned();
         Some(default)
     }
 
-    /// Operators have the help and the example, and no other list of the options.
+    /// Help and example are the only lists of the options that operators have.
     #[test]
     fn every_option_has_a_help_of_its_own_and_says_the_default_of_the_example() {
         let mut helps = BTreeSet::new();
@@ -346,7 +345,7 @@ mod tests {
         }
     }
 
-    /// A bound that no option sets is explained where it is set.
+    /// A setting without an option must be explained in the example.
     #[test]
     fn every_key_that_no_option_has_is_explained_in_the_example() {
         let times =
@@ -376,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Every key takes what is given, or says what may stand there in words of its users.
+    /// Each key accepts a value or names the allowed values in words that a user understands.
     #[test]
     fn nonsense_under_any_key_is_told_what_may_stand_there() {
         let cures = [

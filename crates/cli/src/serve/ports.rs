@@ -1,18 +1,19 @@
-//! The ports of one server, of which each serves one thing: taken twice, the server would find its own port
-//! in use and blame a stranger.
+//! Checks that no two options of a server name the same port. Otherwise the server would find its own port in use and
+//! blame another program.
 
 use anyhow::{Result, ensure};
 use scurry_server::Settings;
 use std::net::SocketAddr;
 
-/// Something that listens, and where.
+/// An address that the server listens on, and its option.
 struct Listening {
     name: String,
     address: SocketAddr,
 }
 
 impl Listening {
-    /// Port 0 takes a free one; an address of all machines has those of each.
+    /// Reports whether both would bind the same port. Port 0 never collides; an unspecified address collides with every
+    /// address.
     fn meets(&self, other: &Listening) -> bool {
         let (here, there) = (self.address, other.address);
         let is_one_ip =
@@ -21,7 +22,7 @@ impl Listening {
     }
 }
 
-/// Refuses an address that two options name, or that a thread has as its own.
+/// Refuses an address that two options name, or that a thread uses.
 pub(super) fn check(settings: &Settings, door: Option<SocketAddr>) -> Result<()> {
     let all = all(settings, door);
     for (at, own) in all.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! Settings of a server, made of the options: each is checked here, and what was left out is the
-//! default.
+//! Builds the settings of a server from the options: checks each one and fills in defaults.
 
 use super::limits;
 use super::options::Options;
@@ -13,23 +12,23 @@ use scurry_server::{
 };
 use std::sync::Arc;
 
-/// Connections of the HTTP door, unless told otherwise: people and Prometheus.
+/// Default connections of the HTTP door, for people and Prometheus.
 const HTTP_CLIENTS_DEFAULT: usize = 1_000;
-/// A request must have room for at least this much, bytes.
+/// Least value of `--max-request`, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
-/// How long a handshake may take, unless told otherwise, ms.
+/// Default timeout of a TLS handshake, ms.
 const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
-/// Where the store is when nobody says otherwise.
+/// Default data directory.
 const DIRECTORY: &str = "scurry-data";
-/// Bytes that one request may bring into a frame of the log.
+/// Upper bound of `--max-request` with a log, bytes: a request must fit a frame of the log.
 const LOGGED_REQUEST_LEN_MAX: usize = 512 << 20;
-/// Snapshots more often than this would be all that a disk does.
+/// Least value of `--snapshot-log`, bytes. With less, the disk would write snapshots all the time.
 const SNAPSHOT_LOG_MIN: u64 = 1 << 20;
-/// Positions within a request are 32 bits wide.
+/// Upper bound of `--max-request`, bytes: positions within a request have 32 bits.
 const REQUEST_LEN_MAX: u64 = 1 << 31;
 
 impl Options {
-    /// Settings of the server. An error names the option, and says what it may be.
+    /// Returns the settings of the server. An error names the option and its allowed values.
     pub(super) fn settings(&self) -> Result<Settings> {
         let listen = match self.listen {
             Some(listen) => listen.0,
@@ -44,7 +43,7 @@ impl Options {
         settings.core_port = self.core_port.map(|port| port.0);
         settings.announce_ip = self.announce_ip.map(|machine| machine.0);
         settings.open_access_allowed = self.allow_open_access_without_password.unwrap_or(false);
-        // 0 is no bound, as in Redis.
+        // 0 means unlimited, as in Redis.
         settings.memory_max = self.max_memory.map(|size| size.0).filter(|&bytes| bytes > 0);
         if let Some(Number(clients_max)) = self.max_clients {
             settings.clients_max = clients_max;
@@ -82,7 +81,7 @@ impl Options {
         Ok(settings)
     }
 
-    /// Settings of a node of a group; none for a store on this machine alone.
+    /// Returns the settings of a node of a group. None for a store of one machine.
     fn group(&self, settings: &Settings) -> Result<Option<GroupSettings>> {
         let Some(listen) = self.replicate.map(|address| address.0) else {
             for (option, is_given) in [
@@ -107,7 +106,7 @@ impl Options {
             "a node of a group has on its device what it has promised to the others: --replicate \
              takes --durability fsync"
         );
-        // Elsewhere than in its directory a node would begin another group, or join as another node.
+        // With another directory a node would found another group, or join as another node.
         ensure!(self.dir.is_some(), "--replicate takes a --dir: the directory is what the node is");
         ensure!(listen.port() > 0, "--replicate takes a port: the other nodes come back to it");
         let announce_ip = settings.announce_ip;
@@ -133,7 +132,7 @@ impl Options {
             self.replaces.is_none() || !join.is_empty(),
             "--replaces is for a node that joins a group: name nodes of it with --join"
         );
-        // Connections are forwarded as they are, to the main port of the node that leads.
+        // Connections are forwarded unchanged to the main port of the leader, so TLS must be on the main port.
         ensure!(
             self.tls_listen.is_none(),
             "a node that does not lead forwards its clients to the main port of the leader: leave \
@@ -149,7 +148,7 @@ impl Options {
         }))
     }
 
-    /// TLS between the nodes of a group.
+    /// Returns the settings of TLS between nodes. None if they speak without TLS.
     fn tls_of_nodes(&self) -> Result<Option<NodeTlsSettings>> {
         match (&self.replicate_tls_cert, &self.replicate_tls_key, &self.replicate_tls_ca) {
             (None, None, None) => Ok(None),
@@ -165,7 +164,7 @@ impl Options {
         }
     }
 
-    /// Where the HTTP door listens; none when nobody has asked for one.
+    /// Returns the settings of the HTTP door. None if it is not enabled.
     pub(super) fn front(&self, settings: &Settings) -> Result<Option<Front>> {
         let Some(listen) = self.http_listen else {
             ensure!(self.http_max_clients.is_none(), "--http-max-clients is for --http-listen");
@@ -197,7 +196,7 @@ impl Options {
         kinds.map(read).collect()
     }
 
-    /// The default user with its password, and those of the file.
+    /// Returns the default user with its password, and the users of the file.
     pub(super) fn users(&self) -> Result<Users> {
         let password = self.requirepass.as_deref().map(|text| {
             Password::new(text).context("the password must have 1 to 512 bytes (--requirepass)")

@@ -1,5 +1,4 @@
-//! Copies a core: every snapshot and every segment that is good, read and checked before and
-//! after.
+//! Copies a core: every intact snapshot and segment, checked before and after.
 
 use super::progress::Progress;
 use super::survey::{CoreSurvey, ensure_not_overtaken, surveyed};
@@ -11,24 +10,23 @@ use std::path::Path;
 
 /// Bytes copied at once.
 const PIECE_LEN: usize = 1 << 20;
-/// Copies that differ although nothing has changed: a disk is to blame.
+/// Attempts whose copy may differ from an unchanged source, before a disk is blamed.
 const TRIES: usize = 3;
 
-/// Contents of a copy of a core.
+/// Contents of a copied core.
 #[derive(Clone, Debug)]
 pub(crate) struct Copied {
-    /// The sequence of the last record.
+    /// Sequence of the last record.
     pub(crate) last: u64,
-    /// The last sequence that is known to be committed, of a node of a group.
+    /// Last sequence that is known to be committed. None for a store of one machine.
     pub(crate) committed: Option<u64>,
     pub(crate) bytes: u64,
     pub(crate) files: usize,
-    /// Files and records of the source that the copy has not.
+    /// Notes on files and records of the source that were not copied.
     pub(crate) notes: Vec<String>,
 }
 
-/// Copies a core's files to a target. `generation` and `core` name it; `least` is what has to be
-/// there.
+/// Copies a core's files to a target. `generation` and `core` name it; `least` is what the files must contain at least.
 pub(crate) fn copy_core(
     (source, least): (&Path, Least),
     target: &Target,
@@ -44,7 +42,7 @@ pub(crate) fn copy_core(
         let files = files(&mut pinned, &survey)?;
         let bytes = files.iter().map(|(_, len)| len).sum();
         let mut directory = target.core(core)?;
-        // What an earlier try has left.
+        // Removes files of an earlier attempt.
         for old in directory.list()? {
             directory.remove(&old)?;
         }
@@ -63,6 +61,8 @@ pub(crate) fn copy_core(
             let committed = copy.group.as_ref().map(|group| group.committed.1);
             return Ok(Copied { last: copy.last(), committed, bytes, files: files.len(), notes });
         }
+        // A running server may have reused a segment during the copy. Only a difference without that counts against the
+        // disks.
         if pinned.is_overtaken() {
             overtaken += 1;
         } else {
@@ -76,7 +76,7 @@ pub(crate) fn copy_core(
     )
 }
 
-/// Refuses what a server would not recover.
+/// Refuses a core that a server would not recover.
 fn ensure_recoverable(survey: &CoreSurvey, source: &Path) -> Result<()> {
     if let Some(problem) = survey.problems.first() {
         bail!(
@@ -88,7 +88,7 @@ fn ensure_recoverable(survey: &CoreSurvey, source: &Path) -> Result<()> {
     ensure_caught_up(survey, source)
 }
 
-/// Refuses what a node has of its group before it knows anything to be committed.
+/// Refuses a node that has received a snapshot but not yet the log that the snapshot needs.
 pub(super) fn ensure_caught_up(survey: &CoreSurvey, source: &Path) -> Result<()> {
     let waits = survey.group.as_ref().is_some_and(|group| group.waits_for.is_some());
     ensure!(
@@ -100,8 +100,8 @@ pub(super) fn ensure_caught_up(survey: &CoreSurvey, source: &Path) -> Result<()>
     Ok(())
 }
 
-/// Files that are copied, and how much of each. The snapshots that are good, the log up to its last
-/// good frame, and the base of a group's log.
+/// Returns the files to copy and their lengths: intact snapshots, the log up to its last good frame, and the base of a
+/// group's log.
 fn files(pinned: &mut Pinned, survey: &CoreSurvey) -> Result<Vec<(String, u64)>> {
     let mut files = Vec::new();
     for snapshot in &survey.snapshots {

@@ -1,4 +1,4 @@
-//! What a path is: a data directory, the directory of a core, or a file of one.
+//! Determines what a path is: a data directory, the directory of a core, or one of its files.
 
 use super::pinned::{Pinned, cannot};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,34 +9,34 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A data directory, looked at from outside: it is not locked.
+/// A data directory, read without locking it.
 #[derive(Debug)]
 pub(crate) struct DataDirectory {
     pub(crate) path: PathBuf,
-    /// None where a server has never finished its first start.
+    /// None if no server has finished its first start there.
     pub(crate) manifest: Option<Manifest>,
 }
 
 /// Kind of a path.
 #[derive(Debug)]
 pub(crate) enum PathKind {
-    /// All of a server's data.
+    /// Data directory of a server.
     Data(DataDirectory),
-    /// A core's.
+    /// Directory of a core.
     Core(PathBuf),
-    /// One segment of a log, and the sequence of its first record.
+    /// Segment of a log, and the sequence of its first record.
     Segment(PathBuf, u64),
-    /// One snapshot, and the sequence at which it was begun.
+    /// Snapshot, and the sequence at which it was begun.
     Snapshot(PathBuf, u64),
 }
 
-/// Name of a core's directory within the data directory.
+/// Returns the name of a core's directory within the data directory.
 pub(crate) fn core_name(generation: u32, core: u16) -> String {
     format!("g{generation}/{core}")
 }
 
 impl DataDirectory {
-    /// Opens a data directory; anything else is an error that says what it is instead.
+    /// Opens a data directory. The error for any other path says what it is instead.
     pub(crate) fn open(path: &Path) -> Result<DataDirectory> {
         match PathKind::of(path)? {
             PathKind::Data(directory) => Ok(directory),
@@ -50,19 +50,19 @@ impl DataDirectory {
         }
     }
 
-    /// The manifest; an error where there is none yet.
+    /// Returns the manifest. Fails if nothing was ever written.
     pub(crate) fn manifest(&self) -> Result<Manifest> {
         self.manifest.with_context(|| {
             format!("nothing was ever written to {}: there is nothing to copy", self.path.display())
         })
     }
 
-    /// The least that the files of a core hold; an error where its directory is missing.
+    /// Returns what the files of a core contain at least. Fails if the core's directory is missing.
     pub(crate) fn least(&self, core: u16) -> Result<Least, StoreError> {
         match &self.manifest {
             Some(manifest) => {
                 let least = read_least(&self.path, manifest, core)?;
-                // What a node that joins begins with has yet to come.
+                // A node that is joining has not received its first snapshot yet.
                 let base = self.path.join(core_name(manifest.generation, core)).join(BASE_NAME);
                 let begins = self.is_node() && !base.exists();
                 Ok(Least { snapshot: least.snapshot && !begins, ..least })
@@ -71,17 +71,17 @@ impl DataDirectory {
         }
     }
 
-    /// The identity of the node whose directory it is; none of a store of one machine, and of a copy.
+    /// Returns the identity of the node. None for a store of one machine and for a copy.
     pub(crate) fn group(&self) -> Result<Option<GroupFile>, StoreError> {
         read_group(&self.path)
     }
 
-    /// True for the directory of a node of a group, also where it has lost its identity.
+    /// Reports whether this is the directory of a node of a group, also if its identity cannot be read.
     pub(crate) fn is_node(&self) -> bool {
         self.group().map_or(true, |group| group.is_some())
     }
 
-    /// True where the logs are those of a group: in the directory of a node, and in a copy of it.
+    /// Reports whether the logs belong to a group: true for a node's directory and for a copy of it.
     pub(crate) fn is_of_group(&self) -> Result<bool> {
         let mut is_so = self.is_node();
         for (_, path) in self.cores().iter().filter(|(_, path)| path.is_dir()) {
@@ -90,7 +90,7 @@ impl DataDirectory {
         Ok(is_so)
     }
 
-    /// Refuses a node that has joined a group and got nothing of it yet.
+    /// Refuses a node that has joined a group and received no data yet.
     pub(crate) fn ensure_begun(&self) -> Result<()> {
         if !self.is_node() {
             return Ok(());
@@ -105,7 +105,7 @@ impl DataDirectory {
         Ok(())
     }
 
-    /// The directories of the cores, by their names, in the order of the cores.
+    /// Returns the names and the directories of the cores, in their order.
     pub(crate) fn cores(&self) -> Vec<(String, PathBuf)> {
         let Some(manifest) = self.manifest else { return Vec::new() };
         let name = |core| core_name(manifest.generation, core);
@@ -151,7 +151,7 @@ fn directory(path: &Path) -> Result<PathKind> {
     )
 }
 
-/// True for `g<generation>/<core>`, also when nothing was written there.
+/// Reports whether the path ends with `g<generation>/<core>`, also if the directory is empty.
 fn is_core_by_name(path: &Path) -> bool {
     let name = |path: Option<&Path>| Some(path?.file_name()?.to_str()?.to_owned());
     name(Some(path)).is_some_and(|name| name.parse::<u16>().is_ok())
@@ -162,8 +162,7 @@ fn generation_of(name: &str) -> bool {
     name.strip_prefix('g').is_some_and(|digits| digits.parse::<u32>().is_ok())
 }
 
-/// A file says itself what it is: it may be a copy under another name. Where it is damaged its
-/// name does.
+/// Identifies a file by its header, since a copy may have another name. The name decides if the header is damaged.
 fn file(path: &Path) -> Result<PathKind> {
     let mut head = [0; SnapshotHeader::LEN];
     let mut handle = fs::File::open(path).with_context(|| cannot("read", path))?;
@@ -177,6 +176,7 @@ fn file(path: &Path) -> Result<PathKind> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match SegmentHeader::decode(checksum, &head[..len]) {
         Ok(header) => return Ok(PathKind::Segment(path.to_owned(), header.first)),
+        // A file of a newer version is not tried as another kind.
         Err(error @ HeaderError::Newer { .. }) => bail!("{}: {error}", path.display()),
         Err(_) => {}
     }

@@ -1,4 +1,4 @@
-//! Facts of a Change in words: one definition for people and for machines.
+//! Formats the facts of a Change. Text and JSON come from one definition.
 
 use scurry_ledger::{
     Allowance, Answers, BucketTerms, Change, Counted, Id, ItemAnswer, ItemAt, ItemKey, Limit, Name,
@@ -6,7 +6,7 @@ use scurry_ledger::{
 };
 use serde_json::{Map, Value, json};
 
-/// One fact: what happens, and to what.
+/// One fact: its name and its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact {
     name: &'static str,
@@ -15,13 +15,13 @@ pub(crate) struct Fact {
 
 type Fields = Vec<(&'static str, Value)>;
 
-/// The facts of a Change, in their order.
+/// Returns the facts of a Change in their order.
 pub(crate) fn facts(change: &Change) -> Vec<Fact> {
     change.ops.iter().map(fact).collect()
 }
 
 impl Fact {
-    /// `credit bucket=0 amount=500`.
+    /// Formats it as text: `credit bucket=0 amount=500`.
     pub(crate) fn text(&self) -> String {
         let mut text = self.name.to_owned();
         for (name, value) in &self.fields {
@@ -34,7 +34,7 @@ impl Fact {
         text
     }
 
-    /// `{"fact": "credit", "bucket": 0, "amount": 500}`.
+    /// Formats it as JSON: `{"fact": "credit", "bucket": 0, "amount": 500}`.
     pub(crate) fn json(&self) -> Value {
         let fields = self.fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let mut object: Map<String, Value> = fields.collect();
@@ -255,7 +255,7 @@ fn answer(packed: &PackedAnswer) -> Fields {
     ]
 }
 
-/// Grants on each item of a request.
+/// Returns the granted units of each item of a request.
 fn granted(items: &[ItemAnswer]) -> Value {
     items.iter().map(|item| json!(item.granted)).collect()
 }

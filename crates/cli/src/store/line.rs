@@ -1,4 +1,4 @@
-//! Records of a log and entries of a snapshot, one a line.
+//! Formats records of a log and entries of a snapshot, one per line.
 
 use super::fact::{Fact, facts};
 use super::text::time_text;
@@ -6,16 +6,16 @@ use scurry_codec::{Balance, Entry, Record, decode_account, decode_change};
 use scurry_ledger::{Account, Change, Status, Time};
 use serde_json::{Value, json};
 
-/// Bytes of a value that a line for people shows.
+/// Bytes of a value shown in a text line.
 const VALUE_SHOWN: usize = 64;
 
-/// Subject of a record, for a line.
+/// Parts of a line about a record or an entry.
 struct Line {
     kind: &'static str,
     key: Option<String>,
-    /// Behind the key, for people.
+    /// Text after the key, in the text form.
     text: String,
-    /// Beside the key, for machines.
+    /// Fields next to the key, in the JSON form.
     fields: Vec<(&'static str, Value)>,
 }
 
@@ -37,7 +37,7 @@ impl Line {
     }
 }
 
-/// A record of the log, for people or machines. `at` is the time of its frame.
+/// Formats a record of the log as text or JSON. `at` is the time of its frame.
 pub(crate) fn record_line(sequence: u64, at: Time, record: &Record<'_>, is_json: bool) -> String {
     let line = of_record(record);
     if is_json {
@@ -46,13 +46,13 @@ pub(crate) fn record_line(sequence: u64, at: Time, record: &Record<'_>, is_json:
     format!("{sequence}  {}  {}", time_text(at), line.text())
 }
 
-/// An entry of a snapshot, for people or machines.
+/// Formats an entry of a snapshot as text or JSON.
 pub(crate) fn entry_line(entry: &Entry<'_>, is_json: bool) -> String {
     let line = of_entry(entry);
     if is_json { line.json(vec![]) } else { line.text() }
 }
 
-/// The kind of a record, as tallies have it.
+/// Returns the name of a record's kind, as tallies use it.
 pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
     match record {
         Record::Account { .. } => "account",
@@ -68,7 +68,7 @@ pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
     }
 }
 
-/// The kind of an entry, as tallies have it.
+/// Returns the name of an entry's kind, as tallies use it.
 pub(crate) fn kind_of_entry(entry: &Entry<'_>) -> &'static str {
     match entry {
         Entry::Value { .. } => "value",

@@ -1,6 +1,5 @@
-//! The files of a core, held open and never written. A server may remove what a newer snapshot
-//! has made unneeded, and it stays readable here; nothing that recovery would do to the files
-//! reaches them.
+//! Files of a core, held open read-only. They stay readable when a server removes them after a newer snapshot, and
+//! changes that recovery makes to a log do not reach them.
 
 use anyhow::{Context, Result, bail};
 use scurry_codec::{LogFormat, SegmentHeader};
@@ -12,18 +11,18 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How often files may vanish between two looks before that is an error.
+/// Attempts at opening files that vanish meanwhile, before that is an error.
 const TRIES: usize = 10;
 
-/// Files of one core.
+/// Open files of one core.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     files: BTreeMap<String, PinnedFile>,
-    /// Names that no log and no snapshot has.
+    /// Names of files that are neither log nor snapshot.
     others: Vec<String>,
 }
 
-/// One of them.
+/// One open file.
 #[derive(Clone, Debug)]
 pub(crate) struct PinnedFile {
     file: Arc<fs::File>,
@@ -31,12 +30,12 @@ pub(crate) struct PinnedFile {
 }
 
 impl Pinned {
-    /// Opens every segment and every snapshot of a core, and the base of its log.
+    /// Opens all segments and snapshots of a core, and the base of its log.
     pub(crate) fn open(directory: &Path) -> Result<Pinned> {
         for _ in 0..TRIES {
             match Pinned::try_open(directory) {
                 Ok(pinned) => return Ok(pinned),
-                // A snapshot was finished meanwhile, and what it replaces is gone.
+                // A server finished a snapshot meanwhile and removed the files that it replaces.
                 Err(error) if error.kind() == ErrorKind::NotFound && directory.is_dir() => {}
                 Err(error) => return Err(error).with_context(|| cannot("read", directory)),
             }
@@ -44,7 +43,7 @@ impl Pinned {
         bail!("the files in {} change all the time: try again", directory.display())
     }
 
-    /// One file alone, under the name that it has in a core's directory.
+    /// Opens one file, under the name that it would have in a core's directory.
     pub(crate) fn open_file(path: &Path, name: String) -> Result<Pinned> {
         let file = PinnedFile::open(path).with_context(|| cannot("read", path))?;
         Ok(Pinned { files: BTreeMap::from([(name, file)]), others: Vec::new() })
@@ -52,11 +51,11 @@ impl Pinned {
 
     fn try_open(directory: &Path) -> io::Result<Pinned> {
         let mut pinned = Pinned { files: BTreeMap::new(), others: Vec::new() };
-        // Snapshots first: the log that they need is there when its files are listed.
+        // Snapshots first: the log that they need then still exists when the segments are listed.
         let is_snapshot = |name: &str| snapshot_of(name).is_some();
         pinned.pin(directory, is_snapshot)?;
         pinned.pin(directory, |name| segment_of(name).is_some())?;
-        // A newer base is that of a log with less at its beginning.
+        // The base last: a newer base belongs to a log with fewer entries at its start, never to one with more.
         pinned.pin(directory, |name| name == BASE_NAME)?;
         let is_known = |name: &str| is_snapshot(name) || segment_of(name).is_some();
         let is_other = |name: &String| !is_known(name) && !is_spare(name) && name != BASE_NAME;
@@ -73,17 +72,17 @@ impl Pinned {
         Ok(())
     }
 
-    /// First sequences of the segments, in their order.
+    /// Returns the first sequences of the segments, in order.
     pub(crate) fn segments(&self) -> Vec<u64> {
         self.files.keys().filter_map(|name| segment_of(name)).collect()
     }
 
-    /// The sequences at which the snapshots were begun, in their order.
+    /// Returns the sequences at which the snapshots were begun, in order.
     pub(crate) fn snapshots(&self) -> Vec<u64> {
         self.files.keys().filter_map(|name| snapshot_of(name)).collect()
     }
 
-    /// True for files of a group's log.
+    /// Reports whether the files belong to a group's log.
     pub(crate) fn is_of_group(&self) -> bool {
         let replicated = |file: &PinnedFile| {
             let mut head = [0; SegmentHeader::LEN];
@@ -94,18 +93,18 @@ impl Pinned {
         self.files.contains_key(BASE_NAME) || self.files.values().any(replicated)
     }
 
-    /// Files that are neither: snapshots that were not finished, and what others put there.
+    /// Returns the other files: unfinished snapshots and unknown names.
     pub(crate) fn others(&self) -> &[String] {
         &self.others
     }
 
-    /// True when a file has no longer the name under which it was opened: a server may have begun
-    /// to use the room of an old segment for a new one while it was read.
+    /// Reports whether a file no longer has the name under which it was opened. A server may have reused an old segment
+    /// for a new one while it was read.
     pub(crate) fn is_overtaken(&self) -> bool {
         self.files.values().any(|file| !file.is_in_place())
     }
 
-    /// Bytes of all files, with the room that was set aside in them.
+    /// Returns the bytes of all files, including preallocated space.
     pub(crate) fn len(&self) -> Result<u64> {
         let mut sum = 0;
         for file in self.files.values() {
@@ -123,7 +122,7 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Words for a refusal, with the cure where there is one.
+/// Returns the text of an access error, with advice if it is about permissions.
 pub(crate) fn cannot(what: &str, path: &Path) -> String {
     let readable = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => false,
@@ -176,8 +175,8 @@ impl Disk for Pinned {
         self.open(from)?.refusal()
     }
 
-    /// A reader of the log passes over a segment that was created and not written, and removes
-    /// it. A server may be about to write it: it is only left out here.
+    /// Forgets a file without removing it. A log reader removes a segment that was created and not written; a running
+    /// server may be about to write to it.
     fn remove(&mut self, name: &str) -> io::Result<()> {
         self.files.remove(name);
         Ok(())

@@ -1,21 +1,21 @@
-//! How far a tool is: a bar where somebody watches, a line for each tenth where it is recorded.
+//! Progress of a tool: a bar on a terminal, otherwise a line for each tenth.
 
 use crate::size::shown;
 use std::io::{IsTerminal, Write, stderr};
 
 const BAR_LEN: u64 = 30;
-/// Less is done before anybody wonders: who watches, and who reads a log.
+/// Sizes from which progress is shown, bytes: for the bar, and for lines. Less data is read too quickly to matter.
 const BAR_FROM: u64 = 16 << 20;
 const LINES_FROM: u64 = 256 << 20;
 
-/// Progress on stderr, of one phase after another.
+/// Progress on stderr, one phase after another.
 #[derive(Debug)]
 pub(crate) struct Progress {
     is_terminal: bool,
     label: String,
     done: u64,
     all: u64,
-    /// Hundredths or tenths that were shown.
+    /// Hundredths (bar) or tenths (lines) shown so far.
     shown: u64,
 }
 
@@ -25,7 +25,7 @@ impl Progress {
         Progress { is_terminal, label: String::new(), done: 0, all: 0, shown: 0 }
     }
 
-    /// Begins a phase of so many bytes.
+    /// Begins a phase of `all` bytes.
     pub(crate) fn begin(&mut self, label: String, all: u64) {
         *self = Progress { label, done: 0, all, shown: 0, ..*self };
     }
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    /// Ends the phase.
+    /// Ends the phase and clears the bar.
     pub(crate) fn end(&mut self) {
         if self.is_terminal && self.shown > 0 {
             eprint!("\r\x1b[K");
@@ -57,7 +57,7 @@ impl Progress {
                 (u128::from(self.done) * u128::from(BAR_LEN) / u128::from(self.all)) as usize;
             let bar = format!("{}{}", "=".repeat(full), " ".repeat(BAR_LEN as usize - full));
             eprint!("\r\x1b[K{label} [{bar}] {percent} % of {all}");
-            // A bar that is not shown harms nobody.
+            // A bar that is not shown does no harm.
             let _ = stderr().flush();
         } else {
             eprintln!("{label}: {done} of {all} ({percent} %)");

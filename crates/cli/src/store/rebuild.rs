@@ -1,5 +1,5 @@
-//! Restores a core to a point of its log: what it was there is built in memory and written as a
-//! snapshot, from which a server goes on.
+//! Restores a core to a point of its log: builds its state at that point in memory and writes it as a snapshot, from
+//! which a server can start.
 
 use super::copy::ensure_caught_up;
 use super::progress::Progress;
@@ -18,35 +18,35 @@ use scurry_server::draw_hash_key;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-/// Bytes of entries that are compared at once, about.
+/// Approximate bytes of entries that are compared at once.
 const CHUNK_LEN: usize = 1 << 20;
-/// Bytes of the segment that is written: a mark.
+/// Bytes of the segment that is written: it holds one mark.
 const SEGMENT_LEN: u64 = 4_096;
 
-/// A core that was restored.
+/// A restored core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rebuilt {
     pub(crate) keys: u64,
-    /// The last sequence of it.
+    /// Sequence that it was restored to.
     pub(crate) point: u64,
-    /// The last one that is sure to have been committed, of the log that it was restored from.
+    /// Last sequence of the source log that is known to be committed.
     pub(crate) committed: u64,
-    /// The last one that this log has.
+    /// Last sequence of the source log.
     pub(crate) last: u64,
 }
 
-/// The point that a core is restored to.
+/// Point that a core is restored to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Point {
-    /// When the record of this sequence was its last.
+    /// State after the record of this sequence.
     Sequence(u64),
-    /// When the last of what a node of a group knows to be committed was there.
+    /// State after the last record that a node of a group knows to be committed.
     Committed,
-    /// The end of the log, also of what a node of a group does not know to be committed.
+    /// End of the log, including records that a node of a group does not know to be committed.
     End,
 }
 
-/// Restores a core as it was at a point, for a store of one machine. `manifest` is that of source and target.
+/// Restores a core to a point, for a store of one machine. `manifest` belongs to both source and target.
 pub(crate) fn rebuild_core(
     (source, least): (&Path, Least),
     target: &Target,
@@ -64,7 +64,7 @@ pub(crate) fn rebuild_core(
         Point::End => (last, last),
     };
     ensure_known(&survey, &name, (point, end))?;
-    // Before the first record there is nothing, unless the log was begun behind a snapshot.
+    // Before the first record the core is empty, unless the log began after a snapshot.
     let Some(log) = survey.log.filter(|_| point > 0 || least.snapshot) else {
         target.core(core)?;
         return Ok(Rebuilt { keys: 0, point, committed, last });
@@ -85,6 +85,7 @@ pub(crate) fn rebuild_core(
         surveyed(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
     let until = Until::Sequence(point);
+    // Reads the new files back and compares the sums, so that a faulty disk is noticed here and not at the next start.
     let (shard, _) = load(&mut copy, log, &config, until, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
     ensure!(
@@ -95,15 +96,16 @@ pub(crate) fn rebuild_core(
     Ok(Rebuilt { keys: sums.keys, point, committed, last })
 }
 
-/// Contents of a core of a node at a point, so that it can be compared with another node's.
+/// Contents of a node's core at a point, to be compared with another node's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) keys: u64,
-    /// The sum of a hash of each entry, in whatever order: of one program it is the same for the same entries.
+    /// Sum of the hashes of all entries, independent of their order. Equal for equal entries within one run of one
+    /// program.
     pub(crate) digest: u64,
 }
 
-/// A core of a node, open, of which the contents can be told.
+/// Opens a core of a node and checks that it is intact and caught up.
 pub(crate) fn sound_core((source, least): (&Path, Least), bar: &mut Progress) -> Result<Surveyed> {
     let (pinned, survey) = surveyed(source, least, bar, &format!("{}: reading", source.display()))?;
     ensure_caught_up(&survey, source)?;
@@ -111,7 +113,7 @@ pub(crate) fn sound_core((source, least): (&Path, Least), bar: &mut Progress) ->
     Ok((pinned, survey))
 }
 
-/// Contents of a core of a node when the record of this sequence was the last.
+/// Returns the contents of a node's core after the record of this sequence.
 pub(crate) fn contents(
     (pinned, survey): &mut Surveyed,
     (manifest, core): (&Manifest, u16),
@@ -148,13 +150,13 @@ pub(crate) fn contents(
     }
 }
 
-/// Sums that two shards with the same content have in common.
+/// Sums that are equal for two shards with the same content.
 #[derive(Debug, PartialEq, Eq)]
 struct Sums {
     keys: u64,
     accounts: u64,
     sessions: u64,
-    /// In the order of their names, without those that nothing is left of.
+    /// Totals in the order of the units' names, without units whose totals are all 0.
     units: Vec<UnitTotals>,
 }
 
@@ -173,7 +175,7 @@ impl Sums {
     }
 }
 
-/// Refuses a point that the files do not reach.
+/// Refuses a point outside of the range that the files cover.
 fn ensure_known(survey: &CoreSurvey, name: &str, (point, end): (u64, u64)) -> Result<()> {
     ensure!(
         !survey.least.snapshot || !survey.snapshots.is_empty(),
@@ -196,7 +198,7 @@ fn ensure_known(survey: &CoreSurvey, name: &str, (point, end): (u64, u64)) -> Re
     Ok(())
 }
 
-/// The state at a point.
+/// Builds the state at a point in memory.
 fn load(
     pinned: &mut Pinned,
     log: LogId,
@@ -221,7 +223,7 @@ fn load(
     Ok((shard, found))
 }
 
-/// Writes the state as a snapshot, and a log that begins behind it.
+/// Writes the state as a snapshot, and a log that begins after it.
 fn write(
     shard: &mut Shard,
     target: &Target,
@@ -239,7 +241,7 @@ fn write(
         }
     }
     writer.sync()?;
-    // A mark: what the snapshot shows was durable, and the log goes on behind it.
+    // A mark without records: it says that everything in the snapshot is durable, and later records follow it.
     let mut frames = Vec::new();
     if let Some(journal) = shard.journal() {
         journal.seal(point, found.at);

@@ -1,5 +1,5 @@
-//! Reads everything in a core's directory, checks it, and says what is there. What counts as the
-//! end of a log and what as damage is the engine's verdict, the same that recovery acts on.
+//! Reads and checks every file in a core's directory, and reports its contents. The engine decides what is the end of a
+//! log and what is damage, as it does in recovery.
 
 mod group;
 mod log;
@@ -19,33 +19,33 @@ use scurry_engine::{
 use scurry_ledger::{Account, Status, Time};
 use std::path::Path;
 
-/// How often files that a server writes are looked at again.
+/// Attempts at reading files that a server is writing.
 const TRIES: usize = 5;
-/// Looks and copies that a server may overtake: it is writing too many snapshots.
+/// Attempts that a server may overtake, after which it writes snapshots too often to be copied.
 pub(super) const OVERTAKEN_MAX: usize = 100;
 
 /// Contents of a core's directory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoreSurvey {
-    /// None where no file says it.
+    /// None if no file names its log.
     pub(crate) log: Option<LogId>,
     pub(crate) segments: Vec<SegmentSurvey>,
-    /// True where the frames are those of a group's log.
+    /// True if the frames belong to a group's log.
     pub(crate) is_replicated: bool,
-    /// Contents of a group's log, where it can be read; none of a store of one machine.
+    /// Contents of a group's log, if readable. None for a store of one machine.
     pub(crate) group: Option<GroupSurvey>,
-    /// Snapshots that hold to their end.
+    /// Intact snapshots.
     pub(crate) snapshots: Vec<SnapshotSurvey>,
-    /// The end of the log that recovery would cut off.
+    /// End of the log that recovery would cut off.
     pub(crate) cut: Option<Cut>,
-    /// Segments behind it.
+    /// Segments after the cut, which recovery would remove.
     pub(crate) cut_off: Vec<u64>,
     pub(crate) others: Vec<String>,
-    /// Faults of snapshots: recovery passes over them.
+    /// Faults of snapshots, which recovery skips.
     pub(crate) bad_snapshots: Vec<String>,
-    /// Other faults.
+    /// All other faults.
     pub(crate) problems: Vec<String>,
-    /// The least that has to be there.
+    /// What the files must contain at least.
     pub(crate) least: Least,
 }
 
@@ -53,17 +53,17 @@ pub(crate) struct CoreSurvey {
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSurvey {
     pub(crate) first: u64,
-    /// The sequence behind the last record.
+    /// Sequence after the last record.
     pub(crate) next: u64,
     pub(crate) frames: u64,
     /// Frames without records.
     pub(crate) marks: u64,
     pub(crate) records: Tally,
-    /// Where the last good frame ends.
+    /// Offset of the end of the last good frame.
     pub(crate) end: u64,
-    /// The times of the first frame and the last.
+    /// Times of the first and the last frame.
     pub(crate) times: Option<(Time, Time)>,
-    /// The greatest sequence that a frame says was synced.
+    /// Greatest sequence that a frame reports as synced.
     pub(crate) synced: u64,
 }
 
@@ -73,31 +73,32 @@ pub(crate) struct SnapshotSurvey {
     pub(crate) begun: u64,
     pub(crate) header: SnapshotHeader,
     pub(crate) footer: SnapshotFooter,
-    /// Ranges of positions that show different sequences of the log.
+    /// Number of position ranges, each of which shows its own sequence of the log.
     pub(crate) ranges: usize,
     pub(crate) entries: Tally,
     pub(crate) len: u64,
 }
 
 impl CoreSurvey {
-    /// Nothing is wrong.
+    /// Reports whether no fault was found.
     pub(crate) fn is_sound(&self) -> bool {
         self.problems.is_empty() && self.bad_snapshots.is_empty()
     }
 
-    /// The sequence of the last record, 0 without any.
+    /// Returns the sequence of the last record, 0 without any.
     pub(crate) fn last(&self) -> u64 {
         let last = self.segments.last().map_or(0, |segment| segment.next - 1);
-        // A log without a segment may have a base.
+        // A group's log without segments can still have a base.
         self.group.as_ref().map_or(last, |group| group.last)
     }
 
-    /// The last sequence that is sure to stay: of a group's log what it says to be committed, else the last.
+    /// Returns the last sequence that cannot be lost: in a group's log the last one known to be committed, otherwise
+    /// the last one.
     pub(crate) fn committed(&self) -> u64 {
         self.group.as_ref().map_or(self.last(), |group| group.committed.1)
     }
 
-    /// The records in all segments.
+    /// Returns the tally of the records in all segments.
     pub(crate) fn records(&self) -> Tally {
         let mut sum = Tally::default();
         for segment in &self.segments {
@@ -106,7 +107,7 @@ impl CoreSurvey {
         sum
     }
 
-    /// The first sequence that a restore can go back to.
+    /// Returns the first sequence that a restore can go back to.
     pub(crate) fn earliest(&self) -> u64 {
         let from_start =
             self.segments.first().is_none_or(|segment| segment.first <= 1) && !self.least.snapshot;
@@ -115,8 +116,8 @@ impl CoreSurvey {
     }
 }
 
-/// Surveys a core. Where a server writes to it, a first look can find the end of the log half
-/// written: damage is what a second look finds in the same place. `least` was read before.
+/// Surveys a core. A running server may have written the end of the log only in part, so damage counts only if a second
+/// attempt finds the same. `least` must be read before the files.
 pub(crate) fn surveyed(
     directory: &Path,
     least: Least,
@@ -137,18 +138,18 @@ pub(crate) fn surveyed(
     }
 }
 
-/// Looks at files that a server may be writing.
+/// Attempts at files that a server may be writing.
 #[derive(Debug, Default)]
 struct Looks {
-    /// Faults that the last look found.
+    /// Faults that the last attempt found.
     before: Option<Vec<String>>,
     counted: usize,
     overtaken: usize,
 }
 
 impl Looks {
-    /// True when what a look found is so. A look that was `overtaken` read files whose room the
-    /// server had begun to use for others: what it alone found says nothing, however often.
+    /// Reports whether the faults of an attempt are final. An attempt that was `overtaken` read files that the server
+    /// had begun to reuse: faults that only such attempts find do not count, however often.
     fn is_last(&mut self, found: Vec<String>, overtaken: bool) -> bool {
         if found.is_empty() || self.before.as_ref() == Some(&found) {
             return true;
@@ -160,7 +161,7 @@ impl Looks {
     }
 }
 
-/// Refuses to go on with a server that is always faster.
+/// Gives up on files that a server always reuses before they are read.
 pub(super) fn ensure_not_overtaken(overtaken: usize, directory: &Path) -> Result<()> {
     ensure!(
         overtaken < OVERTAKEN_MAX,
@@ -171,10 +172,10 @@ pub(super) fn ensure_not_overtaken(overtaken: usize, directory: &Path) -> Result
     Ok(())
 }
 
-/// The files, and what is in them.
+/// Files of a core and their contents.
 pub(crate) type Surveyed = (Pinned, CoreSurvey);
 
-/// Reads all of it.
+/// Reads and checks all files of a core.
 pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> CoreSurvey {
     let mut survey = CoreSurvey { least, ..survey_files(pinned, bar) };
     group::look(pinned, &mut survey);
@@ -182,7 +183,7 @@ pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> C
     survey
 }
 
-/// Reads files, and does not ask whether they are all that there should be.
+/// Reads the files without checking whether any are missing.
 pub(crate) fn survey_files(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurvey {
     let mut survey = CoreSurvey { others: pinned.others().to_vec(), ..CoreSurvey::default() };
     let Some(log) = log_of(pinned) else {
@@ -201,7 +202,7 @@ pub(crate) fn survey_files(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurve
     survey
 }
 
-/// The log that the files say they belong to.
+/// Returns the log that the files belong to, from the first readable header.
 pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
     for first in pinned.segments() {
         let mut head = [0; SegmentHeader::LEN];
@@ -224,8 +225,7 @@ pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
     Some(LogId { id, core })
 }
 
-/// Fault of the header of a file, if there is anything in it. A segment that was
-/// created and not written yet is as it should be, when it is the only one.
+/// Returns the fault of a file's header. A single segment that was created and not written yet has none.
 fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
     let mut head = [0; if LogBase::LEN_MAX > SnapshotHeader::LEN {
         LogBase::LEN_MAX
@@ -277,6 +277,7 @@ fn read_snapshot(
         })
         .map_err(text)?
     {
+        // The lengths of the chunks are unknown: the bar takes them as equal.
         bar.add(len / count);
         read += len / count;
     }
@@ -289,7 +290,7 @@ fn read_snapshot(
     Ok(SnapshotSurvey { begun, header, footer, ranges, entries, len })
 }
 
-/// Log and snapshots have to fit each other.
+/// Checks that log and snapshots fit each other.
 fn check_together(survey: &mut CoreSurvey) {
     let first = survey.segments.first().map_or(1, |segment| segment.first);
     let last = survey.last();
@@ -302,7 +303,7 @@ fn check_together(survey: &mut CoreSurvey) {
                 snapshot.begun + 1
             ));
         }
-        // A node waits for the log behind a snapshot that another has sent.
+        // A node that has received a snapshot waits for the log after it.
         let waits = survey.group.as_ref().is_some_and(|group| group.waits_for.is_some());
         if last < as_of && !waits {
             survey.problems.push(format!(
@@ -311,7 +312,7 @@ fn check_together(survey: &mut CoreSurvey) {
         }
     }
     if survey.problems.is_empty() && last < survey.least.sequence {
-        // What is behind the last good frame was promised.
+        // Records after the last good frame had been reported as durable, so the cut is a loss.
         let cut = survey.cut.take();
         let newest = survey.segments.last().map(|segment| segment.first);
         let lost = RecoveryError::lost(last, survey.least.sequence, cut.as_ref(), newest);

@@ -1,14 +1,14 @@
-//! How many there are of each kind.
+//! Counts records or entries by kind.
 
 use serde_json::{Map, Value, json};
 
-/// Counts by kind, in the order in which the kinds were first seen.
+/// Counts by kind, in the order of first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally(Vec<(&'static str, u64)>);
 
 impl Tally {
     pub(crate) fn add(&mut self, kind: &'static str) {
-        // A handful at most.
+        // A linear search, since there are only a few kinds.
         match self.0.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
             None => self.0.push((kind, 1)),
@@ -28,7 +28,7 @@ impl Tally {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// `account 12, value 3`.
+    /// Formats the counts as text: `account 12, value 3`.
     pub(crate) fn text(&self) -> String {
         let parts: Vec<String> =
             self.0.iter().map(|(kind, count)| format!("{kind} {count}")).collect();

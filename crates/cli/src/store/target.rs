@@ -1,5 +1,4 @@
-//! The directory that a copy is written to. Its manifest comes last: a copy that was cut short is
-//! refused by every server.
+//! Data directory that a copy is written to. The manifest is written last, so every server refuses an incomplete copy.
 
 use super::pinned::cannot;
 use anyhow::{Context, Result, bail};
@@ -17,7 +16,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Makes the directory, or takes one that is empty.
+    /// Creates the directory, or uses an existing one if it is empty.
     pub(crate) fn open(path: &Path, source: &Path, manifest: Manifest) -> Result<Target> {
         match fs::read_dir(path) {
             Ok(mut entries) => {
@@ -49,18 +48,17 @@ impl Target {
         Ok(Target { path: path.to_owned(), store, manifest })
     }
 
-    /// A handle on the directory of a core, made where it is not there. Each one that writes
-    /// takes one.
+    /// Opens the directory of a core and creates it if missing. Each writer needs its own handle.
     pub(crate) fn core(&self, core: u16) -> Result<Directory> {
         Ok(self.store.core(self.manifest.generation, core)?)
     }
 
-    /// The path of it.
+    /// Returns the path of a core's directory.
     pub(crate) fn core_path(&self, core: u16) -> PathBuf {
         self.path.join(super::core_name(self.manifest.generation, core))
     }
 
-    /// From now on it is a data directory, whose logs have come so far, in the order of the cores.
+    /// Completes the data directory: writes how far each log reaches, in the order of the cores, then the manifest.
     pub(crate) fn finish(self, sequences: &[u64]) -> Result<()> {
         self.store.write_reach(&self.manifest, sequences)?;
         Ok(self.store.write_manifest(&self.manifest)?)

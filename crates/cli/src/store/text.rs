@@ -1,14 +1,14 @@
-//! Numbers as people read them.
+//! Formats times and numbers for people.
 
 use scurry_ledger::Time;
 use scurry_server::date_time;
 
-/// A time as RFC 3339 has it, UTC.
+/// Formats a time as RFC 3339, in UTC.
 pub(crate) fn time_text(time: Time) -> String {
     format!("{}.{:03}Z", date_time(time.0.div_euclid(1_000)), time.0.rem_euclid(1_000))
 }
 
-/// A number with a comma at each thousand: `12,345`.
+/// Formats a number with a comma at each thousand: `12,345`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -21,7 +21,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A number with its noun: `1 record`, `12,345 records`.
+/// Formats a number with its noun: `1 record`, `12,345 records`.
 pub(crate) fn count_text(number: u64, noun: &str) -> String {
     let end = match (number, noun) {
         (1, noun) => noun.to_owned(),

@@ -1,4 +1,4 @@
-//! What a server says of itself in INFO, at one moment, and what has changed between two of them.
+//! The figures of a server from INFO at one moment, and the changes between two moments.
 
 use scurry_cluster_client::form::field;
 
@@ -7,12 +7,12 @@ pub(super) struct Figures {
     text: String,
 }
 
-/// A command's calls in a second, and how long one took on average.
+/// Calls of a command per second and their mean duration.
 #[derive(Debug, PartialEq)]
 pub(super) struct CommandRate<'t> {
     pub(super) name: &'t str,
     pub(super) calls: f64,
-    /// None where nothing is timed.
+    /// None if the server does not measure durations.
     pub(super) mean_us: Option<f64>,
 }
 
@@ -25,7 +25,7 @@ impl Figures {
         &self.text
     }
 
-    /// A value as INFO writes it, nothing where it does not.
+    /// Returns a value as INFO writes it, empty if missing.
     pub(super) fn word(&self, name: &str) -> &str {
         field(&self.text, name).unwrap_or_default()
     }
@@ -34,20 +34,21 @@ impl Figures {
         self.word(name).parse().unwrap_or(0.0)
     }
 
-    /// Growth of a count in a second since `before`.
+    /// Returns the growth of a count per second since `before`.
     pub(super) fn rate(&self, before: &Figures, name: &str) -> f64 {
         self.per_second(before, self.number(name) - before.number(name))
     }
 
-    /// So much in a second of the server's clock. A count that has become less began again.
+    /// Divides a growth by the elapsed seconds of the server's clock. A count that shrank was reset by a restart and
+    /// gives 0.
     fn per_second(&self, before: &Figures, growth: f64) -> f64 {
         let clock = "server_time_usec";
         let seconds = (self.number(clock) - before.number(clock)) / 1e6;
         if seconds > 0.0 { growth.max(0.0) / seconds } else { 0.0 }
     }
 
-    /// Bounds in ns that these shares of the requests since `before` did not exceed; none without
-    /// a request.
+    /// Returns, for each share, the bound in ns that this share of the requests since `before` did not exceed. None
+    /// without requests.
     pub(super) fn durations<const SHARES: usize>(
         &self,
         before: &Figures,
@@ -63,7 +64,7 @@ impl Figures {
         }))
     }
 
-    /// How many requests took no longer than so many ns.
+    /// Returns pairs of a bound in ns and the number of requests that took no longer.
     fn buckets(&self) -> impl Iterator<Item = (f64, f64)> {
         let parts = self.word("request_ns_up_to").split(',');
         parts.filter_map(|part| {
@@ -72,12 +73,12 @@ impl Figures {
         })
     }
 
-    /// Units with their sums, as `name`, `available=1,held=2,...`.
+    /// Returns the units with their sums, as `name`, `available=1,held=2,...`.
     pub(super) fn units(&self) -> impl Iterator<Item = (&str, &str)> {
         self.text.lines().filter_map(|line| line.strip_prefix("unit_")?.trim().split_once(':'))
     }
 
-    /// Commands that were called since `before`, the most called first.
+    /// Returns the commands called since `before`, the most frequent first.
     pub(super) fn commands(&self, before: &Figures) -> Vec<CommandRate<'_>> {
         let all =
             self.text.lines().filter_map(|line| line.strip_prefix("cmdstat_")?.split_once(':'));
@@ -100,7 +101,7 @@ impl Figures {
     }
 }
 
-/// A number within a line of `name=value,...`.
+/// Returns a number from a line of `name=value,...`.
 pub(super) fn part(line: &str, name: &str) -> f64 {
     let mut pairs = line.trim().split(',').filter_map(|pair| pair.split_once('='));
     let value = pairs.find_map(|(own, value)| (own == name).then_some(value));
@@ -121,12 +122,12 @@ mod tests {
         let old = figures(1, "commits:5\nrequest_ns_up_to:1024=90,2048=90,inf=100\n");
         let new = figures(3, "commits:25\nrequest_ns_up_to:1024=91,2048=189,inf=200\n");
         assert!((new.rate(&old, "commits") - 10.0).abs() < 1e-9);
-        // Since then 1 took up to 1024 ns, 98 up to 2048, and 1 longer than any bound.
+        // Since `old` 1 request took up to 1024 ns, 98 up to 2048 ns, and 1 longer than any bound.
         let [least, most, all] = new.durations(&old, [0.01, 0.99, 1.0]).expect("there were some");
         assert!((least - 1024.0).abs() < 1e-9 && (most - 2048.0).abs() < 1e-9);
         assert!(all.is_infinite());
         assert_eq!(new.durations(&new, [0.5]), None);
-        // A server that was started anew counts from nothing.
+        // A restarted server counts from 0 again.
         let anew = figures(4, "commits:1\n");
         assert!(anew.rate(&new, "commits").abs() < 1e-9);
     }

@@ -1,12 +1,12 @@
-//! Figures as lines that people read.
+//! Formats the figures as lines for people.
 
 use super::figures::{Figures, part};
 use crate::replica::view::View;
 use crate::shown::escaped;
 
-/// Commands that are shown, the most called ones.
+/// Commands shown at most, the most frequent ones.
 const COMMANDS_MAX: usize = 8;
-/// Units that are shown.
+/// Units shown at most.
 const UNITS_MAX: usize = 8;
 
 const BOLD: &str = "\x1b[1m";
@@ -47,7 +47,7 @@ impl Picture {
         picture
     }
 
-    /// Says in the first line how old the figures are.
+    /// Puts the age of the figures into the first line.
     pub(super) fn mark_old(&mut self, seconds: u64) {
         const MARK: &str = "no answer for ";
         let Some(first) = self.lines.first_mut() else { return };
@@ -60,10 +60,10 @@ impl Picture {
         first.tone = Tone::Trouble;
     }
 
-    /// Lines of now, with rates since `before`.
+    /// Formats the current figures, with rates since `before`.
     pub(super) fn of(address: &str, before: Option<&Figures>, now: &Figures) -> Picture {
         let mut picture = Picture { lines: Vec::new() };
-        // Without an earlier look there are no rates yet.
+        // Without earlier figures all rates are 0.
         let then = before.unwrap_or(now);
         picture.head(address, now);
         picture.traffic(then, now);
@@ -75,7 +75,7 @@ impl Picture {
         picture
     }
 
-    /// Lines that are no wider than this.
+    /// Returns the lines, cut to the width of the terminal.
     pub(super) fn lines(&self, columns: usize, has_colors: bool) -> Vec<String> {
         let cut = |text: &str| text.chars().take(columns).collect::<String>();
         let toned = |line: &Line| match line.tone {
@@ -86,13 +86,13 @@ impl Picture {
         self.lines.iter().map(toned).collect()
     }
 
-    /// All of it, without colours.
+    /// Returns the whole text without colours.
     pub(super) fn text(&self, columns: usize) -> String {
         self.lines(columns, false).iter().map(|line| format!("{line}\n")).collect()
     }
 
     fn add(&mut self, tone: Tone, text: String) {
-        // Names and words in it are the server's, and it would be a terminal that obeys them.
+        // The text contains names from the server, so control characters are escaped.
         self.lines.push(Line { text: escaped(&text), tone });
     }
 
@@ -283,7 +283,7 @@ impl Picture {
     }
 }
 
-/// A whole number with a comma before each three digits.
+/// Formats a whole number with a comma at each thousand.
 fn count(number: f64) -> String {
     let digits = format!("{:.0}", number.abs());
     let mut text = String::new();
@@ -310,7 +310,7 @@ fn bytes(number: f64) -> String {
     if unit == "B" { format!("{amount:.0} B") } else { format!("{amount:.1} {unit}") }
 }
 
-/// From ns.
+/// Formats a duration given in ns.
 fn duration(ns: f64) -> String {
     match ns {
         _ if ns.is_infinite() => "above 1 s".to_owned(),

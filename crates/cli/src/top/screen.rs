@@ -1,4 +1,4 @@
-//! The terminal while figures are shown: its keys come one by one, and it is given back as it was.
+//! The terminal while figures are shown: reads single keys, and restores the terminal at the end.
 
 use super::picture::Picture;
 use anyhow::{Context, Result};
@@ -10,12 +10,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long a key is waited for before there may be new figures.
+/// Wait for a key before the figures are checked again, ns.
 const KEY_NS: i64 = 100_000_000;
 const CTRL_C: u8 = 3;
 const CTRL_D: u8 = 4;
 
-/// Another page of the terminal, without a cursor; and back.
+/// Escape sequences: alternate screen without a cursor, and back.
 const BEGIN: &str = "\x1b[?1049h\x1b[?25l";
 const END: &str = "\x1b[?25h\x1b[?1049l";
 
@@ -42,7 +42,7 @@ impl Screen {
         let has_colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let screen = Screen { before, is_told_to_end, has_colors, drawn: String::new() };
         let mut single = screen.before.clone();
-        // Ctrl-C is a key too, so that there is one way to the end.
+        // Ctrl-C is read as a key too, so that there is only one way to end.
         single.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         tcsetattr(io::stdin(), OptionalActions::Flush, &single)
             .context("the terminal cannot be set")?;
@@ -50,10 +50,10 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Shows it, as far as it fits.
+    /// Draws the lines that fit. Does nothing if the text has not changed.
     pub(super) fn draw(&mut self, picture: &Picture) -> Result<()> {
         let size = tcgetwinsize(io::stdout()).context("the terminal does not say its size")?;
-        // One that says nothing of its size is an ordinary one.
+        // A terminal that reports no size is taken to have 80 by 24.
         let or = |size: u16, usual: usize| if size == 0 { usual } else { usize::from(size) };
         let (columns, rows) = (or(size.ws_col, 80), or(size.ws_row, 24));
         let lines = picture.lines(columns, self.has_colors);
@@ -71,7 +71,7 @@ impl Screen {
         Ok(())
     }
 
-    /// A key that was pressed; none after a moment without.
+    /// Returns a pressed key, or None after a short wait.
     pub(super) fn key(&self) -> Result<Option<Key>> {
         let stdin = io::stdin();
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
@@ -89,14 +89,14 @@ impl Screen {
         let mut keys = [0; 16];
         let len = read(&stdin, &mut keys).context("reading a key")?;
         let ends = |key: &u8| [b'q', b'Q', CTRL_C, CTRL_D].contains(key);
-        // Nothing to read is the end of the terminal.
+        // Reading no bytes means that the terminal was closed.
         Ok(Some(if len == 0 || keys[..len].iter().any(ends) { Key::End } else { Key::Other }))
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Where the terminal is gone there is nothing to give back.
+        // Errors are ignored: a closed terminal needs no restoring.
         let _ = put(END);
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
     }

@@ -1,4 +1,4 @@
-//! From a source to a target, with the checks around it.
+//! Copies from a source to a target, and checks totals and counts.
 
 use super::item::{Held, Item};
 use crate::store::count_text;
@@ -7,34 +7,34 @@ use scurry_cluster_client::Totals;
 use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
 
-/// Where keys come from, a bounded number at a time.
+/// Source of keys, read in bounded steps.
 pub(super) trait Source {
-    /// Totals before the first key is read.
+    /// Returns the totals from before the first key was read.
     fn totals(&self) -> &Totals;
-    /// Keys that there are, about.
+    /// Returns the approximate number of keys.
     fn keys(&self) -> u64;
-    /// The next keys; none at the end.
+    /// Returns the next keys. None at the end.
     fn next(&mut self) -> Result<Option<Vec<Item>>>;
-    /// Behind the last key: its totals, when nothing but time has changed them meanwhile.
+    /// Returns the totals after the last key. Fails if anything but the passing of time has changed them.
     fn finish(&mut self) -> Result<Totals>;
 }
 
-/// Where keys go.
+/// Target of keys.
 pub(super) trait Target {
     fn put(&mut self, items: &[Item]) -> Result<()>;
-    /// Behind the last key: everything is there, and adds up to this.
+    /// Completes the target after the last key, and checks its content against these totals and counts.
     fn finish(self, totals: &Totals, moved: &Moved) -> Result<()>;
 }
 
-/// Counts of what was moved.
+/// Counts of copied keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
     accounts: u64,
     values: u64,
     entities: u64,
-    /// Entities that were deleted and are remembered.
+    /// Deleted entities that are still remembered.
     deletions: u64,
-    /// Of all these, those that the target need not count.
+    /// Keys, among all of the above, that the target may not count.
     expiring: u64,
 }
 
@@ -43,7 +43,7 @@ impl Moved {
         self.accounts + self.values + self.entities + self.deletions
     }
 
-    /// The fewest and the most that a store has when it has all of them.
+    /// Returns the least and the greatest number of keys that the target may report.
     pub(super) fn expected(&self) -> (u64, u64) {
         (self.keys() - self.expiring, self.keys())
     }
@@ -96,12 +96,12 @@ pub(super) fn copy(mut source: impl Source, mut target: impl Target) -> Result<M
 
 const BAR_LEN: u64 = 30;
 
-/// How many keys are moved: a bar where somebody watches, a line for each tenth where not.
+/// Number of copied keys: a bar on a terminal, otherwise a line for each tenth.
 struct Progress {
     is_terminal: bool,
     all: u64,
     done: u64,
-    /// Hundredths or tenths that were shown.
+    /// Hundredths (bar) or tenths (lines) shown so far.
     shown: u64,
 }
 
@@ -112,7 +112,7 @@ impl Progress {
 
     fn add(&mut self, keys: u64) {
         self.done += keys;
-        // Deletions are moved, and not counted as keys before.
+        // Deletions are copied too, but were not counted as keys before.
         self.all = self.all.max(self.done);
         let steps = if self.is_terminal { 100 } else { 10 };
         let step = self.done.saturating_mul(steps) / self.all;
@@ -126,7 +126,7 @@ impl Progress {
             let full = usize::try_from((done.saturating_mul(BAR_LEN) / all).min(BAR_LEN));
             let bar = "=".repeat(full.unwrap_or(0));
             eprint!("\r\x1b[K[{bar:<30}] {percent} % of {all} keys");
-            // A bar that is not shown harms nobody.
+            // A bar that is not shown does no harm.
             let _ = stderr().flush();
         } else {
             eprintln!("{done} of {all} keys ({percent} %)");

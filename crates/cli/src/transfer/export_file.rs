@@ -1,4 +1,4 @@
-//! The file between an export and an import. docs/formats/export.md has the bytes.
+//! Reads and writes the file between an export and an import. docs/formats/export.md describes the bytes.
 
 use super::copy::Source;
 use super::item::Item;
@@ -12,14 +12,14 @@ use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 10] = b"SCUREXP\0\x01\0";
-/// Chunks are closed from here on, bytes.
+/// Length from which a chunk is closed, bytes.
 const CHUNK_LEN: usize = 1 << 20;
-/// Number that seals chunks of an export in the place of a log's id.
+/// Number that seals the chunks of an export, in place of a log's id.
 const SEAL_ID: u64 = u64::from_le_bytes(*b"SCUREXP\0");
-/// No end of a file is longer, bytes.
+/// Upper bound of the end record, bytes.
 const END_LEN_MAX: usize = 64 << 20;
 
-/// Record behind the last chunk.
+/// Record after the last chunk.
 #[derive(Debug, Serialize, Deserialize)]
 struct End {
     keys: u64,
@@ -52,13 +52,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the end, and gives back what was written to.
+    /// Writes the end record, and returns the writer.
     pub(super) fn finish(mut self, totals: &Totals, keys: u64) -> Result<W> {
         if !self.chunks.is_empty() {
             self.write_chunk()?;
         }
         let end = serde_json::to_vec(&End { keys, totals: totals.clone() })?;
-        // A chunk is never this short.
+        // Length 0 marks the end: a chunk is never this short.
         self.out.write_all(&0_u32.to_le_bytes())?;
         self.out.write_all(&u32::try_from(end.len())?.to_le_bytes())?;
         self.out.write_all(&checksum(0, &end).to_le_bytes())?;
@@ -75,12 +75,13 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Reads a file twice: all of it is whole before the first key goes anywhere.
+/// Reader of an export file. It checks the whole file first and reads it a second time for the keys, so that no key of
+/// a damaged file is written anywhere.
 pub(super) struct Reader<R> {
     name: String,
     from: R,
     end: End,
-    /// Keys that were read.
+    /// Keys read so far.
     keys: u64,
 }
 
@@ -131,7 +132,7 @@ enum Part {
     End(End),
 }
 
-/// Reads everything; what its end says.
+/// Checks the whole file and returns its end record.
 fn survey(from: &mut impl Read) -> Result<End> {
     begin(from)?;
     let mut keys = 0;
@@ -176,7 +177,7 @@ fn end(from: &mut impl Read) -> Result<End> {
     Ok(serde_json::from_slice(&end)?)
 }
 
-/// So many bytes. Room is made as they come: a damaged length takes none.
+/// Reads exactly `len` bytes. The buffer grows with the bytes that arrive, so a damaged length allocates nothing.
 fn take(from: &mut impl Read, len: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(len as u64).read_to_end(&mut bytes)?;

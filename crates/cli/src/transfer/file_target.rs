@@ -1,4 +1,4 @@
-//! A file as the place where keys go.
+//! A file as the target of a copy.
 
 use super::copy::{Moved, Target};
 use super::export_file::Writer;

@@ -1,30 +1,30 @@
-//! What is moved: a key and what it holds.
+//! A key and its content on their way from one store to another.
 
 use scurry_codec::Entry;
 use scurry_ledger::Time;
 
-/// A key on its way.
+/// A key with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) key: Vec<u8>,
     pub(super) held: Held,
 }
 
-/// Contents of a key.
+/// Content of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// An account, as its image.
+    /// Account, as its image.
     Account { image: Vec<u8> },
-    /// A plain value.
+    /// Plain value.
     Value { expires: Option<Time>, value: Vec<u8> },
-    /// An entity.
+    /// Entity.
     Entity { version: u64, expires: Option<Time>, value: Vec<u8> },
-    /// An entity that was deleted, remembered until then.
+    /// Deleted entity, remembered until `forget_at`.
     Deleted { version: u64, forget_at: Time },
 }
 
 impl Item {
-    /// As a file has it.
+    /// Returns the entry of an export file.
     pub(super) fn entry(&self) -> Entry<'_> {
         let key = &self.key;
         match &self.held {
@@ -39,7 +39,7 @@ impl Item {
         }
     }
 
-    /// Of an entry of a file.
+    /// Reads an entry of an export file.
     pub(super) fn of(entry: &Entry<'_>) -> Item {
         let held = match *entry {
             Entry::Account { image, .. } => Held::Account { image: image.to_vec() },
@@ -52,8 +52,8 @@ impl Item {
         Item { key: entry.key().to_vec(), held }
     }
 
-    /// True when the target need not count it as a key: it may be gone by itself before it
-    /// arrives, and a server of ours counts no deletions.
+    /// Reports whether the target may not count it as a key: it may expire before it arrives, and `scurry serve` does
+    /// not count deletions.
     pub(super) fn expires(&self) -> bool {
         match &self.held {
             Held::Account { .. } => false,

@@ -1,4 +1,4 @@
-//! A store as the place where keys come from: node by node, by SCAN.
+//! A store as the source of a copy: lists the keys of each node with SCAN.
 
 use super::copy::Source;
 use super::item::{Held, Item};
@@ -12,27 +12,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Keys of one step.
 const KEYS: usize = 512;
-/// Bytes that are read at once, about; a longer value goes alone.
+/// Approximate bytes read at once. A longer value is read alone.
 const BYTES: u64 = 8 << 20;
-/// How long a file says that a deletion is remembered which a server of ours has listed, for it does
-/// not say until when: what it is set to by default. A store that reads it goes by its own setting.
+/// Time that a copied deletion is remembered, ms. A Scurry server lists deletions without their time, so the default
+/// setting is used. A store that reads the file goes by its own setting.
 const REMEMBERED_MS: i64 = 86_400_000;
 
 pub(super) struct StoreSource {
     nodes: Vec<Node>,
-    /// The node whose keys are listed, and where; none before the first step.
+    /// Node whose keys are being listed, and its cursor. None before the first step.
     node: usize,
     cursor: Option<Vec<u8>>,
-    /// True when all keys were listed, and deletions are next.
+    /// True after all keys of the node are listed and its deletions follow.
     is_at_deletions: bool,
-    /// Listed and not read yet, and the node that has listed it.
+    /// Keys listed and not read yet, and the node that listed them.
     listed: VecDeque<Listed>,
     reading: usize,
     totals: Totals,
     keys: u64,
 }
 
-/// A key that a node has listed.
+/// A key listed by a node.
 struct Listed {
     key: Vec<u8>,
     kind: Kind,
@@ -43,9 +43,9 @@ struct Listed {
 enum Kind {
     Account,
     Value,
-    /// An entity; a deleted one may be listed as a key, as Valkey does.
+    /// Entity. Valkey may list a deleted one as a key.
     Entity,
-    /// A deletion that is listed as such, as a server of ours does.
+    /// Deletion, listed as such by a Scurry server.
     Deletion,
 }
 
@@ -66,7 +66,7 @@ impl StoreSource {
         })
     }
 
-    /// Lists more keys of the node, or goes on to the next one. False at the end of all.
+    /// Lists more keys of the current node, or moves on to the next node. Returns false at the end.
     fn list(&mut self) -> Result<bool> {
         let Some(node) = self.nodes.get_mut(self.node) else { return Ok(false) };
         let mut scan = cmd("SCAN");
@@ -75,7 +75,7 @@ impl StoreSource {
             scan.arg("TYPE").arg("tombstone");
         }
         let (cursor, keys) = match node.ask_many(&[scan])?.pop().unwrap_or_default() {
-            // Valkey has no such type, and has listed its deletions as keys.
+            // Valkey has no such type, and has already listed its deletions as keys.
             Value::ServerError(error) if self.is_at_deletions && error.code() == "ERR" => {
                 (b"0".to_vec(), Vec::new())
             }
@@ -104,7 +104,7 @@ impl StoreSource {
         Ok(true)
     }
 
-    /// Takes keys that the node has listed, with what they hold.
+    /// Asks for the types and sizes of listed keys, and queues them.
     fn add_keys(&mut self, keys: Vec<Vec<u8>>) -> Result<()> {
         let Some(node) = self.nodes.get_mut(self.node) else { return Ok(()) };
         let mut asked = Vec::with_capacity(2 * keys.len());
@@ -163,7 +163,7 @@ impl Source for StoreSource {
     }
 }
 
-/// How many keys nodes have.
+/// Returns the number of keys of these nodes.
 pub(super) fn keys_of(nodes: &mut [Node]) -> Result<u64> {
     let mut keys = 0;
     for node in nodes {
@@ -198,7 +198,7 @@ fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
         "scurryacc" => Kind::Account,
         "scurryent" => Kind::Entity,
         "string" => Kind::Value,
-        // It has expired meanwhile.
+        // The key has expired meanwhile.
         "none" => return Ok(None),
         other => bail!(
             "the key {} holds a {other}: accounts, entities and strings can be moved. Delete or \
@@ -208,8 +208,9 @@ fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
     }))
 }
 
-/// Reads what keys hold. One that has gone meanwhile is left out.
+/// Reads the contents of keys. A key that is gone meanwhile is left out.
 fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
+    // All requests go in one batch. The second loop takes the replies in the same order.
     let mut asked = Vec::new();
     for Listed { key, kind, .. } in &listed {
         match kind {
@@ -258,7 +259,7 @@ fn account(reply: Value) -> Result<Option<Held>> {
     }
 }
 
-/// As its node shows it, and until when it has the key.
+/// Reads the reply about an entity. `until` is when the node removes the key.
 fn entity(reply: Value, until: &Value) -> Result<Option<Held>> {
     match reply {
         Value::Nil => Ok(None),
@@ -268,7 +269,7 @@ fn entity(reply: Value, until: &Value) -> Result<Option<Held>> {
                 let expires = time(expires);
                 Ok(Some(Held::Entity { version: u64::try_from(version)?, expires, value }))
             }
-            // Of a deletion that is forgotten by now nothing is to be told.
+            // A deletion that is no longer remembered is left out.
             Ok([Value::Int(version), Value::Nil, _]) => {
                 let Value::Int(until) = until else { return Ok(None) };
                 let version = u64::try_from(version)?;

@@ -1,4 +1,4 @@
-//! A store as the place where keys go.
+//! A store as the target of a copy.
 
 use super::copy::{Moved, Target};
 use super::item::{Held, Item};
@@ -8,7 +8,7 @@ use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Store};
 
-/// Bytes that are on their way at once, about.
+/// Approximate bytes sent at once.
 const BYTES: usize = 8 << 20;
 
 pub(super) struct StoreTarget {
@@ -16,7 +16,7 @@ pub(super) struct StoreTarget {
 }
 
 impl StoreTarget {
-    /// An empty store, unless what is there may be overwritten.
+    /// Opens a store. It must be empty, unless its keys may be overwritten.
     pub(super) fn open(address: &Address, replace: bool) -> Result<StoreTarget> {
         let store = Store::connect(address)?;
         let keys = keys_of(&mut store.primaries()?)?;
@@ -74,8 +74,8 @@ impl Target for StoreTarget {
     }
 }
 
-/// The cure where an account is longer than an argument may be. Others are as long as where they come from
-/// let them be.
+/// Adds the advice for an account that is longer than the target's bound of an argument. Other values are bounded by
+/// the store that they come from.
 fn explained(error: anyhow::Error, items: &[Item]) -> anyhow::Error {
     if !format!("{error:#}").contains("invalid bulk length") {
         return error;
@@ -96,7 +96,8 @@ fn len_of(item: &Item) -> usize {
     }
 }
 
-/// Each may be sent twice: a cluster that changes its primaries has it done again.
+/// Returns the command that writes a key. Each command may be executed twice: it is repeated when the cluster changes
+/// its primaries.
 fn write_of(item: &Item) -> Cmd {
     let key = item.key.as_slice();
     let mut command;

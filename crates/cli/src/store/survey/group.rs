@@ -1,4 +1,4 @@
-//! A group's log in a survey: what a node would find at its start.
+//! The part of a survey about a group's log: what a node would find at its start.
 
 use super::{CoreSurvey, Pinned};
 use scurry_codec::LogBase;
@@ -7,27 +7,27 @@ use scurry_engine::{BASE_NAME, Disk, Least, Shown, look_at_group};
 /// Contents of a group's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupSurvey {
-    /// The state before the first entry; none where that is the first one of the group.
+    /// State before the first entry. None if the log begins with the first entry of the group.
     pub(crate) base: Option<LogBase>,
     pub(crate) entries: usize,
-    /// The last sequence.
+    /// Last sequence.
     pub(crate) last: u64,
-    /// Indices of the first entry and the last.
+    /// Indices of the first and the last entry.
     pub(crate) indices: Option<(u64, u64)>,
-    /// The terms in which they were made.
+    /// Terms of the first and the last entry.
     pub(crate) terms: Option<(u64, u64)>,
     /// Index and last sequence of the last entry that is known to be committed.
     pub(crate) committed: (u64, u64),
-    /// The sequence that has to be committed before a snapshot can be used that another node has sent.
+    /// Sequence that must be committed before a received snapshot can be used.
     pub(crate) waits_for: Option<u64>,
 }
 
-/// Looks at the log as one of a group, where it is one.
+/// Surveys the log as one of a group, if it is one.
 pub(super) fn look(pinned: &mut Pinned, survey: &mut CoreSurvey) {
     let Some(log) = survey.log else { return };
     let has_base = pinned.list().is_ok_and(|names| names.iter().any(|name| name == BASE_NAME));
     let has_frames = survey.segments.iter().any(|segment| segment.frames > 0);
-    // A store of one machine that was about to begin a group has a base and goes on in its own format.
+    // A store of one machine that was about to found a group has a base, but its frames keep their own format.
     if !survey.is_replicated && (has_frames || !has_base) {
         return;
     }
@@ -35,7 +35,7 @@ pub(super) fn look(pinned: &mut Pinned, survey: &mut CoreSurvey) {
         Ok(found) => found,
         Err(error) => {
             let text = error.to_string();
-            // Damage that was found before says more.
+            // Damage found earlier describes the problem better.
             if survey.problems.is_empty() {
                 survey.problems.push(text);
             }

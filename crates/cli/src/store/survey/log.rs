@@ -1,4 +1,4 @@
-//! The log's part of a survey.
+//! The part of a survey about the log.
 
 use super::super::Pinned;
 use super::super::line::kind_of;
@@ -9,7 +9,7 @@ use scurry_codec::{Record, SegmentHeader, decode_account, decode_change};
 use scurry_engine::{LogError, LogId, LogReader, segment_name, segment_of};
 use scurry_ledger::{Account, Change, Status, Time};
 
-/// Reads the log; behind damage it goes on with the next segment.
+/// Reads the log. After damage it continues with the next segment.
 pub(super) fn read_log(
     pinned: &mut Pinned,
     log: LogId,
@@ -53,6 +53,7 @@ fn read_log_from(
         let (mut sequence, len) = (first, frame.len() as u64);
         let mut all_records = frame.records();
         while let Some(record) = all_records.next() {
+            // An unreadable record does not end the survey: the first one of a frame is reported.
             match record.map_err(|error| error.to_string()).and_then(|record| {
                 readable(&record, &mut change)?;
                 Ok(kind_of(&record))
@@ -83,6 +84,7 @@ fn read_log_from(
         found.synced = found.synced.max(synced);
         found.times = Some((found.times.map_or(at, |(begin, _)| begin), at));
     }
+    // The reader has dropped the segments after a cut.
     let left: Vec<u64> = reader.segments().to_vec();
     survey.cut = reader.cut().filter(|cut| cut.bytes > 0).cloned();
     if let Some(&last) = left.last() {
@@ -92,7 +94,7 @@ fn read_log_from(
     Ok(())
 }
 
-/// Makes room for a segment, and for those before it that have no frame.
+/// Adds a segment to the survey, and the segments before it that have no frame.
 fn begin_segments(survey: &mut CoreSurvey, all: &[u64], to: u64) {
     let after = survey.segments.last().map(|segment| segment.first);
     for &first in all.iter().filter(|&&first| after.is_none_or(|last| first > last) && first <= to)
