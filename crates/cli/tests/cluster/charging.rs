@@ -1,4 +1,5 @@
-//! The HTTP door before a cluster: keys go to their owners, and a primary that dies is got over.
+//! The HTTP door before a cluster: requests go to the owners of their keys, and the door survives the death of a
+//! primary.
 
 use crate::support::Cluster;
 use nix::sys::signal::{Signal, kill};
@@ -57,7 +58,7 @@ impl Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -79,7 +80,7 @@ fn charging_goes_on_when_a_primary_dies() {
         }
         assert_eq!(door.post(&format!("a{number}/sessions/s"), "-", session).0, 201);
     }
-    // Of all primaries: each has some of the accounts.
+    // The totals are sums over all primaries, each of which has some of the accounts.
     let totals = door.totals();
     assert!(
         totals.contains(&format!("\"accounts\":{ACCOUNTS},\"sessions\":{ACCOUNTS}")),
@@ -90,7 +91,7 @@ fn charging_goes_on_when_a_primary_dies() {
         "{totals}"
     );
     cluster.wait_for_replicas();
-    // The node that the door was told of.
+    // The node that the door was given.
     kill(Pid::from_raw(cluster.processes()[0]), Signal::SIGKILL).expect("it runs");
     for number in 0..ACCOUNTS {
         let path = format!("a{number}/debits");

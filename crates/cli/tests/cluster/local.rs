@@ -1,4 +1,4 @@
-//! One cluster, and what happens to it.
+//! One local cluster, from its start to its end.
 
 use crate::moving::{add_short_lived, close, fill, verify_with, wait_for_short_lived};
 use crate::said::scurry;
@@ -10,14 +10,14 @@ use scurry_cluster_client::{Address, Copies, Kept};
 use std::process::Stdio;
 
 const ACCOUNTS: usize = 60;
-/// How long WAIT waits for replicas, ms.
+/// Timeout of WAIT, ms.
 const PATIENCE_MS: u64 = 700;
 
 fn signal(process: i32, signal: Signal) {
     kill(Pid::from_raw(process), signal).expect("it runs");
 }
 
-/// A key that the primary of this number owns.
+/// Returns a key that the primary with this number owns.
 fn key_of(primary: usize) -> String {
     let key = |number: usize| format!("k{number}");
     let slots = [0..=5_460, 5_461..=10_921, 10_922..=16_383];
@@ -47,7 +47,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     let mut door = store(&address);
     assert!(door.is_cluster());
     verify_with(&mut door, ACCOUNTS, "before");
-    // Again from a file, most of whose keys that expire have done so.
+    // Imports again from a file, after most of its keys with an expiry have expired.
     wait_for_short_lived(&mut old);
     let again = scurry(&["import", "--to", &address, "--in", file, "--replace"]).well();
     assert!(again.contains("the totals agree"), "{again}");
@@ -60,7 +60,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     copies_are_those_of_the_owner(&cluster);
     a_failed_primary_is_followed(&cluster);
 
-    // Down, and up again with what the files have; processes of others go on.
+    // Stops the cluster and starts it again on its files. Other processes keep running.
     close(&mut store(&address), "within");
     let processes = cluster.processes();
     let mut other = std::process::Command::new("sleep").arg("60").spawn().expect("it starts");
@@ -75,7 +75,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     let mut door = store(&address);
     verify_with(&mut door, ACCOUNTS, "within");
 
-    // And back, with what was done meanwhile.
+    // Copies back, with the changes made meanwhile.
     let topup = ask(&mut door, "SCUR.TOPUP a1 t2 main 5");
     assert!(topup.starts_with("[OK 0 "), "{topup}");
     for number in 0..20 {
@@ -97,8 +97,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     assert!(topup.starts_with("[OK 1 "), "{topup}");
 }
 
-/// WAIT is about the node that has written. General clients ask all primaries, and the worst
-/// answer counts.
+/// WAIT covers the node that received the write. Generic clients ask all primaries and take the worst answer.
 fn copies_are_those_of_the_owner(cluster: &Cluster) {
     let seed = Address::new(&cluster.address(), None, None);
     let mut copies = Copies::new(&seed, 2, PATIENCE_MS);
@@ -109,7 +108,7 @@ fn copies_are_those_of_the_owner(cluster: &Cluster) {
     let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done elsewhere");
     assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
 
-    // The replica of the other primary says nothing: the fourth node follows the first.
+    // The replica of the other primary is stopped: the fourth node follows the first.
     let replica = cluster.processes()[4];
     signal(replica, Signal::SIGSTOP);
     let kept = copies.run(own.as_bytes(), &set(&own)).expect("it is done");
@@ -118,14 +117,14 @@ fn copies_are_those_of_the_owner(cluster: &Cluster) {
     assert_eq!(kept, Kept::NotEnough { reply: Value::Okay, copies: 1, wanted: 2 });
     signal(replica, Signal::SIGCONT);
 
-    // A refusal is none of both, and what is sent again is on both.
+    // A refusal is on neither copy, and a repeated request is on both.
     let refused = copies.run(own.as_bytes(), &words(&format!("INCR {own} 1")));
     assert!(matches!(refused, Ok(Kept::Refused(_))), "{refused:?}");
     let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done");
     assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
 }
 
-/// SIGKILL of a primary: what was on both copies is there, and the same client goes on.
+/// Kills a primary: writes on both copies survive, and the same client continues.
 fn a_failed_primary_is_followed(cluster: &Cluster) {
     for index in 0..6 {
         let timeout = words("CONFIG SET cluster-node-timeout 1000");

@@ -1,4 +1,4 @@
-//! A real cluster of valkey-servers with the module, and moving into it and back.
+//! A real cluster of valkey-servers with the module, and copies into it and back.
 
 mod charging;
 mod local;

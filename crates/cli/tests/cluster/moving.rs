@@ -1,11 +1,11 @@
-//! Moving everything of a store: through a file, between servers of ours.
+//! Copies of a whole store between `scurry serve` processes, through a file.
 
 use crate::said::scurry;
 use crate::support::{Server, ask, store, words};
 use scurry_cluster_client::Store;
 use tempfile::TempDir;
 
-/// Accounts with money, sessions, counters and things that are remembered; entities; plain keys.
+/// Creates accounts with money, sessions, counters and remembered answers, entities, and plain keys.
 pub(crate) fn fill(store: &mut Store, accounts: usize) {
     for number in 0..accounts {
         let create = format!("SCUR.CREATE a{number} BUCKET main cent 1000 BUCKET data octets 5000");
@@ -22,8 +22,8 @@ pub(crate) fn fill(store: &mut Store, accounts: usize) {
     assert_eq!(ask(store, "ENTITY.DEL deleted VERSION 50"), "[1 50]");
 }
 
-/// A session that ends is remembered for 240 s, whatever a machine does in that time: a test that may
-/// take as long closes one of its own before it moves it.
+/// Opens and closes a session. A closed session is remembered for 240 s, and a slow test may take as long: so it closes
+/// a session of its own before it copies.
 pub(crate) fn close(store: &mut Store, session: &str) {
     ask(store, &format!("SCUR.RESERVE a0 {session} 0 ITEM 1 octets REQUESTED 10"));
     let end = ask(store, &terminate(session));
@@ -34,12 +34,12 @@ fn terminate(session: &str) -> String {
     format!("SCUR.TERMINATE a0 {session} 1 ITEM 1 octets USED 10")
 }
 
-/// Accounts that were there are there, and duplicates are known.
+/// Checks that the accounts exist and that duplicates get their stored answers.
 pub(crate) fn verify(store: &mut Store, accounts: usize) {
     verify_with(store, accounts, "gone");
 }
 
-/// The same with the session that was closed last.
+/// Makes the same checks with the session that was closed last.
 pub(crate) fn verify_with(store: &mut Store, accounts: usize, closed: &str) {
     for number in [0, accounts / 2, accounts - 1] {
         let reserve = format!("SCUR.RESERVE a{number} s1 0 TCC 600000 ITEM 1 octets REQUESTED 100");
@@ -59,7 +59,7 @@ pub(crate) fn verify_with(store: &mut Store, accounts: usize, closed: &str) {
     assert_eq!(late, "[0 50]", "a deletion is remembered");
 }
 
-/// Keys that expire soon.
+/// Writes keys that expire soon.
 pub(crate) fn add_short_lived(store: &mut Store) {
     for number in 0..20 {
         let put = ask(store, &format!("ENTITY.PUT short{number} green VERSION 5 PX 1500"));
@@ -68,7 +68,7 @@ pub(crate) fn add_short_lived(store: &mut Store) {
     }
 }
 
-/// Waits until keys of short life have expired, where they were written.
+/// Waits until the keys with a short expiry have expired on the store that they were written to.
 pub(crate) fn wait_for_short_lived(store: &mut Store) {
     let keys = (0..20).flat_map(|n| [format!("EXISTS short{n}"), format!("EXISTS brief{n}")]);
     for line in keys {
@@ -131,7 +131,7 @@ fn a_file_carries_everything_from_three_threads_to_one_and_a_crash_keeps_it() {
     assert!(said.contains("the totals agree"), "{said}");
     let to = to.killed_and_started("1");
     verify(&mut store(&to.address()), 40);
-    // Again, over what is there: nothing changes.
+    // Imports again over the existing keys: nothing changes.
     scurry(&["import", "--to", &to.address(), "--in", file, "--replace"]).well();
     verify(&mut store(&to.address()), 40);
 }

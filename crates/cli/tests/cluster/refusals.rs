@@ -1,4 +1,4 @@
-//! What `up`, `down`, `export` and `import` say when they cannot.
+//! Error messages of `up`, `down`, `export` and `import`.
 
 use crate::said::scurry;
 use crate::support::{Server, ask, store};
@@ -20,7 +20,7 @@ fn up_says_what_is_missing_and_leaves_nothing() {
     let port = listener.local_addr().expect("it has one").port().to_string();
     up(&["--module", "/bin/true", "--port", &port]).refused(&[&format!("port {port} is taken")]);
     scurry(&["cluster", "down", "--dir", path]).refused(&["holds no cluster"]);
-    // No module: the servers end at once, and say so in their logs.
+    // Not a module: the servers end at once, and their logs say why.
     up(&["--module", "/bin/true"]).refused(&["has ended", "its nodes are stopped again"]);
     assert_eq!(fs::read_dir(path).expect("it is there").count(), 0, "nothing is left");
     fs::write(dir.path().join("cluster/other"), "").expect("it is written");

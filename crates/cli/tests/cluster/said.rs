@@ -1,8 +1,8 @@
-//! The binary, run to its end.
+//! Runs the binary to its end.
 
 use std::process::{Command, Output, Stdio};
 
-/// Output of a command, and whether it went well.
+/// Output of a command, and whether it succeeded.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) all: String,
@@ -25,7 +25,7 @@ impl Said {
         self.all
     }
 
-    /// Asserts that the command failed, and said all of this.
+    /// Asserts that the command failed and that its output contains these texts.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) {
         assert!(!self.well, "{}", self.all);

@@ -1,4 +1,4 @@
-//! The binary, servers of ours, and clusters that are stopped whatever becomes of the test.
+//! The binary, servers, and clusters that are stopped however the test ends.
 
 use crate::said::{Said, scurry};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Nodes of a cluster that are primaries at first, from the first one on.
+/// Number of nodes that are primaries at first, from the first one on.
 const PRIMARIES: u16 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_MAX: u32 = 600;
 
-/// libscurry.so: the one that `SCURRY_MODULE` names, else the one of this build.
+/// Returns libscurry.so: the file named by `SCURRY_MODULE`, else that of this build.
 pub(crate) fn module() -> &'static Path {
     static MODULE: OnceLock<PathBuf> = OnceLock::new();
     MODULE.get_or_init(|| {
@@ -37,7 +37,7 @@ pub(crate) fn module() -> &'static Path {
     })
 }
 
-/// A local cluster of 3 primaries with a replica each.
+/// A local cluster of 3 primaries with one replica each.
 pub(crate) struct Cluster {
     pub(crate) dir: TempDir,
     pub(crate) first: u16,
@@ -74,8 +74,8 @@ impl Cluster {
         Node::connect(&Address::new(&text, None, None)).expect("it answers")
     }
 
-    /// Waits until each replica says that it has what its primary has now: a primary acknowledges before
-    /// that, and what only it has dies with it.
+    /// Waits until each replica reports that it has caught up with its primary. A primary acknowledges before that, and
+    /// loses with its death what only it has.
     pub(crate) fn wait_for_replicas(&self) {
         let replication = |node: &mut Node| {
             node.text("INFO", cmd("INFO").arg("replication")).expect("it answers")
@@ -87,29 +87,29 @@ impl Cluster {
         };
         for mut node in (0..PRIMARIES).map(|index| self.node(index)) {
             let wanted = after(&replication(&mut node), "master_repl_offset:").expect("a primary");
-            // A replica says so once a second.
+            // A replica reports once a second.
             let caught_up = (0..LOOKS_MAX).any(|_| {
-                std::thread::sleep(LOOK_EVERY); // tidy: allow (nobody tells when it has)
+                std::thread::sleep(LOOK_EVERY); // tidy: allow (the condition has no event to wait for)
                 after(&replication(&mut node), ",offset=").is_some_and(|has| has >= wanted)
             });
             assert!(caught_up, "a replica does not get what its primary has");
         }
     }
 
-    /// The process of each node, in the order of their ports.
+    /// Returns the process of each node, in the order of their ports.
     pub(crate) fn processes(&self) -> Vec<i32> {
         processes_in(self.dir.path())
     }
 }
 
-/// The processes that a cluster's directory names.
+/// Returns the processes recorded in a cluster's directory.
 pub(crate) fn processes_in(dir: &Path) -> Vec<i32> {
     let text = std::fs::read_to_string(dir.join("cluster.toml")).unwrap_or_default();
     let pids = text.lines().filter_map(|line| line.strip_prefix("pid = "));
     pids.map(|pid| pid.parse().expect("a number")).collect()
 }
 
-/// True until it has ended, whether or not somebody has asked how.
+/// Reports whether a process still runs. A zombie does not count.
 pub(crate) fn runs(process: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -129,7 +129,7 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
     dir: TempDir,
-    /// Held so that the server can go on logging.
+    /// Kept open so that the server can write its log.
     _log: BufReader<ChildStderr>,
 }
 
@@ -138,7 +138,7 @@ impl Server {
         Server::start_in(TempDir::new().expect("a directory"), threads, &[])
     }
 
-    /// The same with more options.
+    /// Starts a server with more options.
     pub(crate) fn start_with(threads: &str, options: &[&str]) -> Server {
         Server::start_in(TempDir::new().expect("a directory"), threads, options)
     }
@@ -164,7 +164,7 @@ impl Server {
         Server { child, port, dir, _log: log }
     }
 
-    /// Kills it, and starts it again on what it has written.
+    /// Kills it and starts it again on its directory.
     pub(crate) fn killed_and_started(mut self, threads: &str) -> Server {
         self.kill();
         let dir = std::mem::replace(&mut self.dir, TempDir::new().expect("a directory"));
@@ -176,7 +176,7 @@ impl Server {
     }
 
     fn kill(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -192,7 +192,7 @@ pub(crate) fn store(address: &str) -> Store {
     Store::connect(&Address::new(address, None, None)).expect("it answers")
 }
 
-/// A command from a line of words.
+/// Makes a command from a line of words.
 pub(crate) fn words(line: &str) -> Cmd {
     let mut words = line.split(' ');
     let mut command = cmd(words.next().expect("a name"));
@@ -202,7 +202,7 @@ pub(crate) fn words(line: &str) -> Cmd {
     command
 }
 
-/// Sends a line of words; the reply, in one line.
+/// Sends a line of words and returns the reply on one line.
 #[track_caller]
 pub(crate) fn ask(store: &mut Store, line: &str) -> String {
     match store.ask(&words(line)) {

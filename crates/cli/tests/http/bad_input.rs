@@ -1,4 +1,4 @@
-//! Requests that are no requests: each is answered or ended, and others are served all the while.
+//! Malformed requests: each gets an answer or ends its connection, and other clients are served meanwhile.
 
 use crate::node::keeping;
 use crate::support::Door;
@@ -6,11 +6,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// Bytes that come back until the end of the connection.
+/// Sends bytes and returns everything received until the end of the connection.
 fn say(door: &Door, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out is set");
-    // It may close before it has read everything.
+    // The door may close before it has read everything.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -127,7 +127,7 @@ fn more_connections_than_are_allowed_are_closed_and_others_served() {
         stream.set_read_timeout(Some(Duration::from_millis(200))).expect("a time-out is set");
         closed += usize::from(matches!(stream.read(&mut [0]), Ok(0)));
     }
-    // The client of this test holds a connection too.
+    // The client of this test holds one connection too.
     assert!((32..=33).contains(&closed), "{closed} of 40 were closed");
     assert_eq!(door.get("/healthz").0, 200);
     drop(idle);
@@ -176,7 +176,7 @@ fn what_no_request_may_be_like_is_refused_at_every_path() {
         }
     }
     let host = "Host: localhost\r\nConnection: close\r\n";
-    // A client of HTTP/1.0 names no host, and what is not changed by its coding is taken.
+    // A client of HTTP/1.0 sends no host, and a body with the identity coding is accepted.
     let answer = say(&door, b"GET /healthz HTTP/1.0\r\n\r\n");
     assert!(answer.contains(" 200 OK"), "{answer}");
     let plain = "Content-Encoding: identity\r\nContent-Length: 1\r\n";
@@ -194,7 +194,7 @@ fn who_asks_before_he_sends_too_much_is_told_at_once() {
     let door = Door::before(&[nodes[0].address()], &["--max-value", "1kb"]);
     door.wait_until_ready(1);
     let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\n";
-    // Nothing of the body is sent.
+    // The body is not sent.
     let answer = say(&door, format!("{head}Content-Length: 1025\r\n\r\n").as_bytes());
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
     let answer = say(&door, format!("{head}Content-Length: 2\r\n\r\nok").as_bytes());

@@ -1,10 +1,10 @@
-//! Accounts, debits and sessions over HTTP, from end to end.
+//! Accounts, debits and sessions over HTTP, end to end.
 
 use crate::node::{Node, forgetting};
 use crate::support::Door;
 use serde_json::json;
 
-/// A store and a door before it.
+/// Opens a store and a door before it.
 pub(crate) fn open() -> (Vec<Node>, Door) {
     let nodes = forgetting(1);
     let door = Door::charging(&nodes[0].address(), &[]);
@@ -27,7 +27,7 @@ fn a_bucket_is_refilled_as_it_is_told_and_an_account_created_once() {
         || door.ask("GET /v1/accounts/alice", &[], "").body["buckets"][0]["allowance"].clone();
     let mut seen = allowance();
     let next = seen["refills_at_ms"].take();
-    // An hour before midnight in UTC.
+    // One hour before midnight UTC.
     assert_eq!((next.as_i64().expect("a time") + 3_600_000) % 86_400_000, 0);
     let expected =
         json!({"period": "day", "offset_minutes": 60, "amount": 50, "refills_at_ms": null});
@@ -69,7 +69,7 @@ fn items_are_debited_and_refunded_at_once() {
     }
 }
 
-/// An account with 1000 cents and 500 octets.
+/// Creates an account with 1000 cents and 500 octets.
 pub(crate) fn create(door: &Door, account: &str) {
     let body = r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},
         {"bucket":"data","unit":"octet","amount":500,"priority":1}]}"#;

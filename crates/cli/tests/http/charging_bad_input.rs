@@ -1,5 +1,5 @@
-//! Requests to charging that are no requests: each is answered or ended, others are served all the
-//! while, and no account changes.
+//! Malformed requests to charging: each gets an answer or ends its connection, other clients are served meanwhile, and
+//! no account changes.
 
 use crate::charging::{create, open};
 use crate::node::forgetting;
@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Connections that idle while others are served.
+/// Connections that idle while other clients are served.
 const IDLE: usize = 5_000;
 
 fn connect(door: &Door) -> TcpStream {
@@ -18,10 +18,10 @@ fn connect(door: &Door) -> TcpStream {
     stream
 }
 
-/// Bytes that come back until the end of the connection.
+/// Sends bytes and returns everything received until the end of the connection.
 fn say(door: &Door, bytes: &[u8]) -> String {
     let mut stream = connect(door);
-    // It may close before it has read everything.
+    // The door may close before it has read everything.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -95,7 +95,7 @@ fn thousands_of_connections_that_say_half_a_request_hold_up_nobody() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
     let wanted = 2 * u64::try_from(IDLE).expect("a number") + 1_000;
     assert!(hard >= wanted, "this test opens {wanted} files: ulimit -Hn is {hard}");
-    // The door is started with this limit too.
+    // The door inherits this limit.
     setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).expect("within the hard limit");
     let nodes = forgetting(1);
     let door = Door::charging(&nodes[0].address(), &["--max-clients", "6000"]);

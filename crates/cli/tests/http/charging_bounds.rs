@@ -1,21 +1,21 @@
-//! Each bound of the OpenAPI document is the one that the door or its store enforces: a value on it is let
-//! through, and the next one is refused, at its place.
+//! Each bound of the OpenAPI document is enforced by the door or its store: a value at the bound is accepted, and one
+//! beyond it is refused with its location.
 
 use crate::store::{PATIENCE, Store};
 use serde_json::{Map, Value, json};
 use ureq::Agent;
 
-/// A bound of a member of a body: where it is, a value on it, and one beyond it.
+/// A bound of a member of a body: its location, a value at the bound, and a value beyond it.
 struct Bound {
     pointer: String,
     on: Value,
     beyond: Value,
 }
 
-/// Refusals for what no schema says: what members must be beside each other.
+/// Refusals of rules that no schema can express: members that depend on each other.
 const BESIDE: [&str; 2] = ["must be at most requested", "needs a unit"];
 
-/// A document, in which schemas are looked up.
+/// An OpenAPI document with its schemas.
 struct Document(Value);
 
 impl Document {
@@ -23,7 +23,7 @@ impl Document {
         Document(serde_json::from_str(&store.get("/v1/openapi.json").1).expect("JSON"))
     }
 
-    /// A schema, or what stands for it: the one that it names, or its first branch.
+    /// Resolves a schema: the one that it references, or its first branch.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let named = schema["$ref"].as_str().and_then(|name| self.0.pointer(&name[1..]));
         let has_kinds = schema.get("discriminator").is_some();
@@ -32,7 +32,7 @@ impl Document {
         named.or_else(branch).map_or(schema, |schema| self.resolve(schema))
     }
 
-    /// A value that follows a schema, with what it must have.
+    /// Returns a value that satisfies a schema, with all required members.
     fn sample(&self, schema: &Value) -> Value {
         let schema = self.resolve(schema);
         if schema.get("discriminator").is_some() {
@@ -59,7 +59,7 @@ impl Document {
     fn bounds(&self, schema: &Value, pointer: &str, found: &mut Vec<Bound>) {
         let schema = self.resolve(schema);
         if schema.get("discriminator").is_some() {
-            // A command of a chain is the request that it is alone.
+            // A command of a chain has the same schema as the single request, which is checked on its own.
             return;
         }
         let mut add = |on: Value, beyond: Value| {
@@ -92,7 +92,7 @@ impl Document {
         }
     }
 
-    /// An element of a list, in which no two may have the same name.
+    /// Returns an element of a list in which names must be unique.
     fn numbered(&self, schema: &Value, at: u64) -> Value {
         let mut element = self.sample(schema);
         for name in ["key", "bucket", "account"] {
@@ -106,7 +106,7 @@ impl Document {
         element
     }
 
-    /// A body with this value at a place, made of what is there and what must be.
+    /// Returns a body with this value at a location, made of the existing and the required members.
     fn placed(&self, schema: &Value, there: Option<&Value>, path: &[&str], value: &Value) -> Value {
         let Some((name, rest)) = path.split_first() else { return value.clone() };
         let schema = self.resolve(schema);
@@ -129,7 +129,7 @@ fn kind(schema: &Value) -> &str {
     schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or_default()
 }
 
-/// A request of the document, on an account of its own.
+/// Requests of the document, each on its own account.
 struct Requests<'a> {
     store: &'a Store,
     agent: Agent,
@@ -137,7 +137,7 @@ struct Requests<'a> {
 }
 
 impl Requests<'_> {
-    /// Status and body of the answer.
+    /// Sends a request and returns status and body of the answer.
     fn send(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         self.sent += 1;
         let account = format!("a{}", self.sent);
@@ -164,13 +164,13 @@ impl Requests<'_> {
     }
 }
 
-/// The answer refuses what is at this place, or within it.
+/// Reports whether the answer refuses the value at this location, or within it.
 fn refuses((status, body): &(u16, Value), pointer: &str) -> bool {
     let errors = body["errors"].as_array().into_iter().flatten();
     let mut places = errors.filter_map(|error| error["pointer"].as_str());
     let member = pointer.rsplit('/').find(|part| *part != "0").unwrap_or_default();
     let detail = body["detail"].as_str().unwrap_or_default();
-    // Some have it as the option of the command.
+    // Some errors name the option of the command.
     let option = member.replace('_', "");
     *status == 400
         && (places.any(|place| place.starts_with(pointer))
@@ -221,7 +221,7 @@ fn every_bound_of_a_body_is_the_one_that_is_enforced() {
     assert!(count > 100, "only {count} bounds were found");
 }
 
-/// The bounds that a store is set to are those of its own door's document.
+/// The bounds in a store's settings are those in the document of its own door.
 #[test]
 fn bounds_are_those_of_the_store() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Chains over HTTP: several accounts in one request, all or none, and what is wrong has its place.
+//! Chains over HTTP: several accounts in one request, all or none, and errors with their location.
 
 use crate::charging::open;
 use crate::support::Door;

@@ -1,4 +1,4 @@
-//! What is wrong is said where it is wrong, with the code of the one table, and changes nothing.
+//! Errors name the location of the mistake and a code of the table, and change nothing.
 
 use crate::charging::{create, open};
 use serde_json::json;
@@ -147,7 +147,7 @@ fn codes_have_the_statuses_of_the_table() {
     let reply = door.ask_once("POST /v1/accounts/alice/debits", "k2", debit);
     assert_eq!((reply.status, &reply.body["code"]), (403, &json!("SERVICE_DENIED")));
     assert_eq!(reply.body["cause"], "status");
-    // A request without items tells it beside them.
+    // Without items the cause stands at the top level of the answer.
     let reply = door.ask("POST /v1/accounts/alice/sessions/s", &[], r#"{"request":0}"#);
     assert_eq!((reply.status, &reply.body["code"]), (403, &json!("SERVICE_DENIED")));
     assert_eq!((&reply.body["items"], &reply.body["cause"]), (&json!([]), &json!("status")));
@@ -208,7 +208,7 @@ fn the_door_does_not_hide_that_the_store_refuses_it() {
     assert!(why.contains("password") || why.contains("auth"), "{why}");
 }
 
-/// An array is no object by position, and an object is no word: nothing is done, at any depth.
+/// An array in place of an object, and an object in place of a word, are refused at any depth.
 #[test]
 fn a_body_is_an_object_and_so_is_what_is_in_it() {
     let (_nodes, door) = open();
@@ -266,7 +266,7 @@ fn a_body_is_an_object_and_so_is_what_is_in_it() {
     assert_eq!(door.ask("GET /v1/accounts/bob", &[], "").status, 404);
 }
 
-/// Every problem under /v1 has a type that /v1/problems tells of, and speaks of requests and members.
+/// Every problem under /v1 has a type listed at /v1/problems, and its text has no words of RESP or Rust.
 #[test]
 fn problems_have_types_of_the_table_and_speak_of_http() {
     let (_nodes, door) = open();

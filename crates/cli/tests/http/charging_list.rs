@@ -1,4 +1,4 @@
-//! Finding accounts over HTTP: a list in steps, over all servers of the store.
+//! Lists of accounts over HTTP: in steps, over all servers of the store.
 
 use crate::charging::{create, open};
 use crate::node::threaded;
@@ -6,7 +6,7 @@ use crate::store::Store;
 use crate::support::Door;
 use serde_json::{Value, json};
 
-/// The accounts of a whole list, sorted, and the steps that it took.
+/// Reads a whole list. Returns the accounts, sorted, and the number of steps.
 fn listed(door: &Door, options: &str) -> (Vec<String>, usize) {
     let (mut accounts, mut cursor, mut steps) = (Vec::new(), String::new(), 0);
     loop {
@@ -55,7 +55,7 @@ fn accounts_are_listed_as_they_are() {
     assert_eq!(door.ask("GET /v1/accounts?other=1", &[], "").status, 400);
 }
 
-/// To the door a store of several threads is a cluster.
+/// The door treats a store of several threads as a cluster.
 #[test]
 fn a_list_goes_from_server_to_server() {
     let node = threaded(3);

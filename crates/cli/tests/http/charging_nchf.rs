@@ -1,4 +1,4 @@
-//! Nchf_ConvergedCharging (TS 32.291): a session as an SMF plays it, with every request sent twice.
+//! Nchf_ConvergedCharging (TS 32.291): a session as an SMF runs it, with every request sent twice.
 
 use crate::charging::open;
 use crate::support::{Door, Reply};
@@ -13,7 +13,7 @@ fn subscriber(door: &Door) {
     assert_eq!(door.ask(&format!("PUT /v1/accounts/{SUPI}"), &[], body).status, 201);
 }
 
-/// A ChargingDataRequest; the time of each invocation is another one.
+/// Returns a ChargingDataRequest. Each invocation has its own time.
 fn request(sequence: u32, second: u32, usage: &Value) -> Value {
     json!({
         "subscriberIdentifier": SUPI,
@@ -67,7 +67,7 @@ fn a_session_whose_requests_all_come_twice_is_charged_once() {
             {"resultCode": "QUOTA_LIMIT_REACHED", "ratingGroup": 30},
         ])
     );
-    // The consumer's clock goes on; the session is the same.
+    // The retry has a later time stamp; the session is the same.
     let mut retried = request(0, 9, &usage);
     retried["retransmissionIndicator"] = json!(true);
     let again = door.ask(RESOURCES, &[], &retried.to_string());
@@ -94,7 +94,7 @@ fn a_session_whose_requests_all_come_twice_is_charged_once() {
         (900_000, 2_000_000)
     );
 
-    // Without a requestedUnit a report of several kinds is of the kind that the Create asked first.
+    // Without a requestedUnit, a report with several kinds of use has the kind that the Create asked for first.
     let last = json!([
         {"ratingGroup": 10, "usedUnitContainer": [
             {"localSequenceNumber": 4, "time": 5, "totalVolume": 50_000}]},
@@ -110,7 +110,7 @@ fn a_session_whose_requests_all_come_twice_is_charged_once() {
     );
     assert_eq!((bucket(&door, "data", "held"), bucket(&door, "talk", "held")), (0, 0));
     assert_eq!(sessions(&door), 0);
-    // A Create that comes even later opens nothing.
+    // A Create that arrives after the session has ended opens no session.
     let late = door.ask(RESOURCES, &[], &request(0, 50, &usage).to_string());
     assert_eq!((late.status, &late.body["cause"]), (400, &json!("CHARGING_FAILED")));
     assert_eq!((&late.body["code"], sessions(&door)), (&json!("SESSION_EXISTS"), 0));
@@ -145,7 +145,7 @@ fn an_empty_requested_unit_leaves_the_amount_to_the_charging_function() {
     let usage = json!([{"ratingGroup": 10, "requestedUnit": {}}]);
     let reply = door.ask(RESOURCES, &[], &request(0, 0, &usage).to_string());
     let granted = &reply.body["multipleUnitInformation"][0];
-    // All that is there of 10 MiB.
+    // Less than the default of 10 MiB: all that is available.
     assert_eq!(granted["grantedUnit"], json!({"totalVolume": 5_000_000}));
     assert_eq!(granted["finalUnitIndication"]["finalUnitAction"], "TERMINATE");
 }
@@ -157,11 +157,11 @@ fn use_of_another_kind_than_the_next_one_is_debited() {
     let volume = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 100}}]);
     let first = door.ask(RESOURCES, &[], &request(0, 0, &volume).to_string());
     let location = first.header("Location").to_owned();
-    // What is asked for, what was used, and then the consumed and held units of both buckets.
+    // Each step: requested units, reported use, then consumed and held units of both buckets.
     let steps = [
         (Some(json!({"time": 50})), json!([{"totalVolume": 80}]), [80, 0, 0, 50]),
         (Some(json!({"totalVolume": 10})), json!([{"time": 40}]), [80, 10, 40, 0]),
-        // One container is of one kind, of the reference's where nothing is asked for.
+        // Each container has one kind of use: that of the session if no units are requested.
         (None, json!([{"time": 30, "totalVolume": 7}]), [87, 0, 40, 0]),
         (Some(json!({"time": 9})), json!([{"time": 2}, {"totalVolume": 3}]), [90, 0, 42, 9]),
     ];
@@ -174,7 +174,7 @@ fn use_of_another_kind_than_the_next_one_is_debited() {
         if let Some(asked) = asked {
             usage[0]["requestedUnit"] = asked;
         }
-        // Sent twice, it is done once.
+        // Sent twice, it is executed once.
         for second in [number, number + 10] {
             let reply =
                 post(&door, &format!("{location}/update"), &request(number, second, &usage));
@@ -213,7 +213,7 @@ fn denials_have_their_causes() {
     let mut second = request(0, 0, &asks("time", 900));
     second["chargingId"] = json!(1);
     let location = door.ask(RESOURCES, &[], &second.to_string()).header("Location").to_owned();
-    // No quota for the next period: the session goes on, and what was used is charged.
+    // No quota for the next period: the session continues, and the use is charged.
     let usage = json!([{"ratingGroup": 1, "requestedUnit": {"time": 900},
         "usedUnitContainer": [{"localSequenceNumber": 1, "time": 900}]}]);
     let reply = post(&door, &format!("{location}/update"), &request(1, 0, &usage));

@@ -1,4 +1,4 @@
-//! The OpenAPI document says what is served: no more, no less.
+//! The OpenAPI document lists exactly the operations that are served.
 
 use crate::charging::open;
 use crate::node::forgetting;
@@ -54,7 +54,7 @@ fn what_it_names_is_served_and_nothing_else() {
     assert_eq!(operations, 28, "an operation was added or is gone: see docs/charging-http.md");
 }
 
-/// Rights: the scheme, and the role that the user must have.
+/// Permissions: the security scheme, and the role that the user needs.
 #[test]
 fn it_says_who_may_do_what_where_users_are_asked_for() {
     let token = "token_hash = \"sha256:".to_owned() + &"0".repeat(64) + "\"";
@@ -89,7 +89,7 @@ fn it_says_who_may_do_what_where_users_are_asked_for() {
     }
     assert_eq!(guards, 26);
     assert_eq!(guarded.ask("GET /v1/accounts/x", &[], "").body["code"], "UNAUTHORIZED");
-    // Where everybody may do everything there is nothing to say, but how a client may say who it is.
+    // Without users the document names no required role, but still says how a client may authenticate.
     let (_nodes, open) = open();
     let document = open.ask("GET /v1/openapi.json", &[], "").body;
     let get = &document["paths"]["/v1/accounts/{account}"]["get"];
@@ -97,8 +97,8 @@ fn it_says_who_may_do_what_where_users_are_asked_for() {
     assert_eq!(document["security"], json!([{}, {"bearer": []}, {"basic": []}]));
 }
 
-/// Generators of clients make a type of each schema: named after its place where it has no name, and in Go a
-/// function `NewX` for each `X`.
+/// Generators of clients make a type of each schema. A schema without a name is named after its location, and in Go
+/// each type `X` gets a function `NewX`.
 #[test]
 fn what_generators_make_types_of_has_a_name() {
     let (_nodes, charging) = open();
@@ -131,14 +131,14 @@ fn what_generators_make_types_of_has_a_name() {
     }
 }
 
-/// A schema without branches, or one that is another or null.
+/// Reports whether a schema has no branches, or only a reference and null.
 fn is_named(schema: &Value) -> bool {
     let branches = ["anyOf", "oneOf"].iter().filter_map(|word| schema[word].as_array()).next();
     let is_one = |branch: &Value| branch["$ref"].is_string() || branch["type"] == "null";
     branches.is_none_or(|branches| branches.len() <= 2 && branches.iter().all(is_one))
 }
 
-/// The bounds of a store as far as its settings go, which are those of the document.
+/// The greatest bounds that the settings of a store allow, which are those of the document.
 const WIDEST: &str = "[limits]
 identities_max = 64
 buckets_max = 64
@@ -150,8 +150,8 @@ blob_len_max = 1024
 tcc_ms_max = 31622400000
 ";
 
-/// Cases that schemathesis makes of the document, against the door: positive and negative ones of every
-/// operation, and chains of them.
+/// Runs the cases that schemathesis derives from the document: valid and invalid requests of every operation, and
+/// sequences of them.
 #[test]
 fn schemathesis_finds_nothing() {
     let directory = tempfile::tempdir().expect("a directory");

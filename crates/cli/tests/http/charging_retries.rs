@@ -1,5 +1,5 @@
-//! What is sent again is done once: by Idempotency-Key, by request number, and over a store that
-//! does not answer, dies and comes back.
+//! Repeated requests are executed once: by Idempotency-Key, by request number, and with a store that does not answer,
+//! dies and restarts.
 
 use crate::charging::{create, open};
 use crate::node::keeping;
@@ -33,7 +33,7 @@ fn a_debit_that_is_sent_again_is_done_once() {
     for member in ["code", "version", "amount"] {
         assert_eq!(second.body[member], first.body[member]);
     }
-    // As a structured field writes it.
+    // The key in the quotes of a structured field.
     let quoted = door.ask_once(DEBITS, "\"order-7\"", DEBIT);
     assert!(is_replayed(&quoted));
     assert_eq!(balance(&door), 970);
@@ -119,7 +119,7 @@ fn session_requests_are_told_apart_by_their_number() {
     let update =
         r#"{"request":1,"items":[{"key":1,"unit":"cent","used":150,"requested":5000,"min":5000}]}"#;
     let first = door.ask(&format!("{path}/update"), &[], update);
-    // Nothing is granted, what was used is debited, and the session is open.
+    // Nothing is granted, the reported use is debited, and the session is open.
     assert_eq!((first.status, &first.body["code"]), (402, &json!("CREDIT_LIMIT_REACHED")));
     assert_eq!(
         (&first.body["version"], &first.body["items"][0]["granted"]),
@@ -170,10 +170,10 @@ fn retry_after_says_when_there_is_room() {
     assert_eq!((reply.status, &reply.body["code"]), (503, &json!("BUSY")));
     let detail = reply.body["detail"].as_str().expect("text");
     assert!(detail.starts_with("sessions_max 4, the first goes in "), "{detail}");
-    // Tcc of the first session, less what has passed since.
+    // Tcc of the first session, less the time since it opened.
     let seconds: u64 = reply.header("Retry-After").parse().expect("seconds");
     assert!((60..=3_600).contains(&seconds), "{seconds}");
-    // Counters stay: there is no time to wait for.
+    // Counters are never removed, so there is no time to wait for.
     let count = |number: u32| {
         let path = format!("POST /v1/accounts/alice/counters/c{number}");
         door.ask_once(&path, &format!("c{number}"), r#"{"amount":1}"#)
@@ -212,7 +212,7 @@ fn a_store_that_dies_and_comes_back_has_done_it_once() {
     create(&door, "alice");
     assert_eq!(door.ask_once(DEBITS, "order-1", DEBIT).status, 200);
     nodes[0].kill();
-    // The first one may find the broken connection.
+    // The first request may find the broken connection.
     let reply = until(|| door.ask_once(DEBITS, "order-2", DEBIT), 503);
     assert_eq!(reply.body["code"], "STORE_UNAVAILABLE");
     assert_eq!(reply.header("Retry-After"), "1");
@@ -234,7 +234,7 @@ fn the_next_request_after_a_restart_is_answered() {
         nodes[0].kill();
         nodes[0].start_again();
         assert_eq!(door.ask_once(DEBITS, &format!("after-{turn}"), DEBIT).status, 200);
-        // While it starts requests wait.
+        // Requests wait while the store starts.
         nodes[0].kill();
         let answered = thread::scope(|scope| {
             let asks = || door.ask_once(DEBITS, &format!("before-{turn}"), DEBIT).status;
@@ -247,7 +247,7 @@ fn the_next_request_after_a_restart_is_answered() {
     assert_eq!(balance(&door), 1_000 - 6 * 30);
 }
 
-/// Asks until the status is this.
+/// Repeats a request until it has this status.
 fn until(ask: impl Fn() -> Reply, status: u16) -> Reply {
     for _ in 0..200 {
         let reply = ask();

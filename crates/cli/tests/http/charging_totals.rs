@@ -1,4 +1,4 @@
-//! The totals of a store over HTTP: of one server, of its threads, and beside the engine.
+//! Totals of a store over HTTP: of one server, of several threads, and in the process of the store.
 
 use crate::charging::{create, open};
 use crate::node::threaded;
@@ -38,7 +38,7 @@ fn what_moves_shows_in_the_totals_and_is_conserved() {
     assert_eq!(door.ask("GET /v1/totals?unit=cent", &[], "").status, 400);
 }
 
-/// To the door it is a cluster, and each of its ports answers for its own thread.
+/// The door treats it as a cluster, and each of its ports answers for its own thread.
 #[test]
 fn a_store_of_several_threads_counts_once() {
     let node = threaded(3);

@@ -1,4 +1,4 @@
-//! The console, driven in a headless Chromium by testing/console.
+//! The console, operated in a headless Chromium by testing/console.
 
 use crate::node::keeping;
 use crate::proxy::{Way, proxy};
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A token and its hash.
+/// Returns a token and its hash.
 fn token() -> (String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
     let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
@@ -22,12 +22,12 @@ fn token() -> (String, String) {
     (words[1].to_owned(), words[3].to_owned())
 }
 
-/// An entry of a settings file.
+/// Returns an entry of a settings file.
 fn user(name: &str, token_hash: &str, roles: &str) -> String {
     format!("[[users]]\nname = \"{name}\"\ntoken_hash = \"{token_hash}\"\nroles = [{roles}]\n")
 }
 
-/// Runs the script; what it found.
+/// Runs the script and returns its findings.
 fn drive(base: &str, task: &[&str]) -> serde_json::Value {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let libraries = root.join(".cache/clients/console/node_modules");
@@ -67,16 +67,16 @@ fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard
     for number in 0..12 {
         ask(&mut client, &format!("SCUR.RESERVE user-{number} call 0 ITEM 1 cent REQUESTED 200"));
     }
-    // Of no unit: sessions are counted.
+    // A limit without a unit: it counts sessions.
     ask(&mut client, "SCUR.LIMIT alice l1 at-once SESSIONS AMOUNT 5");
     ask(&mut client, "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200");
     ask(&mut client, "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 300");
-    // One has too little, and one is suspended: what they ask for is denied.
+    // One account has too little and one is suspended, so their requests are denied.
     ask(&mut client, "SCUR.CREATE poor BUCKET main point 10");
     ask(&mut client, "SCUR.CREATE idle BUCKET main point 10");
     ask(&mut client, "SCUR.RESERVE poor s 0 ITEM 1 point REQUESTED 1");
     ask(&mut client, "SCUR.STATUS idle suspended");
-    // Something goes on all the while.
+    // Requests go on during the whole test.
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
     let load = thread::spawn(move || {
@@ -210,7 +210,7 @@ fn a_statement_is_read_from_the_newest_entry_to_the_oldest() {
     drive(&door.url(""), &["no-statement", &want.to_string()]);
 }
 
-/// Says what becomes of the answers to top-ups and adjustments on their way to the browser.
+/// Starts a proxy that loses the answers to top-ups and adjustments on their way to the browser. Returns its address.
 fn losing(door: String) -> String {
     let is_losing = Arc::new(AtomicBool::new(false));
     let asked: Arc<Mutex<BTreeSet<usize>>> = Arc::default();
@@ -222,7 +222,7 @@ fn losing(door: String) -> String {
                 Way::ToNode if bytes.starts_with(b"POST /v1/accounts/") => {
                     asked.insert(number);
                 }
-                // The rest of a request begins with other words.
+                // The later parts of a request begin with other bytes.
                 Way::ToNode if bytes.starts_with(b"GET ") => {
                     asked.remove(&number);
                     if bytes.starts_with(b"GET /readyz") || bytes.starts_with(b"GET /healthz") {
@@ -272,7 +272,7 @@ fn a_change_is_asked_for_once_and_done_once_whatever_becomes_of_its_answer() {
 fn a_node_of_a_group_shows_the_others_who_leads_and_whether_one_may_be_lost() {
     let peers: Vec<String> = (0..3).map(|_| format!("127.0.0.1:{}", free_port())).collect();
     let start = |number: usize| {
-        // Ticks that are long enough that no pause of the machine makes another node lead.
+        // Ticks long enough that a pause of the machine does not make another node leader.
         let own = ["--threads", "2", "--tick-ms", "200", "--replicate", &peers[number]];
         match number {
             0 => Store::start_group(&own),
@@ -298,7 +298,7 @@ fn a_node_of_a_group_shows_the_others_who_leads_and_whether_one_may_be_lost() {
     nodes[0]
         .metrics_when(|page| leads(page) && page.sum("scurry_group_can_lose_a_node", &[]) == 1.0);
     drive(&nodes[0].url(""), &["group", &want.to_string()]);
-    // One that follows shows who leads, and knows of no lag.
+    // A follower shows the leader and no lag.
     let mut shown = want.clone();
     (shown["state"], shown["own"]) = (json!("another node leads"), json!(address(&nodes[1])));
     for node in shown["nodes"].as_object_mut().expect("nodes").values_mut() {
@@ -314,13 +314,13 @@ fn a_node_of_a_group_shows_the_others_who_leads_and_whether_one_may_be_lost() {
     drive(&nodes[0].url(""), &["group", &want.to_string()]);
 }
 
-/// A port that nobody listens on.
+/// Returns a free port.
 pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
 
-/// A node's number, as its metrics say it.
+/// Returns a node's number, from its metrics.
 fn node_of(node: &Store) -> String {
     let page = node.metrics().0;
     let line = page.lines().find_map(|line| line.strip_prefix("scurry_group_info{node=\""));
@@ -341,7 +341,7 @@ fn a_door_to_a_store_looks_accounts_up_too() {
     }
 }
 
-/// Several threads are a cluster to a door: what has happened to an account is asked of the one that keeps it.
+/// A door treats several threads as a cluster: it asks the thread that keeps the account for its statement.
 #[test]
 fn what_has_happened_is_looked_up_where_the_account_is() {
     let store = Store::start(&["--threads", "2"]);

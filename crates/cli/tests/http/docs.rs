@@ -1,6 +1,6 @@
-//! The curl lines of the pages, run as they stand. A fenced block that begins with ```` ```curl ````
-//! is run line by line in a shell, on fresh stores and doors; a line `# 201` before a command says
-//! which status it must have, and without one it must be below 400.
+//! Runs the curl lines of the documentation. A fenced block that begins with ```` ```curl ```` is run line by line in a
+//! shell, on fresh stores and doors. A line `# 201` before a command gives the status that it must have; without one
+//! the status must be below 400.
 
 use crate::charging::open;
 use crate::node::indexed;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The page with the tables.
+/// Page with the tables.
 const PAGE: &str = "docs/charging-http.md";
 
 #[test]
@@ -89,7 +89,7 @@ fn the_tables_are_those_of_the_code() {
     assert!(page == wanted, "the tables of {PAGE} are old: run this test with UPDATE_EXPECT=1");
 }
 
-/// A page with this between the marks of a section.
+/// Returns a page with this text between the marks of a section.
 fn with_section(page: &str, name: &str, text: &str) -> String {
     let begin = page.find(&format!("<!-- {name}:")).expect("a mark");
     let begin = begin + page[begin..].find('\n').expect("a line") + 1;
@@ -105,7 +105,7 @@ fn read(page: &str) -> String {
     std::fs::read_to_string(root().join(page)).expect("a page")
 }
 
-/// Runs the lines of a page against a door in the place of the page's; how many there were.
+/// Runs the lines of a page against this door instead of the page's. Returns the number of lines.
 fn run(page: &str, door: &Door) -> usize {
     let text = read(page);
     let mut is_curl = false;
@@ -137,7 +137,7 @@ fn status_of(line: &str, door: &Door) -> u16 {
     let line = format!("curl -s -o /dev/null -m 20 -w '%{{http_code}}' {rest}");
     let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // With -i the headers go where the body goes.
+    // With -i the headers go to the same output as the body.
     text.parse()
         .unwrap_or_else(|_| panic!("{line}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }

@@ -1,4 +1,4 @@
-//! Entities by value: what a page has, and what stopped, stale and foreign nodes do to it.
+//! Entities by value: the content of a page, and the effects of stopped, outdated and foreign nodes.
 
 use crate::node::{Node, indexed, keeping, valkey};
 use crate::support::{Door, Reply};
@@ -10,7 +10,7 @@ fn find(door: &Door, request: &str) -> Reply {
     door.ask(request, &[], "")
 }
 
-/// The ids of the first page.
+/// Returns the ids of the first page.
 fn ids(door: &Door, request: &str) -> Value {
     let reply = find(door, request);
     assert_eq!(reply.status, 200, "{request}: {}", reply.body);
@@ -30,14 +30,14 @@ fn entities_are_listed_by_value_in_the_order_of_their_ids() {
     assert_eq!(door.put("/v0/entity?id=bytes", b"\0\xff +").0, 201);
     let all = json!(["%00%FF%26%20x", "a/b", "b", "caf%C3%A9", "user:7"]);
     assert_eq!(find(&door, BLUE).body, json!({"ids": all}));
-    // Each is an id as the door takes it.
+    // Each id can be used in a request to the door.
     for id in all.as_array().expect("a list") {
         let id = id.as_str().expect("text");
         assert_eq!(door.get(&format!("/v0/entity?id={id}")), (200, b"blue".to_vec()));
     }
     assert_eq!(ids(&door, "GET /v0/entities?value="), json!(["empty"]));
     assert_eq!(ids(&door, "GET /v0/entities?value=%00%ff+%2b"), json!(["bytes"]));
-    // What it was and is no more.
+    // Values that the entities no longer have.
     assert_eq!(door.put("/v0/entity?id=b", b"green").0, 201);
     assert_eq!(door.delete("/v0/entity?id=a/b").0, 202);
     assert_eq!(door.put_for("/v0/entity?id=user:7", b"blue", "1").0, 201);
@@ -52,7 +52,7 @@ fn pages_follow_each_other_and_nothing_is_listed_twice_or_left_out() {
     let door = Door::open(&nodes);
     let name = |number: usize| format!("id{number:03}");
     for number in 0..250 {
-        // On two nodes each, and not all on the same.
+        // On two nodes each, not always the same two.
         let path = format!("/v0/entity?id={}&replicas=2/2", name(number));
         assert_eq!(door.put(&path, b"blue").0, 201);
     }
@@ -72,7 +72,7 @@ fn pages_follow_each_other_and_nothing_is_listed_twice_or_left_out() {
     assert_eq!(seen, (0..250).map(name).collect::<Vec<String>>());
     assert_eq!(pages, 4);
     assert_eq!(ids(&door, &format!("{BLUE}&replicas=2/2")).as_array().map(Vec::len), Some(100));
-    // A page that is full and the last one.
+    // Both a full page and the last one.
     let last = find(&door, &format!("{BLUE}&replicas=2/2&limit=5&after=id244")).body;
     assert_eq!(last["ids"].as_array().map(Vec::len), Some(5));
     assert!(last.get("next").is_none(), "{last}");
@@ -94,10 +94,10 @@ fn what_a_node_has_missed_is_not_shown_and_not_lost() {
     door.wait_until_ready(3);
     nodes[0].kill();
     door.wait_until_ready(2);
-    // One of the two knows nothing of what has happened, and its index still has what was.
+    // One of the two nodes missed the changes, and its index has the old values.
     assert_eq!(ids(&door, BLUE), json!(["kept", "new"]));
     assert_eq!(ids(&door, "GET /v0/entities?value=green"), json!(["changed"]));
-    // To be shown it was made known.
+    // The door wrote the entity to a quorum before it listed it.
     assert!(nodes[2].has("new"), "a quorum has what was listed");
     nodes[1].kill();
     door.wait_until_ready(1);
@@ -107,7 +107,7 @@ fn what_a_node_has_missed_is_not_shown_and_not_lost() {
     assert_eq!(find(&door, "GET /v0/entities?value=blue&replicas=1/3").status, 200);
 }
 
-/// Of the two nodes of an id, one must be among those that answer, whichever they are.
+/// At least one of the two nodes of an id must be among those that answer.
 #[test]
 fn with_fewer_copies_than_nodes_more_nodes_must_answer() {
     let mut nodes = indexed(3);
@@ -157,7 +157,7 @@ fn together(some: Vec<Node>, others: Vec<Node>) -> Vec<Node> {
 
 #[test]
 fn a_node_that_has_no_index_does_not_answer() {
-    // One of three may be missing, whatever it is; two may not.
+    // Any one of three nodes may be missing, but not two.
     let mixed = [
         (together(indexed(2), keeping(1)), 200),
         (together(indexed(2), valkey(1)), 200),

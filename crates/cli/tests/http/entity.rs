@@ -1,5 +1,5 @@
-//! One entity: which nodes keep it, conditions on its tag (a read is judged by what it has read, a write under
-//! one is refused), and what ends: entities that expire, and deletions that are forgotten.
+//! One entity: the nodes that keep it, conditions on its tag (for a read they are checked against the value, a write is
+//! refused), and expiry of entities and of remembered deletions.
 
 use crate::node::{Node, forgetting, keeping};
 use crate::support::Door;
@@ -21,11 +21,11 @@ fn no_more_nodes_than_asked_for_keep_it_and_fewer_are_among_more() {
         let mut fewer: Vec<usize> = vec![];
         for from in 1..=5 {
             let id = format!("{name}{from}");
-            // Every copy is there when the answer is.
+            // The answer is sent after every copy is written.
             let path = format!("/v0/entity?id={id}&replicas={from}/{from}");
             assert_eq!(door.put(&path, b"x").0, 201);
             assert_eq!(holders(&nodes, &id).len(), from, "{id}");
-            // The nodes of one id, for more and more copies.
+            // The nodes of one id, for an increasing number of copies.
             let path = format!("/v0/entity?id={name}&replicas={from}/{from}");
             assert_eq!(door.put(&path, b"x").0, 201);
             let more = holders(&nodes, name);
@@ -57,7 +57,7 @@ fn a_read_is_answered_with_the_value_only_where_its_conditions_hold() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
     let get = format!("GET {ID}");
-    // There is nothing to judge.
+    // No entity, so no tag to compare.
     assert_eq!(door.ask(&get, &[("If-None-Match", "*")], "").status, 404);
     assert_eq!(door.put(ID, b"1").0, 201);
     let first = door.ask(&get, &[], "");
@@ -81,7 +81,7 @@ fn a_read_is_answered_with_the_value_only_where_its_conditions_hold() {
             assert_eq!(reply.header("ETag"), tag);
         }
     }
-    // A later version is another one.
+    // A later version has another tag.
     assert_eq!(door.put(ID, b"2").0, 201);
     assert_eq!(door.ask(&get, &[("If-None-Match", tag)], "").status, 200);
     assert_eq!(door.ask(&get, &[("If-Match", tag)], "").status, 412);
@@ -126,8 +126,8 @@ fn what_has_expired_is_gone_and_hides_what_was_before() {
     assert_eq!(door.get(ID), (200, b"again".to_vec()));
 }
 
-/// The third node is as one that was away for two days: it has what it had then, its mark is of then,
-/// and the others have forgotten that one of its entities was deleted since.
+/// The third node was away for two days: it has its old entities and its old mark, and the others have forgotten that
+/// one of these entities was deleted since.
 #[test]
 fn a_node_that_was_away_too_long_brings_nothing_back() {
     let nodes = keeping(3);

@@ -1,4 +1,4 @@
-//! Nodes that stop, come back, hang, lie and have other clocks.
+//! Nodes that stop, restart, hang, send garbage, or have wrong clocks.
 
 use crate::node::{Node, forgetting, free_port, keeping};
 use crate::support::{Answer, Door, IMPATIENCE_MS};
@@ -46,7 +46,7 @@ fn who_missed_a_write_is_told_by_the_next_reader() {
     door.wait_until_ready(3);
     nodes[0].kill();
     door.wait_until_ready(2);
-    // One of the two knows better, and the other one after that.
+    // One of the two nodes has the newer value, and the read gives it to the other.
     assert_eq!(door.get(ID), (200, b"new".to_vec()));
     assert_eq!(door.get("/v0/entity?id=y").0, 404);
     assert_eq!(nodes[2].ask(&["ENTITY.GET", "x"]), redis::Value::BulkString(b"new".to_vec()));
@@ -59,7 +59,7 @@ fn an_emptied_node_counts_when_it_has_what_others_know() {
     let mut nodes = forgetting(3);
     let door = Door::open_impatient(&nodes);
     for id in 0..500 {
-        // Some of them are on two nodes alone.
+        // Some entities are on two nodes only.
         let path = format!("/v0/entity?id={id}&replicas=2/{}", 2 + id % 2);
         assert_eq!(door.put(&path, format!("value {id}").as_bytes()).0, 201);
     }
@@ -67,7 +67,7 @@ fn an_emptied_node_counts_when_it_has_what_others_know() {
     door.wait_until_ready(2);
     nodes[2].kill();
     nodes[1].start_again();
-    // It may have been in quorums with the one that is away now.
+    // The emptied node may have been part of quorums with the node that is away now, so it must not count.
     thread::sleep(std::time::Duration::from_secs(2)); // tidy: allow (nothing must happen)
     let (_, status) = door.get("/v0/status");
     let status = String::from_utf8(status).expect("text");
@@ -89,7 +89,7 @@ fn an_emptied_node_is_brought_up_to_date() {
         emptied.start_again();
         door.wait_until_ready(3);
     }
-    // By now nobody has been told by a reader.
+    // No reader has repaired the node so far.
     nodes[0].kill();
     door.wait_until_ready(2);
     for id in 0..500 {
@@ -117,7 +117,7 @@ fn a_node_that_hangs_is_not_waited_for() {
     assert_eq!(door.get(ID), (200, b"last".to_vec()));
 }
 
-/// The detail of a 504.
+/// Returns the detail of a 504.
 fn missed((status, body): Answer) -> String {
     let body = String::from_utf8(body).expect("text");
     assert_eq!(status, 504, "{body}");
@@ -131,7 +131,7 @@ fn a_504_counts_the_nodes_that_have_answered() {
     let path = "/v0/entity?id=x&replicas=3/3";
     assert_eq!(door.put(path, b"old").0, 201);
     nodes[2].pause();
-    // All at once: a node that has been missed for long is not waited for.
+    // All at once, because a door stops waiting for a node that has been missed for long.
     let (read, written, deleted) = thread::scope(|scope| {
         let written = scope.spawn(|| missed(door.put(path, b"new")));
         let deleted = scope.spawn(|| missed(door.delete(path)));
@@ -141,7 +141,7 @@ fn a_504_counts_the_nodes_that_have_answered() {
     for said in [&read, &written, &deleted] {
         assert!(said.contains("2 of the 3 nodes that keep this id answered"), "{said}");
     }
-    // The nodes had only been asked what they have.
+    // The nodes had only been asked for their versions, so nothing was written.
     assert!(!read.contains("written") && !read.contains("may "), "{read}");
     for said in [&written, &deleted] {
         assert!(said.contains("nothing was written"), "{said}");
@@ -157,7 +157,7 @@ fn a_504_says_what_may_have_been_written() {
     assert_eq!(door.put(path, b"old").0, 201);
     nodes[2].kill();
     door.wait_until_ready(2);
-    // The first waits for the node, and the next ones do not: it has been missed for too long then.
+    // The first request waits for the node and the next ones do not, because it has been missed for too long by then.
     for _ in 0..20 {
         let said = missed(door.get(path));
         assert!(!said.contains("written") && !said.contains("may "), "{said}");
@@ -179,7 +179,7 @@ fn a_node_that_answers_garbage_does_not_count() {
             let _ = stream.write_all(b"+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n:7\r\n!!\r\n");
         }
     });
-    // New nodes wait for all of them, so these begin with a third that is real.
+    // New nodes must all answer once, so the third one is real at first.
     let mut third = keeping(1);
     let mut real = addresses.clone();
     real[2] = third[0].address();

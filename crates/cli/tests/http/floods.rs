@@ -1,4 +1,4 @@
-//! Clients that are slow, many or broken, each beside a healthy one that notices nothing.
+//! Slow, numerous and broken clients, next to a healthy one that must not notice.
 
 use crate::misdeeds::lines;
 use crate::node::keeping;
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A healthy request takes no longer than this, whatever others do.
+/// Timeout of a healthy request, whatever other clients do.
 const HEALTHY: Duration = Duration::from_secs(5);
 
 fn connect(port: u16) -> TcpStream {
@@ -26,7 +26,7 @@ fn healthy(store: &Store) {
     assert!(began.elapsed() < HEALTHY, "{:?}", began.elapsed());
 }
 
-/// Number in a line of `ulimit -n`.
+/// Returns the limit of open files.
 fn open_files_max() -> u64 {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
@@ -41,7 +41,7 @@ fn five_thousand_connections_wait_and_the_healthy_one_is_served() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
     let mut idle: Vec<TcpStream> = (0..wanted).map(|_| connect(door.port())).collect();
-    // Some have said half of something.
+    // Some have sent part of a request.
     for stream in idle.iter_mut().step_by(3) {
         stream
             .write_all(b"PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nContent-")
@@ -63,7 +63,7 @@ fn a_full_door_beside_a_store_closes_who_comes_and_says_so_once() {
     let directory = TempDir::new().expect("a directory");
     let command = command(&directory, &["--http-max-clients", "10"]);
     let store = Store::run(command, directory);
-    // The healthy client has its connection already.
+    // The healthy client already has its connection.
     healthy(&store);
     let mut more: Vec<TcpStream> = (0..500).map(|_| connect(store.http_port)).collect();
     let mut closed = 0;
@@ -87,7 +87,7 @@ fn slow_clients_hold_nobody_up() {
     let mut slow: Vec<TcpStream> = (0..50).map(|_| connect(store.http_port)).collect();
     for turn in 0..20 {
         for (number, stream) in slow.iter_mut().enumerate() {
-            // A head that comes letter by letter, and a body that nobody has asked for.
+            // A head that arrives byte by byte, and a body that was not asked for.
             let begin: &[u8] = match number % 2 {
                 0 => b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: aaaaaaaaaaaaaaaaaaaa",
                 _ => b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\naaaaaaa",
@@ -98,7 +98,7 @@ fn slow_clients_hold_nobody_up() {
     }
 }
 
-/// The body of a PUT has 30 seconds.
+/// The body of a PUT has 30 seconds to arrive.
 #[test]
 fn a_body_that_does_not_come_is_given_up() {
     let nodes = keeping(1);
@@ -129,7 +129,7 @@ fn who_does_not_read_keeps_no_more_than_its_own_place() {
         .map(|_| {
             let mut stream = connect(store.http_port);
             stream.set_write_timeout(Some(Duration::from_millis(500))).expect("a time-out is set");
-            // At some point nothing more is taken: the answers have nowhere to go.
+            // At some point the door reads no more, because its answers are not read.
             let outcome = stream.write_all(&request);
             assert!(outcome.is_ok() || outcome.is_err_and(|it| it.kind() == ErrorKind::WouldBlock));
             stream
@@ -184,7 +184,7 @@ fn floods_of_headers_bad_chunks_and_odd_paths_are_refused_one_by_one() {
             format!("GET /v1/console/account?id={} HTTP/1.1\r\n{close}\r\n", "x".repeat(20_000)),
             &["400", "414"],
         ),
-        // HTTP/2 is not spoken: its clients understand the end, and no answer of HTTP/1.1.
+        // HTTP/2 is not supported: its clients understand a closed connection, but no answer of HTTP/1.1.
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), &[""]),
     ];
     for (request, statuses) in cases {

@@ -1,4 +1,4 @@
-//! Who may come in by HTTP: the users of the settings, with their roles, by token or by password.
+//! Access over HTTP: the users of the settings with their roles, by token or by password.
 
 use crate::node::keeping;
 use crate::store::{Store, command, say};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// The hash of `password`, cheap enough for many checks.
+/// Hash of `password`, cheap enough for many checks.
 const CHEAP: &str =
     "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
 
-/// A token and its hash, as the binary makes them.
+/// Returns a token and its hash, made by the binary.
 fn token() -> (String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
     let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
@@ -21,7 +21,7 @@ fn token() -> (String, String) {
     (token.to_owned(), hash.to_owned())
 }
 
-/// `reader` and `charger` come with a token, `alice` reads with a password.
+/// Users of the tests: `reader` and `charger` with a token, `alice` with a password and the role read.
 struct Guests {
     reader: String,
     charger: String,
@@ -85,7 +85,7 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
         let (told, body) = store.get_as(who, "/v1/console/account?id=nobody");
         assert_eq!(told, if status == 200 { 404 } else { status }, "{who}: {body}");
     }
-    // Charging asks for the roles of its commands.
+    // Charging needs the roles of its commands.
     let account = "/v1/accounts/nobody";
     for (who, status) in [(guests.reader.as_str(), 404), (guests.charger.as_str(), 403), ("", 401)]
     {
@@ -100,7 +100,7 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
     assert!(charge(&guests.reader).contains(" 403 "), "{}", charge(&guests.reader));
     let refused = charge(&guests.charger);
     assert!(!refused.contains(" 401 ") && !refused.contains(" 403 "), "{refused}");
-    // A chain asks for the role of each of its commands, and says whose it is not.
+    // A chain needs the role of each of its commands, and the error names the missing one.
     let chain = r#"{"commands": [{"account": "a", "operation": "top_up", "transaction": "t", "bucket": "main", "amount": 1}]}"#;
     let head = "POST /v1/chains HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
     let (who, len) = (&guests.charger, chain.len());
@@ -112,7 +112,7 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
     for (who, status) in [(guests.reader.as_str(), 200), (right, 200), (charger, 403), ("", 401)] {
         assert_eq!(store.get_as(who, totals).0, status, "{who}");
     }
-    // These tell nothing that anybody should not know.
+    // These contain nothing secret.
     for path in ["/", "/healthz", "/readyz", "/v1/openapi.json"] {
         assert_eq!(store.get(path).0, 200, "{path}");
     }
@@ -185,7 +185,7 @@ fn the_door_to_nodes_lets_readers_read_and_chargers_write() {
         assert_eq!(ask("GET", path, charger), 403, "{path}");
     }
     assert_eq!(door.get("/healthz").0, 200);
-    // Other users in the same file, and a signal: each request is judged by them.
+    // Other users in the same file, and SIGHUP: each request is checked against the new users.
     let others = Guests::new();
     others.file(&directory);
     assert_eq!(ask("GET", "/v0/status", &others.reader), 401);
@@ -204,7 +204,7 @@ fn the_door_to_nodes_lets_readers_read_and_chargers_write() {
 #[test]
 fn no_door_is_open_to_everybody_unless_somebody_says_so() {
     let refused = |arguments: &[&str]| {
-        // A door that does open would stay so.
+        // With a timeout, because a door that does open would keep running.
         let output = Command::new("timeout")
             .args(["--kill-after=2", "20", env!("CARGO_BIN_EXE_scurry")])
             .args(arguments)

@@ -1,5 +1,5 @@
-//! Web pages of others get nothing from a door on loopback that asks nobody who they are: neither under a
-//! name of their own that leads here (DNS rebinding), nor across sites.
+//! Protects a door on loopback without users against foreign web pages: neither a name of theirs that resolves to this
+//! host (DNS rebinding) nor a cross-site request gets anything.
 
 use crate::charging::{create, open};
 use crate::node::keeping;
@@ -8,7 +8,7 @@ use crate::support::Door;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Status and body of a request with these headers.
+/// Sends a request with these headers and returns status and body.
 fn ask(port: u16, request: &str, headers: &str, body: &str) -> (u16, String) {
     let head = format!("{request} HTTP/1.1\r\n{headers}Connection: close\r\n");
     let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
@@ -43,7 +43,7 @@ fn a_name_that_a_page_made_up_is_refused_and_probes_are_answered() {
             assert_eq!(status, 421, "{path} for {host}: {body}");
             assert!(body.contains("\"MISDIRECTED_REQUEST\"") && body.contains("-hosts"), "{body}");
         }
-        // The target's own name counts, whatever Host says.
+        // The name in the target counts, whatever Host says.
         let absolute = format!("GET http://evil.example:{port}{path}");
         assert_eq!(ask(port, &absolute, "Host: localhost\r\n", "").0, 421, "{path}");
         for origin in ["null", "http://evil.example", "http://localhost:1"] {
@@ -55,7 +55,7 @@ fn a_name_that_a_page_made_up_is_refused_and_probes_are_answered() {
         let own = format!("Host: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n");
         let status = ask(port, &get, &own, "").0;
         assert!(status == 200 || status == 404, "{path} from its own page: {status}");
-        // Who only looks whether it lives needs no name of it, and a page learns nothing there.
+        // A health check needs no valid name, and a page learns nothing from it.
         let mut open = vec!["GET /healthz", "GET /readyz", "GET /"];
         if port != entities.port() {
             open.extend(["GET /v1/openapi.json", "GET /v1/problems"]);
@@ -82,7 +82,7 @@ fn no_page_of_others_moves_value() {
         (format!("Host: evil.example\r\nOrigin: http://evil.example\r\n{json}"), &[421]),
         (format!("{local}Origin: http://evil.example\r\n{json}"), &[403]),
         (format!("{local}Origin: null\r\n{json}"), &[403]),
-        // What a form or a page can send without asking first.
+        // Requests that a form or a page can send without a preflight.
         (format!("{local}Content-Type: text/plain\r\nIdempotency-Key: k\r\n"), &[415]),
         (
             format!(
@@ -108,7 +108,7 @@ fn no_page_of_others_moves_value() {
             assert!(statuses.contains(&status), "{path} with {headers:?}: {status} {body}");
         }
     }
-    // Whoever asks first is told no: there is no header that would let a page go on.
+    // A preflight is refused: no header would let a page continue.
     let preflight =
         format!("{local}Origin: http://evil.example\r\nAccess-Control-Request-Method: PUT\r\n");
     let answer = say(
@@ -152,7 +152,7 @@ fn a_host_that_is_named_is_answered_to_and_so_are_its_pages() {
     assert!(!wrong.status.success() && said.contains("--hosts names at most"), "{said}");
 }
 
-/// A token or a password is no page's to send.
+/// A page cannot send a token or a password.
 #[test]
 fn who_says_who_it_is_may_ask_by_any_name() {
     let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
@@ -169,7 +169,7 @@ fn who_says_who_it_is_may_ask_by_any_name() {
     let (port, token) = (store.http_port, format!("Authorization: Bearer {}\r\n", words[1]));
     let get = "GET /metrics";
     assert_eq!(ask(port, get, &format!("Host: balancer.example\r\n{token}"), "").0, 200);
-    // A browser may add what somebody once typed, so pages of others are refused all the same.
+    // A browser may add saved credentials, so foreign pages are refused all the same.
     let page = format!("Host: 127.0.0.1:{port}\r\nOrigin: http://evil.example\r\n{token}");
     assert_eq!(ask(port, get, &page, "").0, 403);
     assert_eq!(ask(port, get, "Host: balancer.example\r\n", "").0, 401);

@@ -1,4 +1,4 @@
-//! HTTPS: the same certificate as RESP's, and clients that do not speak it.
+//! HTTPS: the same certificate as RESP, and clients that do not speak TLS.
 
 use crate::store::{PATIENCE, Store, command, say};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// A store that speaks TLS, and what its clients trust.
+/// Returns a store with TLS, and the configuration of a client that trusts it.
 fn store(more: &str) -> (Store, Arc<ClientConfig>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");

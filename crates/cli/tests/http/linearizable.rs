@@ -1,6 +1,6 @@
-//! What clients of several doors see of an entity can be explained by calls that were executed one at
-//! a time, while the network between doors and nodes delays, overtakes and breaks off, and nodes are
-//! killed and started again. Porcupine decides it (testing/linearizability); no time is asked for.
+//! The calls of clients of several doors on an entity are linearizable, while the network between doors and nodes
+//! delays, reorders and breaks connections, and nodes are killed and restarted. Porcupine checks the histories
+//! (testing/linearizability); no time is checked.
 
 use crate::node::{Node, keeping};
 use crate::proxy::{Way, proxy};
@@ -16,32 +16,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Writes that were made again under a later version failed with it at three entities.
+/// With this seed, repeating writes under a later version failed at three entities.
 const SEED: u64 = 2;
 const NODES: usize = 3;
 const DOORS: usize = 3;
 const CLIENTS: usize = 6;
-/// Each has entities of its own.
+/// Rounds, each with its own entities.
 const ROUNDS: usize = 10;
-/// Of a client in a round.
+/// Calls of a client in a round.
 const CALLS: usize = 8;
 const ENTITIES: usize = 2;
-/// Less than two that wait for the slowest messages: some outcomes stay unknown.
+/// Shorter than two waits for the slowest messages, so that some outcomes stay unknown.
 const PATIENCE_MS: &str = "600";
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A call of the entity with this number.
+/// A call on the entity with this number.
 type Called = (usize, Call);
 
-/// Request of a client, as testing/linearizability has it.
+/// Request of a client, in the format of testing/linearizability.
 struct Call {
     client: usize,
-    /// When it was made and when it returned, ns; without an outcome at the end of all times.
+    /// Times of the call and of the return, ns. Without an outcome the return is at the end of time.
     call: i64,
     end: i64,
     act: Act,
-    /// None when it may be executed or not.
+    /// None if it may or may not have been executed.
     result: Option<Value>,
 }
 
@@ -74,7 +74,7 @@ fn what_clients_of_several_doors_see_has_one_order() {
     println!("{calls} calls, {unknown} of them without an outcome");
     keep(&directory, &histories);
     check(&directory).unwrap_or_else(|said| panic!("seed {seed}: {said}"));
-    // A run that asked nothing would find nothing.
+    // A run without requests would find no error either.
     assert!(calls - unknown > ROUNDS * CLIENTS, "{calls} calls, {unknown} without an outcome");
 }
 
@@ -100,7 +100,7 @@ fn keep(directory: &Path, histories: &BTreeMap<String, Vec<Call>>) {
     fs::write(directory.join("calls.json"), json).expect("it is written");
 }
 
-/// Asks porcupine; what it says when a history cannot be explained.
+/// Runs porcupine. The error is its report on a history that is not linearizable.
 fn check(directory: &Path) -> Result<(), String> {
     let cache = std::env::var_os("SCURRY_TEST_CACHE");
     let cache = cache.map_or(Path::new(ROOT).join(".cache"), PathBuf::from);
@@ -116,7 +116,7 @@ fn check(directory: &Path) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(said) }
 }
 
-/// A door that reaches each node by a way of its own.
+/// Starts a door that reaches each node through its own slow proxy.
 fn behind_a_network(nodes: &[Node], random: &mut Random) -> Door {
     let mut slow = |node: &Node| {
         let seed = seed_of(random);
@@ -137,11 +137,11 @@ fn behind_a_network(nodes: &[Node], random: &mut Random) -> Door {
         })
     };
     let addresses: Vec<String> = nodes.iter().map(&mut slow).collect();
-    // One number for all, as they have it unless they are told another.
+    // All doors have the same number, the default.
     Door::before(&addresses, &["--patience-ms", PATIENCE_MS])
 }
 
-/// All clients at once; in some rounds a node is killed in the middle.
+/// Runs all clients at once. In some rounds a node is killed meanwhile.
 fn run(round: usize, doors: &[Door], nodes: &mut [Node], random: &mut Random) -> Vec<Called> {
     let done = AtomicUsize::new(0);
     let killed = random.one_in(2).then(|| (random.below(NODES), random.below(CLIENTS * CALLS)));
@@ -182,7 +182,7 @@ fn path(round: usize, entity: usize, replicas: &str) -> String {
     format!("/v0/entity?id={round}:{entity}&replicas={replicas}")
 }
 
-/// One call of a client; none when it is as if it had not been made.
+/// Makes one call. None if it had no effect.
 fn call(
     round: usize,
     (client, value): (usize, String),
@@ -212,7 +212,7 @@ fn ask(client: usize, door: &Door, path: &str, act: Act) -> Option<Call> {
         (Act::Put(_), 201) | (Act::Delete, 202) | (Act::Read, 404) => Some(json!({"code": "OK"})),
         (Act::Read, 200) => Some(json!({"code": "OK", "value": text})),
         (Act::Read, 504) => return None,
-        // It may be executed as long as there is somebody who asks.
+        // The write may still be executed, as long as a reader repairs it.
         (_, 504) => None,
         _ => panic!("{path}: {status} {text}"),
     };
@@ -220,7 +220,7 @@ fn ask(client: usize, door: &Door, path: &str, act: Act) -> Option<Call> {
     Some(Call { client, call, end, act, result })
 }
 
-/// Nothing is judged by it: histories say when calls began and ended.
+/// Returns the time for the histories, ns. No check depends on it.
 #[expect(clippy::disallowed_methods, reason = "the order of calls is read from a clock")]
 fn ns() -> i64 {
     static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -228,7 +228,7 @@ fn ns() -> i64 {
     i64::try_from(begin.elapsed().as_nanos()).expect("not for centuries")
 }
 
-/// 0 is none.
+/// Returns a seed other than 0, which stands for none.
 fn seed_of(random: &mut Random) -> u64 {
     1 + u64::try_from(random.below(usize::MAX)).expect("64 bits")
 }

@@ -1,12 +1,12 @@
-//! The door beside a store whose log takes nothing for a while, or has failed in one of its threads. What is
-//! asked while replies wait is executed, so that the next sync takes it along; what is a failed log's is
-//! refused, and nothing waits behind it.
+//! The HTTP door in a store whose log is stopped for a while, or has failed in one thread. Requests that arrive while
+//! replies wait for the log are executed, so that the next sync covers them. Requests for a failed log are refused, and
+//! others do not wait for it.
 
 use crate::store::{Page, Store, command, say};
 use std::thread;
 use tempfile::TempDir;
 
-/// The status of an account's creation.
+/// Creates an account and returns the status.
 fn create(port: u16, account: &str) -> String {
     let body = r#"{"buckets":[{"bucket":"main","unit":"cent","amount":5}]}"#;
     let head = format!("PUT /v1/accounts/{account} HTTP/1.1\r\nHost: 127.0.0.1\r\n");
@@ -25,11 +25,11 @@ fn a_failed_log_of_one_thread_leaves_the_door_to_the_others() {
     let log = directory.path().join("store/g1/1");
     let store = Store::run(command(&directory, &["--threads", "2"]), directory);
     let port = store.http_port;
-    // A directory that is gone stands for a device that fails.
+    // A removed directory stands for a device that fails.
     std::fs::remove_dir_all(log).expect("it is removed");
-    // Account a is the second thread's, b the first one's.
+    // Account a belongs to the second thread, b to the first.
     assert_eq!(create(port, "b"), "201");
-    // Whether it was done nobody knows.
+    // The outcome is unknown.
     assert_eq!(create(port, "a"), "504");
     for _ in 0..3 {
         for path in ["/v1/accounts/a", "/v1/totals"] {
@@ -51,7 +51,7 @@ fn a_failed_log_of_one_thread_leaves_the_door_to_the_others() {
     assert!(status.success(), "{log}");
 }
 
-/// Executed, answered or not.
+/// Returns how often a command was executed, whether answered or not.
 fn executed(page: &Page, command: &str) -> f64 {
     page.sum("scurry_commands_total", &[("command", command)])
 }
@@ -64,14 +64,14 @@ fn what_is_asked_while_replies_wait_for_the_log_is_executed() {
         store.limit_files("0");
         let creation = thread::spawn(move || create(port, "a"));
         store.metrics_when(|page| executed(page, "scur.create") == 1.0);
-        // It shows what is not in the log yet, so its reply waits too.
+        // The read shows a change that is not in the log yet, so its reply waits too.
         let get = thread::spawn(move || {
             let head = "GET /v1/accounts/a HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n";
             status(&say(port, [head, "\r\n"].concat().as_bytes()))
         });
         store.metrics_when(|page| executed(page, "scur.get") == 1.0);
         store.limit_files("unlimited");
-        // The door gives an answer up that takes seconds, on a machine that is busy.
+        // On a busy machine the door may give up on an answer after some seconds.
         for (answer, status) in [(creation, "201"), (get, "200")] {
             let said = answer.join().expect("it ends");
             assert!([status, "504"].contains(&said.as_str()), "{said}");

@@ -1,4 +1,4 @@
-//! The HTTP door before real nodes and beside a real store: `scurry http` and `scurry serve`.
+//! The HTTP door before real nodes (`scurry http`) and in a real store (`scurry serve`).
 
 mod bad_input;
 mod charging;

@@ -1,5 +1,4 @@
-//! `/metrics`, `/healthz` and `/readyz`: what is done is what is counted, in the form that
-//! Prometheus reads.
+//! `/metrics`, `/healthz` and `/readyz`: the counts match the requests, in the format of Prometheus.
 
 use crate::console::free_port;
 use crate::node::keeping;
@@ -18,7 +17,7 @@ fn ask(connection: &mut redis::Connection, line: &str) -> RedisResult<Value> {
     command.query(connection)
 }
 
-/// `promtool check metrics` of Prometheus itself: form and naming conventions.
+/// Runs `promtool check metrics`: format and naming conventions.
 fn lint(page: &str) {
     let mut linter = Command::new("promtool")
         .args(["check", "metrics"])
@@ -54,10 +53,10 @@ fn what_is_done_is_what_is_counted() {
     run(&["SCUR.DEBIT c t cent 5000", "SCUR.DEBIT c u cent 5000"], true);
     run(&["SCUR.STATUS d suspended", "SCUR.DEBIT d t cent 1"], true);
     run(&["SCUR.DEBIT c v octet 1", "SCUR.LIMIT e l day UNIT cent AMOUNT 10"], true);
-    // Of two items the first is denied for want of units, the second for want of a bucket.
+    // Of two items the first is denied for lack of units, the second for lack of a bucket.
     let both = "SCUR.RESERVE c two 0 ITEM 1 cent REQUESTED 5000 MIN 5000 ITEM 2 octet REQUESTED 1";
     run(&["SCUR.DEBIT e t cent 11", both], true);
-    // Of a chain one command is denied for want of a bucket, and so the other.
+    // One command of a chain is denied for lack of a bucket, and therefore the other too.
     run(&["SCUR.CREATE {e}x", "SCUR.CHAIN e 4 DEBIT m cent 5 {e}x 4 DEBIT m cent 1"], true);
     run(&["SCUR.DEBIT nobody t cent 1", "SCUR.NOTHING"], false);
     run(&["SCUR.CREATE a BUCKET main cent 1"], false);
@@ -99,14 +98,14 @@ fn what_is_done_is_what_is_counted() {
         assert_eq!(grown(name, labels), count, "{name} {labels:?}");
     }
     let at_least = f64::from(done);
-    // Every request was timed, from its arrival to its reply; those that no command is are too.
+    // Every request was timed from arrival to reply, including unknown commands.
     assert!(grown("scurry_request_duration_seconds_count", &[]) >= at_least, "{}", page.0);
     assert!(grown("scurry_command_duration_seconds_count", &[]) >= at_least - 1.0);
     assert!(
         page.sum("scurry_request_duration_seconds_sum", &[])
             > page.sum("scurry_command_duration_seconds_sum", &[])
     );
-    // Each batch of the log was timed, and is as durable as it was asked to be.
+    // Each batch of the log was timed and synced.
     let batches = page.sum("scurry_log_batches_total", &[]);
     assert!(batches >= 2.0);
     let settled = store.metrics_when(|page| {
@@ -200,7 +199,7 @@ fn a_store_is_ready_until_it_stops_and_then_says_so_in_its_status() {
     let store = Store::start(&[]);
     assert_eq!(store.get("/healthz"), (200, "ok\n".to_owned()));
     assert_eq!(store.get("/readyz"), (200, "ready\n".to_owned()));
-    // Both doors end with the process, and it ends well.
+    // Both doors end with the process, which exits normally.
     let (status, log) = store.stop();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
@@ -212,7 +211,7 @@ fn a_store_whose_log_has_no_room_is_not_ready_and_goes_on_telling() {
     let mut client = store.connect();
     ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
     store.limit_files("100");
-    // It is executed and cannot be written, so its answer waits.
+    // It is executed but cannot be written, so its answer waits.
     let mut waits = TcpStream::connect(("127.0.0.1", store.port)).expect("it listens");
     waits.write_all(b"SCUR.DEBIT a t cent 30\r\n").expect("it is sent");
     let page = store.metrics_when(|page| page.sum("scurry_log_trouble", &[]) == 1.0);
@@ -245,7 +244,7 @@ fn the_port_of_the_door_is_taken_or_the_store_does_not_start() {
     );
 }
 
-/// The port that this server itself takes is told as such, and no stranger is blamed.
+/// A conflict with a port of the same server is reported as such, and not as another program's.
 #[test]
 fn the_port_of_the_door_is_no_port_of_a_thread() {
     let door = format!("127.0.0.1:{}", free_port());
@@ -260,7 +259,7 @@ fn the_port_of_the_door_is_no_port_of_a_thread() {
     assert!(!output.status.success() && said.contains(&own), "{said}");
 }
 
-/// Every name of a metric that stands in the dashboard is one that a store has.
+/// Every metric in the dashboard exists in a store.
 #[test]
 fn the_dashboard_asks_for_what_there_is() {
     let text = include_str!("../../../../docs/grafana/scurry.json");
@@ -271,7 +270,7 @@ fn the_dashboard_asks_for_what_there_is() {
     are_there(queries, 15);
 }
 
-/// Rules that Prometheus takes, about metrics that a store has.
+/// Prometheus accepts the rules, and their metrics exist in a store.
 #[test]
 fn the_alerts_ask_for_what_there_is() {
     const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/alerts.yml");
@@ -280,7 +279,7 @@ fn the_alerts_ask_for_what_there_is() {
     are_there(text.lines().filter_map(|line| line.trim().strip_prefix("expr: ")), 10);
 }
 
-/// Servers that are well raise no alert, and others the one that is meant.
+/// Healthy servers raise no alert, and others the intended one.
 #[test]
 fn the_alerts_say_what_is_wrong_and_nothing_else() {
     promtool(&[
@@ -297,7 +296,7 @@ fn promtool(words: &[&str]) {
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&said));
 }
 
-/// Asserts that a node of a group has each metric that these ask for, and that they are more than so many.
+/// Asserts that a node of a group has each metric in these queries, and that there are at least `least`.
 #[track_caller]
 fn are_there<'q>(queries: impl Iterator<Item = &'q str>, least: usize) {
     let mut asked = BTreeSet::new();
@@ -306,7 +305,7 @@ fn are_there<'q>(queries: impl Iterator<Item = &'q str>, least: usize) {
         asked.extend(words.filter(|word| word.contains("scurry_") || word.starts_with("process_")));
     }
     assert!(asked.len() > least, "{asked:?}");
-    // A node of a group has all that a store of one machine has.
+    // A node of a group has all metrics of a store of one machine.
     let store = Store::start_group(&["--replicate", &format!("127.0.0.1:{}", free_port())]);
     let page = store.metrics();
     lint(&page.0);

@@ -1,4 +1,4 @@
-//! What clients do wrong leaves one line in the log and not a line each time.
+//! Errors of clients give one line in the log and not one line each time.
 
 use crate::node::{forgetting, keeping};
 use crate::support::Door;
@@ -7,23 +7,23 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-/// How often each is done.
+/// Repetitions of each error.
 const TIMES: usize = 200;
-/// How long is waited for a line that has to come, and how often it is looked for.
+/// Bound of polls for a log line.
 const LOOKS_MAX: usize = 400;
 
-/// Says this on a connection of its own, and takes what comes back when it is waited for.
+/// Sends bytes on a new connection. Reads the answer if `waits` is true.
 fn say(door: &Door, bytes: &[u8], waits: bool) {
     let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out is set");
-    // It may close before it has read everything.
+    // The door may close before it has read everything.
     let _ = stream.write_all(bytes);
     if waits {
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }
 
-/// The lines that have this, once there is one.
+/// Waits for log lines with this text and returns them.
 pub(crate) fn lines(door: &Door, text: &str) -> Vec<String> {
     for _ in 0..LOOKS_MAX {
         let log = door.log();
@@ -37,7 +37,7 @@ pub(crate) fn lines(door: &Door, text: &str) -> Vec<String> {
     panic!("nothing says {text:?}: {}", door.log());
 }
 
-/// Does it many times, between requests of a healthy client.
+/// Repeats a bad request between requests of a healthy client, and checks that it is logged once.
 fn is_told_once(door: &Door, request: &str, waits: bool, text: &str) {
     for time in 0..TIMES {
         say(door, request.as_bytes(), waits);
@@ -69,7 +69,7 @@ fn each_kind_of_bad_request_is_told_once() {
     ] {
         is_told_once(&door, &request, true, text);
     }
-    // What is not there is no misdeed, and neither is who comes and goes.
+    // A missing entity is not an error, and neither is a client that connects and disconnects.
     for number in 0..TIMES {
         assert_eq!(door.get(&format!("/v0/entity?id={number}")).0, 404);
         say(&door, b"", false);
@@ -83,7 +83,7 @@ fn who_goes_away_in_the_middle_is_told_once() {
     let door = Door::open(&nodes);
     let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\n";
     is_told_once(&door, head, false, "a client went away");
-    // A body that ends too early has been begun to be served.
+    // A body that ends too early belongs to a request that is already being served.
     is_told_once(&door, &format!("{head}Content-Length: 100\r\n\r\nhalf"), false, "status=400");
 }
 

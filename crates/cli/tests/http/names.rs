@@ -1,12 +1,12 @@
-//! Names in paths: those with a slash are escaped, and `.` and `..` are none, since clients and proxies take
-//! them out of a path.
+//! Names in paths: a slash in a name is escaped, and `.` and `..` cannot be names, because clients and proxies remove
+//! them from paths.
 
 use crate::store::{Store, say};
 use serde_json::{Value, json};
 
 const BUCKETS: &str = r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000}]}"#;
 
-/// A request as it stands, with a JSON body: no client is in between that could tidy its path up.
+/// Sends a request with a JSON body as it stands, without a client that could normalize its path.
 fn ask(store: &Store, request: &str, body: &str) -> (u16, Value) {
     let answer = say(
         store.http_port,

@@ -1,4 +1,4 @@
-//! Nodes of entities of a test's own: servers of this build, and Valkey with the module of this build.
+//! Nodes of entities for a test: servers of this build, and Valkey with the module of this build.
 
 use crate::process::Process;
 use nix::sys::signal::Signal;
@@ -12,23 +12,23 @@ use tempfile::TempDir;
 
 const STARTS_MAX: usize = 5;
 const PORTS: Range<u16> = 10_000..21_000;
-/// A server of several threads takes those behind its port too.
+/// Ports reserved for a node: a server of several threads also uses the ports after its own.
 const PORTS_EACH: u32 = 8;
-/// More nodes than a test has.
+/// Blocks of ports for one test, more than the nodes that any test has.
 const BLOCKS_A_TEST: u32 = 64;
 
-/// A node that can be stopped and started again at its port.
+/// A node that can be stopped and restarted on the same port.
 pub(crate) struct Node {
     process: Option<Process>,
     port: u16,
-    /// Without it nothing survives.
+    /// None for a node that loses its data on a restart.
     directory: Option<TempDir>,
     kind: Kind,
 }
 
-/// Server of a node.
+/// Kind of a node's server.
 enum Kind {
-    /// `scurry serve`, with these arguments.
+    /// `scurry serve` with these arguments.
     Scurry(Vec<String>),
     /// `valkey-server` with libscurry.so.
     Valkey,
@@ -39,7 +39,7 @@ impl Node {
         let directory = keeps.then(|| TempDir::new().expect("a directory"));
         let mut node = Node { process: None, port: 0, directory, kind };
         let mut said = String::new();
-        // A port that was free, or the one behind it, may be taken when the server wants it.
+        // A free port, or the one after it, may be taken before the server binds it.
         for _ in 0..STARTS_MAX {
             node.port = free_port();
             match node.run() {
@@ -104,7 +104,7 @@ impl Node {
         self.process.as_ref().expect("it runs").signal(Signal::SIGCONT);
     }
 
-    /// Asks the node itself.
+    /// Sends a command directly to the node.
     pub(crate) fn ask(&self, words: &[&str]) -> redis::Value {
         let client =
             redis::Client::open(format!("redis://{}", self.address())).expect("an address");
@@ -114,13 +114,13 @@ impl Node {
         command.query(&mut connection).expect("an answer")
     }
 
-    /// Whether it has a copy, whatever that says.
+    /// Reports whether it has a copy of any version.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.ask(&["ENTITY.GET", id, "WITHVERSION"]) != redis::Value::Nil
     }
 }
 
-/// libscurry.so: the one that `SCURRY_MODULE` names, else the one of this build.
+/// Returns libscurry.so: the file named by `SCURRY_MODULE`, else that of this build.
 fn module() -> &'static Path {
     static MODULE: OnceLock<PathBuf> = OnceLock::new();
     MODULE.get_or_init(|| {
@@ -142,12 +142,12 @@ fn module() -> &'static Path {
     })
 }
 
-/// A port that was free a moment ago, below those that the system gives to whoever asks for any: while
-/// a node is stopped nobody gets its port by chance.
+/// Returns a free port below the ephemeral ports of the system, so that no other program takes the port of a stopped
+/// node by chance.
 pub(crate) fn free_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
-    // Another run at the same time begins elsewhere, and so does another test of this run, which has a
-    // process of its own where the runner gives it a slot.
+    // Another run at the same time begins elsewhere, and so does another test of this run, which has its own process
+    // where the runner assigns it a slot.
     let slot = std::env::var("NEXTEST_TEST_GLOBAL_SLOT").ok().and_then(|slot| slot.parse().ok());
     let begin = std::os::unix::process::parent_id().wrapping_add(slot.unwrap_or(0) * BLOCKS_A_TEST);
     let is_free = |&port: &u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
@@ -163,33 +163,33 @@ fn scurry(arguments: &[&str]) -> Kind {
     Kind::Scurry(arguments.iter().map(|word| (*word).to_owned()).collect())
 }
 
-/// Nodes that keep what they have over a restart.
+/// Starts nodes that keep their data over a restart.
 pub(crate) fn keeping(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(true, scurry(&["--threads", "1"]))).collect()
 }
 
-/// Nodes that are empty after a restart.
+/// Starts nodes that are empty after a restart.
 pub(crate) fn forgetting(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(false, scurry(&["--threads", "1"]))).collect()
 }
 
-/// Nodes that keep what they have and list it by value.
+/// Starts nodes that keep their data and list it by value.
 pub(crate) fn indexed(count: usize) -> Vec<Node> {
     let arguments = ["--threads", "1", "--entity-index"];
     (0..count).map(|_| Node::start(true, scurry(&arguments))).collect()
 }
 
-/// Nodes of Valkey with the module that keep what they have.
+/// Starts Valkey nodes with the module that keep their data over a restart.
 pub(crate) fn valkey(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(true, Kind::Valkey)).collect()
 }
 
-/// Nodes of Valkey with the module that are empty after a restart.
+/// Starts Valkey nodes with the module that are empty after a restart.
 pub(crate) fn forgetting_valkey(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(false, Kind::Valkey)).collect()
 }
 
-/// A server of several threads, which looks like a cluster.
+/// Starts a server of several threads, which looks like a cluster.
 pub(crate) fn threaded(threads: usize) -> Node {
     Node::start(false, scurry(&["--threads", &threads.to_string()]))
 }

@@ -1,5 +1,5 @@
-//! Writes of one entity have one order, whichever doors they come through: none comes back, and two
-//! that have one version end the same everywhere.
+//! Writes of one entity have a single order, whichever doors they come through: no deleted value returns, and of two
+//! writes with the same version the same one wins everywhere.
 
 use crate::node::{Node, keeping};
 use crate::proxy::{Hold, proxy};
@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const ALL: &str = "/v0/entity?id=x&replicas=3/3";
-/// Nothing here waits for its end.
+/// Long enough that no request reaches this timeout.
 const PATIENCE_MS: &str = "100000";
 
 fn addresses(nodes: &[Node]) -> Vec<String> {
@@ -19,7 +19,7 @@ fn value_at(node: &Node, id: &str) -> redis::Value {
     node.ask(&["ENTITY.GET", id])
 }
 
-/// One client's PUT has reached the first node alone when another client reads it and deletes it.
+/// One client's PUT has reached only the first node when another client reads the entity and deletes it.
 #[test]
 fn what_was_deleted_does_not_come_back_with_the_rest_of_its_write() {
     let nodes = keeping(3);
@@ -36,7 +36,7 @@ fn what_was_deleted_does_not_come_back_with_the_rest_of_its_write() {
     thread::scope(|scope| {
         let first = scope.spawn(|| slow.put("/v0/entity?id=x", b"back again").0);
         hold.wait_for(2);
-        // It is on its way to the first one too.
+        // The write to the first node is still on its way too.
         while !nodes[0].has("x") {
             thread::yield_now();
         }
@@ -49,7 +49,7 @@ fn what_was_deleted_does_not_come_back_with_the_rest_of_its_write() {
     });
 }
 
-/// The nodes may know a version that the clock of this door would not give for long.
+/// The nodes may know a version that this door's clock would not reach for long.
 #[test]
 fn a_version_is_above_what_any_quorum_knows() {
     let nodes = keeping(3);
@@ -66,7 +66,7 @@ fn a_version_is_above_what_any_quorum_knows() {
     }
 }
 
-/// As two doors with one number leave them.
+/// The state that two doors with the same number leave.
 #[test]
 fn of_two_values_with_one_version_one_stands_everywhere() {
     let nodes = keeping(3);
@@ -82,7 +82,7 @@ fn of_two_values_with_one_version_one_stands_everywhere() {
             assert_eq!(value_at(node, &format!("x{one}")), redis::Value::BulkString(b"c".to_vec()));
         }
     }
-    // Also when a node is told of the one that lost.
+    // The result is the same if a node receives the losing write later.
     for late in ["a", "b", "c"] {
         nodes[0].ask(&["ENTITY.PUT", "xa", late, "VERSION", &version]);
     }
@@ -106,7 +106,7 @@ fn two_values_with_one_version_have_two_tags() {
     assert!(tags[0] != tags[1] && tags.iter().all(|tag| tag.contains(&version)), "{tags:?}");
 }
 
-/// The third node was away for two days, and what stands there has lost to a write of its version.
+/// The third node was away for two days, and its value has lost to another write of the same version.
 #[test]
 fn a_node_that_is_brought_up_to_date_gets_the_value_that_stands() {
     let nodes = keeping(3);
@@ -121,7 +121,7 @@ fn a_node_that_is_brought_up_to_date_gets_the_value_that_stands() {
     assert_eq!(value_at(&nodes[2], "x"), redis::Value::BulkString(b"b".to_vec()));
 }
 
-/// Both doors have the number that a door has unless it is told another.
+/// Both doors have the default number.
 #[test]
 fn doors_with_one_number_never_disagree() {
     let nodes = keeping(3);

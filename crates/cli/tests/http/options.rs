@@ -1,13 +1,13 @@
-//! OPTIONS: what a path allows, and the health of a door as HAProxy's `option httpchk` asks for it.
+//! OPTIONS: the allowed methods of a path, and the health check of HAProxy's `option httpchk`.
 
 use crate::charging::open;
 use crate::store::{Store, say};
 use crate::support::Door;
 use std::net::TcpListener;
 
-/// The status of an answer, and its header Allow.
+/// Returns the status of an answer and its header Allow.
 fn options(port: u16, target: &str) -> (String, String) {
-    // As `option httpchk` sends it: an HTTP/1.0 without Host.
+    // As `option httpchk` sends it: HTTP/1.0 without Host.
     let answer = say(port, format!("OPTIONS {target} HTTP/1.0\r\n\r\n").as_bytes());
     let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
     let allow = answer.lines().find_map(|line| line.strip_prefix("allow: "));
@@ -33,7 +33,7 @@ fn a_check_that_sends_options_finds_every_door_up_and_ready() {
 
 #[test]
 fn a_door_that_is_not_ready_says_so_to_options_too() {
-    // Nobody accepts there.
+    // Connections there are never accepted.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = silent.local_addr().expect("it has one").to_string();
     drop(silent);

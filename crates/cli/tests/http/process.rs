@@ -1,4 +1,4 @@
-//! Processes of a test's own, with what they log.
+//! Processes for a test, with their logs.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A process that is stopped when dropped.
+/// A process, stopped when dropped.
 pub(crate) struct Process {
     child: Child,
     pub(crate) port: u16,
@@ -15,12 +15,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The binary of this build, which says where it listens.
+    /// Starts the binary of this build and waits until it reports its address.
     pub(crate) fn start(command: &mut Command) -> Process {
         Process::try_start(command).unwrap_or_else(|said| panic!("it did not start: {said}"))
     }
 
-    /// The same; what it says when it does not start.
+    /// Starts it and returns its output if that fails.
     pub(crate) fn try_start(command: &mut Command) -> Result<Process, String> {
         command.env_remove("SCURRY_PASSWORD").env_remove("SCURRY_REQUIREPASS");
         let mut child =
@@ -32,7 +32,7 @@ impl Process {
         })
     }
 
-    /// A `valkey-server` at this port.
+    /// Starts a `valkey-server` on this port.
     pub(crate) fn try_start_valkey(command: &mut Command, port: u16) -> Result<Process, String> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child =
@@ -62,7 +62,7 @@ impl Process {
         };
         let lines = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&lines);
-        // It must be able to go on logging.
+        // Keeps reading, so that the process can write its log.
         thread::spawn(move || {
             let mut line = String::new();
             while log.read_line(&mut line).is_ok_and(|len| len > 0) {
@@ -73,7 +73,7 @@ impl Process {
         Ok(Process { child, port, log: lines })
     }
 
-    /// Lines that it has logged since it was ready.
+    /// Returns the lines that it has logged since it was ready.
     pub(crate) fn log(&self) -> String {
         self.log.lock().expect("no panic").clone()
     }
@@ -86,7 +86,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

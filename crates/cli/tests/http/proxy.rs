@@ -1,24 +1,24 @@
-//! Loopback proxies between a door and its nodes: each says what becomes of what passes.
+//! Loopback proxies between a door and its nodes. A rule decides what happens to the bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-/// Direction in which bytes pass.
+/// Direction of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     ToNode,
     ToDoor,
 }
 
-/// Called with what is about to pass; it passes when this returns. False ends the connection.
+/// Called with bytes that are about to pass; they pass when it returns. False ends the connection.
 pub(crate) trait Rule: FnMut(Way, &[u8]) -> bool + Send + 'static {}
 
 impl<F: FnMut(Way, &[u8]) -> bool + Send + 'static> Rule for F {}
 
-/// Listens before a node, to the end of the test. `rule` makes one for each way of each connection,
-/// of which it gets the number. The address.
+/// Listens before a node until the test ends. `rule` makes a rule for each direction of each connection, from the
+/// connection's number. Returns the address.
 pub(crate) fn proxy<R: Rule>(
     node: String,
     rule: impl Fn(usize, Way) -> R + Send + 'static,
@@ -28,7 +28,7 @@ pub(crate) fn proxy<R: Rule>(
     thread::spawn(move || {
         for (number, door) in listener.incoming().enumerate() {
             let Ok(door) = door else { return };
-            // It may be down.
+            // The node may be down.
             let Ok(node) = TcpStream::connect(&node) else { continue };
             let ways = [(Way::ToNode, &door, &node), (Way::ToDoor, &node, &door)];
             for (way, from, to) in ways {
@@ -49,12 +49,12 @@ fn pass(way: Way, (mut from, mut to): (TcpStream, TcpStream), mut rule: impl Rul
             break;
         }
     }
-    // What is under way on the other side ends too.
+    // The other direction ends too.
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Holds up writes of entities until they are let go.
+/// Holds back writes of entities until they are released.
 #[derive(Clone, Default)]
 pub(crate) struct Hold(Arc<(Mutex<Held>, Condvar)>);
 
@@ -65,7 +65,7 @@ struct Held {
 }
 
 impl Hold {
-    /// For one way of one connection.
+    /// Returns the rule for one direction of one connection.
     pub(crate) fn rule(&self) -> impl Rule + use<> {
         let hold = self.clone();
         move |way, bytes: &[u8]| {
@@ -84,7 +84,7 @@ impl Hold {
         drop(changed.wait_while(held, |held| !held.is_over).expect("no panic"));
     }
 
-    /// Until so many are held up.
+    /// Waits until this many writes are held back.
     pub(crate) fn wait_for(&self, count: usize) {
         let (held, changed) = &*self.0;
         let held = held.lock().expect("no panic");

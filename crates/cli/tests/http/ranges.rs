@@ -1,11 +1,11 @@
-//! Entities in a range of ids: which, in which order, and what stopped and stale nodes do to it.
+//! Entities in a range of ids: their content and order, and the effects of stopped and outdated nodes.
 
 use crate::node::{Node, keeping, valkey};
 use crate::support::Door;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// The entities as they are sent, without anything between.
+/// Returns the entities of a range as they are sent, concatenated.
 fn range(door: &Door, query: &str) -> String {
     let (status, body) = door.get(&format!("/v0/entities?{query}"));
     let body = String::from_utf8(body).expect("text");
@@ -34,7 +34,7 @@ fn ask_for_ranges(nodes: &[Node]) {
     assert_eq!(range(&door, "start=d&end=b"), "");
     assert_eq!(range(&door, "start=a&limit=2"), "a\n1a*b\nstar");
     assert_eq!(range(&door, "start=a&limit=2&after=a*b"), "b\n2c\n3");
-    // What is gone, what has changed, and what is no entity.
+    // Deleted and changed entities, and keys that are no entities, are left out or updated.
     assert_eq!(door.delete("/v0/entity?id=b&replicas=3/3").0, 202);
     put(&door, "c", "new");
     nodes[0].ask(&["SET", "bb", "a plain value"]);

@@ -1,5 +1,5 @@
-//! Nodes that restart at any moment under requests, and doors that have just been opened: whoever asks
-//! waits for a node that answers within the patience, and is not told that it does not.
+//! Nodes that restart at any moment under requests, and doors that have just been opened: a client waits for a node
+//! that answers within the timeout, and gets no error.
 
 use crate::node::{Node, keeping};
 use crate::random::Random;
@@ -12,13 +12,13 @@ use std::thread;
 
 /// Requests of one client in one run.
 const REQUESTS: usize = 120;
-/// Every so many requests a node restarts, at random.
+/// Average number of requests between two restarts.
 const RESTART_EVERY: usize = 12;
-/// Entities that the requests are for.
+/// Entities used by the requests.
 const IDS: usize = 4;
 
-/// One run: a client writes and reads, and knows what it must see; beside it nodes are killed and
-/// started again. Each seed is a run of its own: which node, when, and which requests.
+/// Makes one run: a client writes and reads and checks each answer, while nodes are killed and restarted. The seed
+/// decides which node, when, and which requests.
 fn run(seed: u64) {
     let nodes = keeping(3);
     let door = Door::open(&nodes);
@@ -28,7 +28,7 @@ fn run(seed: u64) {
     let mut restarting: Option<(usize, thread::JoinHandle<Node>)> = None;
     for number in 0..REQUESTS {
         if random.one_in(RESTART_EVERY) {
-            // One at a time: the one before is back first.
+            // One at a time: the previous node must be back first.
             if let Some((which, restarted)) = restarting.take() {
                 nodes[which] = Some(restarted.join().expect("it starts again"));
             }
@@ -41,7 +41,7 @@ fn run(seed: u64) {
             restarting = Some((
                 which,
                 thread::spawn(move || {
-                    // In the other half of the cases it is killed while requests are under way.
+                    // Otherwise it is killed while requests are under way.
                     node.kill();
                     node.start_again();
                     node
@@ -92,7 +92,7 @@ fn no_request_fails_while_every_node_answers_within_the_patience() {
 fn the_first_request_of_a_door_waits_for_the_nodes() {
     let nodes = keeping(3);
     let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
-    // New nodes that nobody has seen yet, and then a second door before nodes that count.
+    // First new nodes that no door has used, then a second door before nodes that count.
     for number in ["0", "1"] {
         let door = Door::before(&addresses, &["--number", number]);
         assert_eq!(door.put("/v0/entity?id=x&replicas=3/3", b"1").0, 201, "door {number}");
@@ -100,8 +100,8 @@ fn the_first_request_of_a_door_waits_for_the_nodes() {
     }
 }
 
-/// Stands before a node, and ends a connection instead of passing on what is asked of an entity, as
-/// many times as it is told. Where it listens.
+/// Starts a proxy before a node that, `cuts` times, closes a connection instead of passing on a request about an
+/// entity. Returns its address.
 fn cutter(node: String, cuts: Arc<AtomicUsize>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -123,7 +123,7 @@ fn cutter(node: String, cuts: Arc<AtomicUsize>) -> String {
                     }
                     node.write_all(&room[..len]).expect("it is taken");
                 }
-                // The other thread's copies too. They may be closed already.
+                // Ends the other thread's copies too. They may be closed already.
                 let _ = door.shutdown(Shutdown::Both);
                 let _ = node.shutdown(Shutdown::Both);
             });

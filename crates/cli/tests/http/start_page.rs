@@ -1,5 +1,5 @@
-//! The page of the three ways in: the lines of its blocks of `console` are typed as they stand, and what they print
-//! must be what the page says. A line `...` of the page is any number of lines.
+//! Runs the page about the three ways to start: types the lines of its `console` blocks and compares the output with
+//! the page. A line `...` of the page matches any number of lines.
 
 use crate::store::{Store, command};
 use std::path::Path;
@@ -29,7 +29,7 @@ fn typed(page: &str) -> Vec<Typed> {
     all
 }
 
-/// Whether these lines are what the page shows.
+/// Reports whether the output matches the lines of the page.
 fn fits(shown: &[String], said: &[&str]) -> bool {
     let Some((first, rest)) = shown.split_first() else { return said.is_empty() };
     if first == "..." {
@@ -45,7 +45,7 @@ fn what_the_page_shows_is_what_is_said() {
     assert!(commands.len() >= 20, "only {} commands were found", commands.len());
     let directory = TempDir::new().expect("a directory");
     let place = directory.path().to_owned();
-    // The page's `--dir store` is the one that this has.
+    // This directory stands for the page's `--dir store`.
     let store = Store::run(command(&directory, &[]), directory);
     let binary = Path::new(env!("CARGO_BIN_EXE_scurry"));
     let path = std::env::var("PATH").expect("a path");
@@ -68,7 +68,7 @@ fn what_the_page_shows_is_what_is_said() {
         let said: Vec<&str> = text.lines().collect();
         if !fits(shown, &said) {
             if was_up {
-                // Its nodes would outlive the test; where they are down already it says so.
+                // Its nodes would outlive the test. The command fails if they are already down.
                 let mut down = Command::new(binary);
                 let _ =
                     down.args(["replica", "down", "--dir", "group"]).current_dir(&place).output();

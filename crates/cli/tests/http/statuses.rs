@@ -1,4 +1,4 @@
-//! What each request is answered with.
+//! The status of each request.
 
 use crate::node::keeping;
 use crate::support::Door;
@@ -15,7 +15,7 @@ fn an_entity_is_put_read_and_deleted() {
     assert_eq!(door.get(path), (200, vec![]));
     assert_eq!(door.delete(path).0, 202);
     assert_eq!(door.get(path).0, 404);
-    // Nothing to delete is no error: the deletion is remembered all the same.
+    // Deleting a missing entity is not an error: the deletion is remembered all the same.
     assert_eq!(door.delete("/v0/entity?id=nobody").0, 202);
     assert_eq!(door.put(path, b"green").0, 201);
     assert_eq!(door.get("/v0/entity?id=user:7&replicas=3/3"), (200, b"green".to_vec()));

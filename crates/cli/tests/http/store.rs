@@ -12,10 +12,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 use ureq::Agent;
 
-/// How often something is looked for that has to come, and how long between.
+/// Bound and interval of polls.
 const LOOKS_MAX: usize = 400;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// No answer takes longer.
+/// Timeout of an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running store, stopped when dropped.
@@ -28,7 +28,7 @@ pub(crate) struct Store {
     _directory: TempDir,
 }
 
-/// The command that starts one, with its directory.
+/// Returns the command that starts a store in a directory.
 pub(crate) fn command(directory: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.env_remove("SCURRY_PASSWORD").env_remove("SCURRY_REQUIREPASS");
@@ -45,7 +45,7 @@ impl Store {
         Store::run(command, directory)
     }
 
-    /// The same, of a node that begins a group.
+    /// Starts a node that founds a group.
     pub(crate) fn start_group(arguments: &[&str]) -> Store {
         let directory = TempDir::new().expect("a directory");
         let mut init = Command::new(env!("CARGO_BIN_EXE_scurry"));
@@ -93,12 +93,12 @@ impl Store {
         format!("http://127.0.0.1:{}{path}", self.http_port)
     }
 
-    /// Status and body.
+    /// Returns status and body of a GET.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         self.get_as("", path)
     }
 
-    /// With this header `Authorization`, none when empty.
+    /// Makes a GET with this header `Authorization`, none if empty.
     pub(crate) fn get_as(&self, authorization: &str, path: &str) -> (u16, String) {
         let request = self.agent.get(self.url(path));
         let request = match authorization {
@@ -110,7 +110,7 @@ impl Store {
         (answer.status().as_u16(), body)
     }
 
-    /// A PUT of JSON with this header `Authorization`; status and body.
+    /// Makes a PUT of JSON with this header `Authorization`. Returns status and body.
     pub(crate) fn put_as(&self, authorization: &str, path: &str, body: &str) -> (u16, String) {
         let request = self.agent.put(self.url(path)).header("Authorization", authorization);
         let answer = request.header("Content-Type", "application/json").send(body);
@@ -125,14 +125,14 @@ impl Store {
         client.get_connection().expect("it listens")
     }
 
-    /// The page of metrics.
+    /// Returns the page of metrics.
     pub(crate) fn metrics(&self) -> Page {
         let (status, text) = self.get("/metrics");
         assert_eq!(status, 200, "{text}");
         Page(text)
     }
 
-    /// The page once this holds of it.
+    /// Waits until this holds for the metrics, and returns the page.
     pub(crate) fn metrics_when(&self, holds: impl Fn(&Page) -> bool) -> Page {
         for _ in 0..LOOKS_MAX {
             let page = self.metrics();
@@ -144,14 +144,14 @@ impl Store {
         panic!("it never came: {}", self.metrics().0);
     }
 
-    /// Files may grow to this length, in bytes or `unlimited`: beyond it a write fails as on a full disk.
+    /// Limits the size of files, in bytes or `unlimited`: a write beyond it fails as on a full disk.
     pub(crate) fn limit_files(&self, len: &str) {
         let arguments = ["--pid", &self.pid().to_string(), &format!("--fsize={len}:unlimited")];
         let status = Command::new("prlimit").args(arguments).status().expect("prlimit is there");
         assert!(status.success());
     }
 
-    /// Stops it as an operator does; how it ended, and what it had logged.
+    /// Stops it with SIGTERM. Returns the exit status and the log.
     pub(crate) fn stop(mut self) -> (ExitStatus, String) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a pid"));
         kill(pid, Signal::SIGTERM).expect("it runs");
@@ -166,7 +166,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -176,7 +176,7 @@ impl Drop for Store {
 pub(crate) struct Page(pub(crate) String);
 
 impl Page {
-    /// The sum of all samples of a name that have these labels.
+    /// Returns the sum of all samples of a name with these labels.
     pub(crate) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let own = |line: &&str| {
             let rest = line.strip_prefix(name);
@@ -187,7 +187,7 @@ impl Page {
         self.0.lines().filter(own).map(|line| value(line).expect("a number")).sum()
     }
 
-    /// Whether a metric of this name was announced.
+    /// Reports whether a metric of this name is announced.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.lines().any(|line| {
             line.strip_prefix("# TYPE ").is_some_and(|rest| rest.split(' ').next() == Some(name))
@@ -195,11 +195,11 @@ impl Page {
     }
 }
 
-/// Bytes that come back until the end of a connection on which these bytes are sent.
+/// Sends bytes and returns everything received until the end of the connection.
 pub(crate) fn say(port: u16, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
-    // It may close before it has read everything.
+    // The door may close before it has read everything.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);

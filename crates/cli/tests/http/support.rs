@@ -1,4 +1,4 @@
-//! Doors of a test's own, and a client.
+//! Doors for a test, and a client.
 
 use crate::node::Node;
 use crate::process::Process;
@@ -10,14 +10,14 @@ use std::thread;
 use std::time::Duration;
 use ureq::Agent;
 
-/// How often something is looked for that has to come, and how long between.
+/// Bound and interval of polls.
 const LOOKS_MAX: usize = 600;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// No answer takes longer.
+/// Timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Where no node hangs: a machine that is busy with other tests may let one wait for seconds.
+/// Timeout of a node where no node hangs: a machine busy with other tests may delay a node for seconds.
 const NODES_PATIENCE_MS: &str = "15000";
-/// Where a node is missed, and where one hangs: longer than a machine stands still.
+/// Timeout where a node is down or hangs: longer than pauses of the machine.
 pub(crate) const IMPATIENCE_MS: &str = "8000";
 
 /// A running `scurry http`.
@@ -26,26 +26,26 @@ pub(crate) struct Door {
     agent: Agent,
 }
 
-/// All of an answer that charging gives.
+/// An answer of charging.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: ureq::http::HeaderMap,
-    /// Null where there is none, or where it is no JSON.
+    /// Null if empty or not JSON.
     pub(crate) body: Value,
 }
 
 impl Reply {
-    /// A header, or nothing.
+    /// Returns a header, empty if missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
 }
 
-/// A status and a body.
+/// Status and body.
 pub(crate) type Answer = (u16, Vec<u8>);
 
 impl Door {
-    /// Before these nodes; all of them count.
+    /// Opens a door before these nodes and waits until all of them count.
     pub(crate) fn open(nodes: &[Node]) -> Door {
         let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
         let door = Door::before(&addresses, &[]);
@@ -53,7 +53,7 @@ impl Door {
         door
     }
 
-    /// The same, for a test in which a node is missed: nobody waits for that one for long.
+    /// Opens a door for a test in which a node is down, with a shorter timeout.
     pub(crate) fn open_impatient(nodes: &[Node]) -> Door {
         let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
         let door = Door::before(&addresses, &["--patience-ms", IMPATIENCE_MS]);
@@ -61,14 +61,14 @@ impl Door {
         door
     }
 
-    /// Before these addresses, whatever is there.
+    /// Opens a door to the nodes at these addresses, which may be unreachable.
     pub(crate) fn before(addresses: &[String], more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["http", "--listen", "127.0.0.1:0", "--log", "info", "--nodes"]);
         Door::start(command.arg(addresses.join(",")), more)
     }
 
-    /// Before a store of accounts, and no entities.
+    /// Opens a door before a store of accounts, without entities.
     pub(crate) fn charging(store: &str, more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["http", "--listen", "127.0.0.1:0", "--log", "info", "--store", store]);
@@ -87,7 +87,7 @@ impl Door {
         Door { process, agent }
     }
 
-    /// A request with a JSON body; without a body where it is empty.
+    /// Sends a request with a JSON body, or without a body if it is empty.
     pub(crate) fn ask(&self, request: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let (method, path) = request.split_once(' ').expect("a method and a path");
         let mut builder = ureq::http::Request::builder().method(method).uri(self.url(path));
@@ -108,7 +108,7 @@ impl Door {
         Reply { status: answer.status().as_u16(), headers: answer.headers().clone(), body }
     }
 
-    /// The same with an Idempotency-Key.
+    /// Sends a request with an Idempotency-Key.
     pub(crate) fn ask_once(&self, request: &str, key: &str, body: &str) -> Reply {
         self.ask(request, &[("Idempotency-Key", key)], body)
     }
@@ -141,12 +141,12 @@ impl Door {
         self.process.signal(signal);
     }
 
-    /// Lines that it has logged so far.
+    /// Returns the lines logged so far.
     pub(crate) fn log(&self) -> String {
         self.process.log()
     }
 
-    /// Waits until what is there has expired.
+    /// Waits until the entity has expired.
     pub(crate) fn wait_until_gone(&self, path: &str) {
         for _ in 0..LOOKS_MAX {
             if self.get(path).0 == 404 {
@@ -157,7 +157,7 @@ impl Door {
         panic!("{path} is still there");
     }
 
-    /// Waits until so many nodes count.
+    /// Waits until this many nodes count.
     pub(crate) fn wait_until_ready(&self, count: usize) {
         let mut status = Vec::new();
         for _ in 0..LOOKS_MAX {
@@ -172,7 +172,7 @@ impl Door {
     }
 }
 
-/// Schemathesis, of the version that scripts/install-tools.sh pins.
+/// Returns the path of schemathesis, in the version that scripts/install-tools.sh pins.
 pub(crate) fn schemathesis() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = root.join(".cache/schemathesis/bin/schemathesis");

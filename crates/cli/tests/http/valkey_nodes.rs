@@ -1,11 +1,11 @@
-//! Nodes that are Valkey with the module: the same promises, alone and among servers of ours.
+//! Nodes that are Valkey with the module: the same promises, alone and together with `scurry serve`.
 
 use crate::node::{Node, forgetting_valkey, keeping, valkey};
 use crate::support::Door;
 
 const ID: &str = "/v0/entity?id=x";
 
-/// Three nodes, of Valkey alone and of both kinds.
+/// Runs a test on three nodes: Valkey alone, and both kinds mixed.
 fn each_kind(test: impl Fn(Vec<Node>)) {
     test(valkey(3));
     test(valkey(2).into_iter().chain(keeping(1)).collect());
@@ -49,7 +49,7 @@ fn a_node_that_was_stopped_learns_what_it_has_missed() {
         door.wait_until_ready(3);
         nodes[2].kill();
         door.wait_until_ready(2);
-        // The first has its old copies, and the second knows better.
+        // The first node has old copies, and the second has the newer values.
         assert_eq!(door.get("/v0/entity?id=changed"), (200, b"new".to_vec()));
         assert_eq!(door.get("/v0/entity?id=deleted").0, 404);
         let told = nodes[0].ask(&["ENTITY.GET", "changed"]);
@@ -69,7 +69,7 @@ fn an_emptied_node_is_brought_up_to_date() {
         assert_eq!(door.put(&path, format!("value {id}").as_bytes()).0, 201);
     }
     assert_eq!(door.delete("/v0/entity?id=7&replicas=3/3").0, 202);
-    // It has lost everything, its mark too.
+    // It has lost everything, including its mark.
     nodes[0].kill();
     door.wait_until_ready(2);
     nodes[0].start_again();
@@ -84,7 +84,7 @@ fn an_emptied_node_is_brought_up_to_date() {
     }
 }
 
-/// As two doors with one number leave them.
+/// The state that two doors with the same number leave.
 #[test]
 fn of_two_values_with_one_version_one_stands_everywhere() {
     each_kind(|nodes| {

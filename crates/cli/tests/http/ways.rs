@@ -1,5 +1,4 @@
-//! Operations of charging are answered on a short way, and those whose paths have an escape by the router: nobody sees
-//! a difference.
+//! Charging operations take a fast path, and the router handles paths with escapes: both give the same answers.
 
 use crate::charging::{create, open};
 use crate::support::Door;
@@ -7,11 +6,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// The path of the account, plain and with an escape that stands for the same.
+/// The path of the account, plain and with an equivalent escape.
 const PLAIN: &str = "/v1/accounts/alice";
 const ESCAPED: &str = "/v1/accounts/%61lice";
 
-/// An answer without the time at which it was given, its headers in an order of their own: theirs has no meaning.
+/// Returns an answer without its Date and with its headers sorted, because their order has no meaning.
 fn say(door: &Door, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a time-out is set");
@@ -25,7 +24,7 @@ fn say(door: &Door, request: &str) -> String {
     format!("{}\r\n\r\n{body}", lines.join("\r\n"))
 }
 
-/// A request, and the beginning of what both ways answer.
+/// A request, and the status that both paths must give.
 struct Case {
     line: &'static str,
     headers: &'static str,
@@ -41,7 +40,7 @@ const DEBIT: &str = r#"{"unit":"cent","amount":1}"#;
 const CASES: &[Case] = &[
     Case { line: "GET {}", headers: "Host: localhost\r\n", body: "", status: 200 },
     Case { line: "HEAD {}", headers: "Host: localhost\r\n", body: "", status: 200 },
-    // A method's name is told by its letters as they stand (RFC 9110 section 9.1).
+    // Method names are case-sensitive (RFC 9110 section 9.1).
     Case { line: "get {}", headers: "Host: localhost\r\n", body: "", status: 405 },
     Case { line: "Delete {}?force=true", headers: "Host: localhost\r\n", body: "", status: 405 },
     Case { line: "post {}/debits", headers: KEYED, body: DEBIT, status: 405 },
@@ -119,7 +118,7 @@ fn an_operation_has_one_answer_whichever_way_it_goes() {
         assert!(plain.starts_with(&format!("HTTP/1.1 {status} ")), "{line} {headers}: {plain}");
         assert_eq!(plain, escaped, "{line} {headers}");
     }
-    // Both are counted under the path as the door knows it.
+    // Both are counted under the path template.
     let (_, page) = door.get("/metrics");
     let page = String::from_utf8(page).expect("text");
     let counted = |count: u64, method: &str, status: u16, route: &str| {
@@ -143,7 +142,7 @@ fn no_operation_is_found_by_another_word_than_its_method() {
         let parts = path.split('/').map(|part| if part.starts_with('{') { "alice" } else { part });
         let path = parts.collect::<Vec<_>>().join("/");
         let words = methods.as_object().expect("methods").keys();
-        // As OpenAPI writes it, in small letters, no method is one of HTTP.
+        // The lowercase methods of OpenAPI are not methods of HTTP.
         for word in words.filter(|word| *word != "parameters") {
             let answer = say(
                 &door,

@@ -1,4 +1,4 @@
-//! Who may come in over RDMA.
+//! Access over RDMA.
 
 use crate::support::{Server, device};
 use std::process::Command;
@@ -31,13 +31,13 @@ fn it_is_not_open_to_everybody_unless_somebody_says_so() {
     assert!(!said.status.success() && text.contains("without a password"), "{text}");
 }
 
-/// A test that runs where there is no device.
+/// Runs where there is no device.
 #[test]
 fn a_machine_without_a_device_says_so_in_one_line() {
     if std::env::var_os("SCURRY_RDMA_GUEST").is_some() {
         return;
     }
-    // An address that no device of anybody has: RFC 5737.
+    // An address that no device has: RFC 5737.
     let said = Command::new(env!("CARGO_BIN_EXE_scurry"))
         .args(["serve", "--durability", "none", "--listen", "127.0.0.1:0"])
         .args(["--rdma-listen", "192.0.2.1:0", "--allow-open-access-without-password"])

@@ -1,12 +1,12 @@
-//! Peers that break the rules. Each is closed with one line in the log, another client does not notice,
-//! and nothing that was pinned for it stays.
+//! Peers that break the protocol. Each is disconnected with one line in the log, other clients do not notice, and no
+//! pinned memory is left.
 
 use crate::raw::Raw;
 use crate::support::{Client, Server, device};
 use scurry_rdma_proto::Message;
 use scurry_rdma_proto::fabric::{CONTROL_LEN, Target};
 
-/// Does this to a server beside a client that is well; the line must say so.
+/// Breaks the protocol next to a healthy client, and checks the line in the log.
 fn breaks(
     server: &mut Server,
     well: &mut Client,
@@ -64,7 +64,7 @@ fn who_breaks_the_rules_is_closed_and_nobody_else_notices() {
     assert!(!rest.contains("closed="), "each was told once: {rest}");
 }
 
-/// The device refuses these by itself, and breaks the connection of who has tried.
+/// The device itself refuses these writes and breaks the connection of the peer.
 #[test]
 fn what_is_not_the_peers_cannot_be_written() {
     let Some(address) = device() else { return };
@@ -99,7 +99,7 @@ fn what_is_no_resp_is_refused_as_over_tcp() {
     let mut client = server.connect();
     client.send(b"*1\r\n$-5\r\n");
     assert!(client.line().starts_with("-ERR Protocol error"));
-    // An immediate of 0 tells of nothing, and is no fault.
+    // An immediate of 0 announces no bytes and is allowed.
     let mut raw = Raw::connect(server.address);
     let (target, _) = raw.window();
     raw.tell(target, b"", 0);

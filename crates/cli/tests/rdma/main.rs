@@ -1,5 +1,5 @@
-//! The real binary over RDMA. These run where there is a device: in the guest of scripts/rdma-guest.sh,
-//! or with `SCURRY_RDMA_ADDRESS`, an address of one; elsewhere each says that it was skipped.
+//! Tests of the real binary over RDMA. They run where there is a device: in the guest of scripts/rdma-guest.sh, or with
+//! `SCURRY_RDMA_ADDRESS`, the address of one. Elsewhere each reports that it was skipped.
 
 mod access;
 mod hostile;

@@ -1,4 +1,4 @@
-//! A peer that does what it likes: the device, without the protocol.
+//! A peer that uses the device directly, without the protocol.
 
 use crate::support::LONG;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +12,7 @@ const QUEUES: Settings = Settings { receive_entries: 64, send_entries: 64, inlin
 pub(crate) struct Raw {
     pub(crate) connection: Connection,
     hub: Hub,
-    /// Where the server has said that may be written.
+    /// Window announced by the server, and its length.
     window: Option<(Target, u32)>,
     sent: u64,
     done: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Connects, and waits for the server's first window.
+    /// Connects and waits for the server's first window.
     pub(crate) fn connect(to: SocketAddr) -> Raw {
         let device = Device::of(SocketAddr::new(to.ip(), 0)).expect("a device");
         let mut hub = Hub::new(device, 256, Budget::new(1 << 20)).expect("a hub");
@@ -32,7 +32,7 @@ impl Raw {
         raw
     }
 
-    /// The server's window, and its length.
+    /// Returns the server's window and its length.
     pub(crate) fn window(&self) -> (Target, u32) {
         self.window.expect("it was announced")
     }
@@ -44,7 +44,7 @@ impl Raw {
         }
         self.sent += 1;
         self.connection.send(self.sent, message, true);
-        // A broken connection refuses it.
+        // A broken connection refuses this.
         let _ = self.connection.ring();
     }
 
@@ -54,9 +54,9 @@ impl Raw {
         self.send(&Message::RegisterXferMemory(memory).encode());
     }
 
-    /// Says that so many bytes were written, and writes these.
+    /// Writes bytes, and announces `told` bytes as written.
     pub(crate) fn tell(&mut self, target: Target, bytes: &[u8], told: u32) {
-        // Nothing cannot be registered.
+        // An empty buffer cannot be registered.
         let vector = [bytes, b"-"].concat();
         let staging = self.connection.staging(vector).expect("registered");
         self.sent += 1;
@@ -70,7 +70,7 @@ impl Raw {
         drop(self.connection.unstage(staging));
     }
 
-    /// Waits until the server has ended the connection.
+    /// Waits until the server has closed the connection.
     pub(crate) fn until_closed(&mut self) {
         while !self.broken {
             self.turn();

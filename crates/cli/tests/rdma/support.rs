@@ -1,4 +1,4 @@
-//! A server with an RDMA port, and clients of it.
+//! A server with an RDMA port, and clients for it.
 
 use scurry_rdma::{Device, Stream};
 use scurry_rdma_proto::Settings;
@@ -8,13 +8,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-/// Nothing here takes so long, however slow the machine.
+/// Timeout of everything here, however slow the machine.
 pub(crate) const LONG: Duration = Duration::from_secs(40);
 
 /// Address of the guest's device.
 const IN_THE_GUEST: &str = "10.77.0.1";
 
-/// An address of a device, with port 0; none where there is none, which is said.
+/// Returns the address of a device, with port 0. Without a device it returns None and prints that.
 pub(crate) fn device() -> Option<SocketAddr> {
     let named = std::env::var("SCURRY_RDMA_ADDRESS").unwrap_or_else(|_| IN_THE_GUEST.to_owned());
     let address = SocketAddr::new(named.parse().expect("SCURRY_RDMA_ADDRESS is an address"), 0);
@@ -30,7 +30,7 @@ pub(crate) fn device() -> Option<SocketAddr> {
     }
 }
 
-/// Stopped when dropped.
+/// A server, stopped when dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -39,13 +39,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// With RDMA at this address, for everybody, and these arguments beside.
+    /// Starts a server with RDMA at this address, without a password, and with these arguments.
     pub(crate) fn start(address: SocketAddr, arguments: &[&str]) -> Server {
         let open = ["--allow-open-access-without-password"];
         Server::guarded(address, &[&open[..], arguments].concat())
     }
 
-    /// The same without leave for everybody.
+    /// Starts a server without permission for open access.
     pub(crate) fn guarded(address: SocketAddr, arguments: &[&str]) -> Server {
         // In the guest the binary lies where the script has put it.
         let binary = std::env::var("SCURRY_BIN");
@@ -78,7 +78,7 @@ impl Server {
         Client::over_rdma(self.address, settings)
     }
 
-    /// The same over TCP.
+    /// Connects over TCP.
     pub(crate) fn connect_over_tcp(&self) -> Client {
         Client::over_tcp(self.tcp)
     }
@@ -87,14 +87,14 @@ impl Server {
         self.child.id()
     }
 
-    /// The next line that it logs; one comes.
+    /// Waits for the next line of the log.
     pub(crate) fn log_line(&mut self) -> String {
         let mut line = String::new();
         assert!(self.log.read_line(&mut line).expect("it logs") > 0, "it ends");
         line
     }
 
-    /// Kills it, and gives what it has logged and nobody has read.
+    /// Kills it and returns the unread part of its log.
     pub(crate) fn end(mut self) -> String {
         let _ = self.child.kill();
         let mut rest = String::new();
@@ -105,13 +105,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A client that speaks lines and bulks.
+/// A client that reads lines and bulk strings.
 pub(crate) struct Client {
     stream: Box<dyn Duplex>,
 }
@@ -145,7 +145,7 @@ impl Client {
         bytes
     }
 
-    /// A line without its end.
+    /// Reads a line, without its end.
     pub(crate) fn line(&mut self) -> String {
         let mut line = Vec::new();
         while !line.ends_with(b"\r\n") {
@@ -160,7 +160,7 @@ impl Client {
         assert_eq!(self.line(), expected, "{line}");
     }
 
-    /// The numbers of `INFO rdma`.
+    /// Returns the numbers of `INFO rdma`.
     pub(crate) fn counts(&mut self) -> BTreeMap<String, u64> {
         self.send("INFO rdma\r\n");
         let len = self.line()[1..].parse::<usize>().expect("a bulk");
@@ -172,7 +172,7 @@ impl Client {
         text.lines().filter_map(pair).collect()
     }
 
-    /// Waits until the server has so many connections, and gives what is pinned for them then.
+    /// Waits until the server has this many connections, and returns how much memory is pinned for them.
     pub(crate) fn pinned_with(&mut self, connections: u64) -> u64 {
         loop {
             let counts = self.counts();

@@ -1,9 +1,9 @@
-//! System calls of a server, counted by the kernel, over TCP and over RDMA. Beside Scurry's those of
-//! valkey-server where `SCURRY_VALKEY_SERVER` and `SCURRY_VALKEY_RDMA` (its module) say where they lie.
+//! System calls of a server over TCP and RDMA, counted by the kernel. If `SCURRY_VALKEY_SERVER` and
+//! `SCURRY_VALKEY_RDMA` (its module) give their paths, those of valkey-server are counted too.
 //!
-//! It reads tracefs, which only root may, and so does nothing outside the guest. There the device is
-//! software: posting work and asking to be told are system calls, which they are not on hardware; and
-//! reading a clock is one, which it is not on most machines: it is left out.
+//! It reads tracefs, which only root may, so it does nothing outside of the guest. The device there is software:
+//! posting work and requesting a notification are system calls, unlike on hardware. Reading the clock is a system call
+//! there too, unlike on most machines, so it is not counted.
 
 use crate::support::{Client, LONG, Server, device};
 use crate::techniques::{LOADS, OFF, fill, grouped, print_table};
@@ -16,15 +16,15 @@ use std::time::Duration;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 const EVENT: &str = "/sys/kernel/tracing/events/raw_syscalls/sys_enter";
-/// Not counted.
+/// System calls that are not counted.
 const CLOCKS: [&str; 2] = ["clock_gettime", "gettimeofday"];
 const COUNT: &str = "hist:keys=common_pid,id.syscall:size=4096";
 
-/// Counts what every thread calls, from now on.
+/// Counts the calls of every thread, until dropped.
 struct Kernel;
 
 impl Kernel {
-    /// Where the kernel has tracefs, and this test may use it.
+    /// Requires tracefs and the permission to use it.
     fn new() -> Kernel {
         if !fs::exists(EVENT).unwrap_or(false) {
             let mut mount = Command::new("mount");
@@ -35,7 +35,7 @@ impl Kernel {
         Kernel
     }
 
-    /// How often the threads of a process have called what, by name.
+    /// Returns how often the threads of a process have made each call, by name.
     fn counts(&self, process: u32) -> BTreeMap<String, u64> {
         let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
         let threads: Vec<String> = tasks
@@ -49,12 +49,12 @@ impl Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // Nothing else counts here.
+        // The trigger may already be gone.
         let _ = fs::write(format!("{EVENT}/trigger"), format!("!{COUNT}"));
     }
 }
 
-/// From lines as `{ common_pid: 12, id: sys_read [  0] } hitcount: 3`, those of these threads.
+/// Parses lines like `{ common_pid: 12, id: sys_read [  0] } hitcount: 3`, and keeps those of these threads.
 fn counts_of(text: &str, threads: &[String]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for line in text.lines().filter(|line| line.starts_with("{ common_pid:")) {
@@ -69,7 +69,7 @@ fn counts_of(text: &str, threads: &[String]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// System calls of each load, and how often each was made.
+/// Returns how often each system call was made under each load.
 fn measure(kernel: &Kernel, process: u32, client: &mut Client) -> Vec<BTreeMap<String, u64>> {
     fill(client);
     let counted = LOADS.map(|(_, load)| {
@@ -85,7 +85,7 @@ fn measure(kernel: &Kernel, process: u32, client: &mut Client) -> Vec<BTreeMap<S
     counted.to_vec()
 }
 
-/// Between two looks whether it listens.
+/// Interval of polls until a server listens.
 const WAIT: Duration = Duration::from_millis(50);
 
 /// Rows that are compared.
@@ -100,7 +100,7 @@ struct Valkey {
 }
 
 impl Valkey {
-    /// None where it was not named.
+    /// Starts a server. None if no path was given.
     fn start(device: SocketAddr) -> Option<Valkey> {
         let program = std::env::var_os("SCURRY_VALKEY_SERVER")?;
         let module = std::env::var("SCURRY_VALKEY_RDMA").expect("SCURRY_VALKEY_RDMA is its module");
@@ -122,7 +122,7 @@ impl Valkey {
 
 impl Drop for Valkey {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -169,8 +169,8 @@ fn system_calls_are_few_and_known() {
             assert!(of(TCP, load, name).is_some_and(|count| count <= requests + 10), "{name}");
             assert_eq!(of(RDMA, load, name), None, "{name}");
         }
-        // One event of completions is read for each time the server has slept, and not another one to
-        // learn that there is none.
+        // One completion event is read for each time that the server has slept, without another read to learn that
+        // there are no more.
         let (slept, reads) = (of(RDMA, load, "epoll_wait"), of(RDMA, load, "read"));
         assert!(reads <= slept && slept.is_some(), "{reads:?} reads, {slept:?} times asleep");
         assert!(of(RDMA, load, "write").is_some_and(|posts| posts <= requests + 20));

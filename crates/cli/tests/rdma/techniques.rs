@@ -1,4 +1,4 @@
-//! What each technique changes, in counts of the server. In the guest they mean something; times do not.
+//! The effect of each technique, in counts of the server. In the guest counts are meaningful, times are not.
 
 use crate::support::{Client, Server, device};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 const VALUE_LEN: usize = 100;
 const LONG_LEN: usize = 200_000;
 
-/// One way to do it, by the words of --rdma-tuning.
+/// Settings that are compared, as values of --rdma-tuning.
 const WAYS: [(&str, &str); 7] = [
     ("defaults", ""),
     ("`output=copied`", "output=copied"),
@@ -35,14 +35,14 @@ const COLUMNS: [&str; 13] = [
     "stalls_in",
 ];
 
-/// One request after the other, with a short answer.
+/// One request after another, with a short answer.
 fn alone(client: &mut Client) {
     for number in 1..=1_000 {
         client.ask("INCR alone", &format!(":{number}"));
     }
 }
 
-/// SET and GET by turns, 16 together.
+/// SET and GET in turn, 16 at a time.
 fn together(client: &mut Client) {
     let value = "v".repeat(VALUE_LEN);
     for round in 0..250 {
@@ -76,17 +76,17 @@ pub(crate) const LOADS: [Load; 3] = [
     ("20 replies of 200,000 bytes", long),
 ];
 
-/// Puts what the last load reads, and takes away what one before has left.
+/// Writes the values that the last load reads, and removes keys of an earlier one.
 pub(crate) fn fill(client: &mut Client) {
     let bytes = "l".repeat(LONG_LEN);
     client.send(format!("*3\r\n$3\r\nSET\r\n$4\r\nlong\r\n${LONG_LEN}\r\n{bytes}\r\n"));
     assert_eq!(client.line(), "+OK");
-    // The first counts from 1 on.
+    // The first load counts from 1.
     client.send("DEL alone\r\n");
     client.line();
 }
 
-/// A table of Markdown: docs/results keeps it, and the documents show it.
+/// Prints a table in Markdown, which docs/results keeps and the documents show.
 pub(crate) fn print_table(
     title: &str,
     columns: impl Iterator<Item = String>,
@@ -101,7 +101,7 @@ pub(crate) fn print_table(
     rows.iter().for_each(|row| println!("| {} |", row.join(" | ")));
 }
 
-/// A number with a comma before every three digits.
+/// Formats a number with a comma at each thousand.
 pub(crate) fn grouped(number: u64) -> String {
     match (number / 1_000, number % 1_000) {
         (0, rest) => rest.to_string(),
@@ -109,7 +109,7 @@ pub(crate) fn grouped(number: u64) -> String {
     }
 }
 
-/// Counts of the server meanwhile. The INFO that asks before is in it.
+/// Returns the server's counts during a load, including the INFO that was asked before.
 fn counted(client: &mut Client, load: fn(&mut Client)) -> BTreeMap<String, u64> {
     let before = client.counts();
     load(client);
@@ -133,7 +133,7 @@ fn each_technique_saves_what_it_is_for() {
         }
     }
     for (load, _) in LOADS {
-        // What no way has is no column.
+        // A column without any count is left out.
         let mut columns = COLUMNS.to_vec();
         columns.retain(|column| WAYS.iter().any(|(way, _)| all[&(load, *way)][*column] > 0));
         let rows = WAYS.map(|(way, _)| {
@@ -154,7 +154,7 @@ fn each_technique_saves_what_it_is_for() {
     assert_eq!(of(alone, "`inline=0`", "inline_writes"), 0);
     assert!(8 * usual(alone, "signalled") < of(alone, "`signal=1`", "signalled"));
     assert!(usual(alone, "completions") < of(alone, "`signal=1`", "completions"));
-    // A long reply that is copied takes several writes, and one that is not takes one.
+    // A long reply that is copied takes several writes; one that is not takes one.
     assert!(usual(long, "writes") < of(long, "`output=copied`", "writes"));
     assert!(of(long, "`output=copied`", "doorbells") < of(long, "all off", "doorbells"));
     assert!(usual(together, "announcements") > 0);

@@ -1,9 +1,9 @@
-//! Nodes that are started with their directories at other addresses, as on another machine with the same disk.
+//! Nodes restarted with their directories at other addresses, as on another machine with the same disk.
 
 use crate::nodes::Nodes;
 use nix::sys::signal::Signal;
 
-/// Waits until this node reaches all others, at the ports that they have now.
+/// Waits until this node reaches all others at their present ports.
 fn wait_until_it_reaches_all(nodes: &Nodes, node: usize) {
     nodes.until("the node reaches all others where they are", || {
         let said = nodes.status(node)?;
@@ -17,7 +17,7 @@ fn wait_until_it_reaches_all(nodes: &Nodes, node: usize) {
     });
 }
 
-/// Ports that nodes have now are what every node names to clients, sooner or later.
+/// Waits until every node names the present ports of all nodes to clients.
 fn wait_until_clients_find_all(nodes: &Nodes) {
     let leader = nodes.leader();
     let main = nodes.main_port(leader).to_string();
@@ -43,13 +43,13 @@ fn nodes_that_are_started_at_other_addresses_are_found_there_by_each_other_and_b
     nodes.start_elsewhere(moved);
     nodes.wait_for_all();
     wait_until_clients_find_all(&nodes);
-    // Neither of two that have moved knows where the other one is, unless the group tells.
+    // Two nodes that have moved can find each other only through the group.
     nodes.start_elsewhere(leader);
     nodes.wait_for_all();
     wait_until_clients_find_all(&nodes);
     nodes.signal(stays, Signal::SIGKILL);
     assert_eq!(nodes.execute(&["SET", "key", "after"]), "+OK");
-    // And all of it is there when nobody runs who has seen it.
+    // The data is there when only nodes run that were not part of it before.
     for node in [leader, moved] {
         nodes.signal(node, Signal::SIGKILL);
     }

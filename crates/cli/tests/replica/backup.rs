@@ -1,4 +1,4 @@
-//! Copies of what nodes of a group have, and stores of one machine that are made of them.
+//! Copies of a node's data, and stores of one machine made from them.
 
 use crate::catch_up::{fill_and_forget, snapshot};
 use crate::nodes::{self, Nodes};
@@ -20,7 +20,7 @@ fn names(path: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Restores what is in a directory, with these options; the new one, beside it.
+/// Restores a directory with these options. Returns the new directory next to it.
 #[track_caller]
 fn restore(from: &Path, name: &str, options: &[&str]) -> PathBuf {
     let to = from.with_file_name(name);
@@ -33,7 +33,7 @@ fn restore(from: &Path, name: &str, options: &[&str]) -> PathBuf {
     to
 }
 
-/// A group of one node that has set `key` to each of these values, and was killed.
+/// Starts a group of one node, sets `key` to each of these values, and kills it.
 fn killed_behind(values: &[&str]) -> (Nodes, PathBuf) {
     let nodes = Nodes::start(1, 1);
     for value in values {
@@ -52,7 +52,7 @@ fn a_copy_of_any_node_that_runs_becomes_a_store_of_one_machine_with_all_that_is_
     for number in 0..100 {
         nodes.execute(&["SET", &format!("key-{number}"), "value"]);
     }
-    // What comes behind it says of each thread's log that it is committed.
+    // Later entries record, on each thread's log, that the earlier ones are committed.
     for number in 0..20 {
         nodes.execute(&["SET", &format!("later-{number}"), "value"]);
     }
@@ -69,7 +69,7 @@ fn a_copy_of_any_node_that_runs_becomes_a_store_of_one_machine_with_all_that_is_
         assert!(names(&copy).iter().all(|name| name != "GROUP" && !name.starts_with("ballot")));
         let said = nodes::refused(&["--dir", text(&copy)]);
         assert!(said.contains("`scurry restore` makes a store of one machine"), "{said}");
-        // Also where somebody says that a group begins there.
+        // Also if an order to found a group lies there.
         let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
         nodes::begin_in(&copy);
         let said = nodes::refused(&["--dir", text(&copy), "--threads", "2", "--replicate", &peer]);
@@ -171,7 +171,7 @@ fn a_copy_of_a_log_without_its_beginning_begins_another_group() {
 
 #[test]
 fn what_was_answered_before_a_copy_was_begun_is_in_it() {
-    /// Bound of a writer whose test has failed.
+    /// Bound of writes if the test has failed.
     const WRITES_MAX: u64 = 60_000;
     let nodes = Nodes::start(3, 1);
     let (written, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -189,13 +189,13 @@ fn what_was_answered_before_a_copy_was_begun_is_in_it() {
         for name in ["first", "second", "third"] {
             let leader = nodes.leader();
             let term = nodes.number(leader, "term");
-            // One more says of those before it that they are committed.
+            // The next entry records that those before it are committed.
             let before = read();
             nodes.until("more is written", || (read() > before + 1).then_some(()));
             for node in [leader, (leader + 1) % 3] {
                 let copy = nodes.dir(node).with_file_name(format!("{name}-{node}"));
                 scurry(&["backup", text(&nodes.dir(node)), "--to", text(&copy)]).well();
-                // On a machine that stands still another may lead by now, and this one lacks what was written since.
+                // On a stalled machine another node may lead by now, and this one lacks the later writes.
                 let leads = nodes.leader() == leader && nodes.number(leader, "term") == term;
                 let restored = restore(&copy, &format!("restored-{name}-{node}"), &[]);
                 let shown = Nodes::single(&restored, "fsync").execute(&["GET", "counter"]);
@@ -268,7 +268,7 @@ fn a_group_is_exported_and_imported_by_the_port_of_any_node() {
     assert_eq!(again.lines().next(), answer.lines().next(), "{again}");
 }
 
-/// Copies a directory and all below it.
+/// Copies a directory with everything below it.
 fn copy_all(from: &Path, to: &Path) {
     fs::create_dir(to).expect("a new directory");
     for entry in fs::read_dir(from).expect("it is there").flatten() {

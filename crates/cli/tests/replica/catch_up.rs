@@ -1,4 +1,5 @@
-//! Logs that are made shorter, and nodes that get a snapshot because the log does not reach back to them.
+//! Logs that are shortened, and nodes that receive a snapshot because the log no longer reaches back far enough for
+//! them.
 
 use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
@@ -6,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Has the node that leads write a snapshot, and waits for it.
+/// Makes the leader write a snapshot and waits for it.
 pub(crate) fn snapshot(nodes: &Nodes) {
     let written = |nodes: &Nodes| {
         let info = nodes.try_execute(&["INFO", "persistence"])?;
@@ -18,7 +19,7 @@ pub(crate) fn snapshot(nodes: &Nodes) {
     nodes.until("a snapshot is written", || (written(nodes)? > before).then_some(()));
 }
 
-/// Sets so many keys to this value.
+/// Sets this many keys to a value.
 fn fill(nodes: &Nodes, count: usize, value: &str) {
     let leader = nodes.leader();
     let mut client = Client::connect(nodes.main_port(leader)).expect("it is there");
@@ -27,7 +28,7 @@ fn fill(nodes: &Nodes, count: usize, value: &str) {
     }
 }
 
-/// Writes, and makes the leader's log shorter than that.
+/// Writes keys, and shortens the leader's log beyond them.
 pub(crate) fn fill_and_forget(nodes: &Nodes, value: &str) {
     let leader = nodes.leader();
     let before = nodes.until("it says so", || nodes.number(leader, "base"));
@@ -42,8 +43,8 @@ pub(crate) fn fill_and_forget(nodes: &Nodes, value: &str) {
     });
 }
 
-/// Kills a node while a snapshot comes to it. Its directory must have nothing of one before. False where all of it
-/// had come already.
+/// Kills a node while it receives a snapshot. Its directory must have no part of an earlier one. Returns false if the
+/// snapshot was already complete.
 fn kill_in_the_middle(nodes: &Nodes, node: usize) -> bool {
     let dir = nodes.directory_of(node).join("g1/0");
     let has_part = || {
@@ -52,7 +53,7 @@ fn kill_in_the_middle(nodes: &Nodes, node: usize) -> bool {
         names.any(|name| name.starts_with("incoming-"))
     };
     nodes.until("a snapshot comes", || {
-        // It may be there for a moment alone.
+        // The partial file may exist only for a moment.
         (0..10_000).any(|_| has_part()).then_some(())
     });
     nodes.signal(node, Signal::SIGKILL);
@@ -83,7 +84,7 @@ fn a_node_that_is_killed_while_it_takes_a_snapshot_and_whose_leader_dies_too_joi
             nodes.start_again(leader);
             break;
         }
-        // It has got all of it: the next one finds it behind again.
+        // The snapshot was already complete: the next attempt finds the node behind again.
     }
     assert!(was_killed, "it was killed in the middle");
     nodes.start_again(2);
@@ -95,13 +96,13 @@ fn a_node_that_is_killed_while_it_takes_a_snapshot_and_whose_leader_dies_too_joi
     }
 }
 
-/// Every key that was filled has this value, as a node says that has come to lead.
+/// Checks that every filled key has this value on a node that has become leader.
 fn shown_by(nodes: &Nodes, node: usize, value: &str) {
     shown(nodes, node, &["key-0", "key-77", "key-199", "marker"].map(|key| (key, value)));
     assert_eq!(nodes.execute(&["DBSIZE"]), ":201");
 }
 
-/// Keys have these values, as a node says that has come to lead.
+/// Checks the values of keys on a node that has become leader.
 fn shown(nodes: &Nodes, node: usize, keys: &[(&str, &str)]) {
     let id = nodes.id(node);
     nodes.until("the node leads", || {
@@ -139,7 +140,7 @@ fn a_node_that_was_away_for_longer_than_the_log_comes_back_and_leads() {
     nodes.start_again(away);
     nodes.wait_for_all();
     shown_by(&nodes, away, "one");
-    // All of it comes back from the devices, each with a log of its own beginning.
+    // All nodes recover from their devices, each with a log that begins elsewhere.
     for node in 0..3 {
         nodes.signal(node, Signal::SIGKILL);
     }
@@ -186,12 +187,12 @@ fn a_store_of_one_machine_begins_a_group_with_all_it_has() {
     let debit = ["SCUR.DEBIT", "purse", "txn-1", "cent", "7"];
     let answer = single.execute(&debit);
     single.execute(&["SET", "key", "value"]);
-    // With `write` what lies beside the log says only later how far it has come.
+    // With `write`, the file beside the log notes its end only later.
     single.signal(0, Signal::SIGKILL);
     drop(single);
     let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
     let dir = store.to_str().expect("text");
-    // Nobody has said so, and --join is no word for it.
+    // Without an order to found a group the start is refused, and --join is not such an order.
     for join in [&[][..], &["--join", "127.0.0.1:1"]] {
         let said = nodes::refused(&[&["--dir", dir, "--replicate", &peer][..], join].concat());
         assert!(said.contains(&format!("scurry replica init --dir {dir}")), "{said}");
@@ -209,7 +210,7 @@ fn a_store_of_one_machine_begins_a_group_with_all_it_has() {
     assert_eq!(nodes.execute(&["GET", "key"]), "$value");
 }
 
-/// Offset of these bytes in the first file of a node's log, and whether anything was written behind them.
+/// Returns the offset of these bytes in the first file of a node's log, and whether a mark follows them.
 fn needle(node: &Path, needle: &[u8]) -> Option<(usize, bool)> {
     let bytes = std::fs::read(node.join("g1/0/log-00000000000000000001")).ok()?;
     let at = bytes.windows(needle.len()).position(|window| window == needle)?;
@@ -223,7 +224,7 @@ fn a_byte_that_changes_in_the_last_entry_is_damage_and_not_the_end_of_the_log() 
     nodes.wait_for_all();
     let follower = (nodes.leader() + 1) % 3;
     let path = nodes.directory_of(follower);
-    // When nothing follows an entry, a mark says that it is on the device.
+    // When no entry follows, a mark says that the last one is on the device.
     nodes.until("a mark is written", || needle(&path, b"a needle").filter(|(_, marked)| *marked));
     nodes.stop(follower);
     let (at, _) = needle(&path, b"a needle").expect("it is there");
@@ -244,7 +245,7 @@ fn an_end_that_is_gone_with_its_mark_is_missed() {
     nodes.wait_for_all();
     let follower = (nodes.leader() + 1) % 3;
     let path = nodes.directory_of(follower);
-    // With the mark it is noted beside the log how far that had come.
+    // With the mark, the file beside the log notes how far the log reaches.
     let before = std::fs::read(path.join("reach-g1")).expect("a file");
     nodes.execute(&["SET", "key", "another needle"]);
     nodes.until("it is noted", || {

@@ -1,4 +1,4 @@
-//! A CA and a certificate of nodes on this machine.
+//! A CA and certificates for nodes on this machine.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::CertificateDer;
@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Files of all nodes of a group.
+/// Certificate files for all nodes of a group.
 pub(crate) struct Certificates(TempDir);
 
 impl Certificates {
-    /// Made anew: those of two calls have nothing in common.
+    /// Makes new files. Those of two calls do not trust each other.
     pub(crate) fn make() -> Certificates {
         let files = Certificates(tempfile::tempdir().expect("a directory"));
         let key = KeyPair::generate().expect("a key");
@@ -35,7 +35,7 @@ impl Certificates {
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).expect("it is ours");
     }
 
-    /// Puts others in the place of these, as an operator does: whole files, one after the other.
+    /// Replaces the files by others, one whole file after another, as an operator does.
     pub(crate) fn replace(&self, by: &Certificates) {
         for name in ["node.key", "node.pem", "ca.pem"] {
             let new = self.0.path().join("new");
@@ -44,7 +44,7 @@ impl Certificates {
         }
     }
 
-    /// Options of a node.
+    /// Returns the options of a node.
     pub(crate) fn options(&self) -> Vec<String> {
         self.named([
             ("--replicate-tls-cert", "node.pem"),
@@ -53,7 +53,7 @@ impl Certificates {
         ])
     }
 
-    /// Options for the ports for clients.
+    /// Returns the options for the ports for clients.
     pub(crate) fn options_for_clients(&self) -> Vec<String> {
         self.named([("--tls-cert", "node.pem"), ("--tls-key", "node.key")])
     }
@@ -63,7 +63,7 @@ impl Certificates {
         options.into_iter().flat_map(|(option, name)| [option.to_owned(), file(name)]).collect()
     }
 
-    /// A client's trust in these.
+    /// Returns the configuration of a client that trusts these.
     pub(crate) fn trust(&self) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_file(self.0.path().join("ca.pem"));

@@ -1,6 +1,6 @@
-//! Sessions of real clients through the death of a leader. A client does what its library does by itself; the
-//! application around it sends a debit that has ended in an error again, with its id. Each session
-//! prints what the application has seen of it; nothing here asks for a time.
+//! Sessions of real client libraries through the death of a leader. A client does whatever its library does by default.
+//! The application around it repeats a debit that ended in an error, with its id. Each session prints what the
+//! application saw; no time is checked.
 
 mod redis_rs;
 
@@ -15,7 +15,7 @@ const BALANCE: u32 = 100_000;
 /// How a client finds the leader.
 struct Mode {
     name: &'static str,
-    /// Addresses that it is given, of these nodes, the first of which leads.
+    /// Returns the addresses given to the client, from these nodes, of which the first leads.
     addresses: fn(&Nodes, [usize; 3]) -> Vec<u16>,
 }
 
@@ -23,7 +23,7 @@ const CLUSTER: Mode = Mode { name: "cluster", addresses: threads };
 const PLAIN: Mode = Mode { name: "plain", addresses: one_that_does_not_lead };
 const SENTINEL: Mode = Mode { name: "sentinel", addresses: first_threads };
 
-/// A thread of each node.
+/// Returns the port of one thread of each node.
 fn threads(nodes: &Nodes, order: [usize; 3]) -> Vec<u16> {
     let [leader, one, other] = order.map(|node| nodes.thread_port(node));
     vec![one + 1, other, leader]
@@ -33,15 +33,15 @@ fn one_that_does_not_lead(nodes: &Nodes, [_, one, _]: [usize; 3]) -> Vec<u16> {
     vec![nodes.main_port(one)]
 }
 
-/// Where a connection stays on its node, and hears of another leader.
+/// Ports where a connection stays on its node and is redirected to another leader.
 fn first_threads(nodes: &Nodes, order: [usize; 3]) -> Vec<u16> {
     order.map(|node| nodes.thread_port(node)).to_vec()
 }
 
-/// Has a client debit an account of each mode, kills the leader in the middle, and looks for each debit.
+/// For each mode, makes a client debit an account, kills the leader meanwhile, and checks each debit.
 ///
-/// `session` gets the mode, the addresses with commas between them, and what it calls in the middle; it debits
-/// `purse-MODE` by the transactions txn-0, txn-1, ... and gives their number.
+/// `session` gets the mode, the addresses separated by commas, and a function to call in the middle. It debits
+/// `purse-MODE` by the transactions txn-0, txn-1, ... and returns their number.
 fn through_failovers(modes: &[Mode], mut session: impl FnMut(&str, &str, &mut dyn FnMut()) -> u32) {
     let mut nodes = Nodes::start(3, 2);
     for Mode { name, addresses } in modes {
@@ -56,7 +56,7 @@ fn through_failovers(modes: &[Mode], mut session: impl FnMut(&str, &str, &mut dy
         nodes.start_again(leader);
         nodes.wait_for_all();
         assert_eq!(left(&nodes, &account), BALANCE - debits, "{name}: {debits} debits");
-        // Each was done: it has its answer.
+        // Each debit was executed and gets its stored answer.
         repeat(&nodes, &account, debits);
         assert_eq!(left(&nodes, &account), BALANCE - debits, "{name}");
     }
@@ -69,7 +69,7 @@ fn left(nodes: &Nodes, account: &str) -> u32 {
     amount.trim_start_matches(':').parse().expect("a number")
 }
 
-/// Sends every debit once more.
+/// Repeats every debit.
 fn repeat(nodes: &Nodes, account: &str, debits: u32) {
     let mut client = None;
     for number in 0..debits {
@@ -77,7 +77,7 @@ fn repeat(nodes: &Nodes, account: &str, debits: u32) {
         let reply = nodes.until("a debit is answered", || {
             let mut open = client.take().or_else(|| Client::connect(nodes.any_port()))?;
             let reply = open.ask(&["SCUR.DEBIT", account, &id, "cent", "1"]).ok()?;
-            // Without a leader it is asked again.
+            // Repeats while there is no leader.
             (!reply.starts_with('-')).then(|| {
                 client = Some(open);
                 reply
@@ -87,7 +87,7 @@ fn repeat(nodes: &Nodes, account: &str, debits: u32) {
     }
 }
 
-/// Runs a program of testing/clients, whose protocol is in its README.
+/// Runs a program of testing/clients, whose README describes the protocol.
 fn program(words: &[String], mode: &str, addresses: &str, middle: &mut dyn FnMut()) -> u32 {
     let mut command = Command::new("timeout");
     command.arg("400").args(words).args([mode, addresses]);
@@ -125,7 +125,7 @@ fn redis_py_goes_on() {
     programs_through_failovers(&libraries::python("venv", "redis", "failover.py"));
 }
 
-/// A client that reads from replicas is listed the followers, which send its reads to the leader.
+/// A client that reads from replicas gets the followers listed, which forward its reads to the leader.
 fn reads_from_replicas(words: &[String]) {
     let nodes = Nodes::start(3, 2);
     let leader = nodes.leader();

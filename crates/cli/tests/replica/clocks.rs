@@ -1,25 +1,25 @@
-//! Wall clocks that are set: on the node that leads, and on one that comes to lead. Nothing comes early by it, nothing
-//! goes back, and nobody loses leadership.
+//! Wall clocks that are set, on the leader and on a node that becomes leader. Nothing expires early, time does not go
+//! back, and no node loses leadership.
 
 use crate::nodes::Nodes;
 
 const YEAR_DAYS: i32 = 365;
 const DAY_S: i64 = 86_400;
 
-/// The time of the node that leads, s.
+/// Returns the leader's time, s.
 fn time(nodes: &Nodes) -> i64 {
     let said = nodes.execute(&["TIME"]);
     said.lines().next().and_then(|line| line.parse().ok()).expect(&said)
 }
 
-/// By how many days a node says that its clock is ahead of the others'.
+/// Returns by how many days a node reports its clock ahead of the others'.
 fn off_days(nodes: &Nodes, node: usize) -> Option<i64> {
     let said = nodes.status(node)?;
     let line = said.lines().find_map(|line| line.strip_prefix("clock_off_ms:"))?;
     line.trim().parse::<i64>().ok().map(|ms| ms / 1_000 / DAY_S)
 }
 
-/// Sets a node's clock, and waits until the node knows.
+/// Sets a node's clock, and waits until the node has noticed.
 fn set(nodes: &Nodes, node: usize, days: i32) {
     nodes.set_clock(node, days);
     let about = |off: i64| (off - i64::from(days)).abs() <= 1;
@@ -28,7 +28,7 @@ fn set(nodes: &Nodes, node: usize, days: i32) {
     });
 }
 
-/// Has a node lead.
+/// Makes a node the leader.
 fn lead(nodes: &Nodes, node: usize) {
     let id = nodes.id(node);
     nodes.until("the node leads", || {
@@ -40,21 +40,21 @@ fn lead(nodes: &Nodes, node: usize) {
     });
 }
 
-/// The purse holds what was held, and time is what it was, but for a day at most.
+/// Checks that the purse still has its holds, and that the time has advanced by less than half a day.
 #[track_caller]
 fn nothing_came_early(nodes: &Nodes, begun_s: i64) {
     let shown = nodes.execute(&["SCUR.GET", "purse"]);
     assert!(shown.contains("held-for-a-day"), "{shown}");
     let passed_s = time(nodes) - begun_s;
-    // Another clock that is right may be a little behind.
+    // Another clock that is right may be slightly behind.
     assert!((-2..DAY_S / 2).contains(&passed_s), "{passed_s} s have passed");
 }
 
-/// A hold ends when its time is over, also now.
+/// Checks that a hold expires when its time is over.
 fn a_hold_ends(nodes: &Nodes, session: &str) {
     nodes.until("a hold is made", || {
         let said = nodes.try_execute(&reserve(session, "100ms"))?;
-        // It was made, and the answer was lost.
+        // It was executed and the answer was lost.
         (!said.starts_with('-') || said.starts_with("-SESSION_EXISTS")).then_some(())
     });
     nodes.until("the hold ends", || {
@@ -67,8 +67,8 @@ fn reserve<'w>(session: &'w str, tcc_ms: &'w str) -> [&'w str; 11] {
     ["SCUR.RESERVE", "purse", session, "0", "TCC", tcc_ms, "ITEM", "1", "cent", "REQUESTED", "5"]
 }
 
-/// Two clocks of three are believed. What they have put into the log stays, so time goes on from there when they are
-/// right again: were it to go back, what is held from then on would end at the next change of leader.
+/// Two clocks of three are believed. The time that they have put into the log stays, so time continues from there after
+/// they are corrected. If it went back, later holds would expire at the next change of leader.
 #[test]
 fn time_that_two_clocks_have_set_ahead_stays_so_whoever_leads() {
     let Some(nodes) = Nodes::start_with_clocks(3, 1) else { return };
@@ -87,7 +87,7 @@ fn time_that_two_clocks_have_set_ahead_stays_so_whoever_leads() {
             off(first).and(off(second))
         });
         nodes.until("time is ahead", || (ahead_days() == 10).then_some(()));
-        // It is in the log, whoever leads by now.
+        // The time is in the log, whichever node leads.
         nodes.execute(&["SET", "ahead", "10"]);
     }
     nodes.execute(&reserve("held-for-a-day", "86400000"));
@@ -114,7 +114,7 @@ fn a_clock_that_is_set_by_a_year_on_one_node_ends_no_hold_and_stops_none_from_en
         if nodes.leader() == first {
             break first;
         }
-        // Nodes elect where the machine stands still as well, though not each time.
+        // Elections also happen when the machine stalls, but not each time.
         tries += 1;
         assert!(tries < 10, "an election is by the wall clock");
         set(&nodes, first, 0);
@@ -123,7 +123,7 @@ fn a_clock_that_is_set_by_a_year_on_one_node_ends_no_hold_and_stops_none_from_en
     nodes.until("its log says so", || {
         nodes.log(first).contains("is not that of the other nodes").then_some(())
     });
-    // Nor does the log remember another time.
+    // The log does not contain another time either.
     lead(&nodes, second);
     nothing_came_early(&nodes, begun_s);
     set(&nodes, first, -YEAR_DAYS);

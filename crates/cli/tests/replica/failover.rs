@@ -1,11 +1,11 @@
-//! Three real nodes of a group on this machine. Nodes are killed and stopped; what was acknowledged is there
-//! afterwards, once, on all of them. Nothing here asks for a time: a test waits for a condition.
+//! Three real nodes of a group on this machine. Nodes are killed and stopped; everything acknowledged must be there
+//! afterwards exactly once, on all of them. No time is checked: a test waits for conditions.
 
 use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
 use std::collections::BTreeSet;
 
-/// Debits of one unit each, by these transactions, sent again until each has an answer.
+/// Makes debits of one unit each by these transactions, repeated until each has an answer.
 fn debit(nodes: &Nodes, from: u32, to: u32) {
     let mut client = None;
     for number in from..to {
@@ -18,7 +18,7 @@ fn debit(nodes: &Nodes, from: u32, to: u32) {
             let reply = open.ask(&["SCUR.DEBIT", "purse", &format!("txn-{number}"), "cent", "1"]);
             match reply {
                 Ok(reply) if !reply.starts_with('-') => Some(()),
-                // No node leads, or the connection has ended: whether it was executed is not known.
+                // No node leads, or the connection has ended: the outcome is unknown.
                 _ => {
                     client = None;
                     None
@@ -28,7 +28,7 @@ fn debit(nodes: &Nodes, from: u32, to: u32) {
     }
 }
 
-/// Amount that is left in the purse, as the leader says.
+/// Returns the balance of the purse from the leader.
 fn left(nodes: &Nodes) -> String {
     nodes.until("the leader answers", || {
         let mut client = Client::connect(nodes.any_port())?;
@@ -54,7 +54,7 @@ fn a_leader_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice(
     }
     assert_eq!(left(&nodes), ":9700");
     assert!(led.len() > 1, "another node has led");
-    // The same requests have the same answers, and do nothing.
+    // The same requests get the same answers and change nothing.
     debit(&nodes, 0, 300);
     assert_eq!(left(&nodes), ":9700");
 }
@@ -78,7 +78,7 @@ fn a_leader_that_was_stopped_says_nothing_old_and_forgets_what_was_not_committed
     assert!(writer.read().is_err(), "what nobody agreed to has no answer");
     nodes.wait_for_all();
     assert_eq!(left(&nodes), ":9980");
-    // The node that had executed more leads again, with what the others have.
+    // The node that had executed more becomes leader again, with the others' data.
     let id = nodes.id(old);
     nodes.until("it leads again", || {
         if nodes.leader_of(&[old]).is_some() {
@@ -92,8 +92,8 @@ fn a_leader_that_was_stopped_says_nothing_old_and_forgets_what_was_not_committed
     assert_eq!(left(&nodes), ":9970");
 }
 
-/// Kills the nodes that do not lead, and has a debit executed and stored by the leader alone. Gives the leader,
-/// the others, and the connection that has no answer.
+/// Kills the followers, and makes the leader alone execute and store a debit. Returns the leader, the others, and the
+/// connection without an answer.
 fn execute_alone(nodes: &mut Nodes) -> (usize, Vec<usize>, Client) {
     for attempt in 0.. {
         let old = nodes.leader();
@@ -109,14 +109,14 @@ fn execute_alone(nodes: &mut Nodes) -> (usize, Vec<usize>, Client) {
         if is_stored {
             return (old, others, writer);
         }
-        // It had noticed that it is alone before the request came.
+        // The leader noticed that it was alone before the request arrived.
         others.iter().for_each(|node| nodes.start_again(*node));
         nodes.wait_for_all();
     }
     unreachable!("it is tried until it works");
 }
 
-/// As [`debit`], by these nodes alone.
+/// Makes debits as [`debit`] does, through these nodes only.
 fn debit_through(nodes: &Nodes, by: &[usize], from: u32, to: u32) {
     for number in from..to {
         nodes.until("a debit is answered", || {
@@ -160,7 +160,7 @@ fn nodes_of_several_threads_are_led_by_one_and_a_node_is_removed_and_replaced() 
 #[test]
 fn a_leader_that_is_told_to_stop_has_another_node_lead_first() {
     let mut nodes = Nodes::start(3, 2);
-    // Nobody takes over for one that stands still with its machine at that moment.
+    // If the machine stalls at that moment, no other node can take over in time, so this is tried again.
     let hands_over = (0..10).any(|_| {
         let leader = nodes.leader();
         nodes.execute(&["SET", "key", "value"]);

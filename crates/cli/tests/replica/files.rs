@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The newest segment of a node's log.
+/// Returns the newest segment of a node's log.
 fn segment(node: &Path) -> PathBuf {
     let entries = std::fs::read_dir(node.join("g1/0")).expect("it is listed").flatten();
     let names = entries.map(|entry| entry.path());
@@ -16,7 +16,7 @@ fn segment(node: &Path) -> PathBuf {
     names.filter(is_segment).max().expect("a segment")
 }
 
-/// Writes until a node has noticed that its files are gone, and serves on without it.
+/// Writes until a node has noticed that its files are gone, and checks that the others serve without it.
 fn ends_and_is_not_missed(nodes: &Nodes, gone: usize) {
     nodes.until("the node notices it", || {
         nodes.try_execute(&["SET", "key", "value"]);
@@ -33,7 +33,7 @@ fn a_node_whose_files_are_removed_while_it_runs_counts_no_more() {
     let mut nodes = Nodes::start(3, 1);
     nodes.execute(&["SET", "key", "value"]);
     nodes.wait_for_all();
-    // A follower loses all of its directory, and the leader the file that it writes to.
+    // A follower loses its whole directory, and the leader the file that it writes to.
     let follower = (nodes.leader() + 1) % 3;
     std::fs::remove_dir_all(nodes.directory_of(follower)).expect("it is removed");
     ends_and_is_not_missed(&nodes, follower);
@@ -48,7 +48,7 @@ fn a_node_whose_files_are_removed_while_it_runs_counts_no_more() {
     assert_eq!(nodes.execute(&["GET", "key"]), "$newer");
 }
 
-/// Words of a node that does not start.
+/// Returns the output of a node that does not start.
 fn refused(nodes: &Nodes, node: usize) -> String {
     let (path, address) = (nodes.directory_of(node), nodes.peer_address(node));
     let dir = path.to_str().expect("text");
@@ -107,7 +107,7 @@ fn a_node_with_a_damaged_directory_is_told_to_join_anew() {
     nodes.wait_for_all();
 }
 
-/// Copies a directory with all in it.
+/// Copies a directory with everything in it.
 fn copy(from: &Path, to: &Path) {
     let mut command = Command::new("cp");
     let status = command.arg("-a").arg(from).arg(to).status().expect("cp is there");
@@ -126,7 +126,8 @@ fn a_node_whose_disk_was_put_back_takes_no_part_any_more_also_when_it_is_started
     copy(&path, &image);
     nodes.start_again(node);
     nodes.wait_for_all();
-    // Where another node came to lead, nobody knows how much this one had, and it gets it once more.
+    // If another node became leader, it does not know how much this one had, and sends it again. So this is tried
+    // again.
     let is_noticed = (0..20).any(|round| {
         nodes.execute(&["SET", "key", &format!("newer-{round}")]);
         nodes.wait_for_all();
@@ -160,7 +161,7 @@ fn a_damaged_copy_of_a_note_is_told_and_the_node_goes_on() {
     let path = nodes.stop(node);
     for name in ["reach-g1", "ballot-g1"] {
         let bytes = std::fs::read(path.join(name)).expect("it is read");
-        // The copy that was written before the other: term or sequence, and vote, from byte 22 on.
+        // Finds the older of the two copies, by term or sequence, and the vote, from byte 22 on.
         let numbers = |copy: usize| {
             let number =
                 |at: usize| bytes[copy + at..copy + at + 8].try_into().expect("eight bytes");
@@ -183,7 +184,7 @@ fn a_damaged_copy_of_a_note_is_told_and_the_node_goes_on() {
     }
 }
 
-/// A node's metric of its log.
+/// Returns a node's metric about trouble with its log.
 fn trouble(nodes: &Nodes, node: usize) -> Option<u64> {
     let page = super::http::ask(nodes, node, "GET /metrics", "", "")?.body;
     let line =
@@ -191,7 +192,7 @@ fn trouble(nodes: &Nodes, node: usize) -> Option<u64> {
     line.parse().ok()
 }
 
-/// Sets the limit on the size of files of a node, bytes or "unlimited": beyond it there is no room.
+/// Limits the size of a node's files, in bytes or "unlimited": a write beyond it fails as on a full disk.
 fn limit(nodes: &Nodes, node: usize, size: &str) {
     let mut command = Command::new("prlimit");
     command.args(["--pid", &nodes.process(node).to_string(), &format!("--fsize={size}:unlimited")]);
@@ -210,7 +211,7 @@ fn a_follower_without_room_shows_it_as_a_leader_does() {
     nodes.until("the follower shows it", || (trouble(&nodes, follower)? == 1).then_some(()));
     let info = nodes.ask_node(follower, &["INFO", "persistence"]).unwrap_or_default();
     assert!(info.contains("log_status:full"), "{info}");
-    // It is told as long as it lasts.
+    // The metric is set as long as the condition lasts.
     nodes.execute(&["SET", "key", "newer"]);
     assert_eq!(trouble(&nodes, follower), Some(1));
     limit(&nodes, follower, "unlimited");

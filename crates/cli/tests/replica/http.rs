@@ -1,5 +1,5 @@
-//! The HTTP doors of three nodes: each serves everything, whichever node leads, so that a load balancer over them is
-//! enough. Requests are sent as such a balancer sends them: again, with their id, to the next door.
+//! The HTTP doors of three nodes: each serves everything, whichever node leads, so a load balancer in front of them is
+//! enough. Requests are sent as such a balancer sends them: repeated with their id to the next door.
 
 use crate::nodes::Nodes;
 use nix::sys::signal::Signal;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 const JSON: &str = "application/json";
 
-/// Status, head and body of the answer of a node's door; none where there is none.
+/// Returns status, head and body of the answer of a node's door. None without an answer.
 pub(crate) fn ask(
     nodes: &Nodes,
     node: usize,
@@ -45,7 +45,7 @@ impl Answer {
     }
 }
 
-/// Asks these nodes in turn until one gives an answer that is neither 503 nor 504.
+/// Sends a request to these nodes in turn until an answer is neither 503 nor 504.
 fn until_answered(nodes: &Nodes, by: &[usize], line: &str, headers: &str, body: &str) -> Answer {
     let mut turn = by.iter().cycle();
     nodes.until("a request is answered", || {
@@ -64,7 +64,7 @@ fn ready(nodes: &Nodes, node: usize) -> Option<Answer> {
     ask(nodes, node, "GET /readyz", "", "")
 }
 
-/// Available of the bucket `main` of the account.
+/// Returns the available amount of the account's bucket `main`.
 fn left(nodes: &Nodes, node: usize) -> i64 {
     let shown = until_answered(nodes, &[node], "GET /v1/accounts/purse", "", "").json();
     shown["buckets"][0]["available"].as_i64().unwrap_or_else(|| panic!("{shown}"))
@@ -85,7 +85,7 @@ fn every_door_charges_and_shows_the_group_whichever_node_leads() {
         nodes.until("the door is ready", || ready(&nodes, node).filter(|said| said.status == 200));
         let answer = debit(&nodes, node, node);
         assert_eq!(answer.status, 200, "{answer:?}");
-        // Another door gives the stored answer.
+        // Another door returns the stored answer.
         let again = debit(&nodes, (node + 1) % 3, node);
         assert!(again.status == 200 && again.head.contains("idempotency-replayed"), "{again:?}");
         let page = ask(&nodes, node, "GET /metrics", "", "").expect("it answers").body;
@@ -144,7 +144,7 @@ fn doors_say_in_words_that_nobody_leads_and_lose_nothing() {
     let said = if words(&said) {
         said
     } else {
-        // It had not noticed that the one that led is gone.
+        // The node had not yet noticed that the leader is gone.
         nodes.until("the door says why", || ready(&nodes, one).filter(words))
     };
     assert!(said.head.to_ascii_lowercase().contains("retry-after: 1"), "{said:?}");
@@ -163,7 +163,7 @@ fn doors_say_in_words_that_nobody_leads_and_lose_nothing() {
     assert_eq!(left(&nodes, other), 9_998);
 }
 
-/// A token and its hash, as the binary makes them.
+/// Returns a token and its hash, made by the binary.
 fn token() -> (String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
     let text = String::from_utf8(output.expect("it runs").stdout).expect("text");

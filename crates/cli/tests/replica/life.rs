@@ -1,4 +1,4 @@
-//! One group, and what happens to it.
+//! One group from its start to its end.
 
 use crate::said::scurry;
 use crate::support::{Group, Line, ask, end, said};
@@ -41,7 +41,7 @@ fn a_group_loses_its_leader_and_keeps_what_it_has_acknowledged() {
     let ids = |nodes: &[Line]| nodes.iter().map(|node| node.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&group.nodes()), ids(&nodes), "the same nodes");
 
-    // The directories of running nodes, found by that of the group.
+    // Finds the directories of the running nodes through that of the group.
     let same = scurry(&["replica", "verify", "--dir", group.path()]).well();
     assert_eq!(same.matches("3 nodes have the same").count(), 2, "{same}");
     let busy = std::fs::File::open(group.path()).expect("it is there");
@@ -58,7 +58,7 @@ fn a_group_loses_its_leader_and_keeps_what_it_has_acknowledged() {
     group.up_again().well();
     assert_eq!(said(nodes[2].port, "GET k0"), "w");
 
-    // One that has lost its directory does not keep the others down, which have to let it in anew.
+    // A node that has lost its directory does not keep the others from starting; they must let it join again.
     group.down().well();
     let lost = format!("{}/node-{}/data", group.path(), nodes[1].port);
     std::fs::remove_dir_all(lost).expect("it was there");
@@ -79,7 +79,7 @@ fn a_group_that_is_started_again_says_at_once_which_node_was_removed() {
     group
         .up_again()
         .refused(&[&format!("the node at port {} was removed", removed.port), "remove "]);
-    // As the words say.
+    // Follows the instructions of the message.
     end(group.nodes().iter().find(|node| node.port == removed.port).expect("it runs").process);
     let store = format!("{}/node-{}/data", group.path(), removed.port);
     std::fs::remove_dir_all(store).expect("it was there");
@@ -87,7 +87,7 @@ fn a_group_that_is_started_again_says_at_once_which_node_was_removed() {
     group.wait_for(&["can lose a node: yes"]);
 }
 
-/// Main ports serve every key; a thread's port of a node that does not lead answers MOVED.
+/// Checks that main ports serve every key, and that a thread's port of a follower answers MOVED.
 fn every_port_leads_to_the_leader(nodes: &[Line], leader: &Line, followers: &[Line]) {
     for node in nodes {
         assert!(said(node.port, "INCR counted").parse::<u32>().is_ok());

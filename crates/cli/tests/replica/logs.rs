@@ -1,17 +1,17 @@
-//! What the logs of nodes tell of their group: each change once, and nothing where nothing is wrong. Nothing here asks
-//! for a time: a test waits for words.
+//! Log lines of nodes about their group: each change once, and no warning while nothing is wrong. No time is checked: a
+//! test waits for lines.
 
 use super::http;
 use super::nodes::Nodes;
 use nix::sys::signal::Signal;
 
-/// Waits until the log of a node has all of this in one line.
+/// Waits until the log of a node has all of these texts in one line.
 fn until_said(nodes: &Nodes, node: usize, words: &[&str]) {
     nodes
         .until(&format!("node {node} says {words:?}"), || count(nodes, node, words).checked_sub(1));
 }
 
-/// Lines of a node's log that have all of this.
+/// Counts the lines of a node's log that have all of these texts.
 fn count(nodes: &Nodes, node: usize, words: &[&str]) -> usize {
     let log = nodes.log(node);
     log.lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
@@ -44,7 +44,8 @@ fn the_log_tells_who_is_lost_who_leads_and_when_clients_are_refused() {
     until_said(&nodes, (now + 1) % 3, &[&format!("node {} leads: shard 0 in term", ids[now])]);
 }
 
-/// Nodes that join, hand over and are asked through each other's doors meanwhile are no strangers, and nothing is wrong.
+/// Nodes that join, hand over, and are asked through each other's doors meanwhile are not reported as unknown, and no
+/// warning appears.
 #[test]
 fn nothing_is_told_as_wrong_where_nodes_join_and_leadership_moves() {
     const NODES: usize = 5;

@@ -1,10 +1,10 @@
-//! What a group says of the next loss, and what it answers when a change of it is over, is so: a node more is lost at that
-//! moment.
+//! A group's statements are true at the moment when they are made: whether it can lose a node, and that a change is
+//! complete. A further node is lost at that moment.
 
 use super::nodes::{Client, Nodes};
 use nix::sys::signal::Signal;
 
-/// The answer of the leader, however long it takes; none where it is lost.
+/// Returns the leader's answer, however long it takes. None if the connection is lost.
 fn ask_leader(nodes: &Nodes, words: &[&str]) -> Option<String> {
     Client::connect(nodes.thread_port(nodes.leader()))?.ask(words).ok()
 }
@@ -23,7 +23,7 @@ fn a_follower_that_stands_still_is_missed_though_nothing_is_written() {
     nodes.until("it is missed", || {
         let said = nodes.status(nodes.leader_of(&others)?)?;
         if said.contains("can_lose_a_node:no, no connection") {
-            // The machine stood still for so long that its connections have ended: once more.
+            // The machine stalled for so long that connections ended: try again.
             nodes.signal(still, Signal::SIGCONT);
             nodes.until("it is back", || {
                 nodes.status(nodes.leader())?.contains("can_lose_a_node:yes").then_some(())
@@ -32,7 +32,7 @@ fn a_follower_that_stands_still_is_missed_though_nothing_is_written() {
         }
         said.contains(&words).then_some(())
     });
-    // Nor is leadership given to it, or the other one removed.
+    // Leadership is not transferred to this node, and the other one is not removed.
     let said = ask_leader(&nodes, &["SCUR.REPLICA", "TRANSFER", &id]).unwrap_or_default();
     assert!(said.starts_with('-'), "{said}");
     nodes.signal(still, Signal::SIGCONT);
@@ -49,13 +49,13 @@ fn who_is_told_that_another_node_leads_may_rely_on_it() {
         let term = nodes.number(leader, "term")?;
         let id = nodes.id((leader + 1) % 3);
         let mut client = Client::connect(nodes.thread_port(leader))?;
-        // On a machine that stands still it may not come to that.
+        // On a stalled machine the transfer may fail.
         client.ask(&["SCUR.REPLICA", "TRANSFER", &id]).ok().filter(|it| it.starts_with("+OK"))?;
         let now = nodes.until("it says so", || nodes.number(leader, "term"));
         assert!(now > term, "node {id} leads, in a term of its own: {now}");
         Some(())
     });
-    // A client of the leader's main port is answered before its connection ends.
+    // A client of the leader's main port gets its answer before its connection ends.
     let after = nodes.until("another node leads", || {
         let leader = nodes.leader();
         let id = nodes.id((leader + 1) % 3);
@@ -64,7 +64,7 @@ fn who_is_told_that_another_node_leads_may_rely_on_it() {
         reply.starts_with("+OK").then(|| client.ask(&["GET", "key"]))
     });
     assert!(after.is_err(), "it has to find the new one: {after:?}");
-    // Asked again, the one that leads says so.
+    // A repeated request gets the answer from the new leader.
     nodes.until("it leads", || {
         let leader = nodes.leader();
         let reply = nodes.ask_node(leader, &["SCUR.REPLICA", "TRANSFER", &nodes.id(leader)])?;
@@ -77,7 +77,7 @@ fn the_leader_may_die_as_soon_as_a_third_node_has_a_vote() {
     let mut nodes = Nodes::start(2, 1);
     let known = [nodes.id(0), nodes.id(1)];
     nodes.begin_one_more();
-    // The line about the second node may come only now: it is of the id that it tells.
+    // The line about the second node may appear only now, so the id in a line decides whose it is.
     let third_has_a_vote = |nodes: &Nodes| {
         (0..nodes.count()).any(|node| {
             let log = nodes.log(node);

@@ -1,4 +1,4 @@
-//! Who comes and goes: changes of members that would end service, and nodes that join in a wrong way, are refused.
+//! Changes of members: those that would end service, and nodes that join in a wrong way, are refused.
 
 use super::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
@@ -16,7 +16,7 @@ fn of_two_nodes_one_is_removed_and_the_other_serves() {
         let gone = nodes.id(1 - leader);
         let mut client = Client::connect(nodes.thread_port(leader))?;
         let reply = client.ask(&["SCUR.REPLICA", "REMOVE", &gone]).ok()?;
-        // An earlier answer may have said that another node leads now, where the machine stood still.
+        // On a stalled machine the answer to an earlier attempt may have said that another node leads now.
         let is_over = reply.starts_with("+OK") || reply.contains("is no node of this group");
         is_over.then_some((leader, gone))
     });
@@ -44,7 +44,7 @@ fn a_node_without_which_there_is_no_majority_is_not_removed() {
         let reply = nodes.ask_node(leader, &["SET", "key", "value"])?;
         reply.starts_with("+OK").then_some(())
     });
-    // The one that is away may go, and comes back with nothing.
+    // The node that is away may be removed, and joins again without data.
     nodes.until("it is removed", || {
         let mut client = Client::connect(nodes.thread_port(nodes.leader_of(&[leader, stays])?))?;
         let said = client.ask(&["SCUR.REPLICA", "REMOVE", &away_id]).ok()?;
@@ -73,7 +73,7 @@ fn who_joins_in_a_wrong_way_is_refused_in_words_and_leaves_nothing_behind() {
     assert!(said.contains("start it with --threads 1"), "{said}");
     let said = line(&own, &["--threads", "1", "--replaces", "00000000deadbeef"]);
     assert!(said.contains("there is no node 00000000deadbeef"), "{said}");
-    // A supervisor starts a node as before, whose disk is another one.
+    // A supervisor restarts a node with the same options after its disk was replaced.
     nodes.stop(lost);
     let place = nodes.peer_address(lost);
     let said = line(&place, &["--threads", "1"]);

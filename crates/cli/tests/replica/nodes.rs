@@ -17,9 +17,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No condition and no reply is waited for longer: a machine may stand still for a while.
+/// Timeout of conditions and replies, long enough for a stalled machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Between two looks.
+/// Interval of polls.
 const PAUSE: Duration = Duration::from_millis(20);
 
 struct Node {
@@ -28,44 +28,44 @@ struct Node {
     peer: u16,
 }
 
-/// The nodes, stopped when dropped.
+/// Nodes, stopped when dropped.
 pub(crate) struct Nodes {
     directory: TempDir,
     nodes: Vec<Node>,
     threads: u16,
-    /// Options of every node that is started from now on.
+    /// Options of every node started from now on.
     options: Vec<String>,
-    /// Every node has an HTTP door.
+    /// True if every node has an HTTP door.
     has_doors: bool,
-    /// Trust in the ports for clients, where they speak TLS.
+    /// Configuration that trusts the ports for clients, if they use TLS.
     trust: Option<Arc<ClientConfig>>,
-    /// The library by which each node has a wall clock of its own.
+    /// Library that gives each node its own wall clock.
     clocks: Option<PathBuf>,
-    /// The program that nodes run that are started from now on.
+    /// Binary of nodes started from now on.
     pub(crate) binary: PathBuf,
-    /// The node that is asked next.
+    /// Number that selects the next node to ask.
     next: AtomicUsize,
 }
 
 impl Nodes {
-    /// Starts so many nodes with so many threads: the first begins the group, and the others join it.
+    /// Starts `count` nodes with `threads` threads each: the first founds the group, and the others join it.
     pub(crate) fn start(count: usize, threads: u16) -> Nodes {
         Nodes::start_with(count, threads, Vec::new())
     }
 
-    /// The same with more options.
+    /// Starts a group with more options.
     pub(crate) fn start_with(count: usize, threads: u16, options: Vec<String>) -> Nodes {
         Nodes::start_trusted(count, threads, options, None)
     }
 
-    /// The same with an HTTP door at each.
+    /// Starts a group with an HTTP door at each node.
     pub(crate) fn start_with_doors(count: usize, threads: u16, options: Vec<String>) -> Nodes {
         let mut nodes = Nodes::of(threads);
         (nodes.options, nodes.has_doors) = (options, true);
         nodes.and(count)
     }
 
-    /// The same where ports for clients speak TLS.
+    /// Starts a group whose ports for clients use TLS.
     pub(crate) fn start_trusted(
         count: usize,
         threads: u16,
@@ -77,21 +77,21 @@ impl Nodes {
         nodes.and(count)
     }
 
-    /// The same, of another version of the program.
+    /// Starts a group with another version of the binary.
     pub(crate) fn start_of(binary: PathBuf, count: usize, threads: u16) -> Nodes {
         let mut nodes = Nodes::of(threads);
         nodes.binary = binary;
         nodes.and(count)
     }
 
-    /// The same; the first begins it with the store of one machine that is in this directory.
+    /// Starts a group that the first node founds with the existing store in this directory.
     pub(crate) fn start_from(store: &Path, count: usize, threads: u16) -> Nodes {
         let nodes = Nodes::of(threads);
         std::fs::rename(store, nodes.path("node-0")).expect("it is moved");
         nodes.and(count)
     }
 
-    /// The same where each node's wall clock can be set; none where this machine lacks what does it.
+    /// Starts a group whose nodes have wall clocks that can be set. None if the library is not installed.
     pub(crate) fn start_with_clocks(count: usize, threads: u16) -> Option<Nodes> {
         let libraries = std::fs::read_dir("/usr/lib").expect("it is there").flatten();
         let mut places = libraries.map(|of| of.path().join("faketime/libfaketimeMT.so.1"));
@@ -106,14 +106,14 @@ impl Nodes {
         Some(nodes.and(count))
     }
 
-    /// Sets a node's wall clock, by so many days from what it is. The node sees it within a second.
+    /// Sets a node's wall clock by an offset in days. The node sees it within a second.
     pub(crate) fn set_clock(&self, node: usize, days: i32) {
         let new = self.path("clock");
         std::fs::write(&new, format!("{days:+}d\n")).expect("it is written");
         std::fs::rename(new, self.path(&format!("node-{node}.clock"))).expect("it is set");
     }
 
-    /// None yet.
+    /// Returns an empty set of nodes.
     pub(crate) fn of(threads: u16) -> Nodes {
         let directory = tempfile::tempdir().expect("a directory");
         let (next, nodes) = (AtomicUsize::new(0), Vec::new());
@@ -130,7 +130,7 @@ impl Nodes {
         }
     }
 
-    /// Has so many more nodes join, one after the other.
+    /// Starts more nodes, which join one after another.
     pub(crate) fn and(mut self, count: usize) -> Nodes {
         let (threads, nodes) = (self.threads, &mut self);
         for node in nodes.nodes.len()..nodes.nodes.len() + count {
@@ -150,19 +150,19 @@ impl Nodes {
         self
     }
 
-    /// Starts one more node, which joins, and waits for nothing.
+    /// Starts one more node that joins, without waiting for it.
     pub(crate) fn begin_one_more(&mut self) {
         let ports = free_ports(self.threads + 2);
         self.nodes.push(Node { child: None, main: ports, peer: ports + self.threads + 1 });
         self.spawn(self.nodes.len() - 1);
     }
 
-    /// Nodes that there are or were.
+    /// Returns the number of nodes, including those that have ended.
     pub(crate) fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Starts a server of no group over a directory that is there.
+    /// Starts a server without a group on an existing directory.
     pub(crate) fn single(dir: &Path, durability: &str) -> Nodes {
         let mut nodes = Nodes::of(1);
         let log = File::create(nodes.path("node-0.log")).expect("a log");
@@ -206,7 +206,7 @@ impl Nodes {
         self.nodes[node].child = Some(command.spawn().expect("the binary starts"));
     }
 
-    /// The directory of a node.
+    /// Returns the directory of a node.
     pub(crate) fn dir(&self, node: usize) -> PathBuf {
         self.path(&format!("node-{node}"))
     }
@@ -215,28 +215,28 @@ impl Nodes {
         self.directory.path().join(name)
     }
 
-    /// The data of a node.
+    /// Returns the data directory of a node.
     pub(crate) fn directory_of(&self, node: usize) -> PathBuf {
         self.path(&format!("node-{node}"))
     }
 
-    /// Other options for nodes that are started from now on.
+    /// Sets the options of nodes started from now on.
     pub(crate) fn set_options(&mut self, options: Vec<String>) {
         self.options = options;
     }
 
-    /// Where other nodes reach a node.
+    /// Returns the address at which other nodes reach a node.
     pub(crate) fn peer_address(&self, node: usize) -> String {
         format!("127.0.0.1:{}", self.nodes[node].peer)
     }
 
-    /// Starts a node that has ended, with its directory.
+    /// Restarts a node on its directory.
     pub(crate) fn start_again(&mut self, node: usize) {
         self.end(node, Signal::SIGKILL);
         self.spawn(node);
     }
 
-    /// Stops a node, and starts it with its directory on other ports.
+    /// Stops a node and starts it on its directory with other ports.
     pub(crate) fn start_elsewhere(&mut self, node: usize) {
         self.end(node, Signal::SIGTERM);
         let ports = free_ports(self.threads + 2);
@@ -244,7 +244,7 @@ impl Nodes {
         self.spawn(node);
     }
 
-    /// Starts a node that has ended with an empty directory, in the place of what it was where that is a member.
+    /// Restarts a node with an empty directory, in place of its former identity if that is still a member.
     pub(crate) fn start_anew(&mut self, node: usize) {
         self.end(node, Signal::SIGKILL);
         std::fs::remove_dir_all(self.path(&format!("node-{node}"))).expect("it is removed");
@@ -254,7 +254,7 @@ impl Nodes {
         self.options.truncate(self.options.len() - lost.map_or(0, |words| words.len()));
     }
 
-    /// The id of the member that the others know at a node's address.
+    /// Returns the id of the member that the others know at a node's address.
     fn lost(&self, node: usize) -> Option<String> {
         let at = format!(",peer={},", self.peer_address(node));
         let others = (0..self.nodes.len()).filter(|other| *other != node);
@@ -265,7 +265,7 @@ impl Nodes {
         Some(line.split_once("id=")?.1.split(',').next()?.to_owned())
     }
 
-    /// Stops a node and gives its directory.
+    /// Stops a node and returns its directory.
     pub(crate) fn stop(&mut self, node: usize) -> PathBuf {
         self.end(node, Signal::SIGTERM);
         self.path(&format!("node-{node}"))
@@ -279,23 +279,23 @@ impl Nodes {
         }
     }
 
-    /// Sends a signal to a node. One that is killed has ended when this returns, and with it its ports are free.
+    /// Sends a signal to a node. After SIGKILL the node has ended and its ports are free when this returns.
     pub(crate) fn signal(&self, node: usize, signal: Signal) {
         let pid = pid(self.nodes[node].child.as_ref().expect("it runs"));
         kill(pid, signal).expect("it runs");
         if signal == Signal::SIGKILL {
-            // Whoever takes the child waits for it again.
+            // The process stays a zombie, so that it can be waited for again.
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
             waitid(Id::Pid(pid), flags).expect("it is a child");
         }
     }
 
-    /// The id of a node's process.
+    /// Returns the id of a node's process.
     pub(crate) fn process(&self, node: usize) -> u32 {
         self.nodes[node].child.as_ref().expect("it runs").id()
     }
 
-    /// The main port of some node, another one each time. The node may have ended.
+    /// Returns the main port of a node, another one each time. The node may have ended.
     pub(crate) fn any_port(&self) -> u16 {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
         self.nodes[next % self.nodes.len()].main
@@ -305,17 +305,17 @@ impl Nodes {
         self.nodes[node].main
     }
 
-    /// Where a node's HTTP door is.
+    /// Returns the address of a node's HTTP door.
     pub(crate) fn http_address(&self, node: usize) -> String {
         format!("127.0.0.1:{}", self.nodes[node].peer + 1)
     }
 
-    /// The port of a node's first thread.
+    /// Returns the port of a node's first thread.
     pub(crate) fn thread_port(&self, node: usize) -> u16 {
         self.nodes[node].main + 1
     }
 
-    /// Lines that a node says of its group.
+    /// Returns a node's lines about its group.
     pub(crate) fn status(&self, node: usize) -> Option<String> {
         let mut client = self.connect(self.thread_port(node))?;
         client.patience(Duration::from_secs(2));
@@ -323,14 +323,14 @@ impl Nodes {
         Some(said.trim_start_matches('$').to_owned())
     }
 
-    /// The reply of the port of a node's first thread.
+    /// Sends a command to the port of a node's first thread.
     pub(crate) fn ask_node(&self, node: usize, words: &[&str]) -> Option<String> {
         let mut client = self.connect(self.thread_port(node))?;
         client.patience(Duration::from_secs(2));
         client.ask(words).ok()
     }
 
-    /// A number of a node's first shard.
+    /// Returns a number of a node's first shard.
     pub(crate) fn number(&self, node: usize, name: &str) -> Option<u64> {
         let said = self.status(node)?;
         let line = said.lines().find(|line| line.starts_with("shard0:"))?;
@@ -339,7 +339,7 @@ impl Nodes {
         field?.trim().parse().ok()
     }
 
-    /// A node's id.
+    /// Returns a node's id.
     pub(crate) fn id(&self, node: usize) -> String {
         self.until("the node says its id", || {
             let said = self.status(node)?;
@@ -348,7 +348,7 @@ impl Nodes {
         })
     }
 
-    /// The one of these nodes that executes commands of all shards.
+    /// Returns the node, among these, that executes commands of all shards.
     pub(crate) fn leader_of(&self, nodes: &[usize]) -> Option<usize> {
         let serves = |node: &&usize| {
             self.status(**node).is_some_and(|said| {
@@ -365,7 +365,7 @@ impl Nodes {
         self.until("a node leads", || self.leader_of(&running))
     }
 
-    /// Waits until all nodes vote, and have all that the leader has committed.
+    /// Waits until all nodes have a vote and have applied everything that the leader has committed.
     pub(crate) fn wait_for_all(&self) {
         let count = self.nodes.len();
         self.until("all nodes vote and have all", || {
@@ -380,14 +380,14 @@ impl Nodes {
         });
     }
 
-    /// Executes a command until it has an answer that is no error.
+    /// Executes a command until it succeeds.
     pub(crate) fn execute(&self, words: &[&str]) -> String {
         self.until("a command is executed", || {
             self.try_execute(words).filter(|reply| !reply.starts_with('-'))
         })
     }
 
-    /// Asks once, by the main port of any node.
+    /// Sends a command once, to the main port of any node.
     pub(crate) fn try_execute(&self, words: &[&str]) -> Option<String> {
         let reply = self.connect(self.any_port())?.ask(words).ok()?;
         Some(reply.trim().to_owned())
@@ -400,7 +400,7 @@ impl Nodes {
         }
     }
 
-    /// Looks again and again.
+    /// Polls until `look` returns a value.
     #[expect(clippy::disallowed_methods, reason = "a test that hangs has to end")]
     pub(crate) fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let begun = Instant::now();
@@ -413,7 +413,7 @@ impl Nodes {
         }
     }
 
-    /// Lines that a node has logged.
+    /// Returns the lines that a node has logged.
     pub(crate) fn log(&self, node: usize) -> String {
         std::fs::read_to_string(self.path(&format!("node-{node}.log"))).unwrap_or_default()
     }
@@ -428,7 +428,7 @@ impl Drop for Nodes {
     fn drop(&mut self) {
         for node in 0..self.nodes.len() {
             if let Some(mut child) = self.nodes[node].child.take() {
-                // It may have ended already; either way it is gone afterwards.
+                // It may have ended already; in both cases it is gone afterwards.
                 let _ = child.kill();
                 let _ = child.wait();
             }
@@ -436,7 +436,7 @@ impl Drop for Nodes {
     }
 }
 
-/// Says, as a person does once, that a group begins in this directory.
+/// Orders that a group is founded in this directory, which an operator does once.
 pub(crate) fn begin_in(directory: &Path) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["replica", "init", "--dir"]).arg(directory).stdout(Stdio::null());
@@ -447,13 +447,14 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("a pid"))
 }
 
-/// Ports that tests of all processes take, below those that the system gives away and those of `scurry replica up`.
+/// Ports shared by the tests of all processes, below the ephemeral ports of the system and those of `scurry replica
+/// up`.
 const PORTS: Range<u16> = 10_000..21_000;
-/// Ports that are taken together.
+/// Ports that are reserved together.
 const BLOCK: u16 = 8;
 
-/// The first of so many ports behind one another that are nobody else's for as long as this process lives: the node
-/// that had one comes back to it.
+/// Returns the first of `count` consecutive ports that are reserved while this process lives, so that a restarted node
+/// gets its port again.
 pub(crate) fn free_ports(count: u16) -> u16 {
     static TAKEN: Mutex<Vec<File>> = Mutex::new(Vec::new());
     assert!(count <= BLOCK, "a block of {BLOCK} ports has not so many");
@@ -470,7 +471,7 @@ pub(crate) fn free_ports(count: u16) -> u16 {
     panic!("no ports are free")
 }
 
-/// Words of `scurry serve` when it does not start.
+/// Returns the output of a `scurry serve` that does not start.
 pub(crate) fn refused(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
@@ -490,14 +491,14 @@ pub(crate) fn refused(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A connection.
+/// A connection to a node.
 pub(crate) struct Client {
     replies: BufReader<Box<dyn Wire>>,
-    /// The socket beneath.
+    /// Socket under `replies`.
     stream: TcpStream,
 }
 
-/// A stream, plain or with TLS.
+/// A stream, with or without TLS.
 trait Wire: Read + Write + Send {}
 
 impl<S: Read + Write + Send> Wire for S {}
@@ -543,7 +544,7 @@ impl Client {
         self.replies.get_mut().write_all(bytes.as_bytes())
     }
 
-    /// A reply as text: its parts in lines, with the letters of their kinds.
+    /// Returns a reply as text: its parts as lines, each with the letter of its type.
     pub(crate) fn read(&mut self) -> io::Result<String> {
         let mut line = String::new();
         if self.replies.read_line(&mut line)? == 0 {

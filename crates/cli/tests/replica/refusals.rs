@@ -1,4 +1,4 @@
-//! What `scurry replica` does not do, and the words for it.
+//! Requests that `scurry replica` refuses, and its messages.
 
 use crate::nodes::{self, Nodes};
 use crate::said::scurry;
@@ -22,14 +22,14 @@ fn a_directory_of_something_else_is_left_alone() {
     assert_eq!(std::fs::read(dir.path().join("letters")).expect("it is there"), b"dear");
 }
 
-/// Words of a node that is started at the address of node 0, and names no other node.
+/// Returns the output of a node that is started at the address of node 0 and names no other node.
 fn refused_alone(nodes: &Nodes, dir: &Path) -> String {
     let (dir, address) = (dir.to_str().expect("text"), nodes.peer_address(0));
     nodes::refused(&["--dir", dir, "--replicate", &address, "--durability", "fsync"])
 }
 
-/// A group whose first node, which began it, has lost its directory and is not started yet: that directory, and the
-/// node's id.
+/// Starts a group whose founding node has lost its directory and is not running. Returns the group, that directory, and
+/// the node's id.
 fn without_founder() -> (Nodes, PathBuf, String) {
     let mut nodes = Nodes::start(3, 1);
     assert_eq!(nodes.execute(&["SET", "key", "value"]), "+OK");
@@ -40,7 +40,7 @@ fn without_founder() -> (Nodes, PathBuf, String) {
     (nodes, lost, id)
 }
 
-/// The other two stand still, and so do not look for the first one, or go on.
+/// Sends a signal to the other two nodes. While stopped, they do not contact the first one.
 fn signal_others(nodes: &Nodes, signal: Signal) {
     for other in [1, 2] {
         nodes.signal(other, signal);
@@ -59,7 +59,7 @@ fn a_founder_that_has_lost_its_directory_begins_no_second_group_while_it_hears_n
     signal_others(&nodes, Signal::SIGSTOP);
     let said = refused_alone(&nodes, &lost);
     assert!(said.contains(&format!("scurry replica init --dir {}", lost.display())), "{said}");
-    // As it is started each time, with the others named.
+    // As at every start, with the others named.
     nodes.start_again(0);
     nodes.until("it asks to be admitted", || {
         nodes.log(0).contains("not admitted yet").then_some(())
@@ -76,7 +76,7 @@ fn a_founder_that_has_lost_its_directory_begins_no_second_group_while_it_hears_n
 #[test]
 fn an_empty_directory_at_the_address_of_a_lost_one_begins_no_other_group() {
     let (nodes, lost, id) = without_founder();
-    // Somebody takes the lost node for a new group.
+    // An operator mistakes the lost node for a new group.
     nodes::begin_in(&lost);
     let said = refused_alone(&nodes, &lost);
     assert!(said.contains(&format!("looks for node {id} here")), "{said}");
@@ -124,7 +124,7 @@ struct Ends(Child);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -134,7 +134,7 @@ impl Drop for Ends {
 fn a_node_that_waits_to_be_admitted_says_whom_it_asks_and_why_it_waits() {
     let dir = TempDir::new().expect("a directory");
     let ports = nodes::free_ports(4);
-    // Nobody listens at the first; at the second somebody takes connections and says nothing.
+    // The first address refuses connections; the second accepts them and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent = silent.local_addr().expect("an address");
     let asked = format!("127.0.0.1:{ports},{silent}");
@@ -164,7 +164,7 @@ fn a_node_that_waits_to_be_admitted_says_whom_it_asks_and_why_it_waits() {
     next(&["not admitted yet", "does not answer: Connection refused"]);
     next(&["not admitted yet", "Connection refused", &format!("{silent} does not answer")]);
     next(&["not admitted yet"]);
-    // It may wait for ever, and ends when it is told to.
+    // It would wait for ever, and ends on a signal.
     let pid = Pid::from_raw(i32::try_from(node.0.id()).expect("a number"));
     kill(pid, Signal::SIGTERM).expect("it runs");
     let ended = node.0.wait().expect("it ends");

@@ -1,9 +1,10 @@
-//! Clients of Redis Sentinel at the threads' ports of three nodes: they stay there when the leader dies, and hear who leads.
+//! Clients of Redis Sentinel at the threads' ports of three nodes: their connections stay when the leader dies, and
+//! they get the address of the new leader.
 
 use crate::nodes::{Client, Nodes};
 use nix::sys::signal::Signal;
 
-/// The main port of the leader, as a Sentinel says it.
+/// Returns the main port of the leader, as a Sentinel reports it.
 fn named(client: &mut Client) -> String {
     client.ask(&["SENTINEL", "get-master-addr-by-name", "scurry"]).expect("an answer")
 }
@@ -12,7 +13,7 @@ fn open(nodes: &Nodes, node: usize) -> Client {
     Client::connect(nodes.thread_port(node)).expect("it listens")
 }
 
-/// Words that are said when one node has led, and one of these leads now.
+/// Reports whether a message announces the switch from one leader to one of these nodes.
 fn is_switched(nodes: &Nodes, said: &str, from: usize, to: &[usize]) -> bool {
     to.iter().any(|to| {
         let (from, to) = (nodes.main_port(from), nodes.main_port(*to));
@@ -54,7 +55,7 @@ fn subscribers_hear_which_node_leads_from_now_on() {
         let said = named(&mut idle);
         others.iter().any(|node| said.contains(&nodes.main_port(*node).to_string())).then_some(())
     });
-    // Whoever is at the node that leads hears when it hands over.
+    // A client of the leader is told when leadership is handed over.
     nodes.start_again(leader);
     nodes.wait_for_all();
     let at = nodes.leader();

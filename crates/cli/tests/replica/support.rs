@@ -1,4 +1,4 @@
-//! The binary, and groups that are stopped whatever becomes of the test.
+//! The binary, and groups that are stopped however the test ends.
 
 use crate::said::{Said, scurry};
 use nix::sys::signal::{Signal, kill};
@@ -20,7 +20,7 @@ pub(crate) struct Line {
     pub(crate) id: String,
 }
 
-/// A group of three on this machine.
+/// A group of three nodes on this machine.
 pub(crate) struct Group {
     pub(crate) dir: TempDir,
     threads: u16,
@@ -50,7 +50,7 @@ impl Group {
         scurry(&["replica", "status", "--dir", self.path()]).well()
     }
 
-    /// The nodes, in the order of their ports, when all that run answer: a machine may stand still for a while.
+    /// Returns the nodes, in the order of their ports, once all running ones answer: the machine may stall for a while.
     pub(crate) fn nodes(&self) -> Vec<Line> {
         let mut status = self.status();
         for _ in 0..LOOKS_MAX {
@@ -70,7 +70,7 @@ impl Group {
         lines.map(line).collect()
     }
 
-    /// Waits until `status` says all of this.
+    /// Waits until the output of `status` has all of these texts.
     #[track_caller]
     pub(crate) fn wait_for(&self, words: &[&str]) -> String {
         let mut status = String::new();
@@ -79,7 +79,7 @@ impl Group {
             if words.iter().all(|word| status.contains(word)) {
                 return status;
             }
-            std::thread::sleep(LOOK_EVERY); // tidy: allow (nobody tells when it has come about)
+            std::thread::sleep(LOOK_EVERY); // tidy: allow (the condition has no event to wait for)
         }
         panic!("{words:?} did not come about: {status}");
     }
@@ -95,7 +95,7 @@ pub(crate) fn end(process: i32) {
     kill(Pid::from_raw(process), Signal::SIGKILL).expect("it runs");
 }
 
-/// The reply of a port of this machine.
+/// Sends a command to a local port.
 #[track_caller]
 pub(crate) fn ask(port: u16, line: &str) -> Value {
     try_ask(port, line).expect(line)
@@ -110,7 +110,7 @@ fn try_ask(port: u16, line: &str) -> Result<Value, ClientError> {
     Node::connect(&address).and_then(|mut node| node.ask(&command))
 }
 
-/// The reply as text; an error in its own words.
+/// Returns the reply as text; an error as its message.
 #[track_caller]
 pub(crate) fn said(port: u16, line: &str) -> String {
     match try_ask(port, line) {

@@ -1,10 +1,10 @@
-//! Nodes with TLS between them: a group that lives, nodes that are refused, certificates that are renewed.
+//! TLS between nodes: a group through its life, nodes that are refused, and renewed certificates.
 
 use crate::certificates::Certificates;
 use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
 
-/// Members as the node that leads shows them, without what changes by itself.
+/// Returns the members as the leader shows them, without values that change by themselves.
 fn members(nodes: &Nodes) -> Vec<String> {
     nodes.until("the leader shows the members", || {
         let said = nodes.status(nodes.leader())?;
@@ -38,13 +38,13 @@ fn a_group_with_tls_survives_its_leader_and_a_node_comes_back() {
     assert_eq!(nodes.execute(&["GET", "key-7"]), "$after");
 }
 
-/// A node that does not lead forwards what it cannot read.
+/// A follower forwards encrypted bytes that it cannot read.
 #[test]
 fn tls_of_clients_ends_on_the_node_that_leads() {
     let (files, of_clients) = (Certificates::make(), Certificates::make());
     let options = [files.options(), of_clients.options_for_clients()].concat();
     let nodes = Nodes::start_trusted(3, 1, options, Some(of_clients.trust()));
-    // By one node after another.
+    // Through one node after another.
     for key in 0..6 {
         nodes.execute(&["SET", &format!("key-{key}"), "value"]);
     }
@@ -87,7 +87,7 @@ fn a_node_of_another_ca_and_one_without_tls_are_refused_in_words_and_change_noth
             "nodes of this group speak TLS with each other and show certificates",
         ),
     ] {
-        // A node logs one such thing a second.
+        // A node logs one such line a second.
         nodes.until("the node that was asked says why", || {
             let said = asks(options.clone());
             assert!(said.contains(told), "{said}");
@@ -129,7 +129,7 @@ fn certificates_of_a_running_group_are_renewed_by_their_files() {
     let files = Certificates::make();
     let mut nodes = Nodes::start_with(3, 1, files.options());
     nodes.execute(&["SET", "key", "before"]);
-    // Not even the CA stays: whoever still had the old files would refuse the nodes that are started again.
+    // Not even the CA stays: a node that still used the old files would refuse the restarted nodes.
     files.replace(&Certificates::make());
     nodes.execute(&["SET", "key", "after"]);
     for node in 0..3 {

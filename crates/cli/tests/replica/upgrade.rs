@@ -1,17 +1,17 @@
-//! A group of an older version that becomes one of this version, node by node, and goes back. It needs a program of that
-//! version, which `SCURRY_BEFORE` names.
+//! Upgrades a group from an older version to this one, node by node, and back. Needs a binary of that version, named by
+//! `SCURRY_BEFORE`.
 
 use crate::nodes::Nodes;
 use std::path::{Path, PathBuf};
 
-/// Debits of one unit each, ten of them: again the same ones do nothing.
+/// Makes ten debits of one unit each. Repeated, they change nothing.
 fn debit(nodes: &Nodes, stem: &str) {
     for number in 0..10 {
         nodes.execute(&["SCUR.DEBIT", "purse", &format!("{stem}-{number}"), "cent", "1"]);
     }
 }
 
-/// Has each node run another program: those that follow, then the one that leads, when another does.
+/// Moves each node to another binary: the followers first, then the leader, once another node leads.
 fn roll(nodes: &mut Nodes, binary: &Path, stem: &str) {
     nodes.binary = binary.to_owned();
     let leader = nodes.leader();

@@ -1,5 +1,5 @@
-//! Users and roles: who comes in, who may run what, and that checking a password holds up nobody
-//! else.
+//! Users and roles: who can log in, which commands each role permits, and that checking a password delays no other
+//! client.
 
 use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
@@ -9,10 +9,10 @@ use std::net::Shutdown;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// The hash of `password`, at next to no cost.
+/// Hash of `password` that is cheap to check.
 pub(crate) const CHEAP: &str =
     "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
-/// A hash that no password has, and that takes tenths of a second to find that out.
+/// Hash that no password matches, and that takes tenths of a second to check.
 const SLOW: &str =
     "$argon2id$v=19$m=65536,t=8,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
 
@@ -20,7 +20,7 @@ pub(crate) const WRONG_PASS: &str =
     "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
 pub(crate) const NO_AUTH: &str = "-NOAUTH Authentication required.\r\n";
 
-/// A settings file with these users; `name` is the test's own.
+/// Writes a settings file with these users. `name` must be unique to the test.
 pub(crate) fn settings(name: &str, before: &str, users: &[(&str, &str, &str)]) -> PathBuf {
     let mut text = before.to_owned();
     for (name, hash, roles) in users {
@@ -37,15 +37,15 @@ fn start(name: &str, before: &str, users: &[(&str, &str, &str)]) -> Server {
     Server::start(&["--config", path.to_str().expect("UTF-8")])
 }
 
-/// Every command and subcommand that gets past its arity.
+/// Returns every command and subcommand that is executed once its arity is right.
 fn commands() -> impl Iterator<Item = &'static Spec> {
     table::all()
         .flat_map(|spec| std::iter::once(spec).chain(spec.subcommands))
         .filter(|spec| spec.subcommands.is_empty() || spec.arity.unsigned_abs() == 1)
 }
 
-/// A request of the command that its arity allows. A command of any number of arguments gets one
-/// that it cannot like, so that nothing is stopped or deleted.
+/// Returns a request that the command's arity allows. A command with a variable number of arguments gets an invalid
+/// one, so that nothing is stopped or deleted.
 fn request(spec: &Spec) -> Vec<u8> {
     let mut words: Vec<&[u8]> = spec.name.split('|').map(str::as_bytes).collect();
     let least = usize::try_from(spec.arity.unsigned_abs()).expect("small");
@@ -137,7 +137,7 @@ fn with_users_alone_nobody_else_comes_in() {
     }
     client.ask("AUTH alice password", "+OK\r\n");
     client.ask("ACL WHOAMI", "$5\r\nalice\r\n");
-    // A wrong guess takes nothing away.
+    // A wrong guess does not log the client out.
     client.ask("AUTH alice wrong", WRONG_PASS);
     client.ask("ACL WHOAMI", "$5\r\nalice\r\n");
     client.ask("SET k v", "+OK\r\n");
@@ -179,14 +179,14 @@ fn what_was_begun_with_more_rights_ends_with_them() {
     let mut watcher = server.connect();
     login(&mut watcher, "boss");
     watcher.ask("MONITOR", "+OK\r\n");
-    // Another one of the same rights goes on.
+    // Another watcher with the same rights stays connected.
     login(&mut watcher, "boss");
     boss.ask("SET k shown", "+OK\r\n");
     assert!(watcher.line().ends_with("\"SET\" \"k\" \"shown\""));
     login(&mut watcher, "reader");
     boss.ask("SET k hidden", "+OK\r\n");
     watcher.ask("GET k", "$6\r\nhidden\r\n");
-    // So it is with tracked keys and with watched ones, whose command says whether they changed.
+    // The same holds for tracked and watched keys, where EXEC would reveal whether they changed.
     let mut tracker = server.connect();
     login(&mut tracker, "reader");
     tracker.send("HELLO 3\r\nCLIENT TRACKING ON\r\nGET k\r\nWATCH k\r\n");
@@ -231,7 +231,7 @@ fn wrong_passwords_are_told_in_the_log_and_many_in_few_lines() {
     }
 }
 
-/// A client whose AUTH is being checked, with requests behind it.
+/// Returns a client whose AUTH is being checked, with more requests after it.
 fn waiting(server: &Server) -> Client {
     let mut client = server.connect();
     client.send([&b"AUTH slow x\r\n"[..], &b"PING\r\n".repeat(1_000)].concat());
@@ -249,7 +249,7 @@ fn a_check_holds_up_its_own_connection_alone() {
     let early = client.stream().peek(&mut [0]).map_err(|error| error.kind());
     assert_eq!(early, Err(ErrorKind::WouldBlock), "the loop has waited for the check");
     client.stream().set_nonblocking(false).expect("it is set");
-    // Going while a verdict is awaited, for good or for writing, harms nobody.
+    // Disconnecting, or closing the sending side, while a check is under way does no harm.
     drop(gone);
     client.stream().shutdown(Shutdown::Write).expect("it is open");
     assert_eq!(client.rest(), format!("{WRONG_PASS}{}", NO_AUTH.repeat(1_000)));
@@ -279,8 +279,8 @@ fn too_many_checks_are_refused_and_not_queued_for_ever() {
         client.send("AUTH slow x\r\n");
         client.stream().set_nonblocking(true).expect("it is set");
     }
-    // Which are refused depends on which of the server's threads reads first. Nobody is refused by a queue without a
-    // bound: the first who waits for too long is closed instead.
+    // Which client is refused depends on which thread of the server reads first. If the queue had no bound, none would
+    // be refused: the first client that waits too long would be disconnected instead.
     let mut refused = loop {
         let mut word = [0; 4];
         let found = clients.iter().position(|client| match client.stream().peek(&mut word) {
@@ -300,7 +300,7 @@ fn too_many_checks_are_refused_and_not_queued_for_ever() {
     };
     refused.stream().set_nonblocking(false).expect("it is set");
     refused.expect("-ERR too many passwords are being checked: try again in a second\r\n");
-    // Who needs no check comes in all the same.
+    // A password that needs no check is still accepted.
     refused.ask("AUTH secret", "+OK\r\n");
 }
 
@@ -336,7 +336,7 @@ fn wrong_users_are_named_with_their_file() {
     }
 }
 
-/// Output of `scurry hash-password`.
+/// Returns the output of `scurry hash-password`.
 fn hash_password(input: &[u8]) -> Result<String, String> {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.arg("hash-password").stdin(Stdio::piped());

@@ -1,4 +1,4 @@
-//! What the world may send: malformed, oversized, slow, half-closed, never read.
+//! Malformed, oversized and slow input, half-closed connections, and replies that are never read.
 
 use crate::support::{Client, Server, array};
 use nix::sys::signal::Signal;
@@ -46,7 +46,7 @@ fn a_request_may_not_be_longer_than_the_bound() {
 fn a_value_that_is_too_long_is_taken_in_and_refused_by_the_name_of_the_setting() {
     let server = Server::start(&["--max-argument", "1mb"]);
     server.connect().ask("SET before x", "+OK\r\n");
-    // The last one is far longer than what a socket holds.
+    // The last one is much longer than socket buffers.
     for len in [1024 * 1024 + 1, 5_000_000, 64_000_000] {
         let mut client = server.connect();
         client.send(array(&[b"SET", b"k", &vec![b'v'; len]]));
@@ -201,8 +201,8 @@ fn errors_in_the_words_of_redis() {
     }
 }
 
-/// Commands that run scripts are unknown, in words that name what does their job. No NOSCRIPT: at that clients
-/// send the script.
+/// Commands that run scripts are unknown, and the error names the commands that replace scripts. The error is not
+/// NOSCRIPT, because clients then send the script.
 #[test]
 fn scripts_are_refused_with_what_does_their_job() {
     let server = Server::start(&[]);
@@ -237,7 +237,7 @@ fn scripts_are_refused_with_what_does_their_job() {
     client.ask("COMMAND INFO EVALSHA", "*1\r\n*-1\r\n");
 }
 
-/// Subscriptions look for messages, not for a group.
+/// Clients subscribe for messages, so the error does not speak of groups.
 #[test]
 fn subscriptions_are_refused_with_what_there_is_instead() {
     let server = Server::start(&[]);
@@ -273,7 +273,7 @@ fn commands_are_listed_by_category_and_their_keys_told_with_flags() {
     );
 }
 
-/// An array of bulk strings.
+/// Reads an array of bulk strings.
 fn lines_of_bulks(client: &mut Client) -> Vec<String> {
     let len: usize = client.line().trim_start_matches('*').parse().expect("an array");
     (0..len).map(|_| client.bulk()).collect()
@@ -339,7 +339,7 @@ fn bad_values_in_scur_commands_are_refused_and_change_nothing() {
 fn out_of_memory_in_the_words_of_redis() {
     let server = Server::start(&["--max-memory", "1mb"]);
     let mut client = server.connect();
-    // Small enough for a request not to need a larger buffer than the others.
+    // Small enough that the request needs no larger buffer than the others.
     let value = vec![b'v'; 1_000];
     let mut refused = false;
     for number in 0..1_100 {
@@ -392,7 +392,7 @@ fn without_memory_what_ends_settles_or_is_known_goes_on() {
     ] {
         assert!(ask(line).starts_with(oom), "{line}");
     }
-    // What would be refused anyway is refused for that.
+    // A request that would be refused anyway gets its own error.
     assert!(ask("SCUR.DEBIT a d cent 6").starts_with("-REQUEST_MISMATCH"));
     assert!(ask("SCUR.RESERVE b s 0 ITEM 1 cent REQUESTED 1").starts_with("-UNKNOWN_ACCOUNT"));
     for line in [
@@ -449,7 +449,7 @@ fn a_client_that_never_reads_is_bounded_and_harms_nobody() {
     let mut other = server.connect();
     lazy.send(array(&[b"SET", b"big", &vec![b'v'; 900_000]]));
     lazy.expect("+OK\r\n");
-    // Asks for 1.8 GB in 50 kB of requests and takes nothing.
+    // Asks for 1.8 GB with 50 kB of requests and reads nothing.
     let asked = 2_000;
     lazy.send(array(&[b"GET", b"big"]).repeat(asked));
     for number in 0..1_000 {
@@ -464,12 +464,12 @@ fn a_client_that_never_reads_is_bounded_and_harms_nobody() {
         .expect("INFO has it");
     let resident: u64 = resident.parse().expect("a number");
     assert!(resident < 100_000_000, "{resident} bytes are resident");
-    // When it reads at last, it gets its replies, in full and in order.
+    // When it finally reads, it gets all its replies in order.
     for _ in 0..20 {
         assert_eq!(lazy.line(), "$900000");
         assert_eq!(lazy.line().len(), 900_000);
     }
-    // When it goes instead of reading on, nothing is left of it.
+    // When it disconnects instead, its memory is freed.
     drop(lazy);
     let alone = (0..1_000_000).any(|_| {
         other.send("INFO clients\r\n");
@@ -511,7 +511,7 @@ fn too_many_clients_are_told_so() {
     second.ask("QUIT", "+OK\r\n");
     assert_eq!(second.rest(), "");
     drop(second);
-    // The place is free once the server has seen the end; it sees it before a later event.
+    // The place is free once the server has seen the connection end, which it does before a later event.
     first.ask("PING", "+PONG\r\n");
     server.connect().ask("PING", "+PONG\r\n");
 }

@@ -1,4 +1,4 @@
-//! `scurry bench`: on a server of its own and on one that runs.
+//! `scurry bench`, with its own server and with a running one.
 
 use crate::support::{Client, Server};
 use std::process::{Command, Output};
@@ -12,7 +12,7 @@ fn bench(arguments: &[&str]) -> Output {
     command.output().expect("it runs")
 }
 
-/// The lines of its table, without the head.
+/// Returns the lines of its table, without the head.
 fn rows(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -68,7 +68,7 @@ fn what_cannot_be_measured_is_told() {
     }
 }
 
-/// Accounts as SCUR.TOTALS counts them.
+/// Returns the number of accounts from SCUR.TOTALS.
 fn accounts(client: &mut Client) -> u64 {
     client.send("SCUR.TOTALS\r\nPING\r\n");
     let text = client.until("+PONG\r\n");

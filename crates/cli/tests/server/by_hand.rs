@@ -1,4 +1,4 @@
-//! `scurry cli` against a real server.
+//! `scurry cli` with a real server.
 
 use crate::store::Directory;
 use crate::support::Server;
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
-/// Output of the tool, its complaints, and whether it says that all went well.
+/// Returns stdout, stderr, and whether the tool succeeded.
 #[track_caller]
 fn cli(
     server: &Server,
@@ -21,7 +21,7 @@ fn cli(
     (text(stdout), text(stderr), status.success())
 }
 
-/// Exit code of the tool, and its output.
+/// Returns the exit code and the output.
 #[track_caller]
 fn code(server: &Server, line: &str, input: &str) -> (Option<i32>, String) {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -54,7 +54,7 @@ fn a_command_is_sent_and_its_reply_shown() {
     assert!(!is_well && complaint.is_empty(), "an error has one line: {complaint}");
 }
 
-/// `scurry cli SCUR.DEBIT ... && deliver` must not deliver what nobody has paid for.
+/// `scurry cli SCUR.DEBIT ... && deliver` must not deliver after a denial.
 #[test]
 fn a_denial_has_an_exit_code_of_its_own() {
     let server = Server::start(&[]);
@@ -85,7 +85,7 @@ fn a_denial_has_an_exit_code_of_its_own() {
         let (code, shown) = code(&server, line, "");
         assert_eq!(code, Some(expected), "{line}: {shown}");
     }
-    // Of several lines the worst counts.
+    // Of several lines the worst result decides.
     let denied = "SCUR.DEBIT {a}b t8 cent 9999\n";
     for (lines, expected) in [
         ("PING\nGET b\n", 0),
@@ -109,7 +109,7 @@ fn lines_of_the_input_are_commands() {
     let (shown, complaint, is_well) = cli(&server, &[], None, lines);
     assert_eq!(shown, "OK\n\"x\\n\"\n(integer) 1\n");
     assert!(is_well, "{complaint}");
-    // One that fails does not stop those behind it, but what is no command does.
+    // A command that fails does not stop the following ones, but a line that is not a command does.
     let (shown, complaint, is_well) = cli(&server, &[], None, "INCR\nPING\nGET \"a\nPING\n");
     assert_eq!(shown.lines().nth(1), Some("PONG"), "{shown}");
     assert_eq!(shown.lines().count(), 2);
@@ -147,7 +147,7 @@ fn a_server_is_well_when_it_answers_and_a_password_is_not_needed_to_see_that() {
     }
     let complaint = health(1).expect_err("nobody is there");
     assert!(complaint.contains("no server answers at 127.0.0.1:1"), "{complaint}");
-    // What is no store, and one that answers with an error.
+    // A server that is no store, and one that answers with an error.
     for (answer, told) in
         [(":1\r\n", "is no scurry"), ("-LOADING so\r\n", "is not well: LOADING so")]
     {
@@ -164,7 +164,7 @@ fn a_server_is_well_when_it_answers_and_a_password_is_not_needed_to_see_that() {
     }
 }
 
-/// `scurry` with these words and this password.
+/// Runs `scurry` with these words and this password.
 fn scurry(words: &[&str], password: Option<&str>) -> (String, String, bool) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(words).env_remove("SCURRY_PASSWORD");
@@ -204,7 +204,7 @@ fn what_is_no_option_is_refused_and_sent_to_nobody() {
         assert!(!is_well && shown.is_empty(), "{unknown}: {shown}");
         assert!(complaint.contains(unknown) && complaint.contains("--help"), "{complaint}");
     }
-    // Behind the command they are its words, and TLS asks whom to trust.
+    // After the command, words with a dash are its arguments. TLS needs a CA.
     assert_eq!(scurry(&[&known[..], &["SET", "key", "-1"]].concat(), None).0, "OK\n");
     let (_, complaint, is_well) = scurry(&[&known[..], &["--tls", "PING"]].concat(), None);
     assert!(
@@ -231,7 +231,7 @@ fn the_tools_speak_tls_and_trust_nobody_else() {
     };
     let (shown, complaint, _) = run(with("cli", "good", &["PING"]));
     assert_eq!(shown, "PONG\n", "{complaint}");
-    // It has come to the server, which keeps nothing.
+    // The connection works: the server answers that it keeps no data.
     let (_, complaint, _) = run(with("snapshot", "good", &[]));
     assert!(complaint.contains("writes no snapshot: "), "{complaint}");
     for tool in ["cli", "snapshot"] {
@@ -239,7 +239,7 @@ fn the_tools_speak_tls_and_trust_nobody_else() {
         assert!(!is_well && shown.is_empty(), "{shown}");
         assert!(complaint.contains("no TLS was agreed on with localhost"), "{complaint}");
     }
-    // Without TLS, and with a name that the certificate has not.
+    // Without TLS, and with a name that is not in the certificate.
     let (shown, _, is_well) = scurry(&["cli", "-p", &port, "--timeout", "5", "PING"], None);
     assert!(!is_well && shown.is_empty(), "{shown}");
     let (_, complaint, _) = run(with("cli", "other", &["PING"]));

@@ -1,5 +1,5 @@
-//! SCUR.CHAIN as clients meet it: on one thread and on many, on ports of cores, within transactions, with
-//! roles, and across a restart.
+//! SCUR.CHAIN from a client's view: on one and several threads, on the ports of cores, in transactions, with roles, and
+//! across a restart.
 
 use crate::access::{CHEAP, settings};
 use crate::store::{Directory, kill};
@@ -8,7 +8,7 @@ use crate::support::{Client, Server};
 const CROSS_SLOT: &str = "-CROSSSLOT Keys in request don't hash to the same slot: all accounts of a chain \
                           have to, so give them one hash tag, such as {org-7}:team-1 and {org-7}:key-9\r\n";
 
-/// A transfer of 30 cents by the transaction of this id.
+/// Returns a transfer of 30 cents with this transaction id.
 fn transfer(id: &str) -> String {
     format!("SCUR.CHAIN {{b}}1 4 DEBIT {id} cent 30 {{b}}2 4 TOPUP {id} main 30")
 }
@@ -28,7 +28,7 @@ fn a_chain_goes_where_its_accounts_are() {
         let mut client = server.connect();
         create(&mut client);
         client.ask(&transfer("t1"), DONE);
-        // In one slot everywhere, so that what works on one thread works on many.
+        // Accounts must be in one slot even on one thread, so that a client works the same on several.
         client.ask("SCUR.CHAIN {b}1 4 DEBIT t2 cent 1 {c}1 4 DEBIT t2 cent 1", CROSS_SLOT);
         client.ask("SET {b}3 1", "+OK\r\n");
         client.ask(
@@ -74,7 +74,7 @@ fn a_port_of_a_core_sends_a_chain_to_its_owner() {
         })
         .collect();
     said.sort();
-    // CLUSTER KEYSLOT {b} is 3300: the first core's.
+    // CLUSTER KEYSLOT {b} is 3300, a slot of the first core.
     let moved = format!("-MOVED 3300 127.0.0.1:{}", nodes[0].2);
     assert_eq!(said, ["*4".to_owned(), moved]);
 }

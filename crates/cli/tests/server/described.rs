@@ -1,5 +1,5 @@
-//! How commands are described to clients, beside a real Valkey: COMMAND, from which clients know where keys are and
-//! how to spread a command over a cluster, and COMMAND DOCS, from which `valkey-cli` shows what is still to be typed.
+//! Descriptions of commands, compared with a real Valkey: COMMAND, from which clients learn where keys are and how to
+//! spread a command over a cluster, and COMMAND DOCS, from which `valkey-cli` shows hints.
 
 use crate::support::{Client, Server, tool};
 use crate::valkey::Valkey;
@@ -44,7 +44,7 @@ impl Reply {
         }
     }
 
-    /// The same, with sets in order and without texts for people.
+    /// Returns the reply with sets sorted and without texts for people.
     fn in_order(&self) -> Reply {
         let Reply::List(list) = self else { return self.clone() };
         let is_map = list.first() == Some(&Reply::Text("notes".into()));
@@ -60,7 +60,7 @@ impl Reply {
 const FIELDS: [&str; 9] =
     ["name", "arity", "flags", "first", "last", "step", "categories", "tips", "keys"];
 
-/// Each command and subcommand by its name.
+/// Returns each command and subcommand by name.
 fn described<S: Read + Write>(client: &mut Client<S>) -> BTreeMap<String, Reply> {
     client.send("COMMAND\r\n");
     let all = Reply::read(client);
@@ -73,7 +73,7 @@ fn described<S: Read + Write>(client: &mut Client<S>) -> BTreeMap<String, Reply>
     found
 }
 
-/// Where we differ, and why.
+/// Intended differences from Valkey, with reasons.
 const DIFFERENT: [(&str, &str, &str); 4] = [
     (
         "slowlog|get",
@@ -108,14 +108,14 @@ fn commands_are_described_as_valkey_describes_them() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// The hint that `valkey-cli` shows behind a line.
+/// Returns the hint that `valkey-cli` shows after a line.
 fn hint(port: &str, socket: Option<&str>, line: &str) -> String {
     let place = socket.map_or(["-p", port], |socket| ["-s", socket]);
     let output = tool("valkey-cli", &[&place[..], &["--test_hint", line]].concat());
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// A hint with the names of places left out, which are our own words.
+/// Removes the names of arguments from a hint, because ours differ.
 fn shape(hint: &str) -> String {
     let mut shape = String::new();
     for sign in hint.chars() {

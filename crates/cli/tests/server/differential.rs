@@ -1,5 +1,5 @@
-//! The plain commands beside those of a real valkey-server: thousands of commands put together at
-//! random, many of them wrong, are sent to both, and every reply is compared.
+//! Compares plain commands with a real valkey-server: thousands of random commands, many of them wrong, go to both, and
+//! every reply is compared.
 
 mod command;
 mod compare;
@@ -15,12 +15,12 @@ use compare::same;
 use peer::Peer;
 use std::time::{Duration, Instant};
 
-/// Commands of all seeds together, unless SCURRY_DIFFERENTIAL_COMMANDS says otherwise.
+/// Commands of all seeds together, unless SCURRY_DIFFERENTIAL_COMMANDS sets another number.
 const COMMANDS: usize = 120_000;
 const SEEDS: u64 = 8;
-/// Commands that are sent before the first reply is read.
+/// Commands sent before the first reply is read.
 const PIPELINE: usize = 200;
-/// Earlier commands that a failure shows.
+/// Earlier commands shown on a failure.
 const SHOWN: usize = 12;
 
 struct Pair {
@@ -34,7 +34,7 @@ impl Pair {
         Pair { theirs: Peer::new(valkey.connect()), ours: Peer::new(stream) }
     }
 
-    /// Sends to both; their replies and ours.
+    /// Sends requests to both servers. Returns pairs of their reply and ours.
     fn ask(&mut self, requests: &[Request]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let bytes: Vec<u8> = requests.iter().flat_map(Request::bytes).collect();
         self.theirs.send(&bytes);
@@ -61,7 +61,7 @@ impl Pair {
     }
 }
 
-/// Compares so many commands of one seed, in one protocol.
+/// Compares this many commands of one seed, in one protocol.
 fn run(valkey: &Valkey, server: &Server, seed: u64, commands: usize, cores: Cores) {
     let mut pair = Pair::new(valkey, server);
     pair.both(&["HELLO", if seed.is_multiple_of(2) { "2" } else { "3" }]);
@@ -103,7 +103,7 @@ fn random_commands_have_the_replies_of_valkey() {
     }
 }
 
-/// Commands that go from core to core and back have the same replies.
+/// Commands that pass between cores have the same replies.
 #[test]
 fn random_commands_have_the_replies_of_valkey_on_several_threads() {
     let (valkey, server) = (Valkey::start("threads"), Server::start(&["--threads", "3"]));
@@ -112,24 +112,24 @@ fn random_commands_have_the_replies_of_valkey_on_several_threads() {
     }
 }
 
-/// Differences that random commands have found, each by itself.
+/// Differences that random commands have found, each as its own case.
 #[test]
 fn found_differences_stay_mended() {
     let (valkey, server) = (Valkey::start("found"), Server::start(&[]));
     let mut pair = Pair::new(&valkey, &server);
     for line in [
-        // Each of the two was taken, and both.
+        // Either option alone was accepted, and both together too.
         "FLUSHALL SYNC ASYNC",
-        // The key of a subcommand was not seen.
+        // The key of a subcommand was not found.
         "COMMAND GETKEYS OBJECT ENCODING k",
-        // A wrong value is told with the setting's own name, a wrong name as it was given.
+        // The error for a wrong value has the setting's own name, that for a wrong name has the name as given.
         "CONFIG SET MAXMEMORY -1",
         "CONFIG SET DATABASES 1",
-        // Rounded down, because the sum left 64 bits.
+        // Rounded down, because the sum exceeded 64 bits.
         "SET k v",
         "PEXPIREAT k 9223372036854775807",
         "EXPIRETIME k",
-        // Told with quotes and line breaks escaped.
+        // Quotes and line breaks in the error are escaped.
         "it's-not-a-command it's",
         "EXPIRE k 1 it's",
     ] {
@@ -139,7 +139,7 @@ fn found_differences_stay_mended() {
     }
 }
 
-/// Keys that expire soon are gone in both, whichever command looks first.
+/// Keys that expire soon are gone in both servers, whichever command looks first.
 #[test]
 fn short_lives_end_as_in_valkey() {
     let (valkey, server) = (Valkey::start("short-lives"), Server::start(&[]));

@@ -1,5 +1,5 @@
-//! SCUR.WATCH with the real binary: every change comes once and in order, across crashes and
-//! threads; who is late is told; who waits is woken.
+//! SCUR.WATCH with the real binary: every change arrives once and in order, across crashes and threads; a reader that
+//! is too late gets the range that it missed; a waiting reader is woken.
 
 use crate::store::{Directory, kill, wait_for_snapshots};
 use crate::support::{Client, Server, python, tool};
@@ -31,7 +31,7 @@ impl Event {
         self.field(name).parse().unwrap_or_else(|_| panic!("{name} of {self:?}"))
     }
 
-    /// Sequence and index.
+    /// Returns sequence and index.
     fn place(&self) -> (u64, u64) {
         let (_, place) = self.id.split_once(':').expect("a thread");
         let (sequence, index) = place.split_once('-').unwrap_or((place, "0"));
@@ -68,7 +68,7 @@ fn seen(client: &mut Client) -> Seen {
     Seen { next, oldest, end, events: events(client) }
 }
 
-/// An array of events, as it stands in replies.
+/// Reads an array of events.
 pub(crate) fn events(client: &mut Client) -> Vec<Event> {
     (0..list(client))
         .map(|_| {
@@ -85,7 +85,7 @@ fn watch(client: &mut Client, arguments: &str) -> Seen {
     seen(client)
 }
 
-/// Everything from a position to the end, and where that is.
+/// Returns all events from a position to the end, and the end position.
 pub(crate) fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>, String) {
     let (mut events, mut from) = (Vec::new(), from.to_owned());
     loop {
@@ -98,7 +98,7 @@ pub(crate) fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>
     }
 }
 
-/// Units available and held by the events, by account and bucket.
+/// Returns the available and held units by account and bucket, summed from events.
 pub(crate) fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
     let mut sums = BTreeMap::new();
     for event in events {
@@ -114,7 +114,7 @@ pub(crate) fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
     sums
 }
 
-/// Balances by the account itself.
+/// Returns the balances of an account.
 pub(crate) fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (i64, i64)> {
     client.send(format!("SCUR.AUDIT {account}\r\n"));
     assert_eq!(list(client), 8);
@@ -133,7 +133,7 @@ pub(crate) fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (
     balances
 }
 
-/// Requests of one account that move its units in every way that a client can cause.
+/// Returns requests that move an account's units in every way that a client can.
 pub(crate) fn requests(account: &str, round: usize) -> String {
     let a = account;
     let r = round;
@@ -190,7 +190,7 @@ fn nothing_is_skipped_or_repeated_when_the_server_is_killed_while_clients_write(
         if round == 0 {
             create_all(&mut server.connect());
         }
-        // What an earlier run has left.
+        // Reads the events that an earlier run has left.
         let (more, next) = all(&mut reader, &from, "COUNT 7");
         events.extend(more);
         let mut writer = server.connect();
@@ -198,7 +198,7 @@ fn nothing_is_skipped_or_repeated_when_the_server_is_killed_while_clients_write(
             let account = ACCOUNTS[at % ACCOUNTS.len()];
             writer.send(requests(account, 100 * round + at));
         }
-        // Some of it has been read when the server dies, and some has not.
+        // When the server dies, part of the events has been read.
         from = next;
         while events.len() < 150 * (round + 1) {
             let seen = watch(&mut reader, &format!("{from} COUNT 13 BLOCK 10000"));
@@ -209,7 +209,7 @@ fn nothing_is_skipped_or_repeated_when_the_server_is_killed_while_clients_write(
     }
     let server = directory.serve("fsync", "1");
     let mut client = server.connect();
-    // Sessions of which only the timer knows have ended when nothing more comes.
+    // Sessions that only the timer ends have ended when no more events arrive.
     loop {
         let (more, next) = all(&mut client, &from, "");
         events.extend(more);
@@ -251,13 +251,13 @@ fn who_is_late_is_told_what_was_missed_unless_more_is_kept() {
         create_all(&mut client);
         let early = watch(&mut client, "0 COUNT 2").next;
         assert_eq!(early, "1.0:1-2");
-        // Another segment begins.
+        // A new segment begins.
         for part in 0..70 {
             client.send(format!("SET plain-{part} {}\r\n", "x".repeat(60 << 10)).repeat(16));
             client.expect(&"+OK\r\n".repeat(16));
         }
         for count in 1..=2 {
-            // Two of the same moment are one.
+            // Two snapshots of the same moment would be one.
             client.ask(&format!("SET plain-0 {count}"), "+OK\r\n");
             client.ask("SCUR.SNAPSHOT", "+OK\r\n");
             wait_for_snapshots(&server, count);
@@ -276,7 +276,7 @@ fn who_is_late_is_told_what_was_missed_unless_more_is_kept() {
         assert_eq!(said, ["missed", early.as_str(), seen.oldest.as_str()]);
         assert_eq!(seen.events[1].field("available"), "1005");
         assert_eq!(seen.events.len(), 2);
-        // Who begins with what is oldest has missed nothing.
+        // A reader that begins at the oldest position has missed nothing.
         assert_eq!(watch(&mut client, "0").events, seen.events[1..]);
         assert_eq!(watch(&mut client, &seen.next).events, []);
     }
@@ -300,7 +300,7 @@ fn who_waits_is_woken_by_what_comes_by_the_time_and_by_the_end() {
     assert_eq!(seen.events[0].field("event"), "created");
     assert!(seen.events.iter().all(|event| event.field("account") == "bob"), "{seen:?}");
     reader.expect("+PONG\r\n");
-    // A reader that has gone waits no longer, and nobody is the worse for it.
+    // A reader that has disconnected no longer waits, and no other client is affected.
     let mut gone = server.connect();
     gone.send("SCUR.WATCH $ BLOCK 60000\r\n");
     drop(gone);
@@ -313,7 +313,7 @@ fn who_waits_is_woken_by_what_comes_by_the_time_and_by_the_end() {
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
 
-/// A session with use of two items, one of them beyond what there is, and use after its end.
+/// A session with use of two items, one of them beyond the balance, and use after its end.
 #[test]
 fn a_record_of_a_session_is_made_of_events_alone() {
     let directory = Directory::make();
@@ -433,7 +433,7 @@ fn each_thread_has_events_of_its_own_and_another_division_begins_anew() {
     client.ask("SCUR.WATCH 0", error);
     let (mut events, mut ends) = (Vec::new(), Vec::new());
     for thread in 0..2 {
-        // A connection of each thread asks for its own and for the other's.
+        // On a connection of each thread, read the events of this thread and of the other.
         for mut client in [server.connect(), server.connect()] {
             let (own, end) = all(&mut client, "0", &format!("COUNT 3 THREAD {thread}"));
             assert!(
@@ -478,7 +478,7 @@ fn each_thread_has_events_of_its_own_and_another_division_begins_anew() {
     assert_eq!(watch(&mut client, &seen.next).events[0].field("event"), "debited");
 }
 
-/// Restores to a directory that is not there yet.
+/// Restores to a new directory.
 fn restore(from: &Directory, to: &Directory, more: &[&str]) {
     let words = [&["restore", from.path(), "--to", to.path()], more].concat();
     let output = tool(env!("CARGO_BIN_EXE_scurry"), &words);
@@ -494,7 +494,7 @@ fn a_position_from_before_a_restore_is_told_as_such() {
     client.ask("SCUR.DEBIT alice a cent 1", "*4\r\n+OK\r\n:0\r\n:2\r\n:1\r\n");
     let (_, before) = all(&mut client, "0", "");
     kill(server);
-    // To a point, to the end, and a restored one once more.
+    // Restores to a point, to the end, and a restored store once more.
     let [point, end, again] = [Directory::make(), Directory::make(), Directory::make()];
     restore(&directory, &point, &["--sequence", "1"]);
     restore(&directory, &end, &[]);
@@ -503,7 +503,7 @@ fn a_position_from_before_a_restore_is_told_as_such() {
     for restored in [&point, &end, &again] {
         let server = restored.serve("fsync", "1");
         let mut client = server.connect();
-        // The log grows beyond what was read.
+        // The log grows beyond the position that was read.
         for txn in 0..4 {
             client.send(format!("SCUR.DEBIT alice t{txn} cent 2\r\n"));
             assert_eq!([0; 5].map(|_| client.line())[1], "+OK");
@@ -516,7 +516,7 @@ fn a_position_from_before_a_restore_is_told_as_such() {
         }
         let (events, next) = all(&mut client, "0", "");
         assert!(events.iter().any(|event| event.field("event") == "debited"), "{events:?}");
-        // Its own positions hold, also after a start.
+        // Its own positions stay valid, also after a restart.
         kill(server);
         let server = restored.serve("fsync", "1");
         let seen = watch(&mut server.connect(), &next);
@@ -539,8 +539,7 @@ fn a_bucket_that_is_removed_has_its_name() {
     assert_eq!(said, ["bucket-removed", "gift", "cent", "0"]);
 }
 
-/// A stand-in for `database` in the reader of docs/events.md: it keeps what it is told, and ends when
-/// it has been told enough.
+/// Stand-in for `database` in the reader of docs/events.md: it stores the events and ends after enough of them.
 const DATABASE: &str = r#"
 import contextlib
 

@@ -1,12 +1,12 @@
-//! Keys that somebody has chosen so that they collide: counted, not timed.
+//! Keys chosen by an attacker to collide. Probes are counted, no time is measured.
 
 use crate::support::{Server, array};
 
-/// The first shared seed of foldhash 0.2: where a key of 17 to 31 bytes ends with it twice, that
-/// hash is the same for whatever stands before it, under every seed.
+/// First shared seed of foldhash 0.2: a key of 17 to 31 bytes that ends with it twice has the same hash whatever comes
+/// before, under every seed.
 const WORD: u64 = 0xc0ac_29b7_c97c_50dd;
 const KEYS: u32 = 2_000;
-/// More is not chance: what the log warns of.
+/// Number of probes from which the log warns: more cannot be chance.
 const PROBE_MAX: u32 = 16;
 
 #[test]

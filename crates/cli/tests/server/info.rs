@@ -1,11 +1,11 @@
-//! INFO, ROLE and TIME as Valkey has them: the same sections, names and forms beside a real one.
+//! INFO, ROLE and TIME in the format of Valkey: the same sections, names and forms, compared with a real server.
 
 use crate::real_clients::peer::Peer;
 use crate::support::{Client, Server, array, connect, tool};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Sections by their headings, each with its names and values.
+/// Sections by heading, each with its names and values.
 type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
 fn info(client: &mut Client, arguments: &str) -> Sections {
@@ -27,7 +27,7 @@ fn info(client: &mut Client, arguments: &str) -> Sections {
     sections
 }
 
-/// Form of a value: digits are all alike, and so are words where a number is not.
+/// Returns the form of a value: all digits are equal, and so are all words.
 fn form(value: &str) -> String {
     let part = |part: &str| {
         let (name, value) = part.split_once('=').map_or(("", part), |(name, value)| (name, value));
@@ -44,7 +44,7 @@ fn form(value: &str) -> String {
     value.split(',').map(part).collect::<Vec<_>>().join(",")
 }
 
-/// Lines that clients and monitors read.
+/// Lines that clients and monitoring tools read.
 const WANTED: [(&str, &str); 12] = [
     (
         "Server",
@@ -94,7 +94,7 @@ const WANTED: [(&str, &str); 12] = [
     ("Modules", ""),
 ];
 
-/// Both have done the same: calls, calls with errors, wrong arguments, unknown commands.
+/// Makes the same requests to both: calls, calls with errors, wrong arguments, unknown commands.
 fn prepare(client: &mut Client) {
     client.ask("CONFIG RESETSTAT", "+OK\r\n");
     for (line, first) in [
@@ -139,14 +139,14 @@ fn sections_have_valkeys_names_and_forms() {
             assert_eq!(form(value), form(&their[name]), "{name}: {value} and {}", their[name]);
         }
     }
-    // What Valkey has in one section is not in another here.
+    // A name of Valkey must be in the same section here.
     for (title, names) in &ours {
         for name in names.keys() {
             let elsewhere = theirs.iter().find(|(_, their)| their.contains_key(name));
             assert!(elsewhere.is_none_or(|(their, _)| their == title), "{name} is in {title}");
         }
     }
-    // Counts are the same; times are not.
+    // Counts must be equal; times need not.
     let counts = |sections: &Sections| -> BTreeMap<String, String> {
         let both = ["Commandstats", "Errorstats"].into_iter().flat_map(|title| &sections[title]);
         let timeless = |value: &str| {
@@ -185,7 +185,7 @@ fn what_tools_read_is_true() {
         number(&full, "Memory", "total_system_memory") > number(&full, "Memory", "used_memory_rss")
     );
     assert!(number(&full, "Persistence", "rdb_changes_since_last_save") >= 1.0);
-    // The peak stays, whatever is used afterwards.
+    // The peak stays after memory is freed.
     client.ask("DEL k", ":1\r\n");
     let empty = info(&mut client, "");
     assert!(number(&empty, "Memory", "used_memory_peak") >= 1e6);
@@ -203,7 +203,7 @@ fn what_tools_read_is_true() {
     wait_for(&mut client, |sections| sections["Persistence"]["rdb_changes_since_last_save"] == "0");
 }
 
-/// Asks until it is so.
+/// Polls until `is_so` returns true.
 #[expect(clippy::disallowed_methods, reason = "how long a test may wait")]
 fn wait_for(client: &mut Client, mut is_so: impl FnMut(&Sections) -> bool) {
     let begun = Instant::now();
@@ -236,7 +236,7 @@ fn redis_cli_stat_shows_numbers_that_can_be() {
     server.connect().ask("SET k v", "+OK\r\n");
     let port = server.port.to_string();
     for name in ["redis-cli", "valkey-cli"] {
-        // It ends when nobody reads any more.
+        // It ends when its output is closed.
         let line = format!("{name} -p {port} --stat -i 0.01 | head -60");
         let output = tool("sh", &["-c", &line]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -247,7 +247,7 @@ fn redis_cli_stat_shows_numbers_that_can_be() {
             .collect();
         assert!(rows.len() > 10, "{text}");
         for row in rows {
-            // Keys, memory, clients, blocked, requests and how many more, connections.
+            // The columns: keys, memory, clients, blocked, requests and their growth, connections.
             assert_eq!((row[0], row[2], row[3]), ("1", "1", "0"), "{text}");
             assert!(!row.iter().any(|word| word.starts_with('-')), "{text}");
         }

@@ -1,8 +1,8 @@
-//! KEYS: all keys of a small store, and none of a large one.
+//! KEYS: all keys of a small store, and an error for a large one.
 
 use crate::support::{Client, Server, array};
 
-/// The reply to KEYS.
+/// Returns the reply to KEYS.
 fn listed(client: &mut Client, pattern: &str) -> Vec<String> {
     client.send(format!("KEYS {pattern}\r\n"));
     let len: usize = client.line().trim_start_matches('*').parse().expect("an array");
@@ -28,7 +28,7 @@ fn keys_of_all_threads_are_one_list() {
     assert_eq!(all, keys);
     assert_eq!(listed(&mut client, "[^k]*"), ["entity"]);
     client.ask("KEYS none*", "*0\r\n");
-    // Requests of one pipeline keep their lists apart, in either protocol.
+    // Requests of one pipeline keep their lists separate, in both protocols.
     client.send("HELLO 3\r\nPING\r\n");
     client.until("+PONG\r\n");
     client.send("KEYS key1\r\nGET key1\r\nKEYS key2\r\nDBSIZE\r\n");
@@ -47,7 +47,7 @@ fn keys_of_a_thread_that_has_many_are_not_listed() {
                 (begin..begin + 1_000).map(|at| format!("{{t}}{at} v")).collect();
             client.ask(&format!("MSET {}", pairs.join(" ")), "+OK\r\n");
         }
-        // One thread may have both, so there is room for a few.
+        // One thread may own both, so the bound leaves room for a few keys.
         let mut some = listed(&mut client, "{t}[a8]*");
         some.sort_unstable();
         assert_eq!((some.len(), some[1_111].as_str()), (1_112, "{t}account"), "{threads} threads");
@@ -57,17 +57,17 @@ fn keys_of_a_thread_that_has_many_are_not_listed() {
         client.ask("KEYS *", MANY);
         client.ask("FLUSHALL FORCE", "+OK\r\n");
         assert_eq!(listed(&mut client, "*"), Vec::<String>::new());
-        // Some of them lie elsewhere, and are listed there when this thread refuses.
+        // Some of these keys belong to other threads, and are listed there when this thread refuses.
         for at in 0..20 {
             client.ask(&format!("SET other{at} v"), "+OK\r\n");
         }
-        // Few keys, and too long for an answer.
+        // Few keys, but too long for one reply.
         for at in 0..70 {
             let key = format!("{{t}}{at}{}", "k".repeat(60_000));
             client.send(array(&[b"SET", key.as_bytes(), b"v"]));
             client.expect("+OK\r\n");
         }
-        // In one pipeline: what was listed for the refused one is in no other answer.
+        // In one pipeline: keys listed for the refused request must not appear in another reply.
         client.send("KEYS *\r\nKEYS {t}7k*\r\n");
         let said = client.line();
         assert!(said.starts_with("-ERR more than 4194304 bytes of keys: use SCAN"), "{said}");
@@ -77,7 +77,7 @@ fn keys_of_a_thread_that_has_many_are_not_listed() {
     }
 }
 
-/// As many `a` as the lengths of a pattern and of keys need to be costly together.
+/// Returns as many `a` as make a pattern and keys costly together.
 fn costly(len: usize) -> String {
     "a".repeat(len)
 }
@@ -87,7 +87,7 @@ fn a_costly_pattern_ends_a_command_and_not_the_server() {
     let server = Server::start(&[]);
     let mut client = server.connect();
     let spent = "-ERR the pattern takes more than 5000000 steps of matching";
-    // A key alone takes less than half of the steps.
+    // A single key takes less than half of the allowed steps.
     for at in 0..9 {
         client.ask(&format!("SET {at}{}b v", costly(2_500)), "+OK\r\n");
     }
@@ -96,7 +96,7 @@ fn a_costly_pattern_ends_a_command_and_not_the_server() {
     client
         .ask(&format!("KEYS {pattern}"), &format!("{spent}: use SCAN with a shorter pattern\r\n"));
     assert_eq!(listed(&mut client, "[0-9]*b").len(), 9);
-    // SCAN goes on where it was, and lists every key all the same.
+    // SCAN continues where it stopped, and still lists every key.
     let (mut cursor, mut found, mut steps) = ("0".to_owned(), Vec::new(), 0);
     loop {
         client.send(format!("SCAN {cursor} MATCH {pattern} COUNT 10000\r\n"));
@@ -113,7 +113,7 @@ fn a_costly_pattern_ends_a_command_and_not_the_server() {
     found.sort_unstable();
     found.dedup();
     assert_eq!(found.len(), 9);
-    // One key that is too much for the pattern is an error behind the others.
+    // A single key that is too costly for the pattern gives an error after the others.
     client.ask(&format!("SET {} v", costly(20_000)), "+OK\r\n");
     let pattern = format!("*{}b", costly(10_000));
     let said = loop {
@@ -127,7 +127,7 @@ fn a_costly_pattern_ends_a_command_and_not_the_server() {
         assert_ne!(cursor, "0", "it is left out");
     };
     assert_eq!(said, format!("{spent} for a single key: use a shorter pattern"));
-    // The names of settings and commands are short, and patterns are not.
+    // The names of settings and commands are short, but patterns may be long.
     let class = format!("*[{}]", costly(500_000));
     for command in ["CONFIG GET", "COMMAND LIST FILTERBY PATTERN"] {
         let words = command.split(' ').chain([class.as_str()]);

@@ -1,5 +1,5 @@
-//! The life of a server: what it says when it starts and that it says so only when every port is open, what
-//! it logs, how it stops, and what happens although nobody calls.
+//! The life of a server: its messages at the start, which appear only when every port is open, its log, how it stops,
+//! and what its timers do without requests.
 
 use crate::access::{CHEAP, settings};
 use crate::store::Directory;
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::path::Path;
 
-/// Questions that are asked again and again, at most: each is a round trip, so this ends.
+/// Bound of repeated requests: each is a round trip, so this ends.
 const TRIES_MAX: usize = 1_000_000;
 
 #[test]
@@ -64,7 +64,7 @@ fn sigterm_answers_what_was_sent_and_exits_with_0() {
         let idle = server.connect();
         let count = 20_000;
         client.send(array(&[b"SET", b"k", b"v"]).repeat(count));
-        // The first reply shows that the requests are under way.
+        // The first reply shows that the requests are being executed.
         client.expect("+OK\r\n");
         server.signal(signal);
         let rest = client.rest();
@@ -83,11 +83,11 @@ fn a_second_signal_ends_at_once() {
     let mut client = server.connect();
     client.send(array(&[b"SET", b"big", &vec![b'v'; 900_000]]));
     client.expect("+OK\r\n");
-    // More replies than sockets hold, and nobody takes them: draining waits.
+    // More replies than socket buffers hold, and the client does not read: draining waits.
     client.send(array(&[b"GET", b"big"]).repeat(200));
     client.expect("$900000\r\n");
     server.signal(Signal::SIGTERM);
-    // Signals of one kind can merge: another one cannot be missed.
+    // Signals of one kind can merge, so the second one is of another kind.
     server.signal(Signal::SIGINT);
     let (status, log) = server.wait();
     assert_eq!(status.code(), Some(1), "{log}");
@@ -170,13 +170,13 @@ fn a_log_that_nobody_reads_holds_up_nobody() {
     let mut server = Server::start(&["--log", "debug", "--requirepass", "secret"]);
     let mut client = server.connect();
     let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
-    // Each guess is a line of about a hundred bytes: more than a pipe and the log hold.
+    // Each guess is a line of about a hundred bytes: together more than a pipe and the log buffer hold.
     for _ in 0..GUESSES / 1_000 {
         client.send("AUTH wrong\r\n".repeat(1_000));
         client.expect(&refusal.repeat(1_000));
     }
     client.ask("AUTH secret", "+OK\r\n");
-    // Now it is read.
+    // Now the log is read.
     let mut told = 0;
     let missing = loop {
         let line = server.log_line();
@@ -202,7 +202,7 @@ fn holds_of_silent_sessions_come_back_by_themselves() {
         assert_eq!(reply.join(" "), "*4 +OK :0 :1 *1 *5 :1 +OK :60 :0");
         assert_eq!(client.line(), ":0");
     }
-    // TOTALS shows what was committed: only timers can have done it.
+    // TOTALS show only committed changes, which must come from timers here.
     let held = |client: &mut Client| {
         client.send("SCUR.TOTALS\r\n");
         let lines: Vec<String> = (0..22).map(|_| client.line()).collect();

@@ -1,5 +1,5 @@
-//! Clients that do not come in, by the dozen: what they may send and hold, how long they may stay, and
-//! that those who are in, those who come in, and HTTP do not notice them.
+//! Many clients that do not authenticate: what they may send and hold, how long they may stay, and that authenticated
+//! clients, clients that are authenticating, and HTTP are not affected.
 
 use crate::access::{NO_AUTH, WRONG_PASS};
 use crate::random::Random;
@@ -9,12 +9,12 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Seeds of the hostile clients; each is a server and some rounds.
+/// Seeds of the hostile clients. Each makes a server and some rounds.
 const SEEDS: std::ops::Range<u64> = 1..5;
 const ROUNDS: usize = 6;
-/// Connections in all, so that hostile ones could take every one.
+/// Limit of connections, low enough that hostile clients could take all of them.
 const CLIENTS_MAX: usize = 64;
-/// Hostile connections made in a round, at most.
+/// Hostile connections in a round at most.
 const HOSTILE_MAX: usize = 80;
 
 fn enter(server: &Server) -> Client {
@@ -23,7 +23,7 @@ fn enter(server: &Server) -> Client {
     client
 }
 
-/// The same where even a client that is in time may be late: a machine may stand still for a while.
+/// Connects and authenticates, with retries: on a stalled machine even a prompt client may be late.
 fn enter_at_last(server: &Server) -> Client {
     for _ in 0..1_000 {
         let mut client = server.connect();
@@ -37,7 +37,7 @@ fn enter_at_last(server: &Server) -> Client {
     panic!("nobody comes in");
 }
 
-/// A number of INFO.
+/// Returns a number of INFO.
 pub(super) fn info(client: &mut Client, name: &str) -> u64 {
     client.send("INFO everything\r\n");
     let text = client.bulk();
@@ -46,7 +46,7 @@ pub(super) fn info(client: &mut Client, name: &str) -> u64 {
     value.parse().unwrap_or_else(|_| panic!("{name} is {value}"))
 }
 
-/// Until the server has closed it, which may lose what the server has not read.
+/// Waits until the server has closed the connection. Unread data may be lost.
 fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = [0; 4096];
     loop {
@@ -83,7 +83,7 @@ fn requests_are_small_before_auth_and_as_ever_behind_it() {
         client.send(array(&[b"MSET", b"a", half, b"b", half, b"c", half]));
         client.expect("+OK\r\n+OK\r\n");
     }
-    // What fits may come in pieces, with much behind it.
+    // A request within the bound may arrive in pieces and be followed by many others.
     let mut client = server.connect();
     let mut all = array(&[b"PING"]).repeat(3_000);
     all.extend(array(&[b"AUTH", b"secret"]));
@@ -119,7 +119,7 @@ fn what_is_held_before_auth_is_not_the_stores_memory() {
     assert_eq!(info(&mut client, "unauthenticated_clients"), 600);
     assert_eq!(info(&mut client, "used_memory"), used);
     client.ask("SCUR.DEBIT a d cent 1", "*4\r\n+OK\r\n:0\r\n:2\r\n:1\r\n");
-    // From AUTH on it is.
+    // From AUTH on it counts.
     let mut in_now = server.connect();
     in_now.ask("AUTH wrong", WRONG_PASS);
     in_now.ask("AUTH secret", "+OK\r\n");
@@ -136,7 +136,7 @@ fn replies_before_auth_are_bounded_too() {
     let mut other = connect(server.port);
     other.set_write_timeout(Some(Duration::from_millis(200))).expect("a time-out is set");
     let lines = b"a\r\n".repeat(20_000);
-    // It never reads: the server stops to read as well.
+    // The client never reads, so the server stops reading too.
     let mut sent = 0;
     let stuck = loop {
         match other.write(&lines) {
@@ -158,14 +158,14 @@ fn who_does_not_come_in_has_to_go() {
     let mut client = enter_at_last(&server);
     let mut others: Vec<TcpStream> = (0..20).map(|_| connect(server.port)).collect();
     for (number, other) in others.iter_mut().enumerate() {
-        // Trying does not prolong it.
+        // Failed attempts do not extend the time.
         other
             .write_all([&b""[..], b"PING\r\n", b"AUTH wrong\r\n"][number % 3])
             .expect("it is open");
     }
     assert!(others.iter_mut().all(is_closed), "each ends");
     client.ask("PING", "+PONG\r\n");
-    // RESET takes the password away, and the time begins anew.
+    // RESET ends the authentication, and the time starts again.
     client.ask("RESET", "+RESET\r\n");
     assert!(is_closed(client.stream_mut()));
     let mut client = enter_at_last(&server);
@@ -200,9 +200,9 @@ fn the_oldest_gives_way_and_those_who_are_in_do_not() {
         let mut others: Vec<TcpStream> = Vec::new();
         for _ in 0..100 {
             others.push(connect(server.port));
-            // Every core answers, and has seen all that came before.
+            // Every core answers, so each has handled all earlier connections.
             assert!(info(&mut client, "unauthenticated_clients") <= 10);
-            // Whoever comes now comes in, and is not counted among them any more.
+            // A new client can authenticate, and is then no longer counted as unauthenticated.
             enter(&server).ask("PING", "+PONG\r\n");
         }
         assert!(others[..90].iter_mut().all(is_closed), "the oldest are closed");
@@ -211,7 +211,7 @@ fn the_oldest_gives_way_and_those_who_are_in_do_not() {
         let mut reply = [0; 5];
         last.read_exact(&mut reply).expect("it is open");
         assert_eq!(&reply, b"+OK\r\n");
-        // When all places are taken by those who are in, the newest has none.
+        // When authenticated clients take all places, a new connection is closed.
         let mut inside = Vec::new();
         for _ in 0..60 {
             let mut newcomer = server.connect();
@@ -229,14 +229,14 @@ fn the_oldest_gives_way_and_those_who_are_in_do_not() {
     }
 }
 
-/// Bytes that a hostile client sends, if any. None of it lets anybody in.
+/// Returns bytes that a hostile client sends, if any. None of them authenticate.
 fn hostile(random: &mut Random) -> Vec<u8> {
     match random.below(7) {
         0 => Vec::new(),
         1 => (0..random.below(40_000))
             .map(|_| u8::try_from(random.below(256)).expect("a byte"))
             .collect(),
-        // The beginning of the largest request that was once allowed: it never ends.
+        // The beginning of the largest request that is allowed after AUTH. It never ends.
         2 | 3 => {
             let argument = array(&[&[b'x'; 16_384]]);
             let mut bytes = b"*10\r\n".to_vec();
@@ -249,14 +249,14 @@ fn hostile(random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// The port that it says next.
+/// Returns the port in the next log line.
 fn http_port(server: &mut Server) -> u16 {
     let line = server.log_line();
     let port = line.split_once("127.0.0.1:").and_then(|(_, rest)| rest.split(' ').next());
     port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("no port in {line}"))
 }
 
-/// A debit over HTTP, on a connection of its own.
+/// Makes a debit over HTTP on a new connection.
 fn debit_over_http(port: u16, id: &str) {
     let body = r#"{"unit":"cent","amount":1}"#;
     let mut client = Client::over(connect(port));
@@ -282,8 +282,8 @@ fn http_charges_when_every_place_is_taken() {
     clients.iter_mut().for_each(|client| client.ask("PING", "+PONG\r\n"));
 }
 
-/// Limits of hostile clients, whatever they send: those who are in charge on, others
-/// come in, HTTP charges, and the store's memory is its own.
+/// Checks the limits of hostile clients, whatever they send: authenticated clients charge, others can authenticate,
+/// HTTP charges, and the memory of the store does not change.
 fn hostile_rounds(seed: u64) {
     let mut random = Random::new(seed);
     let mut server = Server::start(&[
@@ -300,7 +300,7 @@ fn hostile_rounds(seed: u64) {
     let mut client = enter(&server);
     client.ask("SCUR.CREATE a BUCKET m cent 1000", "*2\r\n+OK\r\n:1\r\n");
     let mut others: Vec<TcpStream> = Vec::new();
-    // They stay, so that nothing but hostile clients changes between two looks at the memory.
+    // They stay connected, so that only hostile clients change between two looks at the memory.
     let mut newcomers = Vec::new();
     let mut version = 1;
     for round in 0..ROUNDS {
@@ -308,14 +308,14 @@ fn hostile_rounds(seed: u64) {
         for _ in 0..1 + random.below(HOSTILE_MAX) {
             let mut other = connect(server.port);
             other.set_write_timeout(Some(Duration::from_millis(20))).expect("a time-out is set");
-            // The server may have closed it, or read no more of it: either is right.
+            // The server may have closed it, or have stopped reading: both are right.
             let _ = other.write_all(&hostile(&mut random));
             others.push(other);
             if random.one_in(4) {
                 others.swap_remove(random.below(others.len()));
             }
         }
-        // The server has had turns for all of them.
+        // After these, the server has handled all connections.
         (0..50).for_each(|_| client.ask("PING", "+PONG\r\n"));
         assert_eq!(info(&mut client, "used_memory"), used, "seed {seed}, round {round}");
         version += 1;

@@ -1,4 +1,4 @@
-//! Tests with the real binary: each starts a server of its own on a free port.
+//! Tests with the real binary: each starts its own server on a free port.
 
 mod access;
 mod bad_input;

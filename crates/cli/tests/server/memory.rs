@@ -1,6 +1,5 @@
-//! What clients make the server hold is counted, wherever it is, and is a few times what they have
-//! sent at most: what the process takes is what INFO says, whether big requests come from many
-//! clients or their replies are not read.
+//! Memory that clients make the server hold is counted, wherever it is, and is at most a few times what they have sent.
+//! The memory of the process matches INFO, whether many clients send big requests or do not read their replies.
 
 use crate::random::Random;
 use crate::support::{Client, Server, array};
@@ -9,17 +8,17 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Of the keys of a long request; none is there.
+/// Keys of a long request. None of them exists.
 const KEYS: usize = 500_000;
-/// Keys with values of this length, bytes, that fall to both of two threads.
+/// Keys with values of this length, bytes, spread over both of two threads.
 const VALUES: usize = 60;
 const VALUE_LEN: usize = 100_000;
-/// Bytes of the process beside those that it counts: code, stacks, what the allocator keeps.
+/// Bytes of the process that it does not count: code, stacks, caches of the allocator.
 const BESIDE: u64 = 96 << 20;
-/// Each question is a round trip, so this ends.
+/// Bound of repeated requests: each is a round trip, so this ends.
 const TRIES_MAX: usize = 1_000_000;
 
-/// Numbers of INFO by name.
+/// Returns numbers of INFO by name.
 fn info<const N: usize>(client: &mut Client, names: [&str; N]) -> [u64; N] {
     client.send("INFO\r\n");
     let text = client.bulk();
@@ -35,7 +34,7 @@ fn request(name: &str, keys: impl Iterator<Item = String>) -> Vec<u8> {
     array(&words.map(str::as_bytes).collect::<Vec<_>>())
 }
 
-/// Bytes that one client sends before anybody reads, and its reply.
+/// Returns bytes that one client sends before it reads, and the expected reply.
 fn demand(random: &mut Random) -> (Vec<u8>, String) {
     let first = random.below(VALUES);
     let absent = |count: usize| (0..count).map(|at| format!("{at:06}"));
@@ -48,7 +47,7 @@ fn demand(random: &mut Random) -> (Vec<u8>, String) {
             let values = format!("${VALUE_LEN}\r\n{value}\r\n").repeat(VALUES);
             (request("MGET", present()), format!("*{VALUES}\r\n{values}"))
         }
-        // All keys of a transaction are of one thread.
+        // All keys of a transaction must belong to one thread.
         _ => {
             let mut all = b"MULTI\r\n".to_vec();
             all.extend(request("EXISTS", absent(KEYS / 4).map(|key| format!("{{a}}{key}"))));
@@ -96,7 +95,7 @@ fn what_big_requests_and_slow_readers_make_the_server_hold_is_counted() {
             all_sent.wait();
             let sent_now = sent.load(Ordering::Relaxed) - sent_before;
             sent_before += sent_now;
-            // Nothing panics before the clients have gone on.
+            // A failure is kept until the clients have continued, and reported then.
             let mut fault = Some(format!("round {round}: the server does not take all"));
             for _ in 0..TRIES_MAX {
                 let [taken] = info(&mut observer, ["total_net_input_bytes"]);
@@ -119,7 +118,7 @@ fn what_big_requests_and_slow_readers_make_the_server_hold_is_counted() {
         }
     });
     assert!(faults.is_empty(), "seed {SEED:#x}: {faults:?}");
-    // What they had is given back, but for what is kept for those who come next.
+    // Their memory is freed, except for what is kept for new connections.
     let mut connections = 0;
     for _ in 0..TRIES_MAX {
         [_, _, connections] = info(&mut observer, names);

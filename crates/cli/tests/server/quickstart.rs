@@ -1,11 +1,11 @@
-//! `scurry quickstart`, used as its words say.
+//! `scurry quickstart`, used as its output suggests.
 
 use nix::sys::signal::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_scurry");
-/// Each asks two processes: minutes.
+/// Bound of polls. Each starts two processes, so this takes minutes.
 const TRIES: u32 = 10_000;
 
 fn start(temporary: &std::path::Path, arguments: &[&str]) -> Child {
@@ -15,7 +15,7 @@ fn start(temporary: &std::path::Path, arguments: &[&str]) -> Child {
     command.spawn().expect("it runs")
 }
 
-/// The lines that it prints up to this word.
+/// Reads the lines that it prints up to this word.
 fn lines_up_to(child: &mut Child, word: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in BufReader::new(child.stdout.as_mut().expect("its output")).lines() {
@@ -29,7 +29,7 @@ fn lines_up_to(child: &mut Child, word: &str) -> Vec<String> {
     panic!("it has ended behind {lines:#?}");
 }
 
-/// Output of a command that was printed.
+/// Runs a command that was printed, and returns its output.
 fn typed(line: &str) -> String {
     let mut words = line.split_whitespace();
     assert_eq!(words.next(), Some("scurry"), "{line}");
@@ -62,7 +62,7 @@ fn a_quickstart_can_be_tried_and_leaves_nothing_behind() {
     let last = lines.last().and_then(|line| line.split_once(": ")).expect("a command").1;
     assert!(typed(last).contains("880"), "120 of 1000 were charged: {}", typed(last));
     let port = last.split_whitespace().nth(3).expect("a port");
-    // The load goes on by itself: sessions begin, report and end.
+    // The load continues by itself: sessions begin, report and end.
     let counts = |name: &str| {
         let info = typed(&format!("scurry cli -p {port} INFO commandstats"));
         info.lines().any(|line| line.starts_with(&format!("cmdstat_{name}:")))
@@ -94,7 +94,7 @@ fn a_terminal_that_is_closed_leaves_nothing_behind() {
     let temporary = tempfile::tempdir().expect("a directory");
     let mut child = start(temporary.path(), &["--port", "0", "--http-port", "0"]);
     lines_up_to(&mut child, "The last one charges");
-    // The shell and the kernel may both tell of it.
+    // Both the shell and the kernel may send the signal.
     signal(&child, Signal::SIGHUP);
     signal(&child, Signal::SIGHUP);
     let ended = child.wait().expect("it ends");

@@ -1,9 +1,9 @@
-//! A small generator with a seed (xorshift), so that a failure comes again.
+//! A small seeded generator (xorshift), so that a failure can be repeated.
 
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Different seeds give unrelated sequences; 0 is no seed.
+    /// Makes a generator. Different seeds give unrelated sequences; 0 is not allowed.
     pub(crate) fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
@@ -19,7 +19,7 @@ impl Random {
         words[self.below(words.len())]
     }
 
-    /// True once in so many times.
+    /// Returns true once in `times` on average.
     pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

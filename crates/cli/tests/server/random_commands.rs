@@ -1,5 +1,5 @@
-//! Thousands of commands put together at random, most of them wrong: the server answers each
-//! one, stays up, and no unit is made or lost.
+//! Thousands of random commands, most of them wrong: the server answers each one, keeps running, and no unit is created
+//! or lost.
 
 use crate::random::Random;
 use crate::support::{Client, Server, array};
@@ -7,10 +7,10 @@ use crate::support::{Client, Server, array};
 const ACCOUNTS: [&str; 3] = ["a", "b", "c"];
 const COMMANDS: usize = 20_000;
 
-/// Mostly in the shape of the grammar, sometimes not.
+/// Returns a random command, mostly in the form of the grammar.
 fn command(random: &mut Random, step: usize) -> Vec<String> {
     let account = ["a", "b", "c", "a", "b", "c", "a", "plain", ""];
-    // Sessions end and are remembered, so newer ones come all the time.
+    // Ended sessions are remembered, so new ids are used all the time.
     let (session, transaction) = (format!("s{}", step / 20), format!("t{}", random.below(2_000)));
     let id = [&session, &session, &transaction, &transaction, "s1", "t1", ""];
     let unit = ["cent", "octet", "cent", "cent", "cent", "far-too-long-a-unit"];
@@ -104,7 +104,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
     words
 }
 
-/// Reads one reply of RESP2, whatever it is; its integers and texts, flat.
+/// Reads one reply of RESP2, and flattens its integers and texts.
 fn reply(client: &mut Client, out: &mut Vec<String>) {
     let line = client.line();
     let (kind, rest) = line.split_at(1);

@@ -1,6 +1,5 @@
-//! The clients that people use. Here are the tools that come with Redis and Valkey; below are
-//! the libraries of five languages, each with the same small session, and all of them again
-//! where the server is a cluster.
+//! Clients in common use. This file has the tools that come with Redis and Valkey. The submodules have the libraries of
+//! five languages, each with the same short session, and again with the server as a cluster.
 
 mod cluster;
 mod libraries;
@@ -14,7 +13,7 @@ mod uses;
 use crate::support::{Server, tool};
 use std::process::Output;
 
-/// Standard output, then standard error.
+/// Returns stdout followed by stderr.
 fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr].concat();
     String::from_utf8_lossy(&both).into_owned()

@@ -1,4 +1,4 @@
-//! SIGHUP: users are read anew, and only connections of those who are no more, or are others now, end.
+//! SIGHUP: users are reloaded, and only connections of removed or changed users are closed.
 
 use crate::access::{CHEAP, NO_AUTH, WRONG_PASS, settings};
 use crate::support::{Client, Server, serve};
@@ -6,10 +6,10 @@ use nix::sys::signal::Signal;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-/// Connections of each user: some on every thread.
+/// Connections of each user, enough for some on every thread.
 const EACH: usize = 6;
 
-/// Sends SIGHUP, and the line that tells what came of it.
+/// Sends SIGHUP and waits for the log line with this text.
 pub(crate) fn reload(server: &mut Server, told: &str) -> String {
     server.signal(Signal::SIGHUP);
     loop {
@@ -20,7 +20,7 @@ pub(crate) fn reload(server: &mut Server, told: &str) -> String {
     }
 }
 
-/// Connections of this user.
+/// Makes connections of this user.
 fn come_in(server: &Server, name: &str, password: &str) -> Vec<Client> {
     let come = |_| {
         let mut client = server.connect();
@@ -30,7 +30,7 @@ fn come_in(server: &Server, name: &str, password: &str) -> Vec<Client> {
     (0..EACH).map(come).collect()
 }
 
-/// True when the server has closed it, and it was told nothing before.
+/// Reports whether the server has closed the connection without sending anything.
 fn is_closed(client: &mut Client) -> bool {
     client.rest().is_empty()
 }
@@ -51,7 +51,7 @@ fn sighup_takes_users_and_ends_connections_of_those_who_have_changed() {
     let [mut alices, bobs, carols, daves] = users.map(|name| come_in(&server, name, "password"));
     let mut outside = server.connect();
     outside.ask("GET k", NO_AUTH);
-    // Another role, another password, and gone; one is new.
+    // One user with another role, one with another password, one removed, and one new.
     let after = [
         ("alice", CHEAP, "\"admin\", \"charge\", \"read\""),
         ("bob", CHEAP, "\"read\", \"charge\""),
@@ -66,7 +66,7 @@ fn sighup_takes_users_and_ends_connections_of_those_who_have_changed() {
     for mut client in bobs.into_iter().chain(carols).chain(daves) {
         assert!(is_closed(&mut client));
     }
-    // Whoever was not in is not, and comes in by the users of now.
+    // An unauthenticated client stays so, and can authenticate as one of the new users.
     outside.ask("GET k", NO_AUTH);
     outside.ask("AUTH dave password", WRONG_PASS);
     outside.ask("AUTH carol password", WRONG_PASS);
@@ -78,7 +78,7 @@ fn sighup_takes_users_and_ends_connections_of_those_who_have_changed() {
         "*5\r\n$7\r\ndefault\r\n$5\r\nalice\r\n$3\r\nbob\r\n$5\r\ncarol\r\n$4\r\nerin\r\n",
     );
 
-    // What is wrong is told, and changes nothing.
+    // An error in the file is logged and changes nothing.
     for (text, why) in [
         ("[[users]]\nname = 'erin'\n", "missing field `roles`"),
         ("[[users]]\nname = 'e'\npassword_hash = 'x'\nroles = []\n", "is not an Argon2 hash"),
@@ -122,8 +122,8 @@ fn sighup_takes_another_requirepass_and_leaves_what_the_command_line_says() {
     server.connect().ask("AUTH four", WRONG_PASS);
 }
 
-/// A server without a file of settings and without certificates has nothing to read, and goes on; the
-/// supervisor hears when it reads and when it is done.
+/// A server without settings file and certificates has nothing to reload and keeps running. The supervisor gets a
+/// message when a reload begins and when it ends.
 #[test]
 fn sighup_ends_no_server_and_the_supervisor_hears_of_it() {
     let home = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! `scurry cli` at a terminal: completion, history, and a server that comes and goes.
+//! `scurry cli` at a terminal: completion, history, and a server that goes away and returns.
 
 use crate::support::Server;
 use crate::terminal::Terminal;
@@ -16,7 +16,7 @@ const UP: &str = "\x1b[A";
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 
-/// The shell of somebody with this directory, when it asks for the first command.
+/// Starts a shell with this state directory and waits for its first prompt.
 fn shell(state: &Path, port: u16, password: Option<&str>) -> Terminal {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["cli", "-h", "127.0.0.1", "-p", &port.to_string()]);
@@ -27,19 +27,19 @@ fn shell(state: &Path, port: u16, password: Option<&str>) -> Terminal {
     shell
 }
 
-/// Waits until the next command is asked for: what is typed before may be dropped. Behind each key the
-/// line is shown anew, but only a new one begins so.
+/// Waits for the next prompt, because keys typed before it may be dropped. The line is drawn again after each key, but
+/// only a new one begins with a line break.
 fn prompt(shell: &mut Terminal, port: u16) {
     shell.wait_for(&format!("\n\r127.0.0.1:{port}> "));
 }
 
-/// The same, whatever the shell says of the connection.
+/// Waits for the next prompt, in any state of the connection.
 fn any_prompt(shell: &mut Terminal, port: u16) {
     shell.wait_for(&format!("\n\r127.0.0.1:{port}"));
     shell.wait_for("> ");
 }
 
-/// Ends a shell that asks for a command. Before it does, the terminal would take the key for itself.
+/// Ends a shell that shows a prompt. Before that the terminal itself would handle the key.
 fn leave(mut shell: Terminal) {
     shell.keys(CTRL_D);
     assert!(shell.end().0.success(), "it ends well");
@@ -54,10 +54,10 @@ fn a_shell_completes_hints_remembers_and_keeps_no_password() {
     shell.keys("scur.tot\t\r");
     shell.wait_for("\"accounts\"");
     prompt(&mut shell, server.port);
-    // Of the syntax there is what is left of it.
+    // The hint is the rest of the syntax.
     shell.keys("SCUR.RELEASE alice ");
     shell.wait_for("SCUR.RELEASE alice session");
-    // The line is dropped: PING is alone in its own.
+    // The line is dropped: PING is on a line of its own.
     shell.keys(CTRL_C);
     prompt(&mut shell, server.port);
     shell.keys("PING\r");
@@ -125,7 +125,7 @@ fn a_server_that_goes_away_is_told_and_its_return_too() {
     assert!(shell.end().0.success(), "it ends well");
 }
 
-/// A command whose connection ends may have been done, and is not sent again.
+/// A command whose connection ends may have been executed, and is not repeated.
 #[test]
 fn a_command_without_a_reply_is_not_repeated() {
     let home = tempfile::tempdir().expect("a directory");
@@ -142,12 +142,13 @@ fn a_command_without_a_reply_is_not_repeated() {
     shell.keys("INCR counter\r");
     shell.wait_for("Whether the server has done it is not known");
     assert!(server.join().expect("it ends").contains("INCR"), "it was sent");
-    // Nobody listens there any more, so a second try could not have worked.
+    // The port is closed by now, so a second attempt could not have worked.
     shell.wait_for(&format!("\n\r127.0.0.1:{port} (away)> "));
     leave(shell);
 }
 
-/// A process that is stopped on its way to a read has nothing interrupted (proc_pid_stat(5)).
+/// Waits until a process sleeps in a read: a process that is stopped before that has nothing to interrupt
+/// (proc_pid_stat(5)).
 fn until_it_waits(process: Pid) {
     loop {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it is our child");
@@ -174,7 +175,7 @@ fn a_command_that_was_stopped_while_it_waited_has_its_reply() {
     for _ in 0..20 {
         until_it_waits(process);
         kill(process, Signal::SIGSTOP).expect("it is there");
-        // Somebody else may stop it and let it go on meanwhile.
+        // Something else may stop and continue it meanwhile.
         let changes = WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
         let status = waitpid(process, Some(changes)).expect("it is our child");
         let is_there = matches!(status, WaitStatus::Stopped(..) | WaitStatus::Continued(_));
@@ -187,7 +188,7 @@ fn a_command_that_was_stopped_while_it_waited_has_its_reply() {
     assert!(output.status.success() && said.contains("PONG"), "{output:?}");
 }
 
-/// Lines that were typed for a transaction are not done outside of it.
+/// Lines typed for a transaction are not executed outside of it.
 #[test]
 fn what_was_set_on_a_lost_connection_keeps_the_next_line_back() {
     let home = tempfile::tempdir().expect("a directory");
@@ -263,7 +264,7 @@ fn values_have_their_names_at_a_terminal_and_an_unknown_unit_is_told_the_known_o
     shell.wait_for("5) cause: no_bucket\r\n(a has no bucket of this unit: it has cent, octet)");
     prompt(&mut shell, server.port);
     leave(shell);
-    // The same with a command behind it.
+    // The same with a command as arguments.
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.args(["cli", "-h", "127.0.0.1", "-p", &server.port.to_string()]);
     command.args(["SCUR.CHECK", "a", "Cent", "5"]).env_remove("SCURRY_PASSWORD");

@@ -1,5 +1,5 @@
-//! SCUR.STATEMENT with the real binary: what has happened to one account, whole and in order, however
-//! little a reply holds, and what is said where the log does not have it.
+//! SCUR.STATEMENT with the real binary: the events of one account, complete and in order, however small the replies
+//! are, and the errors for events that the log does not have.
 
 use crate::events::{self, Event, all, balances, list, requests, sums, text};
 use crate::store::{Directory, kill, wait_for_snapshots};
@@ -37,7 +37,7 @@ fn read(client: &mut Client, arguments: &str) -> Statement {
     Statement { next, complete, kept_from, looked, reached, entries: events::events(client) }
 }
 
-/// All of it, in how many replies, and whether each of them was complete.
+/// Returns the whole statement, the number of replies, and whether each of them was complete.
 fn whole(client: &mut Client, arguments: &str) -> (Vec<Event>, usize, bool) {
     let (mut entries, mut cursor, mut replies, mut complete) = (Vec::new(), String::new(), 0, true);
     loop {
@@ -66,7 +66,7 @@ fn top_up(client: &mut Client, account: &str, txn: &str) {
     assert_eq!([(); 5].map(|()| client.line())[1], "+OK");
 }
 
-/// The sums of the entries are the balances, by bucket.
+/// Asserts that the sums of the entries are the balances, by bucket.
 fn assert_adds_up(client: &mut Client, account: &str, entries: &[Event]) {
     let own: BTreeMap<String, (i64, i64)> =
         sums(entries).into_iter().map(|((_, bucket), sum)| (bucket, sum)).collect();
@@ -88,7 +88,7 @@ fn a_statement_adds_up_to_the_balances_on_every_thread_and_after_a_crash() {
         }
         for account in ACCOUNTS {
             for round in 0..12 {
-                // What was sent before in the same breath is shown.
+                // Changes sent earlier in the same pipeline are shown.
                 let mut pipelined = requests(account, round);
                 pipelined += &format!("SCUR.TOPUP {account} last-{round} main 1\r\n");
                 pipelined += &format!("SCUR.STATEMENT {account} COUNT 1000\r\nPING\r\n");
@@ -97,7 +97,7 @@ fn a_statement_adds_up_to_the_balances_on_every_thread_and_after_a_crash() {
                 assert!(said.contains(&format!("last-{round}\r\n")), "{said}");
             }
         }
-        // Sessions of which only the timer knows end before they are looked at.
+        // Waits until the timer has ended its sessions.
         for account in ACCOUNTS {
             while client_sessions(&mut client, account) {}
         }
@@ -107,7 +107,7 @@ fn a_statement_adds_up_to_the_balances_on_every_thread_and_after_a_crash() {
             assert!(complete && entries.len() > 12 * 15, "{}", entries.len());
             assert!(entries.iter().all(|entry| entry.field("account") == *account));
             assert_adds_up(&mut client, account, &entries);
-            // The same as its events, and the same in small pieces.
+            // The statement equals the account's events, and is the same in small pieces.
             let options = format!("ACCOUNT {account} COUNT 1000");
             assert_eq!(all(&mut client, "0", &options).0, entries);
             let (pieces, replies, _) = whole(&mut client, &format!("{account} COUNT 7"));
@@ -138,7 +138,7 @@ fn a_statement_adds_up_to_the_balances_on_every_thread_and_after_a_crash() {
     }
 }
 
-/// True while the account has open sessions.
+/// Reports whether the account has open sessions.
 fn client_sessions(client: &mut Client, account: &str) -> bool {
     client.send(format!("SCUR.GET {account}\r\nPING\r\n"));
     let said = client.until("+PONG\r\n");
@@ -163,7 +163,7 @@ fn a_period_and_a_unit_choose() {
     assert!(times.is_sorted(), "the time of an account does not go back: {times:?}");
     let (first, last) = (times[0], times[times.len() - 1]);
     for cut in [first, first + 1, times[times.len() / 3], times[times.len() / 2], last, last + 1] {
-        // The two parts are all, and share nothing.
+        // The two parts together are the whole, without overlap.
         let (mut parts, _, complete) = whole(&mut client, &format!("alice TO {cut} COUNT 50"));
         assert!(parts.iter().all(|entry| number(entry, "time") < cut));
         let (rest, _, _) = whole(&mut client, &format!("alice FROM {cut}"));
@@ -214,7 +214,7 @@ fn a_reply_goes_through_a_part_of_the_log_and_what_is_not_kept_is_told() {
     let mut client = server.connect();
     create(&mut client, "alice");
     let early = statement(&mut client, "alice COUNT 1");
-    // Another segment begins, and 60 MB of it are nothing of alice.
+    // A new segment begins, with 60 MB that do not concern alice.
     for part in 0..120 {
         client.send(format!("SET plain-{part} {}\r\n", "x".repeat(60 << 10)).repeat(16));
         client.expect(&"+OK\r\n".repeat(16));
@@ -231,7 +231,7 @@ fn a_reply_goes_through_a_part_of_the_log_and_what_is_not_kept_is_told() {
     assert!(replies <= 5, "{replies} replies: the first segment is passed over");
     assert_eq!(end, entries[6..]);
     for count in 1..=2 {
-        // Two of the same moment are one.
+        // Two snapshots of the same moment would be one.
         client.ask(&format!("SET plain-0 {count}"), "+OK\r\n");
         client.ask("SCUR.SNAPSHOT", "+OK\r\n");
         wait_for_snapshots(&server, count);
@@ -297,7 +297,7 @@ fn what_cannot_be_answered_is_refused_with_the_cure() {
     assert!(client.line().starts_with("-EXECABORT"));
     drop(client);
     kill(server);
-    // Divided anew, positions are of another generation.
+    // With another number of threads, positions belong to another generation.
     let server = directory.serve("fsync", "1");
     let mut client = server.connect();
     foreign(&mut client, &cursors[0]);
@@ -309,7 +309,7 @@ fn what_cannot_be_answered_is_refused_with_the_cure() {
     server.connect().ask("SCUR.STATEMENT alice", error);
 }
 
-/// As any command with a key: clients that know clusters ask the thread of the account.
+/// Like any command with a key: cluster-aware clients ask the thread of the account.
 #[test]
 fn a_thread_of_its_own_port_states_its_own_accounts() {
     let directory = Directory::make();

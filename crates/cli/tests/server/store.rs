@@ -1,5 +1,4 @@
-//! The store of the real binary and its troubles: each gives an error that says what to do, or
-//! does what the documents say.
+//! The store of the real binary and its failures: each gives an error that says what to do, or behaves as documented.
 
 mod amplified;
 mod damage;
@@ -20,10 +19,10 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How a command is refused once the log of its keys has failed.
+/// Error for a command once the log of its keys has failed.
 const MISCONF: &str = "-MISCONF the log has failed";
 
-/// Directory of a store, which may have hundreds of megabytes: removed at the end.
+/// Directory of a store, possibly with hundreds of megabytes, removed at the end.
 struct Place(PathBuf);
 
 impl Deref for Place {
@@ -36,20 +35,20 @@ impl Deref for Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // It may never have been made.
+        // It may never have been created.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Removes a directory that a server may write to meanwhile.
+/// Removes a directory that a server may still be writing to.
 fn remove_all(directory: &Path) {
     while directory.exists() {
-        // What was made meanwhile is removed with the next try.
+        // Files created meanwhile are removed by the next attempt.
         let _ = std::fs::remove_dir_all(directory);
     }
 }
 
-/// A place for a store that nothing is in.
+/// Returns an empty place for a store.
 fn place(name: &str) -> Place {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
     if path.exists() {
@@ -59,7 +58,7 @@ fn place(name: &str) -> Place {
     Place(path)
 }
 
-/// `scurry serve` on this store, behind words that come before the command line.
+/// Returns `scurry serve` on this store, after words that come before the command line.
 fn under(words: &[&str], directory: &Path, mode: &str) -> Command {
     let binary = env!("CARGO_BIN_EXE_scurry");
     let all = words.iter().copied().chain([binary, "serve", "--listen", "127.0.0.1:0"]);
@@ -74,20 +73,20 @@ fn start(directory: &Path, mode: &str) -> Server {
     Server::run(&mut under(&[], directory, mode))
 }
 
-/// Ends a server as a crash does.
+/// Kills a server, as a crash does.
 pub(crate) fn kill(server: Server) {
     server.signal(Signal::SIGKILL);
     server.wait();
 }
 
-/// Words of a server that does not start.
+/// Returns the output of a server that does not start.
 fn refusal(command: &mut Command) -> String {
     let mut server = command.spawn().expect("it is run");
     let mut said = String::new();
     for line in BufReader::new(server.stderr.take().expect("it is piped")).lines() {
         said += &line.expect("it is text");
         said.push('\n');
-        // It would go on for ever.
+        // It would run for ever.
         if said.contains("listening on") {
             server.kill().expect("it runs");
         }
@@ -97,7 +96,7 @@ fn refusal(command: &mut Command) -> String {
     said
 }
 
-/// Every file of a store with its bytes.
+/// Returns every file of a store with its bytes.
 fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).expect("it is listed") {
@@ -112,7 +111,7 @@ fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// The only segment of the log of a server with one thread.
+/// Returns the only segment in the log of a server with one thread.
 fn segment(directory: &Path) -> PathBuf {
     let is_segment = |path: &PathBuf| {
         let name = path.file_name().and_then(OsStr::to_str);
@@ -124,7 +123,7 @@ fn segment(directory: &Path) -> PathBuf {
     segments.remove(0)
 }
 
-/// crc32c: docs/formats/log.md.
+/// Computes crc32c: docs/formats/log.md.
 fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {

@@ -1,5 +1,4 @@
-//! What the tests with the real binary share: a server of their own on a free port, and a
-//! client that speaks bytes.
+//! Common parts of the tests with the real binary: a server on a free port, and a client that sends and compares bytes.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -9,18 +8,18 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
-/// No single read of a test waits longer.
+/// Timeout of a single read.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `scurry serve`, stopped when dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
-    /// The second port, with --tls-listen.
+    /// Second port, with --tls-listen.
     pub(crate) tls_port: Option<u16>,
-    /// Lines that it said before it listened.
+    /// Lines printed before it listened.
     pub(crate) said: String,
-    /// Held so that the server can go on logging.
+    /// Kept open so that the server can write its log.
     log: BufReader<ChildStderr>,
 }
 
@@ -57,7 +56,7 @@ impl Server {
         kill(Pid::from_raw(pid), signal).expect("it runs");
     }
 
-    /// The next line that it logs, without its end; at least one comes.
+    /// Waits for the next log line and returns it without its end.
     pub(crate) fn log_line(&mut self) -> String {
         let mut line = String::new();
         let len = self.log.read_line(&mut line).expect("a line is read");
@@ -65,7 +64,7 @@ impl Server {
         line.trim_end().to_owned()
     }
 
-    /// Waits for its end; what it logged after the first line.
+    /// Waits for its end. Returns the exit status and the log after the first line.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let mut log = String::new();
         self.log.read_to_string(&mut log).expect("the log is read");
@@ -73,7 +72,7 @@ impl Server {
     }
 }
 
-/// The port in the next line that says one. All lines up to it are added to `all`.
+/// Returns the port in the next line that names one. Adds all lines up to it to `all`.
 fn port(log: &mut impl BufRead, all: &mut String) -> u16 {
     loop {
         let begin = all.len();
@@ -85,7 +84,7 @@ fn port(log: &mut impl BufRead, all: &mut String) -> u16 {
     }
 }
 
-/// A socket that waits for a while and not for ever.
+/// Connects, with a timeout for reads.
 pub(crate) fn connect(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
@@ -96,17 +95,17 @@ pub(crate) fn connect(port: u16) -> TcpStream {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// `scurry serve` on a free port of this machine, not yet started.
+/// Returns `scurry serve` on a free local port, not yet started.
 pub(crate) fn serve(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.arg("serve").args(["--listen", "127.0.0.1:0"]);
-    // Those that say where to keep it say how.
+    // Tests that give a directory also give the durability.
     if !arguments.contains(&"--dir") {
         command.args(["--durability", "none"]);
     }
@@ -137,7 +136,7 @@ impl<S: Read + Write> Client<S> {
         self.reader.get_mut().write_all(bytes.as_ref()).expect("the server takes it");
     }
 
-    /// Reads exactly as many bytes as expected and compares.
+    /// Reads exactly as many bytes as expected and compares them.
     pub(crate) fn expect(&mut self, expected: &str) {
         let mut got = vec![0; expected.len()];
         let mut len = 0;
@@ -148,7 +147,7 @@ impl<S: Read + Write> Client<S> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&got[..len])),
             }
-            // Says early what is wrong instead of waiting for bytes that do not come.
+            // Fails early instead of waiting for bytes that will not arrive.
             assert!(
                 expected.as_bytes().starts_with(&got[..len]),
                 "expected {expected:?}, got {:?}",
@@ -164,21 +163,21 @@ impl<S: Read + Write> Client<S> {
         self.expect(expected);
     }
 
-    /// So many bytes.
+    /// Reads this many bytes.
     pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         self.reader.read_exact(&mut bytes).expect("they come");
         bytes
     }
 
-    /// One line of a reply, without its end.
+    /// Reads one line of a reply, without its end.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.reader.read_line(&mut line).expect("a line comes");
         line.trim_end().to_owned()
     }
 
-    /// A bulk string.
+    /// Reads a bulk string.
     pub(crate) fn bulk(&mut self) -> String {
         let head = self.line();
         let len = head.strip_prefix('$').and_then(|len| len.parse::<usize>().ok());
@@ -187,7 +186,7 @@ impl<S: Read + Write> Client<S> {
         String::from_utf8_lossy(&bytes[..bytes.len() - 2]).into_owned()
     }
 
-    /// Everything up to this, which is the last to come.
+    /// Reads everything up to this end, which must be the last to arrive.
     pub(crate) fn until(&mut self, end: &str) -> String {
         let mut got = Vec::new();
         while !got.ends_with(end.as_bytes()) {
@@ -203,7 +202,7 @@ impl<S: Read + Write> Client<S> {
         String::from_utf8_lossy(&got).into_owned()
     }
 
-    /// Everything until the server closes.
+    /// Reads everything until the server closes the connection.
     pub(crate) fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         self.reader.read_to_end(&mut rest).expect("the server closes without a reset");
@@ -211,7 +210,7 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// A request as an array.
+/// Encodes a request as an array.
 pub(crate) fn array(arguments: &[&[u8]]) -> Vec<u8> {
     let mut out = format!("*{}\r\n", arguments.len()).into_bytes();
     for argument in arguments {
@@ -222,7 +221,7 @@ pub(crate) fn array(arguments: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// Runs a tool for at most a minute; a missing tool is a failure that names the cure.
+/// Runs a tool for at most a minute. A missing tool is a failure that says how to install it.
 pub(crate) fn tool(name: &str, arguments: &[&str]) -> Output {
     let output = Command::new("timeout").arg("60").arg(name).args(arguments).output();
     let output = output.expect("timeout (coreutils) runs");
@@ -231,7 +230,7 @@ pub(crate) fn tool(name: &str, arguments: &[&str]) -> Output {
     output
 }
 
-/// The interpreter that has the `redis` package.
+/// Returns the Python interpreter with the `redis` package.
 pub(crate) fn python() -> String {
     if let Ok(python) = std::env::var("SCURRY_TEST_PYTHON") {
         return python;

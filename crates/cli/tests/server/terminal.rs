@@ -1,4 +1,4 @@
-//! A program at a terminal of its own, typed at and read as a person would.
+//! A program in a pseudo-terminal, which tests type into and read as a person would.
 
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
@@ -9,20 +9,20 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// No piece of what is waited for takes longer, on a machine that stands still for a while.
+/// Timeout of each wait, long enough for a stalled machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
-    /// Text that was shown and not yet waited for, without the codes of the terminal.
+    /// Text shown and not waited for yet, without escape sequences.
     seen: String,
     pending: Vec<u8>,
 }
 
 impl Terminal {
-    /// Starts the program at a terminal of this size.
+    /// Starts the program in a terminal of this size.
     pub(crate) fn start(command: &mut Command, columns: u16, rows: u16) -> Terminal {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let ends = openpty(Some(&size), None).expect("a terminal");
@@ -30,9 +30,9 @@ impl Terminal {
         command.stdin(slave()).stdout(slave()).stderr(slave());
         command.env("TERM", "xterm").env_remove("NO_COLOR");
         let child = command.spawn().expect("it starts");
-        // Its end of the terminal is closed when the program ends, and only then.
+        // The program's end of the terminal closes only when the program ends.
         drop(ends.slave);
-        // The command holds the ends that it has given out.
+        // The command still holds copies of these ends.
         command.stdin(std::process::Stdio::null());
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         let keyboard = File::from(ends.master);
@@ -40,7 +40,7 @@ impl Terminal {
         let (shown, receiver) = channel();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // An error is the end, on a terminal.
+            // On a terminal an error means the end.
             while let Ok(len @ 1..) = screen.read(&mut buffer) {
                 if shown.send(buffer[..len].to_vec()).is_err() {
                     break;
@@ -54,18 +54,18 @@ impl Terminal {
         self.bytes(keys.as_bytes());
     }
 
-    /// Types what need not be text.
+    /// Types bytes, which need not be text.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.keyboard.write_all(bytes).expect("it is there");
     }
 
-    /// Sends it what a terminal sends on Ctrl-C while it is no key.
+    /// Sends SIGINT, as a terminal does on Ctrl-C unless it is read as a key.
     pub(crate) fn interrupt(&self) {
         let id = i32::try_from(self.child.id()).expect("an id");
         kill(Pid::from_raw(id), Signal::SIGINT).expect("it is there");
     }
 
-    /// Waits until this is shown; what comes behind it is kept for the next time.
+    /// Waits until this text is shown, and keeps the text after it for the next wait.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         loop {
@@ -83,7 +83,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for its end; what it has still shown.
+    /// Waits for the end. Returns the exit status and the remaining text.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
         while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
             self.take(&bytes);
@@ -93,7 +93,7 @@ impl Terminal {
 
     fn take(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
-        // A code or a letter may still lack its end.
+        // An escape sequence or a letter may still be incomplete.
         let text = String::from_utf8_lossy(&self.pending).into_owned();
         let Some(plain) = without_codes(&text) else { return };
         self.seen += &plain;
@@ -103,13 +103,13 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The text without what begins with ESC; none while such a code is not complete.
+/// Returns the text without escape sequences. None while one is incomplete.
 fn without_codes(text: &str) -> Option<String> {
     let mut plain = String::new();
     let mut letters = text.chars();

@@ -1,4 +1,4 @@
-//! Many threads: a plain client cannot tell them from one, a client that knows clusters can.
+//! Several threads: a plain client sees no difference from one thread, a cluster-aware client does.
 
 mod access;
 mod accounts;
@@ -8,7 +8,7 @@ use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
 use std::io::{Read, Write};
 
-/// Keys that fall to every core of a few.
+/// Keys spread over all cores.
 const KEYS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "{a}1", "{b}2", "", "k9"];
 
 fn command(random: &mut Random, step: usize) -> Vec<String> {
@@ -53,13 +53,13 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "N" => random.of(&["1", "", "some value"]).to_owned(),
         fixed => fixed.to_owned(),
     };
-    // FLUSHALL ends everything there is: seldom. So are long ones.
+    // FLUSHALL deletes everything, and long requests take time, so both are rare.
     let is_rare = shape.starts_with("FLUSH") || shape.contains("MANY");
     let shape = if is_rare && random.below(10) > 0 { "DBSIZE" } else { shape };
     let mut words = Vec::new();
     for part in shape.split(' ') {
         match part {
-            // More than one batch of replies, and some of them are there.
+            // More keys than one batch of replies holds, some of which exist.
             "MANY" => {
                 words.extend((0..1 + random.below(9_000)).map(|_| random.of(&KEYS).to_owned()))
             }
@@ -69,7 +69,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
     words
 }
 
-/// Replies of the server to these commands, sent in one go.
+/// Returns the server's replies to these commands, sent in one pipeline.
 fn transcript(client: &mut Client, commands: &[Vec<String>], mark: &str) -> String {
     let mut bytes = Vec::new();
     for words in commands {
@@ -115,7 +115,7 @@ fn a_plain_client_gets_the_same_replies_from_one_thread_and_from_many() {
     }
 }
 
-/// Ranges of CLUSTER SLOTS: first slot, last slot, port.
+/// Returns the ranges of CLUSTER SLOTS: first slot, last slot, port.
 pub(crate) fn slots<S: Read + Write>(client: &mut Client<S>) -> Vec<(u16, u16, u16)> {
     let integer = |client: &mut Client<S>| -> u16 {
         client.line().trim_start_matches([':', '*', '$']).parse().expect("a number")
@@ -143,7 +143,7 @@ fn each_core_has_a_port_that_answers_like_a_node_of_a_cluster() {
     let ranges: Vec<_> = nodes.iter().map(|(first, last, _)| (*first, *last)).collect();
     assert_eq!(ranges, [(0, 5461), (5462, 10922), (10923, 16383)]);
     let mut cores: Vec<Client> = nodes.iter().map(|(.., port)| server.connect_to(*port)).collect();
-    // CLUSTER KEYSLOT foo is 12182: the third core's.
+    // CLUSTER KEYSLOT foo is 12182, a slot of the third core.
     let moved = format!("-MOVED 12182 127.0.0.1:{}\r\n", nodes[2].2);
     cores[0].ask("SET foo 1", &moved);
     cores[1].ask("SCUR.CREATE foo BUCKET m cent 5", &moved);
@@ -155,7 +155,7 @@ fn each_core_has_a_port_that_answers_like_a_node_of_a_cluster() {
         core.ask("PING", "+PONG\r\n");
         core.ask("READONLY", "+OK\r\n");
     }
-    // A node counts its own keys, the main port those of all.
+    // A core's port counts its own keys, the main port all of them.
     let counts = cores.iter_mut().map(|core| {
         core.send("DBSIZE\r\n");
         core.line()
@@ -165,7 +165,7 @@ fn each_core_has_a_port_that_answers_like_a_node_of_a_cluster() {
     main.ask("GET foo", "$1\r\n1\r\n");
     main.ask("DBSIZE", ":1\r\n");
     main.ask("CLUSTER KEYSLOT foo", ":12182\r\n");
-    // So does it delete its own alone.
+    // In the same way it deletes only its own keys.
     cores[2].ask("SCUR.CREATE {foo}a BUCKET m cent 5", "*2\r\n+OK\r\n:1\r\n");
     cores[0].ask("SET bar 1", "+OK\r\n");
     for (line, left) in [("FLUSHALL", ":2\r\n"), ("FLUSHDB FORCE", ":2\r\n")] {
@@ -194,7 +194,7 @@ fn replies_of_other_cores_of_any_size_come_in_order_and_bounded() {
         client.send(array(&[b"SET", format!("k{key}").as_bytes(), value.as_bytes()]));
         client.expect("+OK\r\n");
     }
-    // About 180 MB of replies to requests that came in one go.
+    // About 180 MB of replies to requests sent in one pipeline.
     let mut bytes = Vec::new();
     for round in 0..10 {
         for key in 0..60 {
@@ -227,7 +227,7 @@ fn counts_of_a_refused_command_are_not_added_to_the_next() {
         client.ask(&format!("SCUR.CREATE account{number}"), "*2\r\n+OK\r\n:1\r\n");
     }
     client.ask("MSET a 1 b 2 c 3 d 4", "+OK\r\n");
-    // Some threads delete their keys, the one of the account refuses.
+    // Some threads delete their keys, the thread of the account refuses.
     client.send("DEL a b c d account0 account1 account2\r\nDBSIZE\r\nDBSIZE\r\n");
     assert!(client.line().starts_with("-WRONGTYPE"));
     let (first, second) = (client.line(), client.line());

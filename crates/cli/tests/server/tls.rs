@@ -1,4 +1,4 @@
-//! TLS on the RESP ports: good and bad certificates, good and bad clients, real ones among them.
+//! TLS on the RESP ports: good and bad certificates, good and bad clients, and real ones.
 
 mod bad_clients;
 mod certificates;
@@ -17,10 +17,10 @@ use rustls::{
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// A client that speaks TLS.
+/// A client with TLS.
 pub(crate) type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 
-/// Certificates that a client of the tests trusts and shows.
+/// Certificates that a client of the tests trusts and presents.
 pub(crate) struct Trust<'a> {
     /// File of the roots.
     ca: &'a str,
@@ -56,18 +56,18 @@ impl Trust<'_> {
     }
 }
 
-/// Trusts the good CA and shows nothing.
+/// Trusts the good CA and presents no certificate.
 pub(crate) fn trust(files: &Certificates) -> Trust<'_> {
     Trust { ca: &files.ca, own: None, versions: rustls::ALL_VERSIONS }
 }
 
-/// A server with the good certificate, and these arguments too.
+/// Starts a server with the good certificate and these arguments.
 pub(crate) fn start(files: &Certificates, arguments: &[&str]) -> Server {
     let own = ["--tls-cert", &files.server.0, "--tls-key", &files.server.1];
     Server::start(&[&own, arguments].concat())
 }
 
-/// Lines that the server logs until it is stopped.
+/// Stops the server and returns its log.
 pub(crate) fn log_of(server: Server) -> String {
     server.signal(Signal::SIGTERM);
     let (status, log) = server.wait();
@@ -75,7 +75,7 @@ pub(crate) fn log_of(server: Server) -> String {
     log
 }
 
-/// Connections that were closed for this reason: a line may tell of many.
+/// Returns how many connections were closed for this reason. One log line may count several.
 pub(crate) fn closed(log: &str, reason: &str) -> u64 {
     let lines = log.lines().filter_map(|line| line.split_once(reason)?.1.split_once(" closed="));
     let counts = lines.map(|(_, rest)| rest.split_whitespace().next().and_then(|n| n.parse().ok()));

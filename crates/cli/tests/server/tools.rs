@@ -1,5 +1,5 @@
-//! The tools beside a real server: a snapshot, a backup while clients write, a restore, and a
-//! server on each of the copies.
+//! The tools with a real server: a snapshot, a backup while clients write, a restore, and a server on each of the
+//! copies.
 
 use crate::support::Server;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// Runs a tool; what it printed.
+/// Runs a tool and returns its output.
 #[track_caller]
 fn tool(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
@@ -21,7 +21,7 @@ fn serve(path: &Path) -> Server {
     Server::start(&["--dir", path.to_str().expect("text"), "--threads", "2"])
 }
 
-/// The greatest of the numbers that were set in order, and that it has no gap.
+/// Checks that the numbers set in order have no gap, and returns the greatest.
 fn numbers(server: &Server) -> u64 {
     let mut client = server.connect();
     client.send("DBSIZE\r\n");
@@ -41,7 +41,7 @@ fn a_server_is_copied_while_it_serves() {
     let server = serve(&path("data"));
     let (stop, set) = (AtomicBool::new(false), AtomicU64::new(0));
     let (copied, all) = thread::scope(|scope| {
-        // Each is set when the one before is durable, so a copy of one moment has no gap.
+        // Each number is set when the one before is durable, so a copy of one moment has no gap.
         scope.spawn(|| {
             let mut client = server.connect();
             while !stop.load(Ordering::Relaxed) {
@@ -66,7 +66,7 @@ fn a_server_is_copied_while_it_serves() {
     assert_eq!(numbers(&server), all);
     tool(&["restore", &text("copy"), "--to", &text("restored")]);
     drop(server);
-    // One thread is copied after the other, so the second may be ahead: count what is there.
+    // Threads are copied one after another, so the second may be ahead: count the existing keys.
     let mut keys = Vec::new();
     for name in ["copy", "restored"] {
         let server = serve(&path(name));

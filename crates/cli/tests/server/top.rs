@@ -11,7 +11,7 @@ fn top(port: u16, words: &[&str]) -> Command {
     command
 }
 
-/// Output of the tool, and its complaints.
+/// Returns stdout and stderr of the tool.
 fn once(port: u16, words: &[&str]) -> (String, String) {
     let Output { stdout, stderr, .. } = top(port, words).output().expect("it runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
@@ -38,11 +38,11 @@ fn one_picture_has_what_the_server_has_done() {
     assert!(line("charging ").contains("accounts 1   sessions 1 "), "{shown}");
     assert!(line("denials ").contains("CREDIT_LIMIT_REACHED 1,"), "{shown}");
     assert!(line("log ").contains("nothing survives a restart"), "{shown}");
-    // The test's connection, and that of the picture.
+    // The test's connection and that of the tool.
     assert!(line("clients ").contains(" 2 of "), "{shown}");
     let sums: Vec<String> = line("cent ").split_whitespace().map(str::to_owned).collect();
     assert_eq!(sums, ["cent", "0", "1,000", "0", "1,000", "0"], "{shown}");
-    // Of the second between its two looks there is the first look at least.
+    // The second between its two reads contains at least the first read.
     assert!(line("durations ").contains("99.9 % "), "{shown}");
     assert!(line("info ").contains("/s"), "{shown}");
     assert!(!shown.contains('\x1b'), "codes of a terminal: {shown}");
@@ -99,7 +99,7 @@ fn a_terminal_shows_a_server_that_goes_and_comes_and_is_given_back() {
     let mut command = Command::new("sh");
     let script = "\"$0\" top -p \"$1\"; echo \"ended $?\"; stty -a";
     command.args(["-c", script, env!("CARGO_BIN_EXE_scurry"), &port.to_string()]);
-    // Narrow and low: what does not fit is left out.
+    // Narrow and low: lines that do not fit are cut.
     let mut terminal = Terminal::start(command.env_remove("SCURRY_PASSWORD"), 40, 12);
     terminal.wait_for("charging   accounts 0");
     drop(server);

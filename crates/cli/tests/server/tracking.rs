@@ -1,4 +1,4 @@
-//! CLIENT TRACKING: who has read a key is told when it changes, once, and between replies.
+//! CLIENT TRACKING: a client that has read a key is notified when it changes, once, and between replies.
 
 mod compare;
 mod stress;
@@ -6,13 +6,13 @@ mod stress;
 use crate::support::{Client, Server, array, python, tool};
 use std::io::{Read, Write};
 
-/// One whole reply or push in one line; anything that is none fails.
+/// Reads one complete reply or push and formats it on one line. Fails on anything else.
 fn value<S: Read + Write>(client: &mut Client<S>) -> String {
     let line = client.line();
     let rest = line.get(1..).expect("a line");
     let len = || rest.parse::<usize>().unwrap_or_else(|_| panic!("a length: {line:?}"));
     match line.as_bytes()[0] {
-        // Nothing, in RESP2.
+        // Null in RESP2.
         b'$' | b'*' if rest == "-1" => "_".to_owned(),
         b'+' | b'-' | b':' | b'_' | b'#' => line,
         b'$' | b'=' => {
@@ -35,7 +35,7 @@ fn push(key: &str) -> String {
 
 const ALL: &str = ">($invalidate _)";
 
-/// A connection in RESP3.
+/// Opens a connection in RESP3.
 fn third(server: &Server) -> Client {
     let mut client = server.connect();
     client.send("HELLO 3\r\n");
@@ -43,20 +43,20 @@ fn third(server: &Server) -> Client {
     client
 }
 
-/// The same, which tracks.
+/// Opens a connection that tracks.
 fn tracker(server: &Server, options: &str) -> Client {
     let mut client = third(server);
     client.ask(&format!("CLIENT TRACKING ON {options}"), "+OK\r\n");
     client
 }
 
-/// Sends a line, and reads its reply; no push may come before.
+/// Sends a line and reads its reply. Fails if a push arrives before it.
 fn ask(client: &mut Client, line: &str) -> String {
     client.send(format!("{line}\r\n"));
     value(client)
 }
 
-/// The values of a section of INFO.
+/// Returns a number from a section of INFO.
 fn info(client: &mut Client, section: &str, name: &str) -> u64 {
     let text = ask(client, &format!("INFO {section}"));
     let name = format!("{name}:");
@@ -74,7 +74,7 @@ fn timers_tell_what_they_end() {
             ("e", "ENTITY.PUT e blue PX 100", "ENTITY.GET e"),
             ("d", "SET d 1 PX 100", "PTTL d"),
         ] {
-            // On a busy machine it may have ended before it was read.
+            // On a busy machine the key may have expired before it was read, so this is tried again.
             let seen = (0..100).any(|_| {
                 ask(&mut writer, write);
                 let before = ask(&mut writer, &format!("EXISTS {key}"));
@@ -96,7 +96,7 @@ fn timers_tell_what_they_end() {
         assert!(ask(&mut reader, "SCUR.GET a").contains("$m $cent :40 :60"), "the hold");
         assert_eq!(value(&mut reader), push("a"));
         assert!(ask(&mut reader, "SCUR.GET a").contains("$m $cent :100 :0"), "none");
-        // A replay and a rejection change nothing, a denial is stored.
+        // A replay and a rejection change nothing; a denial is stored.
         assert!(ask(&mut writer, "SCUR.DEBIT a t cent 30").starts_with("*(+OK :0"));
         assert_eq!(value(&mut reader), push("a"));
         ask(&mut reader, "SCUR.GET a");
@@ -119,11 +119,11 @@ fn a_flush_tells_everybody_who_tracks() {
         assert_eq!(ask(&mut reader, "MGET a b c d e f"), "*(_ _ _ _ _ _)");
         assert_eq!(info(&mut silent, "stats", "tracking_total_keys"), 6);
         writer.send("FLUSHALL\r\n");
-        // Behind the reply, however many threads have said so.
+        // After the reply, however many threads have flushed.
         assert_eq!([value(&mut writer), value(&mut writer)], ["+OK", ALL]);
         assert_eq!(value(&mut reader), ALL);
         assert_eq!(info(&mut silent, "stats", "tracking_total_keys"), 0);
-        // Nobody has read it: nothing is told but that one flush.
+        // No client has read the key since: nothing but the one flush is notified.
         assert_eq!(ask(&mut silent, "SET a 1"), "+OK");
         deaf.ask("PING", "+PONG\r\n");
         for client in [&mut reader, &mut writer] {
@@ -150,7 +150,7 @@ fn one_read_over_several_threads_is_tracked_by_each() {
         assert_eq!(told, all);
         assert_eq!(ask(&mut writer, &mset), "+OK");
     }
-    // The client's own, in one batch: all behind the replies of the batch at the latest.
+    // The client's own changes in one batch: the pushes come after the replies of the batch at the latest.
     reader.send(format!("{mget}\r\n{mset}\r\nCLIENT GETNAME\r\n"));
     let got: Vec<String> = (0..43).map(|_| value(&mut reader)).collect();
     assert!(got[0].starts_with("*($1 ") && got[1] == "+OK", "{got:?}");
@@ -168,7 +168,7 @@ fn whoever_reads_by_a_threads_own_port_is_told_as_well() {
     reader.send("HELLO 3\r\n");
     value(&mut reader);
     assert_eq!(ask(&mut reader, "CLIENT TRACKING ON"), "+OK");
-    // The third thread has it, the first one has not.
+    // The key belongs to the third thread, not to the first.
     assert_eq!(ask(&mut reader, "GET foo"), "_");
     assert!(ask(&mut reader, "GET b").starts_with("-MOVED "));
     assert_eq!(ask(&mut writer, "MSET foo 1 b 2"), "+OK");
@@ -185,7 +185,7 @@ fn who_comes_to_the_place_of_a_client_is_not_told_what_that_one_has_read() {
     let server = Server::start(&[]);
     let mut writer = third(&server);
     let mut gone = tracker(&server, "");
-    // There is one who tracks all the time.
+    // Another client tracks all the time.
     let mut other = tracker(&server, "");
     assert_eq!(ask(&mut gone, "GET k"), "_");
     drop(gone);
@@ -201,7 +201,7 @@ fn who_comes_to_the_place_of_a_client_is_not_told_what_that_one_has_read() {
     assert_eq!(ask(&mut next, "PING"), "+PONG");
     assert_eq!(ask(&mut other, "PING"), "+PONG");
     assert_eq!(info(&mut writer, "stats", "tracking_total_items"), 0);
-    // When the last one is gone nothing is remembered any more.
+    // When the last tracking client is gone, nothing is remembered any more.
     assert_eq!(ask(&mut next, "GET k"), "$1");
     drop((next, other));
     while info(&mut writer, "stats", "tracking_total_items") > 0 {}
@@ -273,7 +273,7 @@ fn who_does_not_read_costs_little_and_is_told_to_drop_everything() {
     let used = text.lines().find_map(|line| line.strip_prefix("used_memory_connections:"));
     let used: u64 = used.and_then(|bytes| bytes.parse().ok()).expect("a number");
     assert!(used < 5_000_000, "{text}");
-    // It reads at last, and nothing of what it was told is cut.
+    // It finally reads, and no push is cut off.
     reader.send("ECHO end\r\n");
     let (mut told, mut all) = (0, 0);
     loop {
@@ -294,7 +294,7 @@ fn who_may_not_read_a_key_does_not_learn_that_it_changes() {
     let server = Server::start(&["--requirepass", "secret"]);
     let mut reader = third_with_password(&server);
     assert_eq!(ask(&mut reader, "CLIENT TRACKING ON"), "+OK");
-    // Not authenticated any more, and tracks nothing.
+    // After RESET it is not authenticated and tracks nothing.
     assert_eq!(ask(&mut reader, "RESET"), "+RESET");
     let mut stranger = server.connect();
     assert!(ask(&mut stranger, "CLIENT TRACKING ON").starts_with("-NOAUTH"));
@@ -309,7 +309,7 @@ fn third_with_password(server: &Server) -> Client {
     client
 }
 
-/// A client library that keeps what it has read, as long as it is not told of a change.
+/// A client library that caches what it has read until it is notified of a change.
 #[test]
 fn redis_py_keeps_its_cache_right() {
     for threads in ["1", "3"] {

@@ -1,4 +1,4 @@
-//! MULTI, EXEC and WATCH: one step for everybody else and for the log, on one thread and on many.
+//! MULTI, EXEC and WATCH: one step for all other clients and for the log, with one thread and several.
 
 use crate::access::{CHEAP, settings};
 use crate::random::Random;
@@ -18,7 +18,7 @@ const CROSS_CORE: &str = "-CROSSSLOT Keys of a transaction have to be on one thr
                           hash tag, or serve with --threads 1\r\n";
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Tries until what lasts 40 ms must be over; each is a round trip.
+/// Bound of attempts until 40 ms must have passed. Each is a round trip.
 const TRIES_MAX: usize = 1_000_000;
 
 fn talk(client: &mut Client, said: &[(&str, &str)]) {
@@ -27,7 +27,7 @@ fn talk(client: &mut Client, said: &[(&str, &str)]) {
     }
 }
 
-/// Pairs of numbers that are only ever changed together.
+/// Checks two numbers that are only ever changed together, and returns one.
 fn pair_is_even(client: &mut Client) -> i64 {
     client.send("MGET {t}a {t}b\r\n");
     client.expect("*2\r\n");
@@ -78,7 +78,7 @@ fn nobody_sees_some_of_a_transaction() {
     }
 }
 
-/// Read, change, write back, again when somebody was faster: nobody's change is lost.
+/// Read, change, write back, and retry when another client was faster: no change is lost.
 #[test]
 fn watched_keys_make_read_and_write_one_step() {
     for threads in ["1", "4"] {
@@ -125,15 +125,15 @@ fn whatever_a_watched_key_holds_is_watched() {
     other.line();
     other.line();
     other.line();
-    // What others do between WATCH and EXEC, and whether EXEC goes on.
+    // What other clients do between WATCH and EXEC, and whether EXEC executes.
     let cases = [
         ("a", "SCUR.TOPUP a t1 m 5", false),
         ("a", "SCUR.GET a", true),
-        // A duplicate changes nothing, and neither does what is refused.
+        // Neither a duplicate nor a refused request changes anything.
         ("a", "SCUR.TOPUP a t1 m 5", true),
         ("a", "SCUR.RELEASE a nosuch", true),
         ("a", "SET a x", true),
-        // A denial is remembered: that is a change.
+        // A denial is remembered, which is a change.
         ("a", "SCUR.DEBIT a t2 cent 1000000", false),
         ("p", "GET p", true),
         ("p", "EXPIRE p 1000", false),
@@ -155,10 +155,10 @@ fn whatever_a_watched_key_holds_is_watched() {
         other.until("$4\r\ndone\r\n");
         talk(&mut one, &[("MULTI", "+OK\r\n"), ("PING", "+QUEUED\r\n")]);
         one.ask("EXEC", if goes_on { "*1\r\n+PONG\r\n" } else { "*-1\r\n" });
-        // It is forgotten with EXEC.
+        // EXEC ends the watch.
         talk(&mut one, &[("MULTI", "+OK\r\n"), ("EXEC", "*0\r\n")]);
     }
-    // Also when there is nothing to execute, EXEC says that somebody was faster.
+    // Also without queued commands, EXEC reports that a watched key has changed.
     for unwatch in ["PING", "UNWATCH", "DISCARD"] {
         talk(&mut one, &[("WATCH p", "+OK\r\n"), ("INCR p", ":1\r\n"), ("MULTI", "+OK\r\n")]);
         match unwatch {
@@ -184,7 +184,7 @@ fn what_runs_out_while_it_is_watched_has_changed() {
     let mut client = server.connect();
     let mut others: Vec<Client> = (0..2).map(|_| server.connect()).collect();
     client.ask("SCUR.CREATE a BUCKET m cent 100", "*2\r\n+OK\r\n:1\r\n");
-    // A machine that stalls may let them run out before they are watched: then again, for longer.
+    // On a stalled machine they may expire before they are watched: then again with a longer time.
     let session = (5..15).map(|power| (power, 1 << power)).find_map(|(session, ms)| {
         client.ask(&format!("SET p x PX {ms}"), "+OK\r\n");
         client.ask(
@@ -211,7 +211,7 @@ fn what_runs_out_while_it_is_watched_has_changed() {
     }
     for client in &mut others {
         talk(client, &[("MULTI", "+OK\r\n"), ("PING", "+QUEUED\r\n"), ("EXEC", "*-1\r\n")]);
-        // What had run out before stays so.
+        // A key that had expired before stays unchanged.
         talk(client, &[("WATCH p", "+OK\r\n"), ("MULTI", "+OK\r\n"), ("EXEC", "*0\r\n")]);
     }
 }
@@ -231,7 +231,7 @@ fn null_is_said_in_the_protocol_of_the_connection() {
 fn keys_of_several_threads_are_refused_before_anything_is_done() {
     let server = Server::start(&["--threads", "4"]);
     let mut client = server.connect();
-    // Some two of these are on different threads: with four of them all alike is not possible.
+    // Two of these are always on different threads: of four threads not all keys can be on one.
     let keys: Vec<String> = (0..32).map(|number| format!("k{number}")).collect();
     client.ask("MULTI", "+OK\r\n");
     let mut refused = 0;
@@ -247,7 +247,7 @@ fn keys_of_several_threads_are_refused_before_anything_is_done() {
     }
     assert!(refused > 0 && refused < keys.len(), "{refused} refused");
     talk(&mut client, &[("EXEC", SPOILT), ("DBSIZE", ":0\r\n")]);
-    // Several keys of one command, and those that are watched.
+    // Several keys of one command, and watched keys.
     client.ask("MULTI", "+OK\r\n");
     client.ask(&format!("MGET {}", keys.join(" ")), CROSS_CORE);
     client.ask("EXEC", SPOILT);
@@ -349,7 +349,7 @@ fn a_queued_command_needs_its_role() {
     client.ask("EXEC", "*1\r\n$-1\r\n");
 }
 
-/// A user who may not read a key does not learn that it has changed either.
+/// A user who may not read a key must not learn that it has changed.
 #[test]
 fn to_watch_a_key_needs_the_role_to_read_it() {
     for (roles, reply) in [
@@ -416,8 +416,8 @@ fn what_is_queued_and_what_is_answered_is_bounded() {
     client.expect(too_long);
 }
 
-/// A command may write a longer record than it is: a transaction stays in one frame of the log all
-/// the same. Where there is no log nothing is bounded.
+/// A command may write a longer record than the command itself, and a transaction must still fit one frame of the log.
+/// Without a log there is no bound.
 #[test]
 fn what_a_transaction_writes_into_the_log_is_bounded() {
     let value = vec![b'v'; 1_000_000];
@@ -441,12 +441,12 @@ fn what_a_transaction_writes_into_the_log_is_bounded() {
                 assert!(line == ":1000000" || format!("{line}\r\n") == refusal, "{line}");
                 line == ":1000000"
             });
-            // 16 MiB and what the frame had before.
+            // 16 MiB, and what the frame contained before.
             let done = done.count();
             assert!((17..=21).contains(&done), "{done}");
             client.expect(&refusal.repeat(1_200 - done - 1));
             client.expect(":1000000\r\n");
-            // All that its commands are long fits.
+            // The total length of the commands themselves fits.
             client.ask("MULTI", "+OK\r\n");
             for _ in 0..16 {
                 client.send(array(&[b"SET", b"{k}l", &value]));
@@ -473,7 +473,7 @@ fn what_a_transaction_writes_into_the_log_is_bounded() {
     client.expect(&":1000000\r\n".repeat(40));
 }
 
-/// After a kill, all of a transaction is there or nothing of it; what was answered is there.
+/// After a kill, a transaction is there completely or not at all, and acknowledged ones are there.
 #[test]
 fn the_log_has_all_of_a_transaction_or_nothing() {
     for threads in ["1", "3"] {
@@ -487,7 +487,7 @@ fn the_log_has_all_of_a_transaction_or_nothing() {
             let (tell, told) = mpsc::channel();
             let writing = thread::spawn(move || increments(stream, &tell));
             let mut answered = 0;
-            // In the middle of something.
+            // Kills the server at some moment within a transaction.
             for _ in 0..40 + 13 * round {
                 answered = told.recv_timeout(PATIENCE).expect("it goes on");
             }
@@ -502,7 +502,7 @@ fn the_log_has_all_of_a_transaction_or_nothing() {
     }
 }
 
-/// Increments the pair until the server is gone, and tells each number that is answered.
+/// Increments the pair until the server is gone, and reports each acknowledged number.
 fn increments(stream: TcpStream, tell: &mpsc::Sender<i64>) {
     let mut reader = BufReader::new(stream);
     while reader.get_mut().write_all(b"MULTI\r\nINCR {t}a\r\nINCR {t}b\r\nEXEC\r\n").is_ok() {
@@ -518,13 +518,13 @@ fn increments(stream: TcpStream, tell: &mpsc::Sender<i64>) {
     }
 }
 
-/// Replies to a transaction for which there is no memory, when it is queued and when it is executed; then the
-/// counts of the commands in it.
+/// Returns the replies to a transaction without free memory, when it is queued and when it is executed, and the counts
+/// of its commands.
 fn without_memory<S: Read + Write>(client: &mut Client<S>, other: &mut Client<S>) -> Vec<String> {
     other.ask("CONFIG RESETSTAT", "+OK\r\n");
     other.ask("CONFIG SET maxmemory 1", "+OK\r\n");
     let mut said = Vec::new();
-    // Valkey queues nothing at all without memory; here only what will need some is refused.
+    // Without memory Valkey queues nothing at all; here only commands that need memory are refused.
     for line in ["SET k v", "MULTI", "SET k v", "EXEC", "MULTI", "EXEC"] {
         client.send(format!("{line}\r\n"));
         said.push(client.line());
@@ -562,10 +562,10 @@ fn without_memory_a_transaction_is_refused_when_it_is_queued_as_in_valkey() {
     let [client, other] = &mut theirs;
     assert_eq!(ours, without_memory(client, other));
     assert!(ours[2].starts_with("-OOM ") && ours[3].starts_with("-EXECABORT "), "{ours:?}");
-    // On several threads each knows what the others have.
+    // With several threads each knows the others' memory.
     let server = Server::start(&["--threads", "2"]);
     assert_eq!(ours, without_memory(&mut server.connect(), &mut server.connect()));
-    // What needs no memory is queued and executed.
+    // Commands that need no memory are queued and executed.
     let mut client = server.connect();
     talk(
         &mut client,

@@ -1,5 +1,4 @@
-//! Many connections that have their turns together: each gets its own replies, in order, whatever
-//! becomes of the others.
+//! Many connections that are served in one turn: each gets its own replies in order, whatever happens to the others.
 
 use crate::lobby::info;
 use crate::random::Random;
@@ -9,7 +8,7 @@ use std::net::Shutdown;
 
 const CONNECTIONS: usize = 240;
 
-/// Requests of a connection while the server stands still, and their replies.
+/// Returns requests of a connection while the server is stopped, and their replies.
 fn exchange(number: usize) -> (String, String) {
     let own = format!("client {number}");
     let echo = String::from_utf8(array(&[b"ECHO", own.as_bytes()])).expect("text");
@@ -20,9 +19,9 @@ fn exchange(number: usize) -> (String, String) {
             let text = number.to_string();
             format!("+OK\r\n${}\r\n{text}\r\n{reply}", text.len())
         }),
-        // Every thread is asked, and the rest waits for what it says.
+        // Every thread is asked, and later requests wait for their answers.
         2 => (format!("{echo}LATENCY LATEST\r\n{echo}"), format!("{reply}*0\r\n{reply}")),
-        // More than is looked at together.
+        // More requests than one turn handles.
         3 => (echo.repeat(100), reply.repeat(100)),
         4 => (format!("{echo}QUIT\r\nSET late {number}\r\n"), format!("{reply}+OK\r\n")),
         _ => (
@@ -36,7 +35,7 @@ fn serves_all(arguments: &[&str]) {
     let server = Server::start(arguments);
     let mut clients: Vec<Client> = (0..CONNECTIONS).map(|_| server.connect()).collect();
     let mut lost: Vec<Client> = (0..CONNECTIONS / 4).map(|_| server.connect()).collect();
-    // They send no more behind their request, and have their turns with those that are lost.
+    // These send nothing after their request, and are served together with connections that are lost.
     let mut last: Vec<Client> = (0..CONNECTIONS / 4).map(|_| server.connect()).collect();
     for client in clients.iter_mut().chain(&mut lost).chain(&mut last) {
         client.send("PING\r\n");
@@ -47,12 +46,12 @@ fn serves_all(arguments: &[&str]) {
     for client in &lost {
         client.stream().peek(&mut [0]).expect("a reply is there");
     }
-    // What arrives while it stands still is there at once when it goes on.
+    // Bytes that arrive while the server is stopped are all there when it continues.
     server.signal(Signal::SIGSTOP);
     let mut lost = lost.into_iter();
     for (number, client) in clients.iter_mut().enumerate() {
         client.send(exchange(number).0);
-        // One that is reset between the others: its reply was not read.
+        // One connection that is reset between the others: its reply was not read.
         if number % 4 == 0 {
             last[number / 4].send("PING\r\n");
             last[number / 4].stream().shutdown(Shutdown::Write).expect("it is open");
@@ -87,7 +86,7 @@ fn whoever_is_at_work_does_not_wait_for_those_who_wake() {
     const WAKING: usize = 300;
     let server = Server::start(&[]);
     let mut working = server.connect();
-    // Work of a second ago counts for nothing: when this machine stands still there is another round.
+    // Work of a second ago does not count, so on a stalled machine there is another round.
     let is_first = (0..60).any(|_| {
         let mut waking: Vec<Client> = (0..WAKING).map(|_| server.connect()).collect();
         while info(&mut working, "connected_clients") <= WAKING as u64 {}
@@ -108,8 +107,8 @@ fn whoever_is_at_work_does_not_wait_for_those_who_wake() {
     assert!(is_first);
 }
 
-/// Every request has the key of its own, in batches, between requests without one, in transactions
-/// and in what goes to other threads.
+/// Every request uses its own key, in batches, next to requests without a key, in transactions, and when other threads
+/// execute it.
 #[test]
 fn each_request_of_a_pipeline_has_its_own_key() {
     const KEYS: usize = 200;
@@ -134,7 +133,7 @@ fn each_request_of_a_pipeline_has_its_own_key() {
     }
 }
 
-/// Words of a request, and its reply.
+/// Returns the words of a request, and its reply.
 fn any_request(random: &mut Random, number: usize) -> (String, String) {
     let key = random.of(&["a", "b", "c", "d"]);
     match random.below(6) {
@@ -149,8 +148,8 @@ fn any_request(random: &mut Random, number: usize) -> (String, String) {
     }
 }
 
-/// The rest of a pipeline comes while what was found of it waits for a sync, for other threads or for
-/// replies before it: lines and arrays, cut anywhere.
+/// The rest of a pipeline arrives while its beginning waits for a sync, for other threads or for earlier replies: lines
+/// and arrays, cut at any byte.
 #[test]
 fn what_comes_in_pieces_is_answered_whatever_waits() {
     const PIPELINES: usize = 300;

@@ -1,11 +1,11 @@
-//! `scurry cli` without a terminal, before servers that send what nobody has asked for, or nothing.
+//! `scurry cli` without a terminal, with servers that send values unasked, or nothing.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
-/// Output and complaint of `scurry cli` with these words and this input, before a server that answers each
-/// command with one of these texts, and waits for the end of the connection behind the last.
+/// Runs `scurry cli` with these words and this input. The server answers each command with one of these texts, and
+/// after the last waits for the end of the connection. Returns stdout and stderr.
 fn cli(words: &[&str], input: &[u8], answers: &'static [&'static [u8]]) -> (String, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
     let port = listener.local_addr().expect("an address").port();
@@ -39,14 +39,14 @@ fn cli(words: &[&str], input: &[u8], answers: &'static [&'static [u8]]) -> (Stri
     (text(stdout), text(stderr))
 }
 
-/// In the place of an answer: the connection is closed.
+/// In place of an answer: the connection is closed.
 const CLOSED: &[u8] = b"closed";
 
 #[test]
 fn a_push_is_no_reply() {
     let answers: &[&[u8]] = &[
         b"%0\r\n",
-        // Behind a reply, in one piece with it; and before one.
+        // After a reply in the same piece, and before one.
         b"+one\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$2\r\nk\x1b\r\n",
         b">2\r\n$10\r\ninvalidate\r\n_\r\n+two\r\n",
         b"+three\r\n",
@@ -80,7 +80,7 @@ fn bytes_that_are_no_text_are_sent_as_they_are() {
     assert_eq!((shown.as_str(), complaint.as_str()), ("\"\\xe9\"\n", ""));
 }
 
-/// Answers, how long they are waited for, and what is said of them.
+/// Answers, their timeout, and the message about them.
 const TROUBLES: [(&[&[u8]], &str, &str); 3] = [
     (&[b""], "1", ": no reply within 1 s\n"),
     (
@@ -109,7 +109,7 @@ fn a_group_without_a_leader_is_not_told_to_be_something_else() {
     assert!(complaint.contains("does not speak RESP3: (error) ERR unknown"), "{complaint}");
     let (_, complaint) = cli(&["PING"], b"", &[CLOSED]);
     assert!(complaint.contains("a port for TLS (--tls), or is a leader"), "{complaint}");
-    // It has spoken RESP before, and so it is no port for TLS.
+    // It has spoken RESP before, so it cannot be a port for TLS.
     let (_, complaint) = cli(&[], b"PING\nPING\n", &[b"+PONG\r\n", CLOSED]);
     assert!(complaint.contains("was closed") && !complaint.contains("TLS"), "{complaint}");
 }

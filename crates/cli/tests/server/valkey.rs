@@ -1,11 +1,11 @@
-//! A real valkey-server of a test's own, on a socket in a directory of its own.
+//! A real valkey-server for a test, on a socket in its own directory.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// No single read of a test waits longer.
+/// Timeout of a single read.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running valkey-server, stopped when dropped.
@@ -15,13 +15,12 @@ pub(crate) struct Valkey {
 }
 
 impl Valkey {
-    /// Starts one that keeps nothing, with the bounds of ours. The name is the test's.
+    /// Starts a server without persistence and with the bounds of our server. The name is the test's.
     pub(crate) fn start(name: &str) -> Valkey {
         Valkey::run("valkey-server", name)
     }
 
-    /// The same of Valkey 9: of the program that `SCURRY_VALKEY9` names, else the one that the script
-    /// has installed.
+    /// Starts Valkey 9: the binary named by `SCURRY_VALKEY9`, else the one that the script has installed.
     pub(crate) fn start_9(name: &str) -> Valkey {
         let cache = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache");
         let cache = std::env::var("SCURRY_TEST_CACHE").unwrap_or(cache.to_owned());
@@ -37,7 +36,7 @@ impl Valkey {
             .args(["--proto-max-bulk-len", "8mb", "--daemonize", "no"])
             .current_dir(&directory)
             .stdin(Stdio::null())
-            // It logs every CONFIG SET: a pipe that nobody reads would stop it.
+            // It logs every CONFIG SET, and a full pipe would block it.
             .stdout(Stdio::null())
             .spawn();
         let Ok(mut child) = child else {
@@ -52,7 +51,7 @@ impl Valkey {
         Valkey { child, directory }
     }
 
-    /// Where it listens.
+    /// Returns the path of its socket.
     pub(crate) fn socket(&self) -> String {
         self.directory.join("socket").display().to_string()
     }
@@ -67,7 +66,7 @@ impl Valkey {
 
 impl Drop for Valkey {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);

@@ -1,11 +1,11 @@
-//! What an administrator does to a running server: SLOWLOG, LATENCY, CONFIG SET, SHUTDOWN.
+//! Administration of a running server: SLOWLOG, LATENCY, CONFIG SET, SHUTDOWN, MONITOR.
 
 use crate::support::{Client, Server, array};
 
 /// Pairs of an MSET that takes more than a millisecond on any machine.
 const MANY: usize = 100_000;
 
-/// The lines of a reply that has this many.
+/// Sends a request and reads this many lines.
 fn lines(client: &mut Client, request: &str, count: usize) -> Vec<String> {
     client.send(format!("{request}\r\n"));
     (0..count).map(|_| client.line()).collect()
@@ -27,7 +27,7 @@ fn slow_commands_are_kept_with_their_arguments() {
     client.ask("SLOWLOG LEN", ":0\r\n");
     client.ask("CLIENT SETNAME me", "+OK\r\n");
     client.ask("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 3", "+OK\r\n");
-    // Each one by itself, also in a pipeline, and no password.
+    // Each command has its own entry, also in a pipeline, and no entry has a password.
     client.send("SET k v\r\nGET k\r\nAUTH secret\r\nSLOWLOG GET 2\r\n");
     client.expect("+OK\r\n$1\r\nv\r\n");
     assert!(client.line().starts_with("-ERR AUTH"));
@@ -53,7 +53,7 @@ fn a_long_command_is_found_among_short_ones_and_the_short_ones_are_not_kept() {
     client.expect(&"+PONG\r\n".repeat(40));
     many(&mut client);
     client.ask("CONFIG SET slowlog-log-slower-than -1", "+OK\r\n");
-    // Whatever else was slow on a busy machine, this one was the slowest by far.
+    // Whatever else was slow on a busy machine, this one was by far the slowest.
     client.send("SLOWLOG GET -1\r\n");
     let entries: usize = client.line()[1..].parse().expect("a count");
     let mut names = Vec::new();
@@ -122,7 +122,7 @@ fn shutdown_answers_what_was_sent_and_ends() {
     assert!(log.contains("stopping"), "{log}");
 }
 
-/// Follows cursors to the end; what was listed, and in how many steps.
+/// Follows cursors to the end. Returns the listed keys and the number of steps.
 fn walk(client: &mut Client, request: impl Fn(&str) -> String) -> (Vec<String>, usize) {
     let (mut cursor, mut listed, mut steps) = ("0".to_owned(), Vec::new(), 0);
     loop {
@@ -166,7 +166,7 @@ fn several_threads_are_watched_walked_and_set_as_one() {
         found.sort_unstable();
         assert_eq!(found, ids, "COUNT {count}");
     }
-    // A cursor of a thread that there is not.
+    // A cursor of a thread that does not exist.
     client.ask("SCAN 18446744073709551615", "*2\r\n$1\r\n0\r\n*0\r\n");
     for key in &keys {
         client.ask(&format!("OBJECT ENCODING {key}"), "$6\r\nembstr\r\n");
@@ -248,8 +248,8 @@ fn monitor_shows_what_clients_of_every_thread_send_and_no_password() {
     watcher.until("+RESET\r\n");
 }
 
-/// A watcher may ask as well: what it is shown stands between its replies, also when those are long
-/// and come in pieces from several threads.
+/// A monitoring client may also send commands: the lines that it is shown come between its replies, also when these are
+/// long and arrive in pieces from several threads.
 #[test]
 fn lines_of_monitor_do_not_fall_into_replies() {
     let server = Server::start(&["--threads", "4"]);
@@ -269,7 +269,7 @@ fn lines_of_monitor_do_not_fall_into_replies() {
         line = watcher.line();
     }
     assert_eq!(line, "*60");
-    // It has not read all yet: the rest waits.
+    // It has not read everything: the rest waits.
     for _ in 0..40 {
         client.ask("PING", "+PONG\r\n");
     }

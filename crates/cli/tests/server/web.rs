@@ -1,4 +1,4 @@
-//! What a web page can make a browser send to a RESP port: nothing of it is executed.
+//! Requests that a web page can make a browser send to a RESP port: none of them is executed.
 
 use crate::support::Server;
 use crate::tls::{Certificates, start, trust};
@@ -7,12 +7,12 @@ use std::net::Shutdown;
 
 const BODY: &str = "SCUR.DEBIT a d cent 5\r\nSET k v\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n";
 
-/// Requests that browsers send: the last is of another program that is told a method.
+/// Returns requests that browsers send. The last is from another program with a choice of method.
 fn requests() -> Vec<String> {
     let head =
         "Host: 127.0.0.1:6389\r\nOrigin: http://evil.example\r\nContent-Type: text/plain\r\n";
     let mut requests = vec![
-        // A proxy may write the line as it likes.
+        // A proxy may change the case of the line.
         format!("post / HTTP/1.0\r\n\r\n{BODY}"),
         format!("host: 127.0.0.1\r\n{BODY}"),
         format!("NONSENSE\r\nHost: 127.0.0.1\r\n{BODY}"),
@@ -39,13 +39,13 @@ fn nothing_that_a_browser_sends_is_executed() {
         client.send(&request);
         client.stream().shutdown(Shutdown::Write).expect("it is open");
         let said = client.rest();
-        // An error of a line before is all that is said.
+        // Only an error of an earlier line is sent.
         let may = request.starts_with("NONSENSE") && said.starts_with("-ERR unknown command");
         assert!(said.is_empty() || may, "{request:?}: {said:?}");
         own.ask("EXISTS k /", ":0\r\n");
         own.ask("SCUR.CHECK a cent 100", "*2\r\n+OK\r\n:100\r\n");
     }
-    // What was sent in front is executed: it was no web page's.
+    // Commands sent before it are executed: they did not come from a web page.
     let mut client = server.connect();
     client.send(format!("SET mine 1\r\nPOST / HTTP/1.1\r\n\r\n{BODY}"));
     assert_eq!(client.rest(), "+OK\r\n");
@@ -75,7 +75,7 @@ fn nor_is_it_over_tls_nor_by_several_threads() {
             let mut client = trust(&files).connect(server.port);
             let stream = client.stream_mut();
             stream.write_all(request.as_bytes()).expect("it is open");
-            // It is closed, however much was read.
+            // The connection is closed, however much was read.
             let _ = stream.read_to_end(&mut Vec::new());
             own.ask("EXISTS k", ":0\r\n");
         }

@@ -1,4 +1,4 @@
-//! `scurry backup` of data that nobody serves.
+//! `scurry backup` of data that no server uses.
 
 use crate::data::{Core, Data, files, flip, name_of};
 use crate::support::{Said, scurry};
@@ -91,7 +91,7 @@ fn a_damaged_snapshot_is_left_out_where_the_rest_does() {
     said.well();
     assert!(!to.join("g1/0").join(name_of(&bad)).exists());
     assert_eq!(Core::start(&to, &data.manifest, 0).image(), data.core().image());
-    // Without the other one nothing is left to begin with.
+    // Without the other snapshot there is nothing to start from.
     flip(&data.core().files("snapshot-")[0], 200);
     backup(&data.path(), &data.beside("second")).refused(&["there is no good snapshot before it"]);
 }

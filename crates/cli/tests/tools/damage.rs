@@ -1,4 +1,4 @@
-//! What is damaged is found, and told from an end that nobody was promised.
+//! Damage is found, and distinguished from an end of the log that was never acknowledged.
 
 use crate::data::{Data, flip, name_of};
 use crate::support::{Said, scurry};
@@ -15,7 +15,7 @@ fn every_synced_byte_of_a_log_is_watched() {
     let segment = data.cores[0].files("log-")[0].clone();
     let whole = fs::read(&segment).expect("read");
     let end = whole.iter().rposition(|&byte| byte != 0).expect("bytes") + 1;
-    // In a header, in frames, in the last one.
+    // In a header, in frames, in the last frame.
     for at in [3, 20, 34, 40, 60, 300, end - 1] {
         flip(&segment, at);
         let name = name_of(&segment);
@@ -93,7 +93,7 @@ fn a_log_whose_end_is_gone_is_known_by_the_snapshot() {
         fs::remove_file(segment).expect("removed");
     }
     inspect(&data.path()).refused(&["the log ends at sequence", "its end was lost"]);
-    // Alone it is whole.
+    // On its own the segment is intact.
     inspect(&segments[0]).well();
 }
 
@@ -124,7 +124,7 @@ fn an_end_that_was_never_synced_is_no_damage() {
 #[test]
 fn files_of_two_stores_are_told_apart() {
     let mut data = Data::full();
-    // The last segment has commits, and not the mark alone.
+    // The last segment has commits and not only the mark.
     data.core().fill("d", 1);
     let mut other = Data::new(2);
     other.cores[1].fill("x", 1);

@@ -26,7 +26,7 @@ pub(crate) struct Data {
     pub(crate) cores: Vec<Core>,
 }
 
-/// One of its cores, as a server has it.
+/// One of its cores, with the state that a server has.
 pub(crate) struct Core {
     pub(crate) path: PathBuf,
     shard: Shard,
@@ -36,7 +36,7 @@ pub(crate) struct Core {
     pub(crate) now: Time,
 }
 
-/// Contents of a shard. Too long to be shown.
+/// Contents of a shard, too long to be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Image(BTreeSet<String>);
 
@@ -55,7 +55,7 @@ fn config() -> Config {
 }
 
 impl Data {
-    /// An empty one.
+    /// Makes an empty data directory.
     pub(crate) fn new(threads: u16) -> Data {
         let place = TempDir::new().expect("a place for files");
         let manifest = Manifest { store: 0xc0ffee, generation: 1, threads, restored: 0 };
@@ -71,7 +71,7 @@ impl Data {
         Data { place, manifest, cores }
     }
 
-    /// Everything that there is to see: accounts, values, snapshots, several segments.
+    /// Makes a data directory with everything: accounts, values, snapshots, several segments.
     pub(crate) fn full() -> Data {
         let mut data = Data::new(1);
         let core = data.core();
@@ -88,12 +88,12 @@ impl Data {
         self.place.path().join("data")
     }
 
-    /// A path beside it.
+    /// Returns a path beside it.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
 
-    /// The first core.
+    /// Returns the first core.
     pub(crate) fn core(&mut self) -> &mut Core {
         &mut self.cores[0]
     }
@@ -107,7 +107,7 @@ impl Core {
         Core { path, shard, commits, writer, log, now: START }
     }
 
-    /// Core that a server finds there, and goes on with.
+    /// Recovers a core as a server does, and continues it.
     pub(crate) fn start(data: &Path, manifest: &Manifest, core: u16) -> Core {
         let path = data.join(format!("g{}/{core}", manifest.generation));
         let (mut shard, log) = (Shard::new(config()), manifest.log(core));
@@ -158,7 +158,7 @@ impl Core {
         assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
     }
 
-    /// Accounts with a session each, and values, three records a frame.
+    /// Writes accounts with one session each, and values, in frames of three records.
     pub(crate) fn fill(&mut self, prefix: &str, count: usize) {
         for at in 0..count {
             self.create(&format!("{prefix}{at}"), 100);
@@ -168,14 +168,14 @@ impl Core {
         }
     }
 
-    /// Writes and syncs what was done, as one frame.
+    /// Writes and syncs the changes as one frame.
     pub(crate) fn commit(&mut self) {
         self.now = self.now.plus_ms(1);
         let batch = self.commits.batch(&mut self.shard, self.now);
         self.run(batch);
     }
 
-    /// Writes that all of it was synced.
+    /// Writes a mark that everything was synced.
     pub(crate) fn mark(&mut self) {
         let batch = self.commits.mark(&mut self.shard, self.now);
         assert!(batch.is_some(), "a mark is due");
@@ -188,7 +188,7 @@ impl Core {
         self.commits.done(batch, outcome).expect("written");
     }
 
-    /// Writes a snapshot, and removes what nobody needs then.
+    /// Writes a snapshot, and removes files that are no longer needed.
     pub(crate) fn snapshot(&mut self) {
         let mut snapshot = Snapshot::begin(&mut self.shard, self.log, self.now);
         let mut writer =
@@ -210,13 +210,12 @@ impl Core {
         Directory::open(&self.path).expect("it is there")
     }
 
-    /// Sequence of the last record.
+    /// Returns the sequence of the last record.
     pub(crate) fn last(&self) -> u64 {
         self.shard.sequence()
     }
 
-    /// All that the shard holds, byte by byte, in an order of its own: that of the table depends
-    /// on what was there before.
+    /// Returns everything in the shard as bytes, sorted: the order of the table depends on its history.
     pub(crate) fn image(&self) -> Image {
         let seal = Seal::new(checksum, 0);
         let mut chunk = ChunkWriter::new(seal);
@@ -230,7 +229,7 @@ impl Core {
         Image(entries.collect())
     }
 
-    /// The files whose name begins so, in their order.
+    /// Returns the files with this prefix, in order.
     pub(crate) fn files(&self, prefix: &str) -> Vec<PathBuf> {
         files(&self.path, prefix)
     }

@@ -1,4 +1,4 @@
-//! `scurry inspect` on files that are whole.
+//! `scurry inspect` on intact files.
 
 use crate::data::{Data, files, name_of};
 use crate::support::scurry;
@@ -21,7 +21,7 @@ fn text(path: &Path) -> String {
     scurry(&[Path::new("inspect"), path]).well()
 }
 
-/// Names and contents of everything.
+/// Returns the names and contents of all files.
 fn contents(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let all = files(path, "").into_iter();
     all.flat_map(|path| match path.is_dir() {
@@ -87,7 +87,7 @@ fn a_core_a_segment_and_a_snapshot_are_looked_at_alone() {
     assert_eq!(segment["manifest"], Value::Null);
     let snapshot = report(&snapshots[1]);
     assert_eq!(snapshot["cores"][0]["snapshots"][0]["begun_sequence"], 72);
-    // Under another name it is still what it is.
+    // A file under another name is still recognized.
     let copy = core.path.join("copy");
     fs::copy(&logs[0], &copy).expect("copied");
     assert_eq!(report(&copy)["cores"][0]["segments"], segment["cores"][0]["segments"]);
@@ -176,7 +176,7 @@ fn a_log_that_begins_later_says_from_where() {
 fn nothing_is_changed() {
     let mut data = Data::full();
     let core = data.core();
-    // A server has made the next segment, and not come to write it.
+    // A server has created the next segment and not written to it yet.
     let unborn = core.path.join(format!("log-{:020}", core.last() + 1));
     fs::write(&unborn, []).expect("written");
     fs::write(core.path.join("snapshot-00000000000000000107.new"), b"half").expect("written");
@@ -202,7 +202,7 @@ fn other_paths_are_refused_in_words() {
     let file = data.beside("file");
     fs::write(&file, "text").expect("written");
     refuse(&file, &["is neither a log segment nor a snapshot"]);
-    // The formats of the header and of the manifest come from a later version.
+    // Sets the formats of the header and of the manifest to a later version.
     let segment = &data.core().files("log-")[0];
     let mut bytes = fs::read(segment).expect("read");
     bytes[8] = 9;
@@ -220,7 +220,7 @@ fn whoever_may_not_read_is_told_who_may() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.arg("inspect").arg(&path);
     if geteuid().is_root() {
-        // Root may read everything: nobody asks.
+        // Root may read everything, so this runs as another user.
         fs::set_permissions(data.place.path(), Permissions::from_mode(0o755)).expect("open");
         command.uid(65_534);
     } else {

@@ -1,4 +1,4 @@
-//! The tools beside a server that writes.
+//! The tools next to a server that writes.
 
 use crate::data::{Core, Data};
 use crate::support::scurry;
@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// Snapshots that are written while a tool runs. Fewer than a tool lets itself be overtaken by, so
-/// that it comes to its end on the slowest machine.
+/// Snapshots written while a tool runs. Fewer than the number of times that a tool lets itself be overtaken, so that it
+/// ends on the slowest machine.
 const ROUNDS: usize = 15;
 
 #[test]
@@ -25,7 +25,7 @@ fn a_store_that_is_written_is_whole_and_copied() {
             for tool in begun {
                 for round in 0..ROUNDS {
                     core.fill(&format!("{tool}-{round}-"), 20);
-                    // Snapshots come and go, and segments with them.
+                    // Snapshots are written and removed, and segments with them.
                     core.snapshot();
                 }
                 done.send(()).expect("somebody waits");
@@ -56,7 +56,7 @@ fn a_store_that_is_written_is_whole_and_copied() {
         assert!(before > started && written >= before, "{started} {before} {written}");
         written
     });
-    // What a copy has is what was there at its sequence.
+    // A copy contains the state at its sequence.
     let last = Core::start(&copies[5], &manifest, 0);
     assert!(last.last() <= written);
     let (from, to) = (data.path(), data.beside("again"));
@@ -68,8 +68,8 @@ fn a_store_that_is_written_is_whole_and_copied() {
     }
 }
 
-/// Of a store that writes snapshots one after the other the files of the log may go while they are read,
-/// which the tool says; the next time it may be faster.
+/// Prints records until it succeeds: when a store writes snapshots all the time, its log files may be removed while
+/// they are read, which the tool reports.
 fn print_records(path: &Path) {
     loop {
         let said = scurry(&[Path::new("inspect"), path, Path::new("--records")]);
@@ -80,7 +80,7 @@ fn print_records(path: &Path) {
     }
 }
 
-/// The log goes back as far as that.
+/// Reports whether the log goes back to this sequence.
 fn scurry_reaches(path: &Path, sequence: u64) -> bool {
     let text = scurry(&[Path::new("inspect"), path, Path::new("--json")]).well();
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -1,4 +1,4 @@
-//! The tools for data directories, run as they are typed, on directories that an engine wrote.
+//! The tools for data directories, run as typed, on directories that an engine wrote.
 
 mod backup;
 mod damage;

@@ -1,4 +1,4 @@
-//! `scurry restore`, to the end and to points before it.
+//! `scurry restore`, to the end and to earlier points.
 
 use crate::data::{Core, Data, flip, name_of};
 use crate::support::{Said, scurry};
@@ -48,7 +48,7 @@ fn every_point_is_what_it_was() {
         let mut core = Core::start(&to, &data.manifest, 0);
         assert_eq!(core.last(), point);
         assert_eq!(core.image(), *image, "at {point}");
-        // And it goes on from there, also after another start.
+        // The core continues from there, also after another start.
         core.fill("new", 1);
         let mut again = Core::start(&to, &data.manifest, 0);
         assert_eq!((again.last(), again.image()), (point + 3, core.image()), "at {point}");

@@ -1,11 +1,11 @@
-//! `scurry snapshot` against what a server may say. tests/server/tools.rs asks a real one.
+//! `scurry snapshot` with scripted replies of a server. tests/server/tools.rs uses a real one.
 
 use crate::support::{Said, scurry};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-/// Output of the tool with a server that takes these requests and answers so.
+/// Runs the tool with a server that expects these requests and sends these answers.
 fn ask(arguments: &[&str], conversation: &[(&str, String)]) -> Said {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -26,7 +26,7 @@ fn ask(arguments: &[&str], conversation: &[(&str, String)]) -> Said {
 const REQUEST: &str = "*1\r\n$13\r\nSCUR.SNAPSHOT\r\n";
 const INFO: &str = "*1\r\n$4\r\nINFO\r\n";
 
-/// INFO of a server with two threads.
+/// Returns the INFO of a server with two threads.
 fn info(running: u8, written: u64, failed: u64) -> String {
     let text = format!(
         "# Server\r\nthreads:2\r\nsnapshot_in_progress:{running}\r\nsnapshots_written:{written}\r\n\
@@ -50,7 +50,7 @@ fn it_waits_for_every_thread() {
         &[
             (INFO, info(0, 4, 1)),
             (REQUEST, ok()),
-            // One thread has not begun, and nobody is at it.
+            // One thread has not begun, and no snapshot is running at the moment.
             (INFO, info(0, 5, 1)),
             (INFO, info(1, 5, 1)),
             (INFO, info(0, 6, 1)),
@@ -87,7 +87,7 @@ fn one_that_fails_is_an_error() {
 #[test]
 fn waiting_has_an_end() {
     let mut conversation = vec![(INFO, info(0, 0, 0)), (REQUEST, ok())];
-    // Every 50 ms, at the beginning and at the end too.
+    // Every 50 ms, including the beginning and the end.
     conversation.extend((0..21).map(|_| (INFO, info(1, 1, 0))));
     ask(&["--timeout", "1"], &conversation).refused(&["was not written within 1 s"]);
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-/// Output of a command, and how it ended.
+/// Output of a command, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) out: String,
@@ -22,14 +22,14 @@ pub(crate) fn scurry<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Said {
 }
 
 impl Said {
-    /// Asserts that the command went well; its output.
+    /// Asserts that the command succeeded, and returns its output.
     #[track_caller]
     pub(crate) fn well(self) -> String {
         assert_eq!(self.code, 0, "{self:#?}");
         self.out
     }
 
-    /// Asserts that the command failed, and said all of this.
+    /// Asserts that the command failed and that its output contains these texts.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) -> Said {
         assert_eq!(self.code, 1, "{self:#?}");

@@ -1,5 +1,5 @@
-//! redis-rs, by its asynchronous connections. Its client for Sentinels takes none for one whose ROLE is another, as that
-//! of a node is.
+//! redis-rs with its asynchronous connections. Its client for Sentinels is not used, because it rejects the ROLE that a
+//! node reports.
 
 use redis::RedisError;
 use redis::aio::{ConnectionLike, ConnectionManagerConfig};
@@ -10,13 +10,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Of each part: before the leader dies, and after it.
+/// Debits before and after the death of the leader.
 const DEBITS: u32 = 200;
-/// Between two attempts of the application, and how long it tries one debit.
+/// Pause between two attempts, and the timeout of one debit.
 const PAUSE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Debits through one mode; gives their number.
+/// Makes debits in one mode and returns their number.
 pub(super) fn session(mode: &str, addresses: &str, middle: &mut dyn FnMut()) -> u32 {
     let killed = AtomicBool::new(false);
     let (say, half) = mpsc::channel();
@@ -51,7 +51,7 @@ async fn cluster(places: Vec<String>, seen: &mut Seen<'_>) {
     }
 }
 
-/// A manager connects again by itself, and does not send a command again.
+/// A connection manager reconnects by itself but does not repeat a command.
 async fn plain(place: &str, seen: &mut Seen<'_>) {
     let client = redis::Client::open(place).expect("an address");
     let config = ConnectionManagerConfig::new()
@@ -64,7 +64,7 @@ async fn plain(place: &str, seen: &mut Seen<'_>) {
     }
 }
 
-/// Errors and the longest gap, as the application has seen them.
+/// Errors and the longest gap that the application has seen.
 struct Seen<'s> {
     number: u32,
     last: u32,
@@ -86,7 +86,7 @@ impl Seen<'_> {
         self.number < self.last
     }
 
-    /// Sends the next debit, or the same one once more after an error.
+    /// Sends the next debit, and repeats it after an error.
     #[expect(clippy::disallowed_methods, reason = "the gap is printed")]
     async fn debit(&mut self, account: &str, connection: &mut impl ConnectionLike) {
         let id = format!("txn-{}", self.number);

@@ -1,8 +1,8 @@
-//! Plain commands put together at random, most of them in the shape that Valkey takes.
+//! Random plain commands, most of them in a form that Valkey accepts.
 //!
-//! Clocks: keys that begin with `r` expire at times counted from now, each by another number of
-//! seconds, a hundred apart from all others, so that no condition depends on milliseconds; the
-//! others expire at absolute times only, which are the same in both servers.
+//! Clocks: keys that begin with `r` expire at times relative to now. Each uses its own number of seconds, a hundred
+//! apart from all others, so that no condition depends on milliseconds. Other keys expire only at absolute times, which
+//! are the same in both servers.
 
 use super::compare::Check;
 use crate::random::Random;
@@ -26,30 +26,30 @@ impl Request {
         array(&words)
     }
 
-    /// For people, long values shortened.
+    /// Formats the command for people, with long values shortened.
     pub(crate) fn shown(&self) -> String {
         let short = |word: &Vec<u8>| word[..word.len().min(60)].escape_ascii().to_string();
         self.words.iter().map(short).collect::<Vec<_>>().join(" ")
     }
 
-    /// True when a key of the other one is named here.
+    /// Reports whether both commands name a common key.
     pub(crate) fn shares_a_word(&self, other: &Request) -> bool {
         self.words[1..].iter().any(|word| word.len() < 5 && other.words[1..].contains(word))
     }
 }
 
-/// Seconds between two moments that no clock may confuse.
+/// Distance between two times, s, that no difference of clocks can swap.
 const APART_S: i64 = 100;
 /// Absolute times: the year 2100 and later.
 const FAR_S: i64 = 4_102_444_800;
-/// How far times of two clocks may lie apart, s.
+/// Tolerance between times from two clocks, s.
 const NEAR_S: i64 = 30;
 
-/// How many threads the server has.
+/// Number of threads of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cores {
     One,
-    /// MSETNX over keys of several is refused, and SCAN takes several steps.
+    /// With several threads MSETNX over their keys is refused, and SCAN takes several steps.
     Several,
 }
 
@@ -64,7 +64,7 @@ impl Generator {
         Generator { random, cores, relatives: 0 }
     }
 
-    /// The next command.
+    /// Returns the next command.
     pub(crate) fn request(&mut self) -> Request {
         if self.random.one_in(40) {
             return Request::exact(FIXED[self.random.below(FIXED.len())]);
@@ -88,9 +88,9 @@ impl Generator {
         Request { words, check }
     }
 
-    /// Makes a command that is probably wrong; its reply is an error or exact.
+    /// Makes a command that is probably wrong. Its reply is an error or compared exactly.
     fn spoil(&mut self, words: &mut Vec<Vec<u8>>, check: Check) -> Check {
-        // A long value would become a key, and keys of more than 65,535 bytes are refused here.
+        // A long value would become a key, and keys longer than 65,535 bytes are refused here.
         let stays = words.iter().any(|word| word.len() > 65_535);
         match self.random.below(4) {
             0 if words.len() > 1 && !stays => {
@@ -119,7 +119,7 @@ impl Generator {
         }
     }
 
-    /// Words that a word of a shape stands for; nothing for an option that is left out.
+    /// Returns the words for a placeholder of a shape. Empty for an option that is left out.
     fn word(&mut self, word: &str, relative: bool) -> Vec<Vec<u8>> {
         let one = |text: String| vec![text.into_bytes()];
         match word {
@@ -133,7 +133,7 @@ impl Generator {
             "N" => one(self.number()),
             "I" => one(self.random.of(PLACES).to_owned()),
             "O" => one(self.random.of(OFFSETS).to_owned()),
-            // Seconds or milliseconds from now; the same in whole seconds of 1970.
+            // Seconds or milliseconds from now; the latter are whole seconds too.
             "R" => one(self.relative(1)),
             "RM" => one(self.relative(1000)),
             "A" => one(self.at(1)),
@@ -193,13 +193,13 @@ impl Generator {
         }
     }
 
-    /// A number of units from now that no other command of this run has used.
+    /// Returns a time from now that no other command of this run has used.
     fn relative(&mut self, factor: i64) -> String {
         if self.random.one_in(6) {
             return self.random.of(BAD_TIMES).to_owned();
         }
         self.relatives += 1;
-        // Scattered, so that a later one is not always the later deadline.
+        // Scattered, so that a later command does not always have the later deadline.
         let place = self.relatives * 7_919 % 100_003;
         ((APART_S * (1_000 + place)) * factor).to_string()
     }
@@ -251,7 +251,7 @@ impl Generator {
     }
 
     fn scan_options(&mut self) -> Vec<Vec<u8>> {
-        // Enough for all keys, so that one step shows them and the cursor is 0.
+        // Enough for all keys, so that one step returns them all and the cursor is 0.
         let mut words = vec![b"COUNT".to_vec(), b"10000".to_vec()];
         for _ in 0..self.random.below(3) {
             let (word, value) = match self.random.below(4) {
@@ -267,7 +267,7 @@ impl Generator {
     }
 }
 
-/// How replies to a command can be compared, by its name.
+/// Returns how the replies to a command can be compared.
 fn check(words: &[Vec<u8>], relative: bool) -> Check {
     match &words[0][..] {
         b"TTL" => Check::Near(NEAR_S),
@@ -283,7 +283,7 @@ fn check(words: &[Vec<u8>], relative: bool) -> Check {
     }
 }
 
-/// Commands with places for words; R asks for keys that expire from now, A for the others.
+/// Shapes of commands with placeholders. R stands for keys that expire relative to now, A for the others.
 const SHAPES: &[&str] = &[
     "GET K",
     "GET K",
@@ -392,7 +392,7 @@ const OFFSETS: &[&str] = &[
     "x",
 ];
 
-/// Times that are past or not times; none is so near that a clock could matter.
+/// Times in the past, or invalid ones. None is so near that a clock could matter.
 const BAD_TIMES: &[&str] = &[
     "0",
     "-1",
@@ -414,8 +414,8 @@ const PATTERNS: &[&str] = &[
     "?", "??", "*1*", "[\\]k]1", "[]k]1", "*[0-9]", "k[", "[^", "k1",
 ];
 
-/// Whole commands whose replies do not depend on keys. AUTH with a wrong password is not among
-/// them: Valkey does not answer it while earlier replies of a pipeline wait.
+/// Complete commands whose replies do not depend on keys. AUTH with a wrong password is missing, because Valkey does
+/// not answer it while earlier replies of a pipeline wait.
 const FIXED: &[&[&str]] = &[
     &["SELECT", "0"],
     &["SELECT", "x"],

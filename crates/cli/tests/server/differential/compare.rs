@@ -1,27 +1,26 @@
-//! What counts as the same reply. Everything is compared byte for byte, but for what depends on
-//! a clock, on an order that nobody promises, or on how a server keeps its values.
+//! Compares replies byte for byte, except for values that depend on a clock, on an unspecified order, or on how a
+//! server stores its values.
 
 /// How the two replies to a command are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Byte for byte.
     Exact,
-    /// Integers of the same sign, at most so far from each other: a time that each server took
-    /// from its own clock.
+    /// Integers of the same sign with at most this difference: each server used its own clock.
     Near(i64),
-    /// Of SCAN, the same keys in any order.
+    /// Reply of SCAN: the same keys in any order.
     AnyOrder,
-    /// Of KEYS, the same keys in any order.
+    /// Reply of KEYS: the same keys in any order.
     Keys,
-    /// Both a positive integer: each counts its own bytes.
+    /// Positive integers: each server counts its own bytes.
     Size,
-    /// Valkey remembers how a value came about, ours sees the value alone.
+    /// Encoding: Valkey remembers how a value was made, our server looks only at the value.
     Encoding,
-    /// Valkey shares small integers.
+    /// Reference count: Valkey shares small integers.
     References,
 }
 
-/// True for Valkey's words about an unknown command with what to do instead behind them: (did you mean GET?).
+/// Reports whether Valkey's error about an unknown command is ours plus a suggestion: (did you mean GET?).
 fn has_advice(theirs: &[u8], ours: &[u8]) -> bool {
     let words =
         theirs.strip_suffix(b"\r\n").filter(|words| words.starts_with(b"-ERR unknown command '"));
@@ -29,7 +28,7 @@ fn has_advice(theirs: &[u8], ours: &[u8]) -> bool {
     advice.is_some_and(|advice| advice.starts_with(b"(") && advice.ends_with(b")\r\n"))
 }
 
-/// True when they are the same, as far as they can be.
+/// Reports whether the replies are the same under this comparison.
 pub(crate) fn same(check: Check, theirs: &[u8], ours: &[u8]) -> bool {
     if theirs == ours || has_advice(theirs, ours) {
         return true;
@@ -60,7 +59,7 @@ fn integer(reply: &[u8]) -> Option<i64> {
     text.strip_prefix(':')?.strip_suffix("\r\n")?.parse().ok()
 }
 
-/// Cursor and keys of a SCAN, the keys sorted.
+/// Returns the cursor and the sorted keys of a SCAN.
 fn sorted(reply: &[u8]) -> Option<Vec<&[u8]>> {
     let (cursor, rest) = bulk(reply.strip_prefix(b"*2\r\n")?)?;
     let mut keys = keys(rest)?;
@@ -68,7 +67,7 @@ fn sorted(reply: &[u8]) -> Option<Vec<&[u8]>> {
     Some(keys)
 }
 
-/// The elements of an array of keys, sorted, and its head.
+/// Returns the head and the sorted elements of an array of keys.
 fn keys(reply: &[u8]) -> Option<Vec<&[u8]>> {
     let end = reply.iter().position(|&byte| byte == b'\n')? + 1;
     let (head, mut rest) = reply.split_at(end);
@@ -83,7 +82,7 @@ fn keys(reply: &[u8]) -> Option<Vec<&[u8]>> {
     Some(keys)
 }
 
-/// The first bulk string, and what follows.
+/// Splits off the first bulk string.
 fn bulk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = bytes.strip_prefix(b"$")?;
     let end = rest.iter().position(|&byte| byte == b'\r')?;

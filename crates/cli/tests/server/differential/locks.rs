@@ -1,4 +1,4 @@
-//! What locks are made of, beside a Valkey that has it: SET with IFEQ, DELIFEQ.
+//! Compares the commands that locks use, SET with IFEQ and DELIFEQ, with a Valkey that supports them.
 
 use super::command::Request;
 use super::{PIPELINE, Pair};
@@ -6,11 +6,11 @@ use crate::random::Random;
 use crate::support::Server;
 use crate::valkey::Valkey;
 
-/// Commands of each protocol.
+/// Commands in each protocol.
 const COMMANDS: usize = 20_000;
 
 const KEYS: [&str; 3] = ["a", "b", "c"];
-/// Few, so that a comparison often succeeds; some that are numbers, empty, or beyond what is embedded.
+/// Few values, so that a comparison often succeeds; some are numbers, empty, or longer than embedded strings.
 const VALUES: [&str; 8] = [
     "1",
     "2",
@@ -65,7 +65,7 @@ fn words(random: &mut Random) -> Vec<&'static str> {
 fn locks_have_the_replies_of_valkey_9() {
     let (valkey, server) = (Valkey::start_9("locks"), Server::start(&[]));
     let mut random = Random::new(9);
-    // One that is too old would say the same to everything.
+    // A Valkey that is too old would answer everything with the same error.
     let mut pair = Pair::new(&valkey, &server);
     pair.both(&["SET", "a", "1"]);
     pair.both(&["SET", "a", "2", "IFEQ", "1"]);

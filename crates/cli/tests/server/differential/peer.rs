@@ -1,4 +1,4 @@
-//! A connection that reads replies whole, as the bytes that they came in.
+//! A connection that returns replies as their bytes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -18,7 +18,7 @@ impl Peer {
         self.reader.get_mut().write_all(bytes).expect("the server takes it");
     }
 
-    /// The next reply, of either protocol.
+    /// Reads the next reply, in either protocol.
     pub(crate) fn reply(&mut self) -> io::Result<Vec<u8>> {
         let mut reply = Vec::new();
         self.frame(&mut reply)?;
@@ -35,7 +35,7 @@ impl Peer {
         let len = || line[1..].trim_end().parse::<i64>().expect("a length");
         match kind {
             '$' | '=' | '!' => {
-                // A bulk string ends with a line break of its own; nil has none.
+                // A bulk string is followed by a line break; nil is not.
                 let len = u64::try_from(len() + 2).expect("a length");
                 let rest = if len == 1 { 0 } else { len };
                 self.reader.by_ref().take(rest).read_to_end(reply)?;

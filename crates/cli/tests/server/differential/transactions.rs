@@ -1,7 +1,7 @@
-//! Transactions beside those of a real valkey-server: several clients of each do the same at random.
+//! Compares transactions with a real valkey-server: several clients of each make the same random requests.
 //!
-//! A key that is again what it was counts as unchanged here, and not there. So whatever is written
-//! is new: numbers only grow, and nothing is deleted but by FLUSHALL, which comes with a SET.
+//! Here a key counts as unchanged if it has its old value again, in Valkey it does not. So every write is new: numbers
+//! only grow, and keys are deleted only by FLUSHALL, which is followed by a SET.
 
 use super::peer::Peer;
 use crate::random::Random;
@@ -12,7 +12,7 @@ const CLIENTS: usize = 3;
 const STEPS: usize = 30_000;
 const KEYS: [&str; 3] = ["{t}a", "{t}b", "{t}c"];
 
-/// One command of one client.
+/// Returns one command of one client.
 fn command(random: &mut Random, step: usize) -> Vec<String> {
     let wrong = random.of(&[
         "GET",
@@ -54,7 +54,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "STRLEN K",
         "EXISTS K K",
         "TTL K",
-        // Wrong only when it is executed.
+        // An error only at execution.
         "INCRBY K x",
     ]);
     let shape = if random.below(25) == 0 { wrong } else { right };

@@ -1,24 +1,23 @@
-//! Clients that know clusters: each finds the owner of a key by itself, and follows a MOVED
-//! answer when its map is wrong.
+//! Cluster-aware clients: each finds the owner of a key by itself, and follows MOVED when its map is wrong.
 
 use super::peer::Peer;
 use super::programs::{ALL, GLIDE, Session};
 use super::{redis_rs, text};
 use crate::support::{Server, tool};
 
-/// Threads of our server, each with a port.
+/// Threads of our server, each with its own port.
 const THREADS: &str = "3";
 
-/// Where a cluster is, and what it can answer.
+/// Address of a cluster, and the parts of a session that it supports.
 struct Cluster<'a> {
-    /// Of one node, or of our main port.
+    /// Address of one node, or of our main port.
     address: &'a str,
     /// `-` for none.
     password: &'a str,
     parts: &'a str,
 }
 
-/// Valkey's cluster shows that the sessions are right about clusters.
+/// Parts for Valkey's own cluster, which show that the sessions behave as a cluster expects.
 const VALKEY_PARTS: &str = "plain,expiry,moved";
 
 const OUR_PARTS: &str = "charging,chains,plain,expiry,moved";
@@ -43,7 +42,7 @@ fn every_client(cluster: &Cluster<'_>) {
     }
 }
 
-/// The sessions create the same accounts, and the next one wants them fresh.
+/// Deletes the accounts: each session creates the same ones.
 fn delete_accounts(cluster: &Cluster<'_>) {
     if cluster.parts != VALKEY_PARTS {
         assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
@@ -51,7 +50,7 @@ fn delete_accounts(cluster: &Cluster<'_>) {
     }
 }
 
-/// Options of the tools that come with Redis and Valkey.
+/// Returns connection options for the tools of Redis and Valkey.
 fn connection<'a>(cluster: &Cluster<'a>) -> Vec<&'a str> {
     let (_, port) = cluster.address.split_once(':').expect("host and port");
     match cluster.password {
@@ -67,7 +66,7 @@ fn redis_cli(cluster: &Cluster<'_>, words: &[&str]) -> String {
     text(&output)
 }
 
-/// redis-cli -c follows MOVED; without -c it shows it.
+/// redis-cli -c follows MOVED; without -c it prints it.
 fn redis_cli_follows(node: &Cluster<'_>) {
     let mut moved = 0;
     for number in 0..30 {
@@ -86,7 +85,7 @@ fn redis_cli_follows(node: &Cluster<'_>) {
     assert!(redis_cli(node, &["CLUSTER", "INFO"]).contains("cluster_state:ok"));
 }
 
-/// valkey-benchmark asks for the slots and goes to every node.
+/// valkey-benchmark asks for the slots and sends to every node.
 fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
     let load = ["--cluster", "-n", "20000", "-P", "16", "-r", "1000", "-t", "set,get", "-q"];
     let output = tool("valkey-benchmark", &[&connection(cluster)[..], &load].concat());
@@ -96,7 +95,7 @@ fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
     assert!(shown.contains("SET: ") && shown.contains("GET: "), "{shown}");
 }
 
-/// The tool routes commands that it has never heard of by the tag in their first argument.
+/// The tool routes unknown commands by the hash tag in their first argument.
 fn valkey_benchmark_creates_accounts_on_every_node(cluster: &Cluster<'_>) {
     assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
     let load = ["--cluster", "-n", "2000", "-P", "8", "-r", "1000000000", "-q"];
@@ -105,7 +104,7 @@ fn valkey_benchmark_creates_accounts_on_every_node(cluster: &Cluster<'_>) {
     assert!(output.status.success(), "{}", text(&output));
     let totals = redis_cli(cluster, &["SCUR.TOTALS"]);
     let accounts = totals.lines().nth(1).and_then(|count| count.parse::<u32>().ok());
-    // Its last pipelines may go a little beyond what was asked for.
+    // Its last pipelines may exceed the requested number a little.
     assert!(accounts.is_some_and(|count| (2_000..2_500).contains(&count)), "{totals}");
 }
 
@@ -124,7 +123,7 @@ fn every_client_in_a_cluster_of_ours() {
     let main = format!("127.0.0.1:{}", server.port);
     let cluster = Cluster { address: &main, password: "secret", parts: OUR_PARTS };
     every_client(&cluster);
-    // The main port forwards; a port of one core says MOVED.
+    // The main port forwards; the port of a core answers MOVED.
     let slots = redis_cli(&cluster, &["CLUSTER", "SLOTS"]);
     let core = format!("127.0.0.1:{}", slots.lines().nth(3).expect("the first range's port"));
     redis_cli_follows(&Cluster { address: &core, ..cluster });
@@ -132,8 +131,7 @@ fn every_client_in_a_cluster_of_ours() {
     valkey_benchmark_creates_accounts_on_every_node(&cluster);
 }
 
-/// Claim of ADR 28: the first account of a chain stands where clients look for the key of a command that
-/// they do not know.
+/// Checks the claim of ADR 28: the first account of a chain is where clients expect the key of an unknown command.
 #[test]
 fn clients_send_chains_to_the_node_of_their_accounts() {
     let server = Server::start(&["--threads", THREADS]);
@@ -159,7 +157,7 @@ fn clients_send_chains_to_the_node_of_their_accounts() {
                 let (right, shown) = program.run(&session);
                 assert!(right, "{name} in RESP{protocol}: {shown}");
             });
-            // It asks any node about a command that it does not know.
+            // ioredis sends an unknown command to any node.
             assert_eq!(was_moved, name == "ioredis", "{name} in RESP{protocol}");
         }
     }

@@ -1,4 +1,4 @@
-//! The plugin for LiteLLM's proxy, clients/litellm: its own tests.
+//! Runs the tests of the plugin for LiteLLM's proxy, clients/litellm.
 
 use super::python_client::succeed_in;
 
@@ -24,8 +24,8 @@ fn its_types_and_style_are_checked() {
     succeed_in(PLUGIN, &format!("{CHECKERS}/ruff"), &["format", "--no-cache", "--check", "."]);
 }
 
-/// LiteLLM's own program, with a provider that has no model, and the server of this build: the proxy is killed in
-/// the middle of 500 calls.
+/// LiteLLM's own proxy with a provider without a model, and the server of this build. The proxy is killed in the middle
+/// of 500 calls.
 #[test]
 fn the_real_proxy_spends_no_more_than_its_budgets() {
     succeed_in(

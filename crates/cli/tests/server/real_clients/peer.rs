@@ -1,5 +1,5 @@
-//! Valkey beside us: it shows that a session's plain part is right about Redis's replies, and
-//! that its cluster part is right about a cluster.
+//! Valkey servers for comparison. They show that the plain part of a session expects the replies of Redis, and the
+//! cluster part those of a cluster.
 
 use super::text;
 use crate::support::tool;
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// Tries before a server counts as not started; each starts a process, which takes a while.
+/// Attempts before a server counts as not started. Each starts a process, which takes a while.
 const TRIES_MAX: usize = 5_000;
 
 /// Valkey servers of this test, stopped when dropped.
@@ -18,7 +18,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// One server.
+    /// Starts one server.
     pub(crate) fn single() -> Peer {
         let mut peer = Peer { children: Vec::new(), addresses: Vec::new() };
         peer.start(&[]);
@@ -26,7 +26,7 @@ impl Peer {
         peer
     }
 
-    /// Three primaries, each with a third of the slots.
+    /// Starts three primaries, each with a third of the slots.
     pub(super) fn cluster() -> Peer {
         let mut peer = Peer { children: Vec::new(), addresses: Vec::new() };
         for _ in 0..3 {
@@ -43,14 +43,14 @@ impl Peer {
         peer
     }
 
-    /// Of the first server.
+    /// Returns the address of the first server.
     pub(crate) fn address(&self) -> &str {
         &self.addresses[0]
     }
 
     fn start(&mut self, options: &[&str]) {
         let port = free_port();
-        // A node keeps its view of the cluster in its directory.
+        // A node stores its view of the cluster in its directory, so the directory must be empty.
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("valkey-{port}"));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).expect("a directory is made");
@@ -64,7 +64,7 @@ impl Peer {
         self.addresses.push(format!("127.0.0.1:{port}"));
     }
 
-    /// Asks every server until its answer has this in it.
+    /// Polls every server until its answer contains this text.
     fn wait(&self, question: &str, expected: &str) {
         for address in &self.addresses {
             let (_, port) = address.split_once(':').expect("host and port");
@@ -79,14 +79,14 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // It may have ended already; either way it is gone afterwards.
+            // It may have ended already; in both cases it is gone afterwards.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a free port.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     listener.local_addr().expect("it is bound").port()

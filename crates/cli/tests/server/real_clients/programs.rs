@@ -1,12 +1,12 @@
-//! The client libraries of other languages: the programs of testing/clients, run against a
-//! server of ours, and against one that is not ours to show that they notice.
+//! The client libraries of other languages: runs the programs of testing/clients with our server, and with a foreign
+//! one to show that they notice.
 
 use super::peer::Peer;
 use super::{libraries, text};
 use crate::support::{Server, tool};
 use std::sync::LazyLock;
 
-/// Task of a program: the arguments that testing/clients/README.md describes.
+/// Task of a program: the arguments described in testing/clients/README.md.
 pub(super) struct Session<'a> {
     pub(super) address: &'a str,
     /// `single` or `cluster`.
@@ -15,7 +15,7 @@ pub(super) struct Session<'a> {
     pub(super) protocol: u8,
     /// `-` for none.
     pub(super) password: &'a str,
-    /// Names with commas between them.
+    /// Names separated by commas.
     pub(super) parts: &'a str,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// True when every reply was right; and everything it printed.
+    /// Runs the program. Returns whether every reply was right, and its output.
     pub(super) fn run(&self, session: &Session<'_>) -> (bool, String) {
         let protocol = session.protocol.to_string();
         let mut words: Vec<&str> = self.words.iter().map(String::as_str).collect();
@@ -36,7 +36,7 @@ impl Program {
     }
 }
 
-/// The programs, prepared when the first test needs them.
+/// Programs, compiled when the first test needs them.
 pub(super) static REDIS_PY: LazyLock<Program> =
     LazyLock::new(|| Program { words: libraries::python("venv", "redis", "session.py") });
 
@@ -52,7 +52,7 @@ pub(super) static IOREDIS: LazyLock<Program> =
 pub(super) static JEDIS: LazyLock<Program> =
     LazyLock::new(|| Program { words: libraries::java("Session", "java-session") });
 
-/// Every program whose library knows clusters here, by the name of that.
+/// The programs whose library supports our cluster mode, with the names of the libraries.
 pub(super) const ALL: [(&str, &LazyLock<Program>); 4] =
     [("redis-py", &REDIS_PY), ("go-redis", &GO_REDIS), ("ioredis", &IOREDIS), ("jedis", &JEDIS)];
 
@@ -75,7 +75,7 @@ fn redis_py_in_both_protocols() {
     sessions_in_both_protocols(&REDIS_PY, ",totals,connection");
 }
 
-/// GLIDE does not connect to a server that does not say that it is a primary.
+/// GLIDE connects only to a server that reports itself as a primary.
 #[test]
 fn valkey_glide_in_both_protocols() {
     sessions_in_both_protocols(&GLIDE, "");
@@ -96,7 +96,7 @@ fn jedis_in_both_protocols() {
     sessions_in_both_protocols(&JEDIS, "");
 }
 
-/// Valkey answers the plain commands as it should and knows none of ours.
+/// Valkey answers the plain commands correctly and knows none of ours.
 #[test]
 fn every_program_notices_a_server_that_is_not_ours() {
     let valkey = Peer::single();

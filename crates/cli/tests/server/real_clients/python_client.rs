@@ -1,16 +1,16 @@
-//! The Python client of clients/python: its own tests, run against the binary of this build.
+//! Runs the tests of the Python client, clients/python, with the binary of this build.
 
 use std::process::Command;
 
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/python");
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/python-client/bin");
 
-/// Runs a program in the client's directory; it must succeed.
+/// Runs a program in the client's directory, which must succeed.
 fn succeed(program: &str, arguments: &[&str]) {
     succeed_in(CLIENT, program, arguments);
 }
 
-/// Runs a program in a directory of clients; it must succeed, and has 14 minutes.
+/// Runs a program in a directory of clients, which must succeed within 14 minutes.
 pub(super) fn succeed_in(directory: &str, program: &str, arguments: &[&str]) {
     let mut command = Command::new("timeout");
     command.args(["840", program]).args(arguments).current_dir(directory);

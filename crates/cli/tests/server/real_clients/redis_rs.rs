@@ -1,4 +1,4 @@
-//! redis-rs, whose sessions need no program of their own.
+//! redis-rs, whose session is part of this program.
 
 use super::peer::Peer;
 use crate::support::Server;
@@ -8,13 +8,13 @@ use redis::{Cmd, ConnectionInfo, ConnectionLike, IntoConnectionInfo, ProtocolVer
 
 const BYTES: &[u8] = b"\x00\r\n\xff$*";
 
-/// The hash tags of accounts in chains: they belong to different nodes.
+/// Hash tags of accounts in chains. They belong to different nodes.
 const GROUPS: [&str; 4] = ["north", "south", "east", "west"];
 
-/// Tries until a key of one millisecond must have expired; each is a round trip.
+/// Bound of attempts until a key of one millisecond must have expired. Each is a round trip.
 const TRIES_MAX: usize = 1_000_000;
 
-/// A reply in one line. RESP3's maps read as the flat arrays that RESP2 gives for them.
+/// Formats a reply on one line. Maps of RESP3 look like the flat arrays of RESP2.
 fn shown(reply: &Value) -> String {
     let list = |elements: Vec<String>| format!("[{}]", elements.join(" "));
     match reply {
@@ -29,7 +29,7 @@ fn shown(reply: &Value) -> String {
     }
 }
 
-/// The reply, or `-` and the error's first word.
+/// Returns the reply, or `-` and the first word of the error.
 fn ask(client: &mut impl ConnectionLike, words: &[&[u8]]) -> String {
     match command(words).query::<Value>(client) {
         Ok(reply) => shown(&reply),
@@ -77,7 +77,7 @@ fn charging(client: &mut impl ConnectionLike, account: &str) {
     expect(client, &format!("GET {account}"), "-WRONGTYPE");
 }
 
-/// Three accounts of one hash slot; the second has a limit.
+/// Makes chains on three accounts of one hash slot, the second of which has a limit.
 fn chains(client: &mut impl ConnectionLike, group: &str) {
     let accounts = ["", ":team", ":key"].map(|rest| format!("{{{group}}}{rest}"));
     let team = &accounts[1];
@@ -130,7 +130,7 @@ fn plain(client: &mut impl ConnectionLike) {
     expect(client, "PING", "PONG");
 }
 
-/// The replies to 500 pairs of SET and GET.
+/// Returns the replies to 500 pairs of SET and GET.
 fn pipeline_replies() -> Vec<String> {
     (0..500).flat_map(|number| ["OK".to_owned(), number.to_string()]).collect()
 }
@@ -153,7 +153,7 @@ fn expiry(client: &mut impl ConnectionLike) {
     assert!(expired, "a key did not expire");
 }
 
-/// EXEC gives every reply; it does nothing when somebody has changed a watched key.
+/// EXEC returns every reply, and does nothing if another client has changed a watched key.
 fn transactions(client: &mut impl ConnectionLike, other: &mut impl ConnectionLike) {
     expect(client, "SET {x}n 1", "OK");
     let mut tries = 0;
@@ -177,7 +177,7 @@ fn info(address: &str, password: &str, protocol: ProtocolVersion) -> ConnectionI
     info.set_redis_settings(settings)
 }
 
-/// The session in a cluster, with the parts that testing/clients/README.md names.
+/// Runs the session in a cluster, with the parts named in testing/clients/README.md.
 pub(super) fn in_cluster(address: &str, protocol: ProtocolVersion, password: &str, parts: &str) {
     let password = if password == "-" { "" } else { password };
     let node = info(address, password, protocol);
@@ -205,7 +205,7 @@ pub(super) fn in_cluster(address: &str, protocol: ProtocolVersion, password: &st
     }
 }
 
-/// Sends each command to a node that is wrong for most keys: the client follows MOVED.
+/// Sends each command to a node that is wrong for most keys: the client must follow MOVED.
 fn moved(client: &mut ClusterConnection, password: &str) {
     let slots = client.req_command(&command(&[b"CLUSTER", b"SLOTS"])).expect("the slots");
     let Value::Array(ranges) = slots else { panic!("{slots:?}") };
@@ -264,7 +264,7 @@ fn redis_rs_in_both_protocols() {
     }
 }
 
-/// Valkey is right about the plain commands and knows none of ours.
+/// Valkey answers the plain commands correctly and knows none of ours.
 #[test]
 fn redis_rs_agrees_with_valkey() {
     let valkey = Peer::single();

@@ -1,18 +1,18 @@
-//! What frameworks and further libraries use a store for: caches, web sessions, caches in the client,
-//! and locks, which want scripts and are refused. The programs `uses` of testing/clients, and Spring.
+//! Uses of a store by frameworks and further libraries: caches, web sessions, client-side caches, and locks, which need
+//! scripts and are refused. Runs the programs `uses` of testing/clients, and Spring.
 
 use super::peer::Peer;
 use super::{libraries, text};
 use crate::support::{Server, tool};
 
-/// Asks it of a new server with so many threads.
+/// Runs the program with a new server that has this many threads.
 fn is_right(program: &[String], threads: &str) {
     let server = Server::start(&["--threads", threads]);
     let (right, shown) = run(program, &format!("127.0.0.1:{}", server.port));
     assert!(right && shown.contains("right"), "{threads} threads: {shown}");
 }
 
-/// True when everything was as it should be; and all that was printed.
+/// Runs the program. Returns whether it succeeded, and its output.
 fn run(program: &[String], address: &str) -> (bool, String) {
     let mut words: Vec<&str> = program.iter().map(String::as_str).collect();
     words.push(address);
@@ -40,7 +40,7 @@ fn redisson() -> Vec<String> {
     libraries::java_with("redisson", "Locks", "java-redisson")
 }
 
-/// With one thread: Django writes many keys in one transaction, which several threads refuse.
+/// One thread, because Django writes many keys in one transaction, which is refused with several threads.
 #[test]
 fn django_flask_and_valkey_py() {
     is_right(&python(), "1");
@@ -64,7 +64,7 @@ fn spring_cache_and_nested_replies() {
     is_right(&spring(), "3");
 }
 
-/// At the words of an unknown command it would send EVALSHA again for ever.
+/// On the error of an unknown command it would repeat EVALSHA for ever.
 #[test]
 fn redisson_hears_that_there_are_no_scripts() {
     is_right(&redisson(), "1");

@@ -1,14 +1,14 @@
-//! Small requests that write much into the log: each waits until the log has taken enough of what
-//! came before, whoever sent it.
+//! Small requests that write much to the log: each waits until the log has written enough of the earlier ones,
+//! whichever client sent them.
 
 use super::{Directory, kill};
 use crate::support::{Server, array};
 
 const VALUE_LEN: usize = 1_000_000;
-/// Bytes that wait for the log or are on their way to it, and room in buffers.
+/// Bound of the server's memory: bytes that wait for the log or are being written, and buffers.
 const MEMORY_MAX: u64 = 160 << 20;
 
-/// The most memory that the server has had, bytes.
+/// Returns the peak memory of the server, bytes.
 fn memory_most(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid()));
     let status = status.expect("it runs");
@@ -17,8 +17,8 @@ fn memory_most(server: &Server) -> u64 {
     kilobytes.parse::<u64>().expect("a number") * 1024
 }
 
-/// Lets clients change a byte of the same long value at once, each so often in one pipeline behind
-/// a look at keys of every thread, and looks at what the server's memory has been.
+/// Makes several clients change a byte of the same long value many times in one pipeline, after a read of keys of every
+/// thread, and checks the peak memory.
 fn change_a_byte(server: &Server, clients: usize, changes: usize) {
     let mut first = server.connect();
     first.send(array(&[b"SET", b"k", &vec![b'v'; VALUE_LEN]]));
@@ -42,7 +42,7 @@ fn a_pipeline_that_writes_much_into_the_log_waits_for_it() {
     for (durability, threads) in [("write", 1), ("fsync", 1), ("write", 3)] {
         let directory = Directory::make();
         let server = directory.serve(durability, &threads.to_string());
-        // One on each thread.
+        // One client on each thread.
         for _ in 0..threads {
             change_a_byte(&server, 1, 300);
         }

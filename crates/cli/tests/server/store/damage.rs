@@ -1,11 +1,11 @@
-//! Logs whose bytes have changed.
+//! Logs with changed bytes.
 
 use super::{kill, place, refusal, segment, start, under};
 use std::path::Path;
 
 const HEADER_LEN: usize = 34;
 
-/// A store with three writes, each in a frame of its own, and where these are in the log.
+/// Makes a store with three writes, each in its own frame. Returns the offsets of the frames.
 fn store(directory: &Path, mode: &str) -> Vec<usize> {
     let server = start(directory, mode);
     let mut client = server.connect();
@@ -17,7 +17,7 @@ fn store(directory: &Path, mode: &str) -> Vec<usize> {
     let (mut at, mut frames) = (HEADER_LEN, Vec::new());
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     while word(at) > 0 {
-        // Without records it is a mark.
+        // A frame without records is a mark.
         if word(at + 32) > 0 {
             frames.push(at);
         }
@@ -52,7 +52,7 @@ fn damage_in_the_middle_is_refused_with_its_place() {
 fn a_damaged_end_is_cut_off_and_reported() {
     let directory = place("damaged-end");
     let frames = store(&directory, "write");
-    // Half of the last frame, as when power fails while it is written.
+    // Half of the last frame is missing, as after a power failure during the write.
     change(&directory, |bytes| bytes[frames[2] + 20..].fill(0));
     let server = start(&directory, "write");
     let note =

@@ -1,7 +1,6 @@
-//! The log of one thread fails while the others go on: nobody waits for ever, nothing is shown that
-//! is in no log, and what clients held is given back. The device fails as it does in earnest: strace
-//! gives EIO to whoever syncs the segment. Or the next segment cannot be made, for another reason than
-//! room, since its directory is gone.
+//! The log of one thread fails while the others continue: no client waits for ever, no reply shows a change that is in
+//! no log, and memory of clients is freed. The device fails as in reality: strace injects EIO into the sync of the
+//! segment. Or the next segment cannot be created because its directory is gone, which is not a lack of space.
 
 use super::restarts::Directory;
 use super::{MISCONF, remove_all, under};
@@ -18,26 +17,26 @@ use std::time::{Duration, Instant};
 /// Keys of the first of two threads, and of the second, whose log fails.
 const HEALTHY: [&str; 3] = ["b", "{b}1", "bar"];
 const FAILING: [&str; 3] = ["a", "{a}1", "foo"];
-/// A value of writes that no log has taken: no reply may show it.
+/// Value of writes that no log has accepted. No reply may show it.
 const NEVER: &str = "in-no-log";
-/// Longer than a place is kept for one who may have left, and shorter than the longest wait.
+/// Longer than the place of a client that may have left is kept, and shorter than the longest wait.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Segment of the second thread that begins behind the two Changes of [`start`].
+/// Segment of the second thread that begins after the two Changes of [`start`].
 const NEXT_SEGMENT: &str = "g1/1/log-00000000000000000003";
 
 /// Reason why the log of the second thread fails.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    /// Every sync of the segment is EIO.
+    /// Every sync of the segment gives EIO.
     Sync,
-    /// The segment cannot be made.
+    /// The segment cannot be created.
     Segment,
 }
 
 impl Trouble {
-    /// Panics unless the server's log has the error. A segment that an idle log's mark has begun before its
-    /// directory went is missed when it is synced.
+    /// Panics unless the server's log has the error. If the mark of an idle log has begun the segment before its
+    /// directory was removed, the loss is noticed at the sync.
     fn is_told_in(self, log: &str) {
         let is_told = match self {
             Trouble::Sync => {
@@ -51,8 +50,7 @@ impl Trouble {
     }
 }
 
-/// A server with two threads that keeps an account and two values, and can write nothing more of the
-/// second one.
+/// Starts a server with two threads that keeps an account and two values, and whose second log accepts no more writes.
 fn start(directory: &Directory, mode: &str, trouble: Trouble) -> Server {
     let server = directory.serve(mode, "2");
     let mut client = server.connect();
@@ -61,7 +59,7 @@ fn start(directory: &Directory, mode: &str, trouble: Trouble) -> Server {
     server.signal(Signal::SIGTERM);
     let (status, log) = server.wait();
     assert!(status.success(), "{log}");
-    // A start begins a segment with what it writes first.
+    // A restarted server begins a new segment with its first write.
     let server = match trouble {
         Trouble::Sync => serve_without_sync(directory, mode),
         Trouble::Segment => directory.serve(mode, "2"),
@@ -72,22 +70,23 @@ fn start(directory: &Directory, mode: &str, trouble: Trouble) -> Server {
     server
 }
 
-/// A server behind strace, which answers EIO in the kernel's place when [`NEXT_SEGMENT`] is synced.
+/// Starts a server under strace, which returns EIO when [`NEXT_SEGMENT`] is synced.
 fn serve_without_sync(directory: &Directory, mode: &str) -> Server {
     let may = tool("strace", &["-f", "-qq", "--seccomp-bpf", "-e", "trace=fdatasync", "true"]);
     let said = String::from_utf8_lossy(&may.stderr);
     assert!(may.status.success(), "allow ptrace here (of a container: SYS_PTRACE): {said}");
-    // strace compares with what the descriptor is a link to.
+    // strace compares the path that the descriptor links to.
     let path = Path::new(directory.path()).canonicalize().expect("it is there");
     let segment = path.join(NEXT_SEGMENT);
     let segment = segment.to_str().expect("a path of text");
-    // The server is our own child (-D), and stops at these calls alone.
+    // The server is our own child (-D), and stops only at these calls.
     let strace = ["strace", "-D", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-P", segment];
     let calls = ["-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO"];
     Server::run(under(&[&strace[..], &calls].concat(), &path, mode).args(["--threads", "2"]))
 }
 
-/// Ends the log of the second thread, and whoever has asked for it; or a mark of the idle log has ended it before.
+/// Makes the log of the second thread fail, and with it the client's request, unless the mark of the idle log has
+/// failed before.
 fn fail(server: &Server) {
     let mut client = server.connect();
     client.send(format!("SET a {NEVER}\r\n"));
@@ -95,7 +94,7 @@ fn fail(server: &Server) {
     assert!(said.is_empty() || said.starts_with(MISCONF), "{said} is answered, and in no log");
 }
 
-/// A line of INFO.
+/// Returns a line of INFO.
 fn info(client: &mut Client, name: &str) -> String {
     client.send("INFO\r\n");
     let text = client.bulk();
@@ -103,7 +102,7 @@ fn info(client: &mut Client, name: &str) -> String {
     found.next().unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
 }
 
-/// Waits until so many clients are left.
+/// Waits until this many clients are left.
 #[expect(clippy::disallowed_methods, reason = "how long a test waits for what must come")]
 fn until_clients(client: &mut Client, count: &str) {
     let begun = Instant::now();
@@ -116,7 +115,7 @@ fn until_clients(client: &mut Client, count: &str) {
     }
 }
 
-/// The server's log, when it has stopped in order.
+/// Stops the server with SIGTERM and returns its log.
 fn stop(server: Server) -> String {
     server.signal(Signal::SIGTERM);
     let (_, log) = server.wait();
@@ -138,7 +137,7 @@ fn told_by_every_thread(trouble: Trouble) {
     let directory = Directory::make();
     let server = start(&directory, "fsync", trouble);
     fail(&server);
-    // One of each thread.
+    // One client of each thread.
     let mut clients = [server.connect(), server.connect()];
     for client in &mut clients {
         for request in ["GET a", "SET a in-no-log", "SCUR.DEBIT foo t cent 1", "DEL a b", "DBSIZE"]
@@ -147,7 +146,7 @@ fn told_by_every_thread(trouble: Trouble) {
             let line = client.line();
             assert!(line.starts_with(MISCONF), "{request}: {line}");
         }
-        // Who is served by the failed thread has the keys of the others as well.
+        // A client on the failed thread can still use the keys of the other.
         client.ask("SET b kept", "+OK\r\n");
         client.ask("MGET b {b}1", "*2\r\n$4\r\nkept\r\n$-1\r\n");
         client.send("SCUR.TOTALS\r\nFLUSHALL\r\n");
@@ -186,13 +185,13 @@ fn who_leaves_while_a_reply_is_waited_for_gives_its_place_back() {
     let directory = Directory::make();
     let server = directory.serve("fsync", "2");
     let mut client = server.connect();
-    // Each waits for as long as one can, here or on the other thread, and leaves.
+    // Each uses the longest possible wait, here or on the other thread, and disconnects.
     for thread in ["0", "1"] {
         for _ in 0..10 {
             let mut gone = server.connect();
             gone.send(format!("SCUR.WATCH $ THREAD {thread} BLOCK 60000\r\n"));
             drop(gone);
-            // It says that nothing more comes, and would be glad of a reply.
+            // It closes the sending side and still waits for a reply.
             let mut half = server.connect();
             half.send("PING\r\n");
             half.send(format!("SCUR.WATCH 0 THREAD {thread} COUNT 1\r\n"));
@@ -204,7 +203,7 @@ fn who_leaves_while_a_reply_is_waited_for_gives_its_place_back() {
     stop(server);
 }
 
-/// Sent together, with how many replies they have.
+/// Returns requests that are sent together.
 fn unit(random: &mut Random) -> Vec<String> {
     let key = |random: &mut Random| {
         let all = [HEALTHY, FAILING].concat();
@@ -236,7 +235,7 @@ fn unit(random: &mut Random) -> Vec<String> {
         "MULTI;INCR X;DISCARD",
         "UNWATCH",
     ]);
-    // One key of a transaction, so that it has one thread.
+    // All requests of a transaction use one key, so it has one thread.
     let own = key(random);
     let mut requests = Vec::new();
     for line in shape.split(';') {
@@ -248,7 +247,7 @@ fn unit(random: &mut Random) -> Vec<String> {
             word => word.to_owned(),
         });
         let words: Vec<String> = words.collect();
-        // What goes to the healthy log is taken, and may be shown.
+        // Writes to the healthy log are accepted and may be shown.
         let fails = |word: &String| FAILING.contains(&word.as_str());
         let healthy = words.iter().any(|word| HEALTHY.contains(&word.as_str()));
         let line = words.join(" ");
@@ -261,7 +260,7 @@ fn unit(random: &mut Random) -> Vec<String> {
     requests
 }
 
-/// One reply as text; an error is the connection's end, or that nothing has come for long.
+/// Returns one reply as text. An error means the end of the connection or a timeout.
 fn reply(reader: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -285,7 +284,7 @@ fn reply(reader: &mut impl BufRead) -> io::Result<String> {
     Ok(line)
 }
 
-/// One client: what it sends is the seed's, how it meets the failure is not.
+/// Runs one client. The seed determines its requests, but not how they meet the failure.
 fn client(port: u16, seed: u64, rounds: usize) -> [usize; 2] {
     let mut random = Random::new(seed);
     let (mut answered, mut closed) = (0, 0);
@@ -297,7 +296,7 @@ fn client(port: u16, seed: u64, rounds: usize) -> [usize; 2] {
         let text: String = requests.iter().map(|request| format!("{request}\r\n")).collect();
         let sent = reader.get_mut().write_all(text.as_bytes());
         if random.one_in(12) {
-            // It leaves, and what it has asked for is on its way.
+            // It disconnects while its requests are under way.
             continue;
         }
         let mut is_open = sent.is_ok();
@@ -351,7 +350,7 @@ fn answered_or_closed(mode: &str, trouble: Trouble) {
         }
     });
     let [answered, closed] = total.map(AtomicUsize::into_inner);
-    // Those that were there when it failed, and not one more.
+    // Only clients connected at the time of the failure are disconnected.
     assert!(answered > 1_000 && closed <= CLIENTS as usize, "{answered} replies, {closed} closed");
     let mut client = server.connect();
     assert_eq!(info(&mut client, "log_status"), "err");

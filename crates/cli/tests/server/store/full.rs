@@ -1,19 +1,19 @@
-//! A disk without room. The limit on the size of files stands for it: what it forbids fails as a
-//! write to a full disk does, it can be set for one process, and it can be lifted again.
+//! A full disk, simulated by the limit on the size of files: a write beyond it fails like one to a full disk, it can be
+//! set for one process, and it can be lifted again.
 
 use super::{kill, place, start, under};
 use crate::support::{Client, Server, array, tool};
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// The room of another segment is not to be had; the open one can be written to its end.
+/// Limit that prevents another segment, while the open one can be written to its end.
 const NO_MORE_SEGMENTS: &str = "67108863";
-/// Values that fill the segments which are set aside, and more.
+/// More values than fit the preallocated segments.
 const VALUES_MAX: usize = 200;
-/// Each question is a round trip, so this ends.
+/// Bound of repeated requests: each is a round trip, so this ends.
 const TRIES_MAX: usize = 1_000_000;
 
-/// Commits values until one is refused; how many were taken.
+/// Writes values until one is refused. Returns how many were accepted.
 fn fill(client: &mut Client) -> usize {
     let value = vec![b'x'; 1_000_000];
     for taken in 0..VALUES_MAX {
@@ -27,7 +27,7 @@ fn fill(client: &mut Client) -> usize {
     panic!("everything was taken, and there is no room");
 }
 
-/// A line of INFO persistence.
+/// Returns a line of INFO persistence.
 fn info(client: &mut Client, name: &str) -> String {
     client.send("INFO persistence\r\n");
     let text = client.bulk();
@@ -35,7 +35,7 @@ fn info(client: &mut Client, name: &str) -> String {
     found.next().unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
 }
 
-/// Asks until it is taken.
+/// Repeats a request until it is accepted.
 fn until_taken(client: &mut Client, request: &str) {
     for _ in 0..TRIES_MAX {
         client.send(format!("{request}\r\n"));
@@ -48,7 +48,7 @@ fn until_taken(client: &mut Client, request: &str) {
     panic!("there is room, and it is not seen");
 }
 
-/// Available and held, as they were committed.
+/// Returns the committed available and held amounts.
 fn totals(client: &mut Client) -> [String; 2] {
     client.send("SCUR.TOTALS\r\n");
     let lines: Vec<String> = (0..22).map(|_| client.line()).collect();
@@ -68,7 +68,7 @@ fn a_log_without_room_for_more_refuses_writes_and_goes_on_with_the_rest() {
         limit(&server, NO_MORE_SEGMENTS);
         let taken = fill(&mut client);
         assert!(taken > 20, "{mode}: the open segment takes more than {taken} values");
-        // Nothing waits: what was accepted is in the log.
+        // No request waits: accepted changes are in the log.
         client.ask("GET k0x", "$-1\r\n");
         client.send("SCUR.DEBIT a t cent 30\r\n");
         let refusal = client.line();
@@ -110,12 +110,12 @@ fn what_is_due_waits_for_room() {
     fill(&mut client);
     let held = [":40", ":60"].map(str::to_owned);
     assert_eq!(totals(&mut client), held);
-    // Reads show it as if it had been released, and nothing was.
+    // Reads show the session as if it had been released, although nothing was committed.
     let mut shown = (0..TRIES_MAX).map(|_| {
         client.send("SCUR.CHECK a cent 100\r\n");
         let head = client.line();
         let count: usize = head.trim_start_matches('*').parse().expect("an array");
-        // The code, the amount, and of a denial its cause.
+        // The code, the amount, and for a denial its cause.
         let reply: Vec<String> = (0..count).map(|_| client.line()).collect();
         reply[1] == ":100"
     });
@@ -131,7 +131,7 @@ fn what_is_due_waits_for_room() {
 fn a_server_starts_without_room_and_says_so() {
     for mode in ["write", "fsync"] {
         let directory = place(&format!("full-start-{mode}"));
-        // Without a handler the signal that goes with the limit would end the process.
+        // Without a handler, the signal of this limit would end the process.
         let limited = ["sh", "-c", r#"ulimit -S -f 2000; exec "$0" "$@""#];
         let server = Server::run(&mut under(&limited, &directory, mode));
         let mut client = server.connect();
@@ -146,14 +146,14 @@ fn a_server_starts_without_room_and_says_so() {
     }
 }
 
-/// Sets the limit on the size of files of a server, bytes or "unlimited".
+/// Limits the size of a server's files, in bytes or "unlimited".
 fn limit(server: &Server, size: &str) {
     let pid = server.pid().to_string();
     let output = tool("prlimit", &["--pid", &pid, &format!("--fsize={size}:unlimited")]);
     assert!(output.status.success(), "{output:?}");
 }
 
-/// True when no reply comes for a while.
+/// Reports whether no reply arrives for a while.
 fn is_silent(client: &mut Client) -> bool {
     let timeout = client.stream().read_timeout().expect("it has one");
     client.stream().set_read_timeout(Some(Duration::from_millis(300))).expect("it is set");
@@ -167,13 +167,13 @@ fn is_silent(client: &mut Client) -> bool {
 #[test]
 fn what_is_committed_on_a_full_disk_is_answered_when_there_is_room() {
     for mode in ["write", "fsync"] {
-        // There was room again before the server has read everything, where the machine stood still.
+        // On a stalled machine there may be space again before the server has read everything, so this is tried again.
         let is_on_time = (0..10).any(|_| waits_for_room(mode));
         assert!(is_on_time, "a write is done while the disk is full");
     }
 }
 
-/// False when a later write was done: nothing told the server that the disk is full.
+/// Returns false if a later write was accepted: the server had not noticed that the disk is full.
 fn waits_for_room(mode: &str) -> bool {
     let directory = place(&format!("full-{mode}"));
     let server = start(&directory, mode);
@@ -181,13 +181,13 @@ fn waits_for_room(mode: &str) -> bool {
     writer.ask("SCUR.CREATE a BUCKET b cent 100", "*2\r\n+OK\r\n:1\r\n");
     writer.ask("SET k before", "+OK\r\n");
     limit(&server, "100");
-    // It is executed, and cannot be written: its reply is held.
+    // It is executed but cannot be written, so its reply is held back.
     writer.send("SCUR.DEBIT a t cent 30\r\n");
     assert!(is_silent(&mut writer), "a change was answered that is not in the log");
-    // Later writes are refused before anything changes.
+    // Later writes are refused before they change anything.
     let mut client = server.connect();
     client.send("SET k refused\r\nSCUR.DEBIT a u cent 1\r\nGET k\r\nSCUR.GET a\r\n");
-    // What shows the change waits as well.
+    // A reply that shows the change waits too.
     let mut reader = server.connect();
     reader.send("SCUR.AUDIT a\r\n");
     assert!(is_silent(&mut reader), "a change was shown that is not in the log");

@@ -1,5 +1,5 @@
-//! Files that go missing between two runs, and changes of them: a start is refused in words that
-//! name what is missing, or everything that was answered is there.
+//! Files that go missing or change between two runs: the start is refused with an error that names the missing file, or
+//! everything acknowledged is there.
 
 use super::{Place, kill, place, refusal, start, under};
 use crate::support::{Client, Server, tool};
@@ -11,7 +11,7 @@ use std::process::Command;
 const HEADER_LEN: usize = 34;
 const KEYS: usize = 20;
 
-/// Ends a server as an operator does.
+/// Stops a server as an operator does.
 fn stop(server: Server) {
     server.signal(Signal::SIGTERM);
     let (status, log) = server.wait();
@@ -38,7 +38,7 @@ fn expect_all(directory: &Path, mode: &str, threads: &str) -> Server {
     server
 }
 
-/// A store of two threads that was filled, and ended so.
+/// Makes a store of two threads with data, ended in this way.
 fn filled(name: &str, mode: &str, end: fn(Server)) -> Place {
     let directory = place(name);
     let server = start_with(&directory, mode, "2");
@@ -47,7 +47,7 @@ fn filled(name: &str, mode: &str, end: fn(Server)) -> Place {
     directory
 }
 
-/// Output of `scurry inspect` about it, and whether everything holds.
+/// Runs `scurry inspect`. Returns whether everything is intact, and the output.
 fn inspect(directory: &Path) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     let output = command.arg("inspect").arg(directory).output().expect("it is run");
@@ -55,7 +55,7 @@ fn inspect(directory: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Files of a core whose names begin so, the newest last.
+/// Returns the files of a core with this prefix, the newest last.
 fn of_core(directory: &Path, core: &str, prefix: &str) -> Vec<PathBuf> {
     let is_one = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix))
@@ -63,7 +63,7 @@ fn of_core(directory: &Path, core: &str, prefix: &str) -> Vec<PathBuf> {
     names(&directory.join(core)).into_iter().filter(is_one).collect()
 }
 
-/// Every directory and every file of a store but spares, which a core that is whole gives up.
+/// Returns every directory and file of a store except spares, which an intact core may give up.
 fn names(directory: &Path) -> Vec<PathBuf> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).expect("it is listed") {
@@ -78,7 +78,7 @@ fn names(directory: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Where the frames of a segment begin, with their counts of records.
+/// Returns the offsets of a segment's frames with their numbers of records.
 fn frames(bytes: &[u8]) -> Vec<(usize, u32)> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let (mut at, mut frames) = (HEADER_LEN, Vec::new());
@@ -89,7 +89,7 @@ fn frames(bytes: &[u8]) -> Vec<(usize, u32)> {
     frames
 }
 
-/// A copy of a directory with its subdirectories.
+/// Copies a directory with its subdirectories.
 fn copy(from: &Path, to: &Path) {
     let output = tool("cp", &["-a", from.to_str().expect("text"), to.to_str().expect("text")]);
     assert!(output.status.success(), "{output:?}");
@@ -117,7 +117,7 @@ fn the_last_change_before_a_stop_is_missed_when_a_bit_of_it_changes() {
         assert!(damaged == fs::read(&segment).expect("it is read"), "it was changed");
         let (is_whole, said) = inspect(&directory);
         assert!(!is_whole && said.contains(&format!("damaged at byte {last}")), "{said}");
-        // Without the mark, what is noted beside the log misses it.
+        // If the mark is missing too, the note beside the log shows the loss.
         damaged[last..].fill(0);
         fs::write(&segment, &damaged).expect("it is written");
         let said = refusal(&mut under(&[], &directory, mode));
@@ -160,7 +160,7 @@ fn what_is_missing_is_named() {
             let before = names(&directory);
             let said = refusal_with(&directory, mode, "2");
             assert!(said.contains(named), "{mode} {how} {gone}: {said}");
-            // Another number of threads is no way around it.
+            // A start with another number of threads is refused too.
             let said = refusal_with(&directory, mode, "1");
             assert!(said.contains(named), "{mode} {how} {gone}: {said}");
             assert_eq!(before, names(&directory), "{gone}: nothing is made or removed");
@@ -175,7 +175,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn each_newest_segment_is_missed() {
     let directory = place("newest");
-    // Each run begins a segment.
+    // Each run begins a new segment.
     for round in 0..3 {
         let server = start(&directory, "fsync");
         server.connect().ask(&format!("SET round-{round} x"), "+OK\r\n");
@@ -244,7 +244,7 @@ fn a_divided_store_needs_the_snapshots_that_it_began_with() {
     let said = refusal_with(&directory, "fsync", "3");
     assert!(said.contains("g2/1: no snapshot can be used"), "{said}");
     fs::write(&snapshot, bytes).expect("it is written");
-    // An old copy of the manifest does not make a start remove what is there.
+    // An old copy of the manifest must not make a start remove the present files.
     let newer = fs::read(directory.join("MANIFEST")).expect("it is read");
     fs::write(directory.join("MANIFEST"), manifest).expect("it is written");
     let said = refusal_with(&directory, "fsync", "2");
@@ -258,7 +258,7 @@ fn a_damaged_note_is_refused_and_may_be_removed() {
     let directory = filled("note", "fsync", stop);
     let note = directory.join("reach-g1");
     let whole = fs::read(&note).expect("it is read");
-    // One copy is enough; a machine that stops while one is written leaves the other.
+    // One copy is enough: a crash while one is written leaves the other.
     for copy in [0, 512] {
         let mut damaged = whole.clone();
         damaged[copy..copy + 512].fill(0);

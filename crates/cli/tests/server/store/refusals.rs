@@ -1,4 +1,4 @@
-//! Stores that are not opened.
+//! Stores that a server refuses to open.
 
 use super::{crc32c, files, kill, place, refusal, segment, start, under};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -25,7 +25,7 @@ fn a_directory_without_permission() {
     std::fs::create_dir(&*directory).expect("it is made");
     let mode = |bits| std::fs::set_permissions(&*directory, PermissionsExt::from_mode(bits));
     mode(0o500).expect("it is forbidden");
-    // Root may do what permissions forbid, unless that is taken from it.
+    // Root ignores permissions unless this capability is removed.
     let is_root = std::fs::metadata(&*directory).expect("it is there").uid() == 0;
     let bound = ["setpriv", "--bounding-set", "-dac_override"];
     let words = if is_root { &bound[..] } else { &[] };
@@ -81,7 +81,7 @@ fn a_newer_format_of_the_log() {
     let segment = segment(&directory);
     let mut bytes = std::fs::read(&segment).expect("it is read");
     let name = segment.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-    // The second format is that of nodes of a group.
+    // Format 2 is that of a group's nodes.
     let words =
         [(2, "was written by a node of a group"), (3, "(format 3); this one reads up to 2")];
     for (format, words) in words {
@@ -95,7 +95,7 @@ fn a_newer_format_of_the_log() {
     }
 }
 
-/// Without the lock, into which each start writes its number.
+/// Leaves out the lock file, into which each start writes its pid.
 fn unlocked(mut files: Vec<(std::path::PathBuf, Vec<u8>)>) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files.retain(|(path, _)| !path.ends_with("LOCK"));
     files

@@ -1,4 +1,5 @@
-//! Files that are removed while the server runs: it notices, instead of answering what no start would find.
+//! Files that are removed while the server runs: the server notices, and does not acknowledge what a restart could not
+//! find.
 
 use super::{MISCONF, place, remove_all, start};
 use crate::support::Server;
@@ -6,9 +7,9 @@ use nix::sys::signal::Signal;
 use std::fs;
 use std::path::Path;
 
-/// A write after which the server must have noticed, if a mark of an idle log has not shown it before: then the
-/// write is refused. In `write` mode it is answered else, and a sync behind the clients finds it out; that sync may
-/// not count.
+/// Makes a write after which the server must have noticed the loss. If the mark of an idle log has noticed it before,
+/// the write is refused. Otherwise, in `write` mode, it is acknowledged, and the background sync finds the loss; that
+/// sync may not count as a failed write.
 fn is_noticed(server: &Server, mode: &str) {
     let mut client = server.connect();
     client.send("SET key newer\r\n");
@@ -31,7 +32,7 @@ fn is_noticed(server: &Server, mode: &str) {
     }
 }
 
-/// A server whose files go in such a way answers no more, and says why.
+/// Checks that a server whose files are removed in this way stops answering and says why.
 fn ends((what, mode): (&str, &str), words: &str, remove: fn(&Path)) {
     let directory = place(&format!("removed-{what}-{mode}"));
     let server = start(&directory, mode);

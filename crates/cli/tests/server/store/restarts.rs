@@ -1,12 +1,12 @@
-//! What is committed is there after a kill and after a stop, whatever it is and however many
-//! threads keep it; and nothing is answered before it is.
+//! Committed data of every kind is there after a kill and after a stop, with any number of threads; and nothing is
+//! acknowledged before it is durable.
 
 use super::kill;
 use crate::support::Server;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A directory of its own, removed at the end.
+/// A directory, removed at the end.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
@@ -28,7 +28,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // It may never have been made.
+        // It may never have been created.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -41,7 +41,7 @@ fn talk(server: &Server, said: &[(&str, &str)]) {
     }
 }
 
-/// Everything that a store can hold.
+/// Requests with replies that cover everything that a store can hold.
 const SAID: &[(&str, &str)] = &[
     ("SCUR.CREATE alice BUCKET main cent 1000", "*2\r\n+OK\r\n:1\r\n"),
     (
@@ -58,7 +58,7 @@ const SAID: &[(&str, &str)] = &[
     ("EXPIRE brief 1000", ":1\r\n"),
 ];
 
-/// The same request again gets its stored answer, marked as such; values are what they were.
+/// The same requests again: each returns its stored answer, marked as replayed, and values are unchanged.
 const SAID_AGAIN: &[(&str, &str)] = &[
     (
         "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 100",
@@ -184,7 +184,7 @@ fn a_damaged_snapshot_is_set_aside_and_not_counted() {
     let newest = snapshots(&directory).pop().expect("two are there");
     let path = directory.0.join("g1/0").join(&newest);
     let mut bytes = std::fs::read(&path).expect("it is read");
-    // In the last of several chunks: what was read of the others must not stay.
+    // Damage in the last of several chunks: entries read from the others must not stay.
     let late = bytes.len() - 1_000;
     bytes[late] ^= 1;
     std::fs::write(&path, bytes).expect("it is written");
@@ -197,7 +197,7 @@ fn a_damaged_snapshot_is_set_aside_and_not_counted() {
     assert_eq!(snapshots(&directory).len(), 2, "the older one is kept with the new one");
 }
 
-/// The names of the snapshots, the newest last.
+/// Returns the names of the snapshots, the newest last.
 fn snapshots(directory: &Directory) -> Vec<String> {
     let files = std::fs::read_dir(directory.0.join("g1/0")).expect("it is listed");
     let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));

@@ -1,5 +1,4 @@
-//! Users and TLS with many threads: a client may be served by any of them, and what it asks for
-//! may lie with another.
+//! Users and TLS with several threads: any thread may serve a client, and its keys may belong to another.
 
 use super::slots;
 use crate::access::{CHEAP, NO_AUTH, WRONG_PASS, settings};
@@ -16,10 +15,10 @@ fn users(name: &str) -> Server {
     Server::start(&["--config", path.to_str().expect("UTF-8")])
 }
 
-/// Keys of the first, second and third core, as CLUSTER KEYSLOT says: 3300, 7365, 12182.
+/// Keys of the first, second and third core: CLUSTER KEYSLOT gives 3300, 7365, 12182.
 const KEYS: [&str; 3] = ["b", "c", "foo"];
 
-/// The refusal of a command to a user with the role `read`.
+/// Returns the error for a command of a user with the role `read`.
 fn refusal(user: &str, command: &str) -> String {
     let (name, sub) = command.split_once('|').unwrap_or((command, ""));
     let spec = scurry_resp::table::find(name.as_bytes()).expect("a command");
@@ -47,7 +46,7 @@ fn every_thread_checks_passwords_and_nothing_overtakes_the_check() {
         client.expect(&format!("+OK\r\n{}", format!("$1\r\n{number}\r\n").repeat(3)));
         client.expect(&refusal("reader", "set").repeat(3));
     }
-    // One check for each of the two that are right, whichever thread has asked first.
+    // One check for each of the two right passwords, whichever thread asked first.
     let mut client = server.connect();
     client.ask("AUTH secret", "+OK\r\n");
     client.send("INFO\r\n");
@@ -67,7 +66,7 @@ fn what_another_core_would_execute_is_refused_in_its_place() {
             client.send(format!("GET {key}\r\nSET {key} 1\r\nEXISTS {key}\r\n"));
             expected += &format!("$-1\r\n{}:0\r\n", refusal("reader", "set"));
         }
-        // In parts, by several cores or all.
+        // Executed in parts by several cores, or by all.
         client.send("MGET b c foo\r\nDEL b c foo\r\nMSET b 1 c 1 foo 1\r\nEXISTS b c foo\r\n");
         let nothing = "*3\r\n$-1\r\n$-1\r\n$-1\r\n";
         expected +=
@@ -95,7 +94,7 @@ fn the_port_of_a_core_refuses_before_it_redirects() {
     first.ask("GET b", "$-1\r\n");
 }
 
-/// Every key can be set and read, whichever core serves the client.
+/// Checks that every key can be set and read on this connection.
 fn serves_every_key<S: Read + Write>(client: &mut Client<S>) {
     client.send(KEYS.map(|key| format!("SET {key} {key}\r\nGET {key}\r\n")).concat());
     for key in KEYS {

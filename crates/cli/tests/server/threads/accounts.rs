@@ -1,16 +1,16 @@
-//! Finding accounts on several threads: a list goes from thread to thread.
+//! Finding accounts with several threads: a list goes from thread to thread.
 
 use super::slots;
 use crate::support::{Client, Server, array, serve};
 
-/// Elements of the array that comes.
+/// Reads the head of an array and returns its length.
 fn elements(client: &mut Client) -> usize {
     let head = client.line();
     let len = head.strip_prefix('*').and_then(|len| len.parse().ok());
     len.unwrap_or_else(|| panic!("no array: {head}"))
 }
 
-/// The accounts of a whole list, sorted, and the steps that it took.
+/// Reads a whole list. Returns the accounts, sorted, and the number of steps.
 fn listed(client: &mut Client, options: &str) -> (Vec<String>, usize) {
     let (mut accounts, mut cursor, mut steps) = (Vec::new(), "0".to_owned(), 0);
     loop {
@@ -52,7 +52,7 @@ fn a_list_shows_the_accounts_of_every_thread_once() {
     let (suspended, _) = listed(&mut client, "COUNT 1000 STATUS suspended PREFIX account1");
     let expected = all.iter().filter(|row| row.starts_with("account1") && row.contains("susp"));
     assert_eq!(suspended, expected.cloned().collect::<Vec<_>>());
-    // The port of a thread lists the accounts of that thread.
+    // The port of a thread lists only that thread's accounts.
     let mut parts = Vec::new();
     for (.., port) in slots(&mut client) {
         let (part, _) = listed(&mut server.connect_to(port), "");
@@ -63,7 +63,7 @@ fn a_list_shows_the_accounts_of_every_thread_once() {
     assert_eq!(parts, all);
 }
 
-/// The accounts that have an identity, sorted, and whether there are more.
+/// Returns the accounts with an identity, sorted, and whether there are more.
 fn found(client: &mut Client, kind: &str, value: &str) -> (Vec<String>, bool) {
     client.send(format!("SCUR.FIND {kind} {value}\r\n"));
     assert_eq!(elements(client), 2);
@@ -95,7 +95,7 @@ fn accounts_of_every_thread_are_found_by_identity() {
     }
     let (team, more) = found(&mut client, "team", "0");
     assert_eq!((team.len(), more), (16, true), "so many are listed at most");
-    // The port of a thread finds the accounts of that thread.
+    // The port of a thread finds only that thread's accounts.
     let ports = slots(&mut client);
     let parts = ports.iter().map(|(.., port)| found(&mut server.connect_to(*port), "team", "0"));
     assert_eq!(parts.map(|(part, _)| part.len()).sum::<usize>(), 20);
@@ -112,7 +112,7 @@ fn accounts_of_every_thread_are_found_by_identity() {
 const EXISTS: &str =
     "-IDENTITY_EXISTS 22 another account has this identity: find it with SCUR.FIND\r\n";
 
-/// `b`, `c` and `foo` are keys of three threads.
+/// The keys `b`, `c` and `foo` belong to three threads.
 #[test]
 fn an_identity_of_a_unique_kind_is_had_once_over_all_threads_and_behind_a_crash() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -130,7 +130,7 @@ fn an_identity_of_a_unique_kind_is_had_once_over_all_threads_and_behind_a_crash(
         "-ACCOUNT_EXISTS 21 an account with this id exists: read it with SCUR.GET\r\n",
     );
     client.ask("SCUR.CREATE foo IDENTITY imsi 1 IDENTITY msisdn 4178", EXISTS);
-    // Nothing of it was taken.
+    // The refused command changed nothing.
     client.ask("SCUR.CREATE foo IDENTITY imsi 1", &ok(1));
     client.ask("SCUR.STATUS foo active IDENTITY msisdn 4179", EXISTS);
     client.ask("SCUR.STATUS b active IDENTITY msisdn 4179", &ok(2));
@@ -138,7 +138,7 @@ fn an_identity_of_a_unique_kind_is_had_once_over_all_threads_and_behind_a_crash(
         "CONFIG GET unique-identities",
         "*2\r\n$17\r\nunique-identities\r\n$11\r\nmsisdn,imsi\r\n",
     );
-    // It stops at once, and starts again with another number of threads.
+    // The server is killed, and started with another number of threads.
     drop(server);
     let again = [&unique[..3], &["2"], &unique[4..]].concat();
     let server = Server::start(&again);
@@ -148,7 +148,7 @@ fn an_identity_of_a_unique_kind_is_had_once_over_all_threads_and_behind_a_crash(
     client.ask("SCUR.STATUS foo active IDENTITY msisdn 4179", EXISTS);
     client.send(array(&[b"SCUR.STATUS", b"b", b"active", b"IDENTITY", b"msisdn", b""]));
     client.expect(&ok(3));
-    // The loss is durable when it is answered, and the claim ends then.
+    // The loss of the identity is durable when it is acknowledged, and the claim ends then.
     for attempt in 0.. {
         client.send("SCUR.STATUS foo active IDENTITY msisdn 4179\r\n");
         let line = client.line();

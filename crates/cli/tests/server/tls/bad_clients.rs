@@ -1,4 +1,4 @@
-//! Clients that may not come in, that speak something else, and that never come to an end.
+//! Clients with wrong certificates, clients that do not speak TLS, and handshakes that never end.
 
 use super::{Certificates, Trust, closed, log_of, start, trust};
 use crate::support::{Client, Server, array, connect, serve};
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
-/// True when a client with this trust gets a reply.
+/// Reports whether a client with this trust gets a reply.
 pub(super) fn comes_in(trust: &Trust<'_>, port: u16) -> bool {
     let mut client = trust.connect(port);
     let stream = client.stream_mut();
@@ -59,12 +59,12 @@ fn a_plain_client_on_a_tls_port_and_the_other_way_round_are_closed() {
     assert!(!comes_in(&trust(&files), server.port));
     server.connect().ask("PING", "+PONG\r\n");
     let log = log_of(server);
-    // The last of a second is told, and how many there were.
+    // One line per second is logged, with the last reason and the number of connections.
     assert_eq!(closed(&log, "TLS"), 2, "{log}");
     assert!(log.contains("does the client speak TLS on this port?"), "{log}");
 }
 
-/// So many sockets are open in a test.
+/// Raises the limit of open files for a test.
 fn make_room(files: u64) {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("there is a limit");
     if soft < files {
@@ -85,7 +85,7 @@ fn a_thousand_handshakes_that_never_end_harm_nobody_and_are_closed() {
     let mut stuck: Vec<TcpStream> = Vec::new();
     for number in 0..1_000 {
         let mut stream = connect(server.port);
-        // Some say nothing, some half of a hello, some all of it and then nothing.
+        // Some send nothing, some half of a hello, some all of it and then nothing.
         stream.write_all(&hello[..hello.len() * (number % 3) / 2]).expect("it is open");
         stuck.push(stream);
         if number % 10 == 0 {
@@ -93,7 +93,7 @@ fn a_thousand_handshakes_that_never_end_harm_nobody_and_are_closed() {
         }
     }
     for mut stream in stuck {
-        // It ends: a server that waits for ever would run into the time-out of reading.
+        // The server closes it: if it waited for ever, the read would time out.
         match stream.read_to_end(&mut Vec::new()) {
             Ok(_) => {}
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
@@ -105,7 +105,7 @@ fn a_thousand_handshakes_that_never_end_harm_nobody_and_are_closed() {
     assert_eq!(closed(&log, "a TLS handshake took too long"), 1_000, "{log}");
 }
 
-/// Without a password who has ended the handshake is in, and who has not is not.
+/// Without a password, a client counts as authenticated once its handshake is complete.
 #[test]
 fn handshakes_that_never_end_do_not_take_every_place() {
     let files = Certificates::make("places");
@@ -117,7 +117,7 @@ fn handshakes_that_never_end_do_not_take_every_place() {
     let mut stuck: Vec<TcpStream> = Vec::new();
     for number in 0..100 {
         let mut stream = connect(server.port);
-        // It may have given way already.
+        // The server may have closed it already.
         let _ = stream.write_all(&hello[..hello.len() * (number % 3) / 2]);
         stuck.push(stream);
         if number % 10 == 9 {
@@ -201,7 +201,7 @@ fn a_tls_port_without_client_certificates_is_open_access_and_with_them_is_not() 
     assert!(start(&ca).starts_with("listening on 0.0.0.0:"));
     let threads = start(&[&ca[..], &["--threads", "2"]].concat());
     assert!(threads.starts_with("listening on 0.0.0.0:"), "{threads}");
-    // Certificates on the port beside it do not guard the plain one.
+    // A TLS port with client certificates does not protect the plain port beside it.
     let beside = start(&[&ca[..], &["--tls-listen", "127.0.0.1:0"]].concat());
     assert!(beside.contains("refusing to listen on 0.0.0.0:0"), "{beside}");
 }
@@ -251,7 +251,7 @@ fn a_key_that_others_may_read_is_warned_of() {
     let pair = ["--tls-cert", &files.server.0, "--tls-key", key];
     let mut child = serve(&pair).spawn().expect("it starts");
     let log = BufReader::new(child.stderr.take().expect("stderr is piped"));
-    // What is said at the start comes by another way, in three lines, before it or behind it.
+    // The three lines of the start come through another channel, before the warning or after it.
     let lines = log.lines().map(|line| line.expect("a line is read")).take(4);
     let found = lines.filter(|line| line.contains("may read the private key")).last();
     child.kill().expect("it is ours");

@@ -1,10 +1,10 @@
-//! Certificates made for the tests: good ones, and one of each kind of bad.
+//! Certificates made for the tests: good ones, and one of each bad kind.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// A certificate and its key.
+/// Files of a certificate and its key.
 pub(crate) type Pair = (String, String);
 
 /// Paths of PEM files.
@@ -19,7 +19,7 @@ pub(crate) struct Certificates {
     pub(crate) other_client: Pair,
 }
 
-/// A signer and where its files go.
+/// A signer and the directory for its files.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     path: String,
@@ -64,7 +64,7 @@ impl Authority {
 }
 
 impl Certificates {
-    /// In a directory of this test's own.
+    /// Makes the files in a directory for this test.
     pub(crate) fn make(test: &str) -> Certificates {
         let (good, past) = ((2020, 2120), (2010, 2020));
         let ca = Authority::new(test, "ca");

@@ -1,4 +1,4 @@
-//! The clients that people use, over TLS: redis-cli, valkey-cli, redis-benchmark, redis-py.
+//! Clients in common use over TLS: redis-cli, valkey-cli, redis-benchmark, redis-py.
 
 use super::{Certificates, start};
 use crate::access::{CHEAP, settings};

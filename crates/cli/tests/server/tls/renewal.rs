@@ -9,7 +9,7 @@ use std::fs;
 const TAKEN: &str = "the certificates are taken";
 const NOT_TAKEN: &str = "the certificates stay as they were: ";
 
-/// The port in the next line that says where the HTTP door is.
+/// Returns the port of the HTTP door from the next log line that names it.
 fn door(server: &mut Server) -> u16 {
     loop {
         let line = server.log_line();
@@ -18,7 +18,7 @@ fn door(server: &mut Server) -> u16 {
     }
 }
 
-/// True when a client that trusts this CA gets an answer over HTTPS.
+/// Reports whether a client that trusts this CA gets an answer over HTTPS.
 fn is_answered(trust: &Trust<'_>, port: u16) -> bool {
     use std::io::{Read, Write};
     let mut client = trust.connect(port);
@@ -39,7 +39,7 @@ fn sighup_takes_certificates_and_leaves_connections() {
     before.ask("PING", "+PONG\r\n");
     assert!(is_answered(&trust(&old), port));
 
-    // Half of a pair: the key does not belong to the certificate.
+    // Only half of a pair is replaced: the key does not match the certificate.
     fs::copy(&new.server.0, &old.server.0).expect("it is written");
     let said = reload(&mut server, NOT_TAKEN);
     assert!(said.contains("does not belong to the certificate"), "{said}");
@@ -59,7 +59,7 @@ fn sighup_takes_certificates_and_leaves_connections() {
     before.ask("PING", "+PONG\r\n");
 }
 
-/// Ends of certificates, by their names, as the page of metrics has them.
+/// Returns the expiry of the certificates by name, from the page of metrics.
 fn ends(trust: &Trust<'_>, port: u16) -> Vec<String> {
     use std::io::{Read, Write};
     let mut client = trust.connect(port);
@@ -72,7 +72,7 @@ fn ends(trust: &Trust<'_>, port: u16) -> Vec<String> {
     page.lines().filter_map(|line| line.strip_prefix(begin)).map(str::to_owned).collect()
 }
 
-/// The server goes on, as clients that do not look and its plain ports do.
+/// The server keeps running, and so do clients that do not check, and its plain ports.
 #[test]
 fn a_certificate_that_has_expired_is_told_at_the_start_and_at_sighup_and_shown_as_a_metric() {
     let files = Certificates::make("expiry");
@@ -102,7 +102,7 @@ fn a_certificate_that_has_expired_is_told_at_the_start_and_at_sighup_and_shown_a
 
     copy(&kept, expired);
     reload(&mut server, TAKEN);
-    // It is told before the files are read once more.
+    // The warning comes before the files are read once more.
     let line = reload(&mut server, "certificate");
     assert!(line.contains(&told) && line.contains("send SIGHUP"), "{line}");
 }
@@ -114,7 +114,7 @@ fn sighup_takes_another_ca_of_clients() {
     let own = |(certificate, key)| Some((certificate, key));
     let of_ca = Trust { own: own((&*files.client.0, &*files.client.1)), ..trust(&files) };
     let other = (&*files.other_client.0, &*files.other_client.1);
-    // What signs clients is another now; the server's own certificate is trusted as before.
+    // The CA of clients has changed; the server's own certificate is still trusted.
     let kept = format!("{}.kept", files.ca);
     fs::copy(&files.ca, &kept).expect("it is written");
     let of_ca = Trust { ca: &kept, ..of_ca };

@@ -1,4 +1,4 @@
-//! What goes through TLS arrives as it does without, and ends as it should.
+//! Data over TLS arrives as it does without, and connections end correctly.
 
 use super::{Certificates, Trust, start, trust};
 use crate::support::array;
@@ -16,7 +16,7 @@ fn both_versions_carry_a_session() {
         assert_eq!(client.stream().conn.protocol_version(), Some(version.version));
         client.ask("SET k v", "+OK\r\n");
         client.ask("GET k", "$1\r\nv\r\n");
-        // QUIT ends with close_notify: reading to the end would fail without.
+        // QUIT ends with close_notify, without which reading to the end would fail.
         client.ask("QUIT", "+OK\r\n");
         assert_eq!(client.rest(), "");
     }

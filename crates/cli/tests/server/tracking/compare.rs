@@ -1,14 +1,14 @@
-//! The same sessions here and on a real valkey-server: the same replies and the same pushes.
+//! The same sessions here and with a real valkey-server give the same replies and the same pushes.
 
 use super::value;
 use crate::support::{Client, Server};
 use crate::valkey::Valkey;
 use std::io::{Read, Write};
 
-/// Steps with their speakers: `r` tracks or may, `w` does not. A word that begins with a dot is a key; commands
-/// with bars between them are sent together.
+/// Steps with their client: `r` may track, `w` does not. A word that begins with a dot is a key. Commands separated by
+/// bars are sent together.
 const SESSION: &[&str] = &[
-    // What the commands about it say.
+    // Replies of the commands about tracking.
     "r CLIENT TRACKINGINFO",
     "r CLIENT GETREDIR",
     "r CLIENT TRACKING ON OPTIN OPTOUT",
@@ -63,7 +63,7 @@ const SESSION: &[&str] = &[
     "w SET .k 0",
     "r HELLO 3",
     "w SET .k 1",
-    // What is read is told once.
+    // A key that was read is notified once.
     "r GET .k",
     "r GET .k",
     "w SET .k 2",
@@ -82,7 +82,7 @@ const SESSION: &[&str] = &[
     "w DEL .none",
     "w GETDEL .none",
     "w SET .none 1",
-    // What changes nothing is not told.
+    // Commands that change nothing cause no push.
     "r GET .k",
     "w SETNX .k 1",
     "w SET .k 1 NX",
@@ -123,18 +123,18 @@ const SESSION: &[&str] = &[
     "w SET .k 1",
     "r GET .k",
     "w PEXPIREAT .k 1",
-    // What is no read is not remembered.
+    // Commands that are not plain reads are not tracked.
     "r GETEX .k",
     "r INCR .k",
     "r GETSET .k 1",
     "w SET .k 1",
-    // Off is off.
+    // Tracking turned off.
     "r GET .k",
     "r CLIENT TRACKING OFF",
     "w SET .k 1",
     "r GET .k",
     "w SET .k 1",
-    // Not its own.
+    // NOLOOP: no pushes about the client's own changes.
     "r CLIENT TRACKING ON NOLOOP",
     "r MGET .k .l",
     "r MSET .k 1 .l 2",
@@ -144,7 +144,7 @@ const SESSION: &[&str] = &[
     "r SET .k 1 | GET .k",
     "w SET .k 1",
     "r CLIENT TRACKING OFF",
-    // Only what is asked for.
+    // OPTIN: only keys that the client asks for.
     "r CLIENT TRACKING ON OPTIN",
     "r GET .k",
     "w SET .k 1",
@@ -175,7 +175,7 @@ const SESSION: &[&str] = &[
     "r GET .k",
     "w SET .k 1",
     "r CLIENT TRACKING OFF",
-    // All but what is not asked for.
+    // OPTOUT: all keys except those that the client excludes.
     "r CLIENT TRACKING ON OPTOUT",
     "r GET .k",
     "w SET .k 1",
@@ -190,7 +190,7 @@ const SESSION: &[&str] = &[
     "r GET .k",
     "w SET .k 1",
     "r CLIENT TRACKING OFF",
-    // What a transaction reads and changes.
+    // Reads and changes in a transaction.
     "r CLIENT TRACKING ON",
     "r MULTI | GET .k | GET .l | EXEC",
     "w MSET .k 1 .l 2",
@@ -213,7 +213,7 @@ const SESSION: &[&str] = &[
     "w SET .k 1",
     "r CLIENT TRACKING OFF",
     "r CLIENT TRACKING ON OPTOUT",
-    // Other protocols, and the end.
+    // Changes of protocol, and the end of the session.
     "r GET .k",
     "r HELLO 2",
     "w SET .k 3",
@@ -236,12 +236,12 @@ const SESSION: &[&str] = &[
 struct Stage<S> {
     reader: Client<S>,
     writer: Client<S>,
-    /// On the reader's core: what it is told comes behind what the reader is told.
+    /// A connection on the reader's core: a push to it comes after the pushes to the reader.
     marker: Client<S>,
 }
 
 impl<S: Read + Write> Stage<S> {
-    /// `clients` are connected one after the other, to one core after the other.
+    /// Connects `clients` to one core after another.
     fn new(mut clients: Vec<Client<S>>) -> Stage<S> {
         let mut marker = clients.pop().expect("the last");
         clients.truncate(2);
@@ -252,7 +252,7 @@ impl<S: Read + Write> Stage<S> {
         Stage { reader, writer, marker }
     }
 
-    /// Messages that the reader gets because of a step, in order.
+    /// Returns the messages that the reader gets because of a step, in order.
     fn step(&mut self, line: &str) -> Vec<String> {
         let (who, commands) = line.split_once(' ').expect("who says what");
         let commands: Vec<&str> = commands.split(" | ").collect();
@@ -261,7 +261,7 @@ impl<S: Read + Write> Stage<S> {
             for (at, word) in command.split(' ').enumerate() {
                 bytes += if at == 0 { "" } else { " " };
                 match word.strip_prefix('.') {
-                    // All on one core: what it has to tell keeps its order.
+                    // All keys on one core, whose pushes keep their order.
                     Some(key) => bytes += &format!("{{t}}{key}"),
                     None => bytes += word,
                 }
@@ -281,8 +281,8 @@ impl<S: Read + Write> Stage<S> {
             got.push(value(&mut self.reader));
             replies -= usize::from(!got[got.len() - 1].starts_with('>'));
         }
-        // All that was told by now has come when this has. It is no read and no change of theirs,
-        // and CLIENT commands leave CLIENT CACHING alone.
+        // When this push arrives, all earlier ones have arrived. It is no read or change of the clients under test, and
+        // CLIENT commands do not affect CLIENT CACHING.
         self.marker.send("GET {t}mark\r\n");
         value(&mut self.marker);
         self.writer.ask("SET {t}mark 1", "+OK\r\n");
@@ -299,14 +299,14 @@ impl<S: Read + Write> Stage<S> {
     }
 }
 
-/// Messages without what depends on the server: HELLO names it.
+/// Removes what depends on the server: HELLO names it.
 fn shown(line: &str, got: Vec<String>, in_order: bool) -> Vec<String> {
     let mut got = got;
     if line.contains("HELLO") {
         got[0].truncate(1);
     }
     if !in_order {
-        // Pushes come behind the replies of a batch, of which Valkey has none.
+        // Pushes come after the replies of a batch; Valkey has no such batches.
         got.sort_by_key(|value| value.starts_with('>'));
     }
     got

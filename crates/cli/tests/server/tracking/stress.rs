@@ -1,5 +1,5 @@
-//! Many clients that track, read and write over all threads at once: no push falls into a reply, and
-//! what a client believes in the end is what the server holds.
+//! Many clients that track, read and write over all threads at once: no push falls into a reply, and in the end every
+//! client's cache agrees with the server.
 
 use super::{ALL, tracker, value};
 use crate::random::Random;
@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, VecDeque};
 const KEYS: usize = 60;
 const ROUNDS: usize = 150;
 const CLIENTS: u64 = 4;
-/// So many that each thread has some.
+/// Enough marks that each thread has some.
 const MARKS: usize = 40;
 
-/// A client and what it remembers of what it has read.
+/// A client with its cache.
 struct Cached {
     client: Client,
     believed: BTreeMap<String, String>,
-    /// Requests that the next replies are of.
+    /// Requests whose replies are still to come.
     asked: VecDeque<Asked>,
     seed: u64,
 }
@@ -27,14 +27,14 @@ enum Asked {
     Set,
 }
 
-/// A value that says whose it is.
+/// Checks that a value belongs to its key.
 fn check(key: &str, value: &str) {
     let own = value == "_" || value.starts_with(&format!("${key}="));
     assert!(own, "{key} has {value}");
 }
 
 impl Cached {
-    /// Takes a value: the next reply, or a push between replies. False for a push.
+    /// Reads a value: the next reply, or a push between replies. Returns false for a push.
     fn take(&mut self) -> bool {
         let got = value(&mut self.client);
         if got == ALL {
@@ -123,7 +123,7 @@ impl Cached {
         while !self.take() {}
     }
 
-    /// Takes pushes until all marks have changed: nothing can come behind them.
+    /// Reads pushes until all marks have changed: none of the earlier pushes can come after that.
     fn settle(&mut self) {
         while self.believed.keys().any(|key| key.starts_with("mark")) {
             assert!(!self.take(), "nothing was asked");
@@ -182,7 +182,7 @@ fn pushes_do_not_fall_into_long_replies_that_come_in_pieces() {
     }
     let small: Vec<String> = (0..40).map(|key| format!("small{key}")).collect();
     for _ in 0..3 {
-        // Longer than what sockets take: it is merged in pieces, as it is read.
+        // Longer than socket buffers: the reply is merged in pieces while it is read.
         reader.send(format!("MGET {}\r\nMGET {}\r\n", small.join(" "), big.join(" ")));
         reader.expect("*40\r\n");
         small.iter().for_each(|_| drop(value(&mut reader)));
