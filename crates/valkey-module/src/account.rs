@@ -1,6 +1,8 @@
-//! An account as the value of a key: its packed image, as in the engine's table. A command unpacks
-//! it, and packs it again when it has committed. Behind the image of a busy account, which is kept in
-//! parts, stands the address of its annex: what few accounts have takes no room in the others.
+//! An account as the value of a key: its packed image, as in the engine's table. A command unpacks it, and packs it
+//! again after a commit.
+//!
+//! The image of a busy account is kept in parts. The address of its annex follows the image in the same memory, so that
+//! other accounts pay nothing for it.
 
 use crate::headed::Headed;
 use crate::server::{Kind, Rewrite, TypeCell};
@@ -13,42 +15,41 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
 
-/// Replaces what a key holds by an image: `SCUR.APPLY key IMAGE image`.
+/// Argument of APPLY that replaces the content of a key by an image: `SCUR.APPLY key IMAGE image`.
 pub(crate) const IMAGE: &[u8] = b"IMAGE";
-/// The command that replicas and files get.
+/// Command that replicas and files receive.
 pub(crate) const APPLY: &CStr = c"SCUR.APPLY";
 
-/// The value of a key that holds an account.
+/// Value of a key that holds an account.
 pub(crate) struct AccountValue(Headed<Armed>);
 
 static TYPE: TypeCell = TypeCell::new();
 
-/// Bytes of an address.
+/// Bytes of the annex's address.
 const ADDRESS_LEN: usize = size_of::<usize>();
 
 impl AccountValue {
-    /// Of an account that is taken into the totals.
+    /// Makes the value of an account that is already counted in the totals.
     pub(crate) fn new(slate: &Slate, annex: Option<Box<Annex>>) -> AccountValue {
         with_address(slate.image(), annex, |bytes| {
             AccountValue(Headed::new(Armed::NONE, bytes, spare(slate)))
         })
     }
 
-    /// Replaces the account by the one on the slate. Its annex is the one that it had, unless a new one
-    /// is given.
+    /// Replaces the account by the one on the slate. Keeps its annex unless a new one is given.
     pub(crate) fn replace(&mut self, slate: &Slate, annex: Option<Box<Annex>>) {
         let annex = if slate.is_apart() { annex.or_else(|| self.take_annex()) } else { None };
         drop(self.take_annex());
         with_address(slate.image(), annex, |bytes| self.0.replace(bytes, spare(slate)));
     }
 
-    /// The image: of an account that is kept in parts that of the part.
+    /// Returns the image. Of an account kept in parts it is the image without the annex.
     pub(crate) fn image(&self) -> &[u8] {
         let bytes = self.0.bytes();
         if is_apart(bytes) { &bytes[..bytes.len() - ADDRESS_LEN] } else { bytes }
     }
 
-    /// The image of the whole account.
+    /// Returns the image of the whole account.
     pub(crate) fn whole_image(&self) -> Cow<'_, [u8]> {
         match self.annex() {
             Some(annex) => Cow::Owned(annex.whole_image(self.image())),
@@ -56,13 +57,13 @@ impl AccountValue {
         }
     }
 
-    /// The annex of an account that is kept in parts.
+    /// Returns the annex of an account kept in parts.
     pub(crate) fn annex(&self) -> Option<&Annex> {
-        // SAFETY: the value owns it, and is borrowed as long.
+        // SAFETY: the value owns the annex, and the reference borrows the value.
         unsafe { self.address().as_ref() }
     }
 
-    /// Takes the annex away. What is left is only good to be replaced or freed.
+    /// Removes the annex. The remaining value may only be replaced or freed.
     pub(crate) fn take_annex(&mut self) -> Option<Box<Annex>> {
         let address = self.address();
         if address.is_null() {
@@ -71,11 +72,11 @@ impl AccountValue {
         let bytes = self.0.bytes_mut();
         let front = bytes.len() - ADDRESS_LEN;
         bytes[front..].fill(0);
-        // SAFETY: it is from `Box::into_raw`, and its address is not there any more.
+        // SAFETY: the address is from `Box::into_raw`, and was just erased, so the box is made once.
         Some(unsafe { Box::from_raw(address) })
     }
 
-    /// The address of the annex; null where there is none. The value owns it.
+    /// Returns the address of the annex, null if there is none. The value owns it.
     pub(crate) fn address(&self) -> *mut Annex {
         let bytes = self.0.bytes();
         match bytes.last_chunk::<ADDRESS_LEN>() {
@@ -86,14 +87,14 @@ impl AccountValue {
         }
     }
 
-    /// Arms the timer of an account that lies under another key than its timer knows.
+    /// Arms the timer of an account again after its key was renamed or moved, since the timer still has the old key.
     pub(crate) fn arm_anew(&mut self, context: &server::Context, database: i32, key: &[u8]) {
         let due = next_due(&self.outline());
         *self.armed() = Armed::NONE;
         timers::arm(context, database, key, self.armed(), due);
     }
 
-    /// The account, with sums of what is kept apart.
+    /// Returns the account with sums in place of its annex.
     fn outline(&self) -> Account {
         let mut account = None;
         unpack(self.image(), &mut account);
@@ -109,8 +110,8 @@ impl AccountValue {
     }
 }
 
-/// Bytes of a value: the image, and where the account is kept in parts the address of its annex, which
-/// these bytes own from now on.
+/// Passes the bytes of a value to `bytes`: the image, followed by the address of the annex if there is one. The bytes
+/// then own the annex.
 fn with_address<R>(image: &[u8], annex: Option<Box<Annex>>, bytes: impl FnOnce(&[u8]) -> R) -> R {
     match annex {
         None => bytes(image),
@@ -121,21 +122,20 @@ fn with_address<R>(image: &[u8], annex: Option<Box<Annex>>, bytes: impl FnOnce(&
     }
 }
 
-/// Room for what the next requests of open sessions add, bytes: two or so. An account without any
-/// takes no more than it needs.
+/// Returns spare bytes for about two further requests of open sessions. An account without sessions gets none.
 fn spare(slate: &Slate) -> usize {
     let has_sessions = slate.account.as_ref().is_some_and(|account| !account.sessions.is_empty());
     if has_sessions { 64 } else { 0 }
 }
 
-/// An account from outside, or why its image is not taken.
+/// Decodes an image from outside, or returns why it is refused.
 pub(crate) fn read(image: &[u8]) -> Result<Account, ImageFault> {
     let mut account = Account::empty(Status::Active);
     decode_foreign_account(image, &mut account).map_err(ImageFault)?;
     Ok(account)
 }
 
-/// An image that no Scurry has written.
+/// Reason why an image is refused: Scurry has not written it.
 #[derive(Debug)]
 pub(crate) struct ImageFault(ForeignError);
 
@@ -157,9 +157,9 @@ impl Kind for AccountValue {
         self.0.into_raw()
     }
 
-    // SAFETY: see the trait.
+    // SAFETY: the contract is that of the trait.
     unsafe fn from_raw(raw: *mut c_void) -> AccountValue {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of the trait.
         AccountValue(unsafe { Headed::from_raw(raw) })
     }
 

@@ -1,4 +1,4 @@
-//! Accounts in the keys of a server: the module as a host of the ledger.
+//! Stores accounts in the keys of a server: the module as a host of the ledger.
 
 use crate::account::{APPLY, AccountValue, IMAGE};
 use crate::account_totals;
@@ -9,15 +9,15 @@ use scurry_codec::encode_change;
 use scurry_engine::{Annex, Home, Slate, WrongType};
 use scurry_ledger::{Change, Time};
 
-/// An open key, the home of an account.
+/// An open key with its account.
 pub(crate) struct AccountKey<'d, 'c> {
     desk: &'d mut Desk,
     key: &'d mut OpenKey<'c>,
-    /// The account's version when it was loaded, 0 where there was none.
+    /// Version of the account when it was loaded, 0 if it did not exist.
     version_before: u64,
-    /// An annex that no value has yet.
+    /// Annex that is not stored in a value yet.
     annex: Option<Box<Annex>>,
-    /// The bound on memory is heeded here, and not by the server before.
+    /// True if this command is refused here when memory is full. The server does not refuse it before.
     is_bounded: bool,
 }
 
@@ -26,19 +26,19 @@ impl<'d, 'c> AccountKey<'d, 'c> {
         AccountKey { desk, key, version_before: 0, annex: None, is_bounded: false }
     }
 
-    /// The same key, with the bound on memory heeded or not.
+    /// Sets whether the memory bound applies.
     pub(crate) fn in_bounds(self, is_bounded: bool) -> AccountKey<'d, 'c> {
         AccountKey { is_bounded, ..self }
     }
 
-    /// The same key, where a command on the account of the slate was decided before.
+    /// Returns the key for a command that was already decided on the slate's account.
     pub(crate) fn resumed(self) -> AccountKey<'d, 'c> {
         let decided = self.desk.slate.account.as_ref();
         let version_before = decided.map_or(0, |account| account.version.saturating_sub(1));
         AccountKey { version_before, ..self }
     }
 
-    /// The account's version when it was loaded, 0 where there was none.
+    /// Returns the version of the account when it was loaded, 0 if it did not exist.
     pub(crate) fn version_before(&self) -> u64 {
         self.version_before
     }
@@ -63,7 +63,7 @@ impl Home for AccountKey<'_, '_> {
         }
         let value = self.key.value::<AccountValue>().ok().flatten();
         let address = value.map_or(std::ptr::null_mut(), |value| value.address());
-        // SAFETY: the value of the key owns it; who calls has borrowed the key, and nobody else has it.
+        // SAFETY: the value of the key owns the annex. The caller has borrowed the key, and no other reference exists.
         (slate, unsafe { address.as_mut() })
     }
 
@@ -108,7 +108,7 @@ impl Home for AccountKey<'_, '_> {
 
     fn count(&mut self) {
         let slate = &self.desk.slate;
-        // What is deleted leaves the totals when the server frees it.
+        // A deleted account leaves the totals when the server frees its value.
         if let Some(account) = &slate.account {
             account_totals::replace(slate.before(), Some(account));
         }

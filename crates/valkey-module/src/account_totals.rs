@@ -1,7 +1,6 @@
-//! Sums over the accounts of this node: what TOTALS shows. They follow the values and not the
-//! keys: a value counts from when it is made or loaded to when it is freed, whatever the server
-//! calls its key meanwhile. The server frees some of them in threads of its own, so there is a lock;
-//! nobody waits long for it.
+//! Sums over the accounts of this node, for SCUR.TOTALS. They follow values and not keys: a value counts from the
+//! moment it is made or loaded until it is freed, also while its key is renamed. The server frees some values on
+//! threads of its own, so the sums need a lock, which is held only briefly.
 
 use scurry_ledger::{Account, Portion, Totals};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,12 +11,12 @@ fn lock() -> MutexGuard<'static, Option<Totals>> {
     TOTALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes a value out as it was, and in as it is.
+/// Subtracts a value as it was, and adds it as it is now.
 pub(crate) fn replace(before: &Portion, after: Option<&Account>) {
     lock().get_or_insert_default().replace(before, after);
 }
 
-/// The sums, as they are now.
+/// Returns the current sums.
 pub(crate) fn shown() -> Totals {
     lock().clone().unwrap_or_default()
 }

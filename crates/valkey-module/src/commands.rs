@@ -1,4 +1,4 @@
-//! From the server's call of a command to the handler of its entry in the one table.
+//! Receives commands from the server and dispatches each to the handler of its entry in the command table.
 
 mod accounts;
 mod apply;
@@ -17,34 +17,34 @@ use scurry_resp::{Args, NO_LOG_OF_MODULE, Protocol, Reply, RequestLimits, Reques
 use std::ffi::{CStr, c_int};
 use valkey_module::raw;
 
-/// A write that a client sends to a replica that takes writes.
+/// Error for a write that a client sends to a writable replica.
 const READ_ONLY: &str = "READONLY only the primary decides: send it there";
 
-/// A command without a key that changes nothing.
+/// Command without a key that changes nothing.
 pub(crate) const WITHOUT_KEY: &CStr = c"SCUR.TOTALS";
 
-/// The error of a module that calls a command from within what another has caused, formed.
+/// Encoded error for another module that calls a command while one is running.
 const WITHIN_ANOTHER: &[u8] =
     b"-ERR a command of scurry is running: call this one when that has ended\r\n";
 
-/// A command that runs, with what it is about.
+/// A running command and its arguments.
 pub(crate) struct Call<'c> {
     context: &'c Context,
-    /// The entry in the table.
+    /// Entry in the command table.
     spec: &'static Spec,
-    /// As the server has them.
+    /// Arguments as strings of the server.
     names: &'c [Name<'c>],
     args: Args<'c>,
 }
 
 impl<'c> Call<'c> {
-    /// The key; none for a command that has none.
+    /// Returns the key. None for a command without a key.
     fn key(&self) -> Option<Name<'c>> {
         self.names.get(1).copied().filter(|_| self.spec.keys.0 == 1)
     }
 }
 
-/// Room for arguments and reply, used again.
+/// Buffers for arguments and reply, reused from command to command.
 #[derive(Default)]
 struct Room {
     requests: Requests,
@@ -53,7 +53,7 @@ struct Room {
 
 static ROOM: Exclusive<Room> = Exclusive::new();
 
-/// Makes the commands known to the server. The first one that it refuses is an error.
+/// Registers the commands with the server. The error is the name of the first command that it refuses.
 pub(crate) fn register(context: &Context) -> Result<(), &'static str> {
     for spec in table::SCUR.iter().chain(table::ENTITY).chain(table::STORE).chain(table::NODE) {
         if !create_command(context, spec, run) {
@@ -71,20 +71,20 @@ fn is_chain(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"SCUR.CHAIN")
 }
 
-/// A command of this name in any case.
+/// Finds a command by its name, in any case.
 fn look_up(name: &[u8]) -> Option<&'static Spec> {
     let of_nodes =
         || table::NODE.iter().find(|spec| name.eq_ignore_ascii_case(spec.name.as_bytes()));
     table::find(name).or_else(of_nodes)
 }
 
-// SAFETY: called by the server alone, with a valid context and as many arguments as it says.
+// SAFETY: only the server calls this, with a valid context and `count` arguments.
 unsafe extern "C" fn run(
     context: *mut raw::RedisModuleCtx,
     first: *mut *mut raw::RedisModuleString,
     count: c_int,
 ) -> c_int {
-    // SAFETY: see above; nothing of it is kept.
+    // SAFETY: see above. Neither outlives this call.
     let (context, names) = unsafe { (Context::new(context), arguments(first, count)) };
     if names.first().is_some_and(|name| is_chain(name.bytes()))
         && chain::tells_keys(&context, names)
@@ -113,6 +113,7 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
                 None => {
                     let call = Call { context, spec, names, args: requests.get(0) };
                     let done = desk::at(context, |desk| dispatch(&call, key, desk, &mut reply));
+                    // The state is in use: this command was called from within another one.
                     if done.is_none() {
                         formed.extend_from_slice(WITHIN_ANOTHER);
                     }
@@ -128,10 +129,10 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
     }
 }
 
-/// Bytes of room that are kept from one command to the next.
+/// Bytes of buffers that are kept from one command to the next.
 const ROOM_KEPT_MAX: usize = 256 * 1024;
 
-/// Opens the key of a command about an account, which comes while the arguments are read.
+/// Opens the key of an account's command, so that its memory is fetched while the arguments are read.
 fn open<'c>(context: &'c Context, spec: &Spec, names: &[Name<'c>]) -> Option<OpenKey<'c>> {
     let name = names.get(1).filter(|_| spec.group == "scur")?;
     let mode = if spec.flags.contains(&"write") { Mode::Write } else { Mode::Read };
@@ -140,8 +141,8 @@ fn open<'c>(context: &'c Context, spec: &Spec, names: &[Name<'c>]) -> Option<Ope
     Some(key)
 }
 
-/// Takes the arguments, or gives the bound that they break: those of our own server. What was decided
-/// elsewhere is not refused here: an account may be longer than what a client may send.
+/// Copies the arguments, or returns the bound that they exceed, which is that of `scurry serve`. Commands from a
+/// primary are not bounded: an account may be longer than any argument of a client.
 fn take(spec: &Spec, names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
     let any = u32::MAX as usize;
     let (argument_len_max, request_len_max) = match (spec.id, RequestLimits::default()) {
@@ -153,7 +154,7 @@ fn take(spec: &Spec, names: &[Name<'_>], requests: &mut Requests) -> Option<usiz
         let bytes = name.bytes();
         longest = longest.max(bytes.len());
         sum = sum.saturating_add(bytes.len());
-        // What is refused is not copied.
+        // Arguments that will be refused are not copied.
         if longest <= argument_len_max && sum <= request_len_max { bytes } else { &[] }
     }));
     if longest > argument_len_max {
@@ -186,8 +187,8 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
         (CommandId::Entity(EntityId::Del), _) => entity::del(call, desk, reply),
         (CommandId::Entity(EntityId::Get), _) => entity::get(call, reply),
         (CommandId::Entity(EntityId::Find), _) => entity::find(call, reply),
-        // None of them comes here: arity has given the first three their key, and the others were
-        // not registered, because the server has commands of these names itself.
+        // Not reachable: the arity of the first three guarantees their key, and the others are not registered, because
+        // the server has commands of these names.
         (
             CommandId::ScurRead(_)
             | CommandId::ScurWrite(_)

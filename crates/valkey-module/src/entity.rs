@@ -1,5 +1,5 @@
-//! An entity as the value of a key: its version, and its value unless it is deleted. When it
-//! expires, and how long a deletion is remembered, is the server's expiry of the key.
+//! An entity as the value of a key: its version, and its value unless it is deleted. The server's expiry of the key is
+//! when the entity expires, or until when its deletion is remembered.
 
 use crate::server::{self, Kind, Rewrite, TypeCell};
 use scurry_engine::Version;
@@ -7,38 +7,38 @@ use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The command that replicas and files get.
+/// Command that replicas and files receive.
 pub(crate) const APPLY: &CStr = c"ENTITY.APPLY";
 
-/// The value of a key that holds an entity, or remembers one.
+/// Value of a key that holds an entity or its deletion.
 pub(crate) struct EntityValue {
-    /// The version of its last write.
+    /// Version of the last write.
     pub(crate) version: Version,
-    /// None of a deleted one.
+    /// None if deleted.
     pub(crate) value: Option<Box<[u8]>>,
 }
 
 static TYPE: TypeCell = TypeCell::new();
 
-/// The greatest version that this node has given or seen.
+/// Greatest version that this node has assigned or seen.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// The greatest version that this node has given or seen.
+/// Returns the greatest version that this node has assigned or seen.
 pub(crate) fn last_version() -> Version {
     Version::new(LAST.load(Ordering::Relaxed)).unwrap_or(Version::LAST)
 }
 
-/// Notes a version.
+/// Notes a version that was seen.
 pub(crate) fn saw(version: Version) {
     LAST.fetch_max(version.get(), Ordering::Relaxed);
 }
 
-/// In dumps and files, behind the version.
+/// Byte after the version in dumps and files.
 const LIVES: u8 = 1;
 const DELETED: u8 = 0;
 const VERSION_LEN: usize = 8;
 
-/// Bytes that no Scurry has written.
+/// Reason why bytes are refused: Scurry has not written them.
 #[derive(Debug)]
 pub(crate) struct EntityFault;
 
@@ -60,9 +60,9 @@ impl Kind for Box<EntityValue> {
         Box::into_raw(self).cast()
     }
 
-    // SAFETY: see the trait.
+    // SAFETY: the contract is that of the trait.
     unsafe fn from_raw(raw: *mut c_void) -> Box<EntityValue> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of the trait.
         unsafe { Box::from_raw(raw.cast()) }
     }
 
@@ -87,7 +87,7 @@ impl Kind for Box<EntityValue> {
         out.extend_from_slice(self.value.as_deref().unwrap_or_default());
     }
 
-    /// The server writes the key's expiry behind it.
+    /// The server itself writes the key's expiry after this command.
     fn rewrite(&self, rewrite: &Rewrite<'_>) {
         let version = self.version.to_string();
         match &self.value {

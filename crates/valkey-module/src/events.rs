@@ -1,5 +1,5 @@
-//! What the server tells besides commands: databases that are emptied or change places, keys that
-//! get another name, roles that change, files that were read, settings that change.
+//! Handles events of the server: flushed or swapped databases, renamed keys, role changes, loaded files, changed
+//! settings.
 
 use crate::account::AccountValue;
 use crate::eviction;
@@ -14,17 +14,17 @@ const LOADING: u64 = 3;
 const FLUSH: u64 = 2;
 const SWAP: u64 = 11;
 const CONFIG: u64 = 16;
-/// Valkey 9.0 and newer.
+/// In Valkey 9.0 and newer.
 const SLOT_MIGRATION: u64 = 19;
 
-/// Numbers of what happens within events.
+/// Numbers of subevents.
 const FLUSH_ENDS: u64 = 1;
 const IMPORT_STARTED: u64 = 0;
 const IMPORT_ABORTED: u64 = 2;
 const IMPORT_COMPLETED: u64 = 4;
 
-/// Subscribes to all of it. Says whether the server tells of slots that are imported; none when it
-/// tells not even the rest.
+/// Subscribes to all events. Returns false if the server lacks a required one, or the slot migration event where
+/// `migrates_slots` says that it has one.
 pub(crate) fn listen(context: &Context, migrates_slots: bool) -> bool {
     let needed = subscribe(context, ROLE, went_on)
         && subscribe(context, LOADING, went_on)
@@ -35,8 +35,8 @@ pub(crate) fn listen(context: &Context, migrates_slots: bool) -> bool {
     needed && (!migrates_slots || subscribe(context, SLOT_MIGRATION, migrated))
 }
 
-// SAFETY: called by the server alone, with a valid context; so are those below, with what the
-// server promises for their event.
+// SAFETY: only the server calls this and the callbacks below, with a valid context and the data that it documents for
+// the event.
 unsafe extern "C" fn went_on(
     context: *mut raw::RedisModuleCtx,
     _: raw::RedisModuleEvent,
@@ -65,7 +65,7 @@ unsafe extern "C" fn flushed(
     what: u64,
     data: *mut c_void,
 ) {
-    // SAFETY: the event comes with this.
+    // SAFETY: the event has this data.
     let info = unsafe { &*data.cast::<raw::RedisModuleFlushInfo>() };
     if what == FLUSH_ENDS {
         timers::clear((info.dbnum >= 0).then_some(info.dbnum));
@@ -79,7 +79,7 @@ unsafe extern "C" fn swapped(
     _: u64,
     data: *mut c_void,
 ) {
-    // SAFETY: the event comes with this.
+    // SAFETY: the event has this data.
     let info = unsafe { &*data.cast::<raw::RedisModuleSwapDbInfo>() };
     timers::swap(info.dbnum_first, info.dbnum_second);
 }
@@ -100,7 +100,7 @@ unsafe extern "C" fn migrated(
     }
 }
 
-/// An account that got another name, or another database, takes its timer along.
+/// Moves the timer of an account whose key was renamed or moved to another database.
 fn heard_of_key(context: &Context, event: &CStr, name: Name<'_>) {
     if event != c"rename_to" && event != c"move_to" {
         return;

@@ -1,5 +1,5 @@
-//! Accounts must never be evicted. The server can be told to evict after the module was loaded, and
-//! asks nobody: then it is said in the server's log and in INFO.
+//! Warns about eviction. Accounts must never be evicted, but the server's policy can change after the module was loaded
+//! without asking the module. The change is then reported in the server's log and in INFO.
 
 use crate::server::{Context, Level};
 use std::ffi::CStr;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const NO_EVICTION: &str = "noeviction";
 
-/// The policy when somebody looked last.
+/// True if the policy allowed eviction at the last check.
 static EVICTS: AtomicBool = AtomicBool::new(false);
 
-/// The server's policy where accounts could be evicted; none where they are safe.
+/// Returns the server's policy if accounts could be evicted. None if they are safe.
 pub(crate) fn policy(context: &Context) -> Option<String> {
     let policy = context.info(c"memory", c"maxmemory_policy").unwrap_or_default();
     (policy != NO_EVICTION).then_some(policy)
 }
 
-/// Settings have changed: says when accounts are no longer safe, and when they are again.
+/// Checks the policy after a change of settings. Logs when accounts become unsafe and when they are safe again.
 pub(crate) fn look(context: &Context) {
     let policy = policy(context);
     let did_evict = EVICTS.swap(policy.is_some(), Ordering::Relaxed);
@@ -35,7 +35,7 @@ pub(crate) fn look(context: &Context) {
     }
 }
 
-/// The field of INFO that names it.
+/// Returns the field of INFO about it.
 pub(crate) fn fields() -> Vec<(&'static CStr, u64)> {
     vec![(c"evicts_accounts", u64::from(EVICTS.load(Ordering::Relaxed)))]
 }

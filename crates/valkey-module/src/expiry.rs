@@ -1,4 +1,4 @@
-//! What comes due in accounts that nobody touches, committed when their timers say so.
+//! Commits what has become due in accounts that no command touches, when their timers fire.
 
 use crate::account::AccountValue;
 use crate::account_key::AccountKey;
@@ -8,15 +8,15 @@ use crate::timers::{self, Armed, Entry};
 use scurry_engine::Home;
 use scurry_ledger::Time;
 
-/// Accounts that one call looks at: commands want their turns.
+/// Accounts handled in one call, bounded so that commands are not delayed.
 const STEPS_MAX: usize = 128;
 
-/// The callback of the timers.
+/// Callback of the timers.
 pub(crate) fn due(context: &Context, now: Time) {
     desk::at(context, |desk| turn(context, desk, now, STEPS_MAX));
 }
 
-/// Looks at accounts that are due, at so many of them at most. How many commits were made.
+/// Handles due accounts, `steps_max` at most. Returns the number of commits.
 pub(crate) fn turn(context: &Context, desk: &mut Desk, now: Time, steps_max: usize) -> usize {
     let mut commits = 0;
     for _ in 0..steps_max {
@@ -26,7 +26,7 @@ pub(crate) fn turn(context: &Context, desk: &mut Desk, now: Time, steps_max: usi
     commits
 }
 
-/// Commits what is due in the account of an entry, at the entry's time. False when it was nothing.
+/// Commits what is due in the account of an entry, at the entry's time. Returns false if nothing was due.
 fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
     if !context.select(entry.database) {
         return false;
@@ -35,7 +35,7 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
     let mut key = OpenKey::new(context, owned.name(), Mode::Write);
     match key.value::<AccountValue>() {
         Ok(Some(mut value)) => {
-            // The entry of what was there before: this one has its own, or needs none.
+            // The entry belongs to an earlier account under this key. The present one has its own entry or needs none.
             if *value.armed() != entry.armed() {
                 return false;
             }

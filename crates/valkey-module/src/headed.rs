@@ -1,32 +1,32 @@
-//! Bytes behind a head, in one piece of memory that one thin pointer holds: what a key has is one
-//! access to memory away from the key, and not two.
+//! A head and bytes in one allocation with a thin pointer, so that reaching a key's content costs one memory access and
+//! not two.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// The front of the bytes.
+/// Header of the allocation.
 #[repr(C)]
 struct Front<H> {
     head: H,
-    /// Bytes behind it.
+    /// Number of bytes after it.
     len: u32,
-    /// Bytes of the memory, which is as long as [`layout`] says.
+    /// Size of the allocation, as [`layout`] computes it.
     room: u32,
 }
 
-/// A head and the bytes behind it.
+/// A head and the bytes after it.
 pub(crate) struct Headed<H>(NonNull<Front<H>>);
 
 // SAFETY: it owns its memory, as a box does.
 unsafe impl<H: Send> Send for Headed<H> {}
 
 impl<H: Copy> Headed<H> {
-    /// With room for so many bytes more, at least.
+    /// Allocates with room for at least `spare` more bytes.
     pub(crate) fn new(head: H, bytes: &[u8], spare: usize) -> Headed<H> {
         let layout = layout::<H>(bytes.len() + spare);
-        // SAFETY: the layout has at least the size of the front. Nothing is read of the memory
-        // before it is written: the front here, the bytes by `fill`.
+        // SAFETY: the layout has at least the size of the header. No memory is read before it is written: the header
+        // here, the bytes by `fill`.
         unsafe {
             let Some(front) = NonNull::new(alloc(layout).cast::<Front<H>>()) else {
                 handle_alloc_error(layout)
@@ -39,7 +39,7 @@ impl<H: Copy> Headed<H> {
     }
 
     pub(crate) fn head(&self) -> &H {
-        // SAFETY: the front is written, and borrowed with `self`.
+        // SAFETY: the header is initialized, and borrowed with `self`.
         unsafe { &(*self.0.as_ptr()).head }
     }
 
@@ -49,28 +49,27 @@ impl<H: Copy> Headed<H> {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes behind the front are written, and borrowed with `self`.
+        // SAFETY: `len` bytes after the header are initialized, and borrowed with `self`.
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.len()) }
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed alone.
+        // SAFETY: as above, and borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.0.add(1).cast().as_ptr(), self.len()) }
     }
 
-    /// Other bytes behind the same head: in the same memory, where they fit and it is no longer
-    /// than it would be if it were made now.
+    /// Replaces the bytes. Reuses the memory if they fit and it is no larger than a new allocation would be.
     pub(crate) fn replace(&mut self, bytes: &[u8], spare: usize) {
         let needed = layout::<H>(bytes.len()).size()..=layout::<H>(bytes.len() + spare).size();
         if needed.contains(&self.memory_bytes()) {
-            // SAFETY: the memory has room for as many.
+            // SAFETY: the memory has room for these bytes.
             unsafe { self.fill(bytes) }
         } else {
             *self = Headed::new(*self.head(), bytes, spare);
         }
     }
 
-    /// The memory, which [`Headed::from_raw`] takes back.
+    /// Returns the memory as a pointer, which [`Headed::from_raw`] takes back.
     pub(crate) fn into_raw(self) -> *mut c_void {
         let raw = self.0.as_ptr().cast();
         std::mem::forget(self);
@@ -81,7 +80,7 @@ impl<H: Copy> Headed<H> {
     /// The memory is from [`Headed::into_raw`] of the same type, and is taken back once.
     // SAFETY: see above.
     pub(crate) unsafe fn from_raw(raw: *mut c_void) -> Headed<H> {
-        // SAFETY: as the caller promises; it is not null.
+        // SAFETY: the caller keeps the contract, so the pointer is not null.
         unsafe { Headed(NonNull::new_unchecked(raw.cast())) }
     }
 
@@ -89,7 +88,7 @@ impl<H: Copy> Headed<H> {
     /// The memory has room for the bytes.
     // SAFETY: see above.
     unsafe fn fill(&mut self, bytes: &[u8]) {
-        // SAFETY: there is room behind the front, and who calls has borrowed both.
+        // SAFETY: the memory after the header has room, and the caller has borrowed both.
         unsafe {
             let to = self.0.add(1).cast::<u8>().as_ptr();
             to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -100,25 +99,25 @@ impl<H: Copy> Headed<H> {
 
 impl<H> Headed<H> {
     fn len(&self) -> usize {
-        // SAFETY: the front is written.
+        // SAFETY: the header is initialized.
         unsafe { (*self.0.as_ptr()).len as usize }
     }
 
-    /// Bytes of the memory.
+    /// Returns the size of the allocation, bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        // SAFETY: the front is written.
+        // SAFETY: the header is initialized.
         unsafe { (*self.0.as_ptr()).room as usize }
     }
 }
 
 impl<H> Drop for Headed<H> {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout: rounding a size that is rounded changes nothing.
+        // SAFETY: it was allocated with this layout: rounding an already rounded size does not change it.
         unsafe { dealloc(self.0.as_ptr().cast(), rounded::<H>(self.memory_bytes())) }
     }
 }
 
-/// The memory of so many bytes behind a front.
+/// Returns the layout for `len` bytes after a header.
 fn layout<H>(len: usize) -> Layout {
     rounded::<H>(size_of::<Front<H>>() + len)
 }
@@ -131,13 +130,13 @@ fn rounded<H>(len: usize) -> Layout {
     }
 }
 
-/// A length of what is in one request, or in a dump of the server.
+/// Converts a length that comes from one request or from a dump of the server.
 fn short(len: usize) -> u32 {
     u32::try_from(len).expect("a value of a key has less than 4 GiB")
 }
 
-/// Bytes that allocators of servers give for so many: four sizes from one power of two to the
-/// next, and no two nearer than 16. What grows within it stays where it is.
+/// Rounds up to a size that the allocators of servers use anyway: four sizes between one power of two and the next, at
+/// least 16 bytes apart. Values that grow within it need no new memory.
 fn room_for(len: usize) -> usize {
     let step = (len.saturating_sub(1).max(1).ilog2().max(6) - 2).min(usize::BITS - 2);
     len.max(1).next_multiple_of(1 << step)

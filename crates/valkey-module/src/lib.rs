@@ -1,6 +1,6 @@
-//! libscurry.so: the commands of Scurry as a module of Valkey and Redis. One key is one account;
-//! the server owns the keys, the sockets, the replicas and the files, and this crate is the
-//! ledger's host among them. docs/adr/0017-valkey-module.md says why it is as it is.
+//! libscurry.so: the commands of Scurry as a module of Valkey and Redis. One key is one account. The server owns the
+//! keys, sockets, replicas and files; this crate is the ledger's host inside it. docs/adr/0017-valkey-module.md has the
+//! reasons.
 #![expect(unsafe_code, reason = "the server's API is C: server/ makes it safe, as far as it can")]
 
 mod account;
@@ -25,8 +25,8 @@ use valkey_module::raw;
 #[global_allocator]
 static ALLOCATOR: allocator::ServerAllocator = allocator::ServerAllocator;
 
-/// The entry point that the server calls when it loads the module. Valkey looks for this name too.
-// SAFETY: no other symbol of this name is linked in.
+/// Entry point that the server calls when it loads the module. Valkey looks for this name too.
+// SAFETY: no other linked symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn RedisModule_OnLoad(
     context: *mut raw::RedisModuleCtx,

@@ -1,5 +1,5 @@
-//! What is checked before the module is there, and how it comes to be there. What is refused is
-//! refused here with a line in the server's log: afterwards the server only runs commands.
+//! Loads the module: checks the server and the options first, then registers types and commands. A module that cannot
+//! work is refused here, with a line in the server's log, because later the server only runs commands.
 
 use crate::account::AccountValue;
 use crate::entity::EntityValue;
@@ -13,10 +13,10 @@ use thiserror::Error;
 use valkey_module::raw;
 
 const NAME: &CStr = c"scurry";
-/// Of the module, as MODULE LIST shows it.
+/// Version of the module, as MODULE LIST shows it.
 const VERSION: c_int = 1;
 
-/// Why the module does not load.
+/// Reason why the module does not load.
 #[derive(Debug, Error)]
 enum Refusal {
     #[error("this server has no {0}: Valkey, or Redis 7.0 or newer, is needed")]
@@ -29,13 +29,13 @@ enum Refusal {
     Refused(&'static str),
 }
 
-/// As the server calls it.
+/// Loads the module. The arguments are those of the server's call.
 pub(crate) fn load(
     context: *mut raw::RedisModuleCtx,
     first: *mut *mut raw::RedisModuleString,
     count: c_int,
 ) -> c_int {
-    // SAFETY: the server's context; nothing has been allocated before this returns.
+    // SAFETY: it is the server's context, and nothing is allocated before this returns.
     let status = unsafe {
         raw::Export_RedisModule_Init(
             context,
@@ -45,7 +45,7 @@ pub(crate) fn load(
         )
     };
     if let Some(function) = missing() {
-        // SAFETY: written once, by the call above.
+        // SAFETY: the pointer was written by the call above.
         if unsafe { raw::RedisModule_Log }.is_some() && has_allocator() {
             server::log(context, Level::Warning, &Refusal::TooOld(function).to_string());
         }
@@ -56,7 +56,7 @@ pub(crate) fn load(
         server::log(context, Level::Warning, why);
         return ERR;
     }
-    // SAFETY: both are what the server gave to this call.
+    // SAFETY: both are what the server passed to this call.
     let (context, words) = unsafe { (Context::new(context), arguments(first, count)) };
     match begin(&context, words) {
         Ok(()) => 0,
@@ -70,7 +70,7 @@ pub(crate) fn load(
 const ERR: c_int = 1;
 
 fn has_allocator() -> bool {
-    // SAFETY: written once, before this is called.
+    // SAFETY: the pointers were written before this is called.
     let (alloc, free) = unsafe { (raw::RedisModule_Alloc, raw::RedisModule_Free) };
     alloc.is_some() && free.is_some()
 }
@@ -109,7 +109,7 @@ fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The first number of Valkey's version; none on Redis.
+/// Returns Valkey's major version. None on Redis.
 fn valkey_major(context: &Context) -> Option<u32> {
     context.info(c"server", c"valkey_version")?.split('.').next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What follows the module's path when it is loaded: names and values.
+//! The module's options: names and values that follow its path when it is loaded.
 
 use crate::server::Name;
 use scurry_engine::{ACCOUNT_LEN_MAX, APART_LEN, Config, NODE_MAX, Slate};
@@ -6,16 +6,16 @@ use scurry_ledger::Limits;
 use scurry_resp::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 use thiserror::Error;
 
-/// The settings of this node's copy of the module.
+/// Settings of the module on this node.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// Bounds and defaults of accounts.
     pub(crate) limits: Limits,
     /// Number of this node in versions of entities.
     pub(crate) node: u16,
-    /// How long a deleted entity is remembered, ms.
+    /// Time that a deleted entity is remembered, ms.
     pub(crate) entity_tombstone_ms: i64,
-    /// How far a writer's version may lie ahead of the clock, ms.
+    /// How far a writer's version may be ahead of the clock, ms.
     pub(crate) version_ahead_ms_max: i64,
 }
 
@@ -31,7 +31,7 @@ impl Default for Options {
     }
 }
 
-/// Why the module does not load with these options.
+/// Reason why the module does not load with these options.
 #[derive(Debug, Error)]
 pub(crate) enum OptionFault {
     #[error("{0} has no value: options are names and values, as in `tombstone_ms 240000`")]
@@ -43,7 +43,7 @@ pub(crate) enum OptionFault {
 }
 
 impl Options {
-    /// A slate of a node with these settings.
+    /// Returns a slate for these settings.
     pub(crate) fn slate(&self) -> Slate {
         Slate::new(self.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX)
     }

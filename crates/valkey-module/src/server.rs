@@ -1,5 +1,5 @@
-//! The server's API as far as this crate uses it, made safe: what is given to the rest of the
-//! crate holds no pointer longer than the server lets it.
+//! Safe wrappers for the part of the server's API that this crate uses. No pointer leaves them for longer than the
+//! server keeps it valid.
 
 mod api;
 mod chain;

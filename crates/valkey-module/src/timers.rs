@@ -1,6 +1,5 @@
-//! When to look at which account again, for accounts that nobody touches. There is at most one
-//! entry for each account; it may be too early, never too late. Replicas keep the entries as well,
-//! so that one that becomes the primary goes on at once, but only a primary acts on them.
+//! Timers for accounts that no command touches. Each account has at most one entry, which may be too early but never
+//! too late. Replicas keep the entries too, so that a new primary continues at once, but only a primary acts on them.
 
 use crate::server::{Context, call};
 use scurry_ledger::Time;
@@ -9,19 +8,19 @@ use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use valkey_module::raw;
 
-/// When to look again while nothing may be written, ms.
+/// Delay of the next attempt while nothing may be written, ms.
 const QUIET_MS: i64 = 100;
 
-/// When the timer of an account is armed for. It is part of the account's value.
+/// Time for which the timer of an account is armed. Stored in the account's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Armed(Time);
 
 impl Armed {
-    /// The state of a timer that is not armed.
+    /// State of a timer that is not armed.
     pub(crate) const NONE: Armed = Armed(Time(i64::MAX));
 }
 
-/// The order in which accounts are looked at: time, then id (I9).
+/// Entry of an account. Entries are ordered by time, then id (I9).
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(crate) at: Time,
@@ -30,7 +29,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The state of the timer that this is the entry of.
+    /// Returns the state of this entry's timer.
     pub(crate) fn armed(&self) -> Armed {
         Armed(self.at)
     }
@@ -41,18 +40,18 @@ struct Timers {
     entries: BTreeSet<Entry>,
     /// The server's timer, and when it fires.
     server: Option<(raw::RedisModuleTimerID, Time)>,
-    /// Slots are being imported: what is in them belongs to another node until that has ended.
+    /// Number of running slot imports. Until an import ends, its accounts belong to another node and must not change.
     imports: u32,
 }
 
 static TIMERS: Mutex<Option<Timers>> = Mutex::new(None);
 
-/// The callback for accounts that are due.
+/// Callback for due accounts.
 type Due = fn(&Context, Time);
 
 static OF_DUE: OnceLock<Due> = OnceLock::new();
 
-/// Names what is called when entries are due, and takes them with [`pop`].
+/// Sets the callback for due entries, which removes them with [`pop`].
 pub(crate) fn call_when_due(due: Due) {
     OF_DUE.get_or_init(|| due);
 }
@@ -63,8 +62,8 @@ fn with<R>(work: impl FnOnce(&mut Timers) -> R) -> R {
     work(guard.get_or_insert_default())
 }
 
-/// Arms the timer of an account, unless it is armed for sooner; disarms it where nothing can come
-/// due any more.
+/// Arms the timer of an account unless it is already armed for an earlier time. Disarms it if nothing can become due
+/// any more.
 pub(crate) fn arm(
     context: &Context,
     database: i32,
@@ -86,12 +85,12 @@ pub(crate) fn arm(
     });
 }
 
-/// Takes the timer of an account away that leaves its key.
+/// Removes the timer of an account that leaves its key.
 pub(crate) fn disarm(database: i32, key: &[u8], armed: &Armed) {
     with(|timers| timers.remove(database, key, armed));
 }
 
-/// A database is empty now; all of them where none is named.
+/// Removes the timers of a flushed database, or of all if none is named.
 pub(crate) fn clear(database: Option<i32>) {
     with(|timers| match database {
         None => timers.entries.clear(),
@@ -99,7 +98,7 @@ pub(crate) fn clear(database: Option<i32>) {
     });
 }
 
-/// Two databases have changed places.
+/// Swaps the timers of two databases.
 pub(crate) fn swap(first: i32, second: i32) {
     with(|timers| {
         let swapped = std::mem::take(&mut timers.entries).into_iter().map(|entry| {
@@ -114,7 +113,7 @@ pub(crate) fn swap(first: i32, second: i32) {
     });
 }
 
-/// The import of slots has begun or ended.
+/// Notes that an import of slots has begun or ended.
 pub(crate) fn importing(context: &Context, begins: bool) {
     with(|timers| {
         timers.imports = if begins { timers.imports + 1 } else { timers.imports.saturating_sub(1) };
@@ -122,7 +121,7 @@ pub(crate) fn importing(context: &Context, begins: bool) {
     });
 }
 
-/// Takes the first entry that is due.
+/// Removes and returns the first entry that is due.
 pub(crate) fn pop(now: Time) -> Option<Entry> {
     with(|timers| {
         timers.entries.first().filter(|first| first.at <= now)?;
@@ -130,7 +129,7 @@ pub(crate) fn pop(now: Time) -> Option<Entry> {
     })
 }
 
-/// Files were read, or this node has become the primary: goes on.
+/// Starts the server's timer again, after files were read or this node has become the primary.
 pub(crate) fn wake(context: &Context) {
     with(|timers| timers.wake(context));
 }
@@ -142,7 +141,7 @@ impl Timers {
         }
     }
 
-    /// Sees to it that the server's timer fires when the first entry is due.
+    /// Makes the server's timer fire no later than the first entry is due.
     fn wake(&mut self, context: &Context) {
         if context.is_replica() || context.is_loading() || runs_by_hand() {
             return;
@@ -155,7 +154,7 @@ impl Timers {
     }
 
     fn fire_in(&mut self, context: &Context, at: Time, ms: i64) {
-        // SAFETY: the context is valid; the timer is one that has not fired.
+        // SAFETY: the context is valid; the stopped timer has not fired.
         unsafe {
             if let Some((timer, _)) = self.server.take() {
                 call!(RedisModule_StopTimer(context.raw(), timer, std::ptr::null_mut()));
@@ -168,13 +167,13 @@ impl Timers {
     }
 }
 
-// SAFETY: called by the server alone, with a valid context, when the timer has fired.
+// SAFETY: only the server calls this, with a valid context, when the timer has fired.
 unsafe extern "C" fn fired(context: *mut raw::RedisModuleCtx, _: *mut c_void) {
     // SAFETY: see above.
     let context = unsafe { Context::new(context) };
     with(|timers| timers.server = None);
     if context.is_replica() {
-        // It goes on when this node becomes the primary.
+        // The timer is started again when this node becomes the primary.
         return;
     }
     let now = context.now();
@@ -189,7 +188,7 @@ unsafe extern "C" fn fired(context: *mut raw::RedisModuleCtx, _: *mut c_void) {
     with(|timers| timers.wake(&context));
 }
 
-/// True while a test says when timers run.
+/// Reports whether a test runs the timers.
 fn runs_by_hand() -> bool {
     #[cfg(feature = "test-clock")]
     return crate::server::test_clock::now().is_some();

@@ -1,5 +1,4 @@
-//! SCUR.LIST: the accounts that this node keeps, a bounded number at a time; and SCUR.FIND, which a node
-//! has no index for.
+//! SCUR.LIST, which lists the accounts of this node in bounded steps, and SCUR.FIND, for which a node has no index.
 
 use super::Call;
 use crate::account::AccountValue;
@@ -32,11 +31,11 @@ pub(super) fn list(call: &Call<'_>, reply: &mut Reply<'_>) {
     for key in &keys {
         let name = key.name();
         let mut open = OpenKey::new(call.context, name, Mode::Read);
-        // It was there a moment ago, and nothing has come between.
+        // The key was just listed, and no other command has run since.
         let Ok(Some(value)) = open.value::<AccountValue>() else { continue };
         let Ok((status, version)) = decode_state(value.image()) else { continue };
         if request.takes(name.bytes(), status) {
-            // A row is the same in both protocols.
+            // A row has the same bytes in both protocols.
             list_row(&mut Reply::new(&mut rows, Protocol::Resp2), name.bytes(), status, version);
             len += 1;
         }

@@ -1,5 +1,5 @@
-//! What was decided elsewhere, by the primary or before it was written to a file: facts, which
-//! are carried out and not judged.
+//! Applies facts that were decided elsewhere: by the primary, or before they were written to a file. They are carried
+//! out without checking any rule.
 
 use super::Call;
 use crate::account::{self, IMAGE};
@@ -13,11 +13,11 @@ use scurry_resp::table::NodeId;
 use scurry_resp::{Args, Reply, WRONG_TYPE, parse_integer};
 use std::fmt::Display;
 
-/// The refusal that a client gets.
+/// Error for a client that sends one of these commands.
 const NOT_FOR_CLIENTS: &str =
     "ERR only a primary and its files say this: use the commands of docs/commands.md";
 
-/// SCUR.APPLY and ENTITY.APPLY.
+/// Executes SCUR.APPLY or ENTITY.APPLY.
 pub(super) fn run(id: NodeId, call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
     let Some(name) = call.key() else { return reply.error(NOT_FOR_CLIENTS) };
     if !call.context.is_decided(desk.knows_slot_import) {
@@ -37,7 +37,7 @@ pub(super) fn run(id: NodeId, call: &Call<'_>, desk: &mut Desk, reply: &mut Repl
     }
 }
 
-/// Ends a node that would not be what it copies any more: it must not go on as if it were.
+/// Ends the process when it would diverge from the data that it copies, so that it serves nothing wrong.
 fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
     let key = String::from_utf8_lossy(name.bytes());
     let command = call.spec.name;
@@ -54,7 +54,7 @@ fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<
     home.load().map_err(|_| say(&WRONG_TYPE))?;
     home.slate().remember();
     match (args.at(2), args.get(3)) {
-        // A duplicate was answered: nothing has changed.
+        // An empty argument stands for a duplicate that was answered: nothing has changed.
         (b"", None) => return Ok(()),
         (IMAGE, Some(image)) => {
             home.slate().account = Some(account::read(image).map_err(|fault| say(&fault))?);
@@ -74,8 +74,8 @@ fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<
     Ok(())
 }
 
-/// `version`: gone. `version until`: deleted, and remembered until then. `version expires value`:
-/// written. -1 is no end; nothing at all: a duplicate was answered.
+/// Applies a write of an entity. `version`: removed. `version until`: deleted and remembered until then. `version
+/// expires value`: written; -1 means no end. An empty argument stands for a duplicate that was answered.
 fn of_entity(args: Args<'_>, key: &mut OpenKey<'_>) -> Result<(), String> {
     let number = |at: usize| parse_integer(args.at(at)).ok_or("a number is none");
     if args.len() == 3 && args.at(2).is_empty() {
@@ -93,7 +93,7 @@ fn of_entity(args: Args<'_>, key: &mut OpenKey<'_>) -> Result<(), String> {
     put(key, version, args.get(4), end).map_err(|_| WRONG_TYPE.to_owned())
 }
 
-/// Writes an entity, or the deletion of one.
+/// Writes an entity, or its deletion.
 pub(super) fn put(
     key: &mut OpenKey<'_>,
     version: Version,

@@ -1,4 +1,4 @@
-//! SCUR.CHAIN: commands on the accounts of several keys, which are in one slot.
+//! SCUR.CHAIN: commands on the accounts of several keys in one slot.
 
 use super::Call;
 use crate::account::APPLY;
@@ -14,7 +14,7 @@ use scurry_resp::{
 };
 use std::mem;
 
-/// Answers the server's question where the keys of a request are. False when it has not asked.
+/// Answers the server if it asks for the positions of a request's keys. Returns false if it did not ask.
 pub(super) fn tells_keys(context: &Context, names: &[Name<'_>]) -> bool {
     tell_keys(context, || key_positions(names))
 }
@@ -66,7 +66,7 @@ fn decide<'c>(
     match room.run(&mut homes, call.context.now(), links) {
         ChainOutcome::Answers { replayed } => {
             if replayed {
-                // So that a WAIT behind this one covers the original.
+                // Replicated so that a WAIT after this duplicate covers the original.
                 call.context.replicate(APPLY, keys[0].name(), b"");
             }
             chain_answers(reply, links, &room.answers, replayed);
@@ -79,11 +79,11 @@ fn decide<'c>(
     desk.chain_slates.iter_mut().for_each(Slate::rest);
 }
 
-/// The open keys of a chain's accounts, each with a slate of its own, which takes its turn on the desk.
+/// Open keys of a chain's accounts. Each has its own slate, which is swapped onto the desk for its turn.
 struct Keys<'d, 'c> {
     desk: &'d mut Desk,
     keys: &'d mut [OpenKey<'c>],
-    /// The link whose slate is on the desk.
+    /// Link whose slate is on the desk.
     turn: usize,
     is_bounded: bool,
 }

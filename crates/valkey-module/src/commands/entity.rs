@@ -1,4 +1,4 @@
-//! ENTITY commands: grammar, terms, reply.
+//! ENTITY commands: parses, decides and replies.
 
 use super::{Call, apply};
 use crate::desk::Desk;
@@ -28,7 +28,7 @@ pub(super) fn del(call: &Call<'_>, desk: &Desk, reply: &mut Reply<'_>) {
     }
 }
 
-/// The grammar lets positive 64-bit integers through, and these are versions.
+/// Converts the options to terms. The grammar accepts positive 64-bit integers, of which not all are versions.
 fn terms<'a>(
     options: EntityOptions,
     value: Option<&'a [u8]>,
@@ -43,7 +43,7 @@ fn terms<'a>(
     })
 }
 
-/// Writes a value, or deletes where there is none.
+/// Writes a value, or deletes if `value` is None.
 fn write(
     call: &Call<'_>,
     desk: &Desk,
@@ -83,7 +83,7 @@ fn write(
         Err(error) => reply.error(format_args!("ERR {error}")),
         Ok(None) => {
             if terms.version == Some(found) {
-                // Sent again: a WAIT behind this one covers the original.
+                // A repeated write: replicated so that a WAIT after it covers the original.
                 call.context.replicate(APPLY, name, b"");
             }
             entity_write_answer(reply, false, found.get());

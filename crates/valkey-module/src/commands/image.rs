@@ -1,4 +1,4 @@
-//! SCUR.DUMP and SCUR.LOAD: accounts on their way from one store to another.
+//! SCUR.DUMP and SCUR.LOAD, which move accounts from one store to another.
 
 use super::Call;
 use crate::account::AccountValue;
@@ -36,7 +36,7 @@ pub(super) fn load(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
         Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
         Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),
         Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
-        // No kind of identity is unique here.
+        // Not reachable: the module has no unique kinds of identities.
         Err(error @ LoadError::IdentityExists) => {
             reject(reply, Code::IdentityExists, error.to_string());
         }

@@ -1,4 +1,4 @@
-//! SCUR commands: grammar, ledger, reply.
+//! SCUR commands: parses, calls the ledger and replies.
 
 use super::Call;
 use crate::account::APPLY;
@@ -14,7 +14,7 @@ use scurry_resp::{
     unknown_account,
 };
 
-/// SCUR.TOTALS.
+/// Executes SCUR.TOTALS, or answers the trial of [`is_tried`].
 pub(super) fn totals(reply: &mut Reply<'_>) {
     match is_tried() {
         Some(trial) => reply.formed(trial),
@@ -22,7 +22,7 @@ pub(super) fn totals(reply: &mut Reply<'_>) {
     }
 }
 
-/// A SCUR command that the ledger decides.
+/// Executes a SCUR command that the ledger decides.
 pub(super) fn write(
     id: ScurWriteId,
     call: &Call<'_>,
@@ -50,7 +50,7 @@ fn decide(
     match home.run(call.context.now(), command) {
         Outcome::Answer { answer, replayed } => {
             if replayed {
-                // So that a WAIT behind this one covers the original.
+                // Replicated so that a WAIT after this duplicate covers the original.
                 call.context.replicate(APPLY, key.name(), b"");
             }
             scurry_resp::answer(reply, command, &answer, replayed);
@@ -61,7 +61,7 @@ fn decide(
     }
 }
 
-/// A SCUR command that shows an account.
+/// Executes a SCUR command that shows an account.
 pub(super) fn read(
     id: ScurReadId,
     call: &Call<'_>,

@@ -1,4 +1,4 @@
-//! SCUR.TESTCLOCK, which only a module for tests has: sets the clock, and runs timers.
+//! SCUR.TESTCLOCK, only in modules built for tests: sets the clock and runs timers.
 
 use crate::desk;
 use crate::expiry;
@@ -8,7 +8,7 @@ use scurry_resp::{Protocol, Reply, parse_integer};
 use std::ffi::c_int;
 use valkey_module::raw;
 
-/// Makes it known to the server. False when it refuses.
+/// Registers the command. Returns false if the server refuses it.
 pub(super) fn register(context: &Context) -> bool {
     // SAFETY: the texts end in zeros, and the server copies them.
     unsafe {
@@ -24,13 +24,13 @@ pub(super) fn register(context: &Context) -> bool {
     }
 }
 
-// SAFETY: called by the server alone, with a valid context and as many arguments as it says.
+// SAFETY: only the server calls this, with a valid context and `count` arguments.
 unsafe extern "C" fn run(
     context: *mut raw::RedisModuleCtx,
     first: *mut *mut raw::RedisModuleString,
     count: c_int,
 ) -> c_int {
-    // SAFETY: see above; nothing of it is kept.
+    // SAFETY: see above. Neither outlives this call.
     let (context, words) = unsafe { (Context::new(context), arguments(first, count)) };
     let mut formed = Vec::new();
     let mut reply = Reply::new(&mut formed, Protocol::Resp2);

@@ -1,6 +1,6 @@
-//! The functions that the server hands over when it loads the module.
+//! The API functions that the server passes when it loads the module.
 
-/// Calls a function of the server's API that every server has for which the module loads.
+/// Calls a function of the server's API. [`missing`] has checked that the function exists.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {{
         // The pointers are written once, before anything else of this crate runs.
@@ -13,13 +13,13 @@ macro_rules! call {
 
 pub(crate) use call;
 
-/// Names of functions that the module needs.
+/// Lists the functions that the module needs.
 macro_rules! needed {
     ($($function:ident)*) => {
-        /// The first function that the module needs and this server has not.
+        /// Returns the first function that the module needs and this server lacks.
         pub(crate) fn missing() -> Option<&'static str> {
             $(
-                // SAFETY: written once, before this is called, by the thread that calls this.
+                // SAFETY: written once, before this call, by the same thread.
                 let function = unsafe { valkey_module::raw::$function };
                 if function.is_none() {
                     return Some(stringify!($function));

@@ -1,5 +1,5 @@
-//! The server's questions and answers about a command that stands for others: where its keys are, and
-//! whether a user may execute what it stands for.
+//! Answers the server about a command that contains others: where its keys are, and whether a user may execute the
+//! contained commands.
 
 use super::context::OK;
 use super::name::{Name, OwnedName};
@@ -7,7 +7,7 @@ use super::{Context, call};
 use scurry_resp::table::Spec;
 use std::ffi::c_int;
 
-/// Answers the server's question where the keys of the arguments are. False when it has not asked.
+/// Answers the server if it asks for key positions. Returns false if it did not ask.
 pub(crate) fn tell_keys<P: Iterator<Item = usize>>(
     context: &Context,
     positions: impl FnOnce() -> P,
@@ -25,15 +25,15 @@ pub(crate) fn tell_keys<P: Iterator<Item = usize>>(
 }
 
 impl Context {
-    /// True when the user of the connection may execute this command on this key.
+    /// Reports whether the user of the connection may execute this command on this key.
     pub(crate) fn permits(&self, spec: &Spec, key: Name<'_>) -> bool {
         let name = OwnedName::new(spec.lower_name().as_bytes());
-        // The command has at least so many arguments.
+        // The command has at least this many arguments.
         let arity = spec.arity.unsigned_abs() as usize;
         let mut words = vec![key.raw(); arity];
         words[0] = name.name().raw();
-        // SAFETY: the strings live until the end, the user is given back once, and a name that is
-        // none, as a context without a connection has it, is not looked at.
+        // SAFETY: the strings live until the end of the block and the user is freed once. A null user name, as in a
+        // context without a connection, is not used.
         unsafe {
             let user_name = call!(RedisModule_GetCurrentUserName(self.raw()));
             if user_name.is_null() {

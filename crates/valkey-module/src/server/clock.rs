@@ -1,12 +1,12 @@
-//! What time it is.
+//! The server's clock.
 
 use super::call;
 use scurry_ledger::Time;
 use valkey_module::raw;
 
-/// The server's clock: that of the command that runs, where the server keeps it.
+/// Returns the server's time: that of the running command if the server caches it.
 pub(super) fn now() -> Time {
-    // SAFETY: written once, when the module was loaded; neither takes anything.
+    // SAFETY: the pointers were written when the module was loaded; the functions take no arguments.
     unsafe {
         Time(match raw::RedisModule_CachedMicroseconds {
             Some(microseconds) => microseconds() / 1_000,

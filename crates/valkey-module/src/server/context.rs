@@ -1,4 +1,4 @@
-//! What the server gives to each callback: who asks, in which role, and what may be done for them.
+//! The context that the server passes to each callback: the client's properties, the node's role, and calls of the API.
 
 use super::call;
 use super::name::Name;
@@ -6,26 +6,25 @@ use scurry_ledger::Time;
 use std::ffi::{CStr, CString};
 use valkey_module::raw;
 
-/// How loud a line of the server's log is.
+/// Level of a line in the server's log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Level {
     Notice,
     Warning,
 }
 
-/// A callback's context. It is valid until the callback returns, and is handed on by reference.
+/// Context of a callback. Valid until the callback returns; passed on by reference.
 pub(crate) struct Context {
     raw: *mut raw::RedisModuleCtx,
     flags: u32,
 }
 
-/// Set by Valkey 9.0 and newer for the client that imports slots. Other servers give the bit
-/// another meaning.
+/// Flag of the client that imports slots, set by Valkey 9.0 and newer. On other servers the bit has another meaning.
 const SLOT_IMPORT: u32 = 1 << 25;
 
 impl Context {
     /// # Safety
-    /// The pointer is what the server gave to the callback that runs.
+    /// The pointer is the one that the server passed to the running callback.
     // SAFETY: see above.
     pub(crate) unsafe fn new(raw: *mut raw::RedisModuleCtx) -> Context {
         // SAFETY: the context is valid; the flags are those of this callback.
@@ -41,34 +40,34 @@ impl Context {
         self.flags & flags != 0
     }
 
-    /// True on a node that copies another.
+    /// Reports whether this node is a replica.
     pub(crate) fn is_replica(&self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_SLAVE)
     }
 
-    /// Files are being read.
+    /// Reports whether files are being read.
     pub(crate) fn is_loading(&self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_LOADING)
     }
 
-    /// True when what is executed was decided elsewhere: by the primary, or before it was written to a file.
+    /// Reports whether the running command was decided elsewhere: by the primary, or before it was written to a file.
     pub(crate) fn is_decided(&self, knows_slot_import: bool) -> bool {
         self.is_loading()
             || self.has(raw::REDISMODULE_CTX_FLAGS_REPLICATED)
             || knows_slot_import && self.has(SLOT_IMPORT)
     }
 
-    /// More memory is used than the server may use.
+    /// Reports whether the server has exceeded its memory limit.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_OOM)
     }
 
-    /// The client reads maps.
+    /// Reports whether the client uses RESP3.
     pub(crate) fn is_resp3(&self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_RESP3)
     }
 
-    /// The server's clock.
+    /// Returns the server's time.
     pub(crate) fn now(&self) -> Time {
         #[cfg(feature = "test-clock")]
         if let Some(now) = super::test_clock::now() {
@@ -77,20 +76,20 @@ impl Context {
         super::clock::now()
     }
 
-    /// True while nothing may be written that no client asked for: the server is about to hand
-    /// over to another, and waits until both are the same.
+    /// Reports whether the module must write nothing on its own: the server is about to hand over to a replica, and
+    /// waits until both have the same data.
     pub(crate) fn must_be_quiet(&self) -> bool {
-        // SAFETY: it takes nothing.
+        // SAFETY: the function takes no arguments.
         unsafe { call!(RedisModule_AvoidReplicaTraffic()) != 0 }
     }
 
-    /// The database that the callback works in.
+    /// Returns the database that the callback works in.
     pub(crate) fn database(&self) -> i32 {
         // SAFETY: the context is valid.
         unsafe { call!(RedisModule_GetSelectedDb(self.raw)) }
     }
 
-    /// Works in another database from now on. False when there is none of this number.
+    /// Selects another database. Returns false if it does not exist.
     pub(crate) fn select(&self, database: i32) -> bool {
         // SAFETY: the context is valid.
         unsafe { call!(RedisModule_SelectDb(self.raw, database)) == OK }
@@ -101,9 +100,9 @@ impl Context {
         log(self.raw, level, text);
     }
 
-    /// The text of a field of INFO; none when it has none of this name.
+    /// Returns the text of a field of INFO. None if it does not exist.
     pub(crate) fn info(&self, section: &CStr, field: &CStr) -> Option<String> {
-        // SAFETY: the strings end in zeros; the text is copied before the data is given back.
+        // SAFETY: the strings end in zeros; the text is copied before the data is freed.
         unsafe {
             let data = call!(RedisModule_GetServerInfo(self.raw, section.as_ptr()));
             let text = call!(RedisModule_ServerInfoGetFieldC(data, field.as_ptr()));
@@ -114,11 +113,11 @@ impl Context {
         }
     }
 
-    /// The command that replicas and files get instead of the command that runs: a command
-    /// about a key, with these bytes.
+    /// Replicates another command in place of the running one, to replicas and files: a command on a key, with these
+    /// bytes.
     pub(crate) fn replicate(&self, command: &CStr, key: Name<'_>, bytes: &[u8]) {
-        // SAFETY: the format names a string of the server, then bytes with their length; both
-        // live until the call has returned.
+        // SAFETY: the format names a string of the server, then bytes with their length. Both live until the call
+        // returns.
         unsafe {
             call!(RedisModule_Replicate(
                 self.raw,
@@ -131,7 +130,7 @@ impl Context {
         }
     }
 
-    /// As [`Context::replicate`], with words in place of bytes.
+    /// Replicates as [`Context::replicate`] does, with one to three words in place of the bytes.
     pub(crate) fn replicate_words(&self, command: &CStr, key: Name<'_>, words: &[&[u8]]) {
         let at = |index: usize| {
             words.get(index).map_or((std::ptr::null(), 0), |word| (word.as_ptr(), word.len()))
@@ -142,8 +141,7 @@ impl Context {
             2 => c"sbb",
             _ => c"sbbb",
         };
-        // SAFETY: the format says how many of the words are read; each has its length and lives
-        // until the call has returned.
+        // SAFETY: the format says how many of the words are read. Each has its length and lives until the call returns.
         unsafe {
             call!(RedisModule_Replicate(
                 self.raw,
@@ -160,7 +158,7 @@ impl Context {
         }
     }
 
-    /// The command that runs goes to replicas and the file of commands as it is.
+    /// Replicates the running command unchanged, to replicas and the append-only file.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is valid.
         unsafe {
@@ -168,7 +166,7 @@ impl Context {
         }
     }
 
-    /// Tells watchers of the key that it has changed.
+    /// Notifies clients that watch the key of its change.
     pub(crate) fn signal_modified(&self, key: Name<'_>) {
         // SAFETY: both are valid.
         unsafe {
@@ -177,16 +175,16 @@ impl Context {
     }
 }
 
-/// The status of the server when something is done.
+/// Status of a successful call.
 pub(super) const OK: i32 = 0;
 
-/// Writes a line to the server's log, before there is a context.
+/// Writes a line to the server's log, also before a [`Context`] exists.
 pub(crate) fn log(raw: *mut raw::RedisModuleCtx, level: Level, text: &str) {
     let level = match level {
         Level::Notice => c"notice",
         Level::Warning => c"warning",
     };
     let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    // SAFETY: the strings end in zeros, and the format takes one of them.
+    // SAFETY: the strings end in zeros, and the format uses one of them.
     unsafe { call!(RedisModule_Log(raw, level.as_ptr(), c"%s".as_ptr(), text.as_ptr())) }
 }

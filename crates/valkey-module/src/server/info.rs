@@ -1,4 +1,4 @@
-//! Commands of the one table as the server knows commands: flags, keys, documentation, categories.
+//! Registers the commands of the table with the server: flags, keys, documentation, categories.
 
 use super::context::OK;
 use super::{Context, call};
@@ -6,7 +6,7 @@ use scurry_resp::table::{CommandId, Memory, ScurWriteId, Spec};
 use std::ffi::{CString, c_int};
 use valkey_module::raw;
 
-/// The function that the server calls for a command.
+/// Function that the server calls for a command.
 // SAFETY: the context and the arguments are valid until it returns.
 pub(crate) type Run = unsafe extern "C" fn(
     context: *mut raw::RedisModuleCtx,
@@ -14,18 +14,17 @@ pub(crate) type Run = unsafe extern "C" fn(
     count: c_int,
 ) -> c_int;
 
-/// Users can be given all commands of this crate by this name, where the server knows categories
-/// of modules.
+/// ACL category of all commands of this crate, on servers that support categories of modules.
 const CATEGORY: &std::ffi::CStr = c"scurry";
 
-/// Makes a command known to the server. False when it refuses.
+/// Registers a command. Returns false if the server refuses it.
 pub(crate) fn create_command(context: &Context, spec: &'static Spec, run: Run) -> bool {
     let name = text(&spec.lower_name());
     let flags: Vec<&str> =
         spec.command_flags().filter_map(|flag| server_flag(spec, flag)).collect();
     let flags = text(&flags.join(" "));
     let (first, last, step) = spec.keys;
-    // SAFETY: the texts end in zeros, and the server copies all of it.
+    // SAFETY: the texts end in zeros, and the server copies everything.
     unsafe {
         let created = call!(RedisModule_CreateCommand(
             context.raw(),
@@ -49,12 +48,12 @@ pub(crate) fn create_command(context: &Context, spec: &'static Spec, run: Run) -
     }
 }
 
-/// Makes the category known, where the server knows categories of modules.
+/// Creates the category, if the server supports categories of modules.
 pub(crate) fn create_category(context: &Context) {
     // SAFETY: the text ends in a zero.
     unsafe {
         if let Some(add) = raw::RedisModule_AddACLCategory {
-            // It refuses a name that is taken: then there is nothing to do.
+            // An error means that the name is taken, so nothing is left to do.
             add(context.raw(), CATEGORY.as_ptr());
         }
     }
@@ -64,25 +63,25 @@ fn text(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// The name that the server's API has for a flag of the table.
+/// Returns the name of a flag in the server's API. None if the flag must not be set.
 fn server_flag(spec: &Spec, flag: &'static str) -> Option<&'static str> {
     match flag {
-        // The server would refuse it unseen, also a duplicate that is to get its stored answer, and the
-        // deletion of what is there: this crate refuses what takes memory.
+        // With this flag the server would refuse the command without calling it, also a duplicate that is to get its
+        // stored answer, and a deletion. This crate itself refuses what needs memory.
         "denyoom" if spec.memory != Memory::Taken => None,
         "denyoom" => Some("deny-oom"),
         "noscript" => Some("deny-script"),
         "loading" => Some("allow-loading"),
         "stale" => Some("allow-stale"),
-        // Its keys are asked for.
+        // The server asks for the key positions.
         "movablekeys" => Some("getkeys-api"),
-        // What waits in our server is refused here, so that nothing waits.
+        // A command that would wait in `scurry serve` is refused here, so nothing blocks.
         "blocking" => None,
         flag => Some(flag),
     }
 }
 
-/// The words that a server would see in the flags of a command of its own, and the crate's category.
+/// Returns the categories that the server would derive from the flags of its own commands, and the crate's category.
 fn categories(spec: &Spec) -> String {
     let mut categories = CATEGORY.to_string_lossy().into_owned();
     for (flag, category) in [
@@ -104,7 +103,7 @@ fn categories(spec: &Spec) -> String {
 fn key_flags(spec: &Spec) -> u32 {
     let access = raw::REDISMODULE_CMD_KEY_ACCESS;
     match spec.id {
-        // More keys than the first: the server asks for them.
+        // There are more keys than the first; the server asks for them.
         CommandId::ScurChain(_) => {
             raw::REDISMODULE_CMD_KEY_RW
                 | access
@@ -126,7 +125,7 @@ fn key_flags(spec: &Spec) -> u32 {
 }
 
 /// # Safety
-/// The command is one that the server has made, and the module is being loaded.
+/// The server has created the command, and the module is being loaded.
 // SAFETY: see above.
 unsafe fn describe(command: *mut raw::RedisModuleCommand, spec: &Spec) -> bool {
     let version = raw::RedisModuleCommandInfoVersion {
@@ -137,7 +136,7 @@ unsafe fn describe(command: *mut raw::RedisModuleCommand, spec: &Spec) -> bool {
     };
     let (summary, since) = (text(spec.summary), text(spec.since));
     let (first, _, _) = spec.keys;
-    // SAFETY: zeros are what ends a list of these.
+    // SAFETY: zeros are valid and mark the end of such a list.
     let mut keys: [raw::RedisModuleCommandKeySpec; 2] = unsafe { std::mem::zeroed() };
     keys[0].flags = u64::from(key_flags(spec));
     keys[0].begin_search_type = raw::RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX;
@@ -159,6 +158,6 @@ unsafe fn describe(command: *mut raw::RedisModuleCommand, spec: &Spec) -> bool {
         key_specs: if first > 0 { keys.as_mut_ptr() } else { std::ptr::null_mut() },
         args: std::ptr::null_mut(),
     };
-    // SAFETY: the caller promises the command; the server copies the rest.
+    // SAFETY: the caller guarantees the command; the server copies the rest.
     unsafe { call!(RedisModule_SetCommandInfo(command, &info)) == OK }
 }

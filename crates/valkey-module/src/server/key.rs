@@ -1,4 +1,4 @@
-//! A key of the server, opened.
+//! An open key of the server.
 
 use super::context::OK;
 use super::kind::Kind;
@@ -12,16 +12,16 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use valkey_module::raw;
 
-/// The use of a key.
+/// Mode of opening a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode {
     Read,
     Write,
 }
 
-/// An open key; closed when dropped. Where others are open at the same time, they are other keys.
+/// An open key, closed when dropped. Keys open at the same time must be different keys.
 pub(crate) struct OpenKey<'c> {
-    /// Null for a key that is opened to be read and does not exist.
+    /// Null for a key that is opened for reading and does not exist.
     raw: *mut raw::RedisModuleKey,
     context: &'c Context,
     name: Name<'c>,
@@ -33,7 +33,7 @@ impl<'c> OpenKey<'c> {
             Mode::Read => raw::REDISMODULE_READ,
             Mode::Write => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
         };
-        // SAFETY: both are valid; the handle is closed before they are gone.
+        // SAFETY: both are valid, and the handle is closed before they end.
         let raw = unsafe {
             call!(RedisModule_OpenKey(
                 context.raw(),
@@ -44,14 +44,13 @@ impl<'c> OpenKey<'c> {
         OpenKey { raw: raw.cast(), context, name }
     }
 
-    /// The value; none when the key does not exist. It may be changed if the key was opened to be
-    /// written.
+    /// Returns the value. None if the key does not exist. It may only be changed if the key is open for writing.
     pub(crate) fn value<K: Kind>(&mut self) -> Result<Option<Held<'_, K>>, WrongType> {
         if self.raw.is_null() {
             return Ok(None);
         }
-        // SAFETY: the key is open. A value of our type was made by `set`, or by the callback that
-        // loads, and is of the kind; the borrow ends before the key is closed or set anew.
+        // SAFETY: the key is open. A value of our type was made by `set` or by the load callback, so it is of this
+        // kind. The borrow ends before the key is closed or set again.
         unsafe {
             if call!(RedisModule_ModuleTypeGetType(self.raw)) == K::cell().get() {
                 let kept = call!(RedisModule_ModuleTypeGetValue(self.raw));
@@ -64,13 +63,12 @@ impl<'c> OpenKey<'c> {
         }
     }
 
-    /// Begins to load what it holds, where that is of the kind: what is done until it is looked at
-    /// does not wait for memory.
+    /// Prefetches the value if it is of this kind, so that the memory arrives while other work is done.
     pub(crate) fn touch<K: Kind>(&self) {
         if self.raw.is_null() {
             return;
         }
-        // SAFETY: the key is open. A value is looked at by nobody here.
+        // SAFETY: the key is open. The value is not read here.
         unsafe {
             if call!(RedisModule_ModuleTypeGetType(self.raw)) == K::cell().get() {
                 ask_for(call!(RedisModule_ModuleTypeGetValue(self.raw)).cast());
@@ -78,7 +76,7 @@ impl<'c> OpenKey<'c> {
         }
     }
 
-    /// Sets what it holds, in the place of what it held.
+    /// Sets the value, and replaces the one before.
     pub(crate) fn set<K: Kind>(&mut self, value: K) {
         let value = value.into_raw();
         // SAFETY: the key is open for writing, and the server owns the value from now on.
@@ -87,7 +85,7 @@ impl<'c> OpenKey<'c> {
         assert_eq!(status, OK, "a key that is open for writing takes a value");
     }
 
-    /// The key ends. The callbacks of its type are called before this returns.
+    /// Deletes the key. The callbacks of its type run before this returns.
     pub(crate) fn delete(&mut self) {
         // SAFETY: the key is open for writing.
         unsafe {
@@ -95,7 +93,7 @@ impl<'c> OpenKey<'c> {
         }
     }
 
-    /// When the server removes it.
+    /// Returns when the server removes the key. None for a key without expiry.
     pub(crate) fn expires(&self) -> Option<Time> {
         if self.raw.is_null() {
             return None;
@@ -105,10 +103,10 @@ impl<'c> OpenKey<'c> {
         (at >= 0).then_some(Time(at))
     }
 
-    /// Says when the server removes it.
+    /// Sets when the server removes the key.
     pub(crate) fn set_expires(&mut self, at: Option<Time>) {
         let at = at.map_or(i64::from(raw::REDISMODULE_NO_EXPIRE), |at| at.0.max(0));
-        // SAFETY: the key is open for writing and holds something.
+        // SAFETY: the key is open for writing and has a value.
         unsafe {
             call!(RedisModule_SetAbsExpire(self.raw, at));
         }
@@ -123,23 +121,22 @@ impl<'c> OpenKey<'c> {
     }
 }
 
-/// Asks for the cache lines that begin at an address and are most of what an account takes. They need
-/// not be there.
+/// Prefetches the four cache lines from an address on, which cover most of an account. The address need not be mapped.
 fn ask_for(address: *const i8) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..4 {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction, and it accesses nothing.
+        // SAFETY: every x86-64 has this instruction, and it does not access memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(64 * line)) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
 
-/// The value of an open key. When it has moved, the server is told at the end.
+/// Value of an open key. If a change has moved it, the drop tells the server its new pointer.
 pub(crate) struct Held<'k, K: Kind> {
     value: ManuallyDrop<K>,
-    /// The pointer that the server keeps.
+    /// Pointer that the server has.
     kept: *mut c_void,
     key: *mut raw::RedisModuleKey,
     borrow: PhantomData<&'k mut ()>,
@@ -161,11 +158,11 @@ impl<K: Kind> DerefMut for Held<'_, K> {
 
 impl<K: Kind> Drop for Held<'_, K> {
     fn drop(&mut self) {
-        // SAFETY: it is not used any more.
+        // SAFETY: the value is not used again.
         let value = unsafe { ManuallyDrop::take(&mut self.value) }.into_raw();
         if value != self.kept {
-            // SAFETY: the key is open for writing, or nothing could have moved; what was kept is
-            // freed already, and the server owns what there is instead.
+            // SAFETY: the key is open for writing, otherwise nothing could have moved. The old memory is already freed,
+            // and the server owns the new value.
             let status = unsafe {
                 let (kind, before) = (K::cell().get(), std::ptr::null_mut());
                 call!(RedisModule_ModuleTypeReplaceValue(self.key, kind, value, before))
@@ -178,7 +175,7 @@ impl<K: Kind> Drop for Held<'_, K> {
 impl Drop for OpenKey<'_> {
     fn drop(&mut self) {
         if !self.raw.is_null() {
-            // SAFETY: it is open, and closed once.
+            // SAFETY: the key is open, and closed once.
             unsafe { call!(RedisModule_CloseKey(self.raw)) }
         }
     }

@@ -1,4 +1,5 @@
-//! A data type of ours in the server's keyspace: the callbacks that the server keeps it by.
+//! Data types of the module in the server's keyspace: the trait that they implement, and the callbacks that the server
+//! calls.
 
 use super::name::Name;
 use super::{Context, Level, call};
@@ -8,56 +9,56 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use valkey_module::raw;
 
-/// The value of a key of ours. The server keeps it as one pointer.
+/// Value of a key of ours. The server stores it as one pointer.
 pub(crate) trait Kind: Sized + 'static {
-    /// Nine characters, in every dump and file for good.
+    /// Name of nine characters, which is written into every dump and file and never changes.
     const NAME: &'static CStr;
-    /// Of the bytes in dumps and files. Older ones are read as well.
+    /// Version of the bytes in dumps and files. Older versions are read as well.
     const ENCODING: i32;
 
-    /// Where the server's name for the type is.
+    /// Returns the cell that holds the server's handle of the type.
     fn cell() -> &'static TypeCell;
 
-    /// The pointer that the server keeps.
+    /// Returns the pointer that the server stores.
     fn into_raw(self) -> *mut c_void;
 
     /// # Safety
-    /// The pointer is from [`Kind::into_raw`] of the same kind. What it becomes is dropped, or is made
-    /// a pointer again, once for each time that happened.
+    /// The pointer is from [`Kind::into_raw`] of the same kind. Each pointer is taken back at most once: the result is
+    /// dropped, or made a pointer again.
     // SAFETY: see above.
     unsafe fn from_raw(raw: *mut c_void) -> Self;
 
-    /// From the bytes of a dump or a file. They may be anything.
+    /// Decodes the bytes of a dump or a file, which are not trusted.
     fn load(bytes: &[u8], encoding: i32) -> Result<Self, impl Display>;
 
-    /// Called when the value was loaded, for this key.
+    /// Called after the value was loaded for this key.
     fn loaded(&mut self, context: &Context, database: i32, key: &[u8]);
 
-    /// Appends the bytes of a dump or a file. Called in a child of the server too.
+    /// Appends the bytes for a dump or a file. Also called in a forked child of the server.
     fn save(&self, out: &mut Vec<u8>);
 
-    /// Writes the commands that make the key anew. Called in a child of the server too.
+    /// Writes the commands that create the key again. Also called in a forked child of the server.
     fn rewrite(&self, rewrite: &Rewrite<'_>);
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory used.
     fn memory_bytes(&self) -> usize;
 
-    /// How many pieces of memory it is, about: the server lets another thread free many.
+    /// Returns the approximate number of allocations: the server frees large values on another thread.
     fn free_effort(&self) -> usize {
         1
     }
 
-    /// Appends what two copies have alike.
+    /// Appends bytes that are equal for equal copies.
     fn digest(&self, out: &mut Vec<u8>);
 
-    /// The key leaves the keyspace. Not called when a whole database goes.
+    /// Called when the key leaves the keyspace, but not when a whole database is flushed.
     fn unlinked(&self, database: i32, key: &[u8]);
 
-    /// Called when the value is gone, by any thread of the server.
+    /// Called when the value is removed, on any thread of the server. Takes ownership.
     fn freed(self);
 }
 
-/// The server's name for a type; null until it is made.
+/// The server's handle of a type. Null until the type is created.
 pub(crate) struct TypeCell(AtomicPtr<raw::RedisModuleType>);
 
 impl TypeCell {
@@ -70,17 +71,17 @@ impl TypeCell {
     }
 }
 
-/// Where the commands of a rewritten file go.
+/// Destination of the commands when a file is rewritten.
 pub(crate) struct Rewrite<'a> {
     io: *mut raw::RedisModuleIO,
     key: Name<'a>,
 }
 
 impl Rewrite<'_> {
-    /// A command about the key, with these two words behind it.
+    /// Writes a command on the key, followed by two words.
     pub(crate) fn emit(&self, command: &CStr, first: &[u8], second: &[u8]) {
-        // SAFETY: the format names a string of the server and two lots of bytes with their
-        // lengths; all live until the call has returned.
+        // SAFETY: the format names a string of the server and two byte strings with their lengths. All live until the
+        // call returns.
         unsafe {
             call!(RedisModule_EmitAOF(
                 self.io,
@@ -95,7 +96,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// As [`Rewrite::emit`], with one more word.
+    /// Writes a command as [`Rewrite::emit`] does, with three words.
     pub(crate) fn emit_three(&self, command: &CStr, words: [&[u8]; 3]) {
         let [first, second, third] = words;
         // SAFETY: as above.
@@ -116,11 +117,11 @@ impl Rewrite<'_> {
     }
 }
 
-/// Makes a type known to the server. False when it refuses.
+/// Creates a type on the server. Returns false if the server refuses it.
 pub(crate) fn create_type<K: Kind>(context: &Context) -> bool {
-    // SAFETY: zeros are no callbacks, which the server takes for absent.
+    // SAFETY: zeros mean no callback.
     let mut methods: raw::RedisModuleTypeMethods = unsafe { std::mem::zeroed() };
-    // The fourth has all that is used here; servers read as many as they know.
+    // Version 4 of the table has all callbacks used here. A server reads as many as it knows.
     methods.version = 4;
     methods.rdb_load = Some(rdb_load::<K>);
     methods.rdb_save = Some(rdb_save::<K>);
@@ -143,7 +144,7 @@ pub(crate) fn create_type<K: Kind>(context: &Context) -> bool {
     !made.is_null()
 }
 
-/// Tells in the server's log why a value cannot be read. The server says which file.
+/// Logs why a value cannot be read. The server adds which file.
 fn refuse(io: *mut raw::RedisModuleIO, why: &str) -> *mut c_void {
     // SAFETY: the context lives as long as the callback.
     let context = unsafe { Context::new(call!(RedisModule_GetContextFromIO(io))) };
@@ -151,18 +152,18 @@ fn refuse(io: *mut raw::RedisModuleIO, why: &str) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// A value that the server keeps.
+/// Returns a value that the server stores, without taking ownership.
 ///
 /// # Safety
-/// As that of [`Kind::from_raw`], and nobody changes the value meanwhile.
+/// As for [`Kind::from_raw`], and nothing changes the value meanwhile.
 // SAFETY: see above.
 unsafe fn shown<K: Kind>(value: *mut c_void) -> ManuallyDrop<K> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller keeps the contract.
     ManuallyDrop::new(unsafe { K::from_raw(value) })
 }
 
-// SAFETY: called by the server alone, with what it promises to the callback of this name; the
-// same holds for all that follow. A value is what `OpenKey` or this callback made of the kind.
+// SAFETY: only the server calls this and the callbacks below, with the arguments that it documents for the callback of
+// that name. A value was made by `OpenKey` or this callback, so it is of the kind.
 unsafe extern "C" fn rdb_load<K: Kind>(
     io: *mut raw::RedisModuleIO,
     encoding: c_int,
@@ -178,7 +179,7 @@ unsafe extern "C" fn rdb_load<K: Kind>(
         );
     }
     let mut len = 0;
-    // SAFETY: the buffer is the server's, given to us; it is freed once.
+    // SAFETY: the server gives the buffer to us, and it is freed once.
     let loaded = unsafe {
         let buffer = call!(RedisModule_LoadStringBuffer(io, &mut len));
         if buffer.is_null() || call!(RedisModule_IsIOError(io)) != 0 {
@@ -191,7 +192,7 @@ unsafe extern "C" fn rdb_load<K: Kind>(
     };
     match loaded {
         Ok(mut value) => {
-            // SAFETY: the name may be absent; where it is, it lives until the callback returns.
+            // SAFETY: the name may be null; otherwise it lives until the callback returns.
             unsafe {
                 let context = Context::new(call!(RedisModule_GetContextFromIO(io)));
                 let key = call!(RedisModule_GetKeyNameFromIO(io));
@@ -209,7 +210,7 @@ unsafe extern "C" fn rdb_load<K: Kind>(
 // SAFETY: see `rdb_load`.
 unsafe extern "C" fn rdb_save<K: Kind>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     let mut bytes = Vec::new();
-    // SAFETY: the value is of the kind, and nobody changes it meanwhile.
+    // SAFETY: the value is of the kind, and nothing changes it meanwhile.
     unsafe {
         shown::<K>(value).save(&mut bytes);
         call!(RedisModule_SaveStringBuffer(io, bytes.as_ptr().cast(), bytes.len()));
@@ -261,7 +262,7 @@ unsafe extern "C" fn unlink<K: Kind>(
     context: *mut raw::RedisModuleKeyOptCtx,
     value: *const c_void,
 ) {
-    // SAFETY: as above; the name may be absent.
+    // SAFETY: as above; the name may be null.
     unsafe {
         let key = call!(RedisModule_GetKeyNameFromOptCtx(context));
         if !key.is_null() {
@@ -273,6 +274,6 @@ unsafe extern "C" fn unlink<K: Kind>(
 
 // SAFETY: see `rdb_load`.
 unsafe extern "C" fn free<K: Kind>(value: *mut c_void) {
-    // SAFETY: it is of the kind, and the server gives it back once.
+    // SAFETY: the value is of the kind, and the server frees it once.
     unsafe { K::from_raw(value) }.freed();
 }

@@ -1,11 +1,11 @@
-//! Strings of the server: the arguments of a command, the names of keys.
+//! Strings of the server: arguments of a command, names of keys.
 
 use super::call;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use valkey_module::raw;
 
-/// A string of the server, for as long as the server has promised to keep it.
+/// A string of the server, valid as long as the server keeps it.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Name<'a> {
@@ -25,10 +25,10 @@ impl<'a> Name<'a> {
         self.raw
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub(crate) fn bytes(self) -> &'a [u8] {
         let mut len = 0;
-        // SAFETY: the string is alive, and its bytes stay where they are as long as it is.
+        // SAFETY: the string is alive, and its bytes do not move while it is.
         unsafe {
             let bytes = call!(RedisModule_StringPtrLen(self.raw, &mut len));
             if len == 0 { &[] } else { std::slice::from_raw_parts(bytes.cast(), len) }
@@ -36,7 +36,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// The arguments of a command, its name included.
+/// Returns the arguments of a command, including its name.
 ///
 /// # Safety
 /// The array and its strings live as long as `'a`.
@@ -49,32 +49,32 @@ pub(crate) unsafe fn arguments<'a>(
     if count == 0 {
         return &[];
     }
-    // SAFETY: the caller promises the array; a name has the layout of its pointer.
+    // SAFETY: the caller guarantees the array; a `Name` has the layout of its pointer.
     unsafe { std::slice::from_raw_parts(first.cast::<Name<'a>>(), count) }
 }
 
-/// A string of our own, given back when dropped.
+/// A string created by this module, freed when dropped.
 pub(crate) struct OwnedName(*mut raw::RedisModuleString);
 
-/// A string that no callback's context keeps.
+/// Null context: the string is not tied to a callback.
 const NO_CONTEXT: *mut raw::RedisModuleCtx = std::ptr::null_mut();
 
 impl OwnedName {
     pub(crate) fn new(bytes: &[u8]) -> OwnedName {
         let (first, len) = (bytes.as_ptr().cast(), bytes.len());
-        // SAFETY: the bytes are copied; there may be no context.
+        // SAFETY: the bytes are copied, and a null context is allowed.
         OwnedName(unsafe { call!(RedisModule_CreateString(NO_CONTEXT, first, len)) })
     }
 
     pub(crate) fn name(&self) -> Name<'_> {
-        // SAFETY: it lives until it is dropped.
+        // SAFETY: the string lives until it is dropped.
         unsafe { Name::new(self.0) }
     }
 }
 
 impl Drop for OwnedName {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, without a context as here, and given back once.
+        // SAFETY: created in `new` with the same null context, and freed once.
         unsafe { call!(RedisModule_FreeString(NO_CONTEXT, self.0)) }
     }
 }

@@ -1,8 +1,9 @@
-//! Replies that were formed by the one renderer of all hosts, told to the server piece by piece: the
-//! API has no call for bytes that are formed already. A call costs more than forming what it says,
-//! so as much as can be is said in one: servers send the text of a simple string as it is, whatever
-//! is in it, and the whole rest of a reply that goes on with one is such a text. Whether this server
-//! does is tried when the module is loaded, not believed.
+//! Sends encoded replies through the server's API. The API has no call that takes encoded bytes, so a reply is decoded
+//! into pieces, with one call each.
+//!
+//! A call costs more than encoding its piece, so as much as possible goes into one: servers send the text of a simple
+//! string unchanged, and the rest of a reply that continues with a simple string can be sent as such a text. Whether
+//! this server does so is tested when the module is loaded.
 
 use super::{Context, call};
 use scurry_resp::{Piece, Pieces};
@@ -10,15 +11,15 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
 use valkey_module::raw;
 
-/// The server sends the text of a simple string as it is.
+/// True if the server sends the text of a simple string unchanged.
 static SENDS_AS_IS: AtomicBool = AtomicBool::new(false);
-/// The state while it is being tried.
+/// True during the test.
 static TRIES: AtomicBool = AtomicBool::new(false);
-/// The reply that it is tried with: an array within one, with bytes that would begin something.
+/// Reply used for the test: a nested array with bytes that could begin another value.
 const TRIAL: &[u8] = b"*2\r\n+OK\r\n*1\r\n$1\r\n+\r\n";
 
 impl Context {
-    /// Answers the command with a reply formed in the client's protocol, which is spoilt by that.
+    /// Sends a reply encoded in the client's protocol. The bytes are overwritten in the process.
     pub(crate) fn send(&self, formed: &mut [u8]) {
         let mut joins = SENDS_AS_IS.load(Ordering::Relaxed);
         let mut line = Line::default();
@@ -38,12 +39,12 @@ impl Context {
         }
     }
 
-    /// Says replies from behind the plus of the first to the end of the last line as one simple string. False
-    /// when there is a zero in them, which would end it for the server: then nothing was said.
+    /// Sends replies, from after the plus of the first to the end of the last line, as one simple string. Returns false
+    /// and sends nothing if they contain a zero byte, which would end the string.
     fn join(&self, replies: &mut [u8]) -> bool {
         let len = replies.len() - 2;
         replies[len] = 0;
-        // SAFETY: it ends in a zero: the one just written, if not before.
+        // SAFETY: the text ends in a zero: the one just written, or an earlier one.
         let text = unsafe { CStr::from_ptr(replies.as_ptr().cast()) };
         if text.count_bytes() < len {
             replies[len] = b'\r';
@@ -57,8 +58,8 @@ impl Context {
     }
 
     fn say(&self, piece: Piece<'_>, line: &mut Line) {
-        // SAFETY: the context is valid, and the server copies what it is told. The server's
-        // lengths are signed, and no reply here is longer than they go.
+        // SAFETY: the context is valid, and the server copies its arguments. The server's lengths are signed, and no
+        // reply here exceeds them.
         unsafe {
             match piece {
                 Piece::Simple(text) => {
@@ -86,7 +87,7 @@ impl Context {
         }
     }
 
-    /// The server's words for a wrong number of arguments.
+    /// Sends the server's error for a wrong number of arguments.
     pub(crate) fn wrong_arity(&self) {
         // SAFETY: the context is that of a command.
         unsafe {
@@ -99,7 +100,7 @@ fn signed(len: usize) -> std::ffi::c_long {
     len.try_into().unwrap_or(std::ffi::c_long::MAX)
 }
 
-/// Room for a line with a zero at its end.
+/// Buffer for a line that ends in a zero.
 #[derive(Default)]
 struct Line(Vec<u8>);
 
@@ -112,18 +113,18 @@ impl Line {
     }
 }
 
-/// Tries whether the server sends the text of a simple string as it is, by a command of ours without
-/// keys, whose handler asks [`is_tried`].
+/// Tests whether the server sends the text of a simple string unchanged, by calling a command of ours without keys
+/// whose handler asks [`is_tried`].
 pub(crate) fn try_joining(context: &Context, command: &CStr) {
-    // SAFETY: written once, before this is called.
+    // SAFETY: the pointers were written before this is called.
     let functions = unsafe {
         (raw::RedisModule_Call, raw::RedisModule_CallReplyProto, raw::RedisModule_FreeCallReply)
     };
     let (Some(ask), Some(bytes_of), Some(free)) = functions else { return };
     SENDS_AS_IS.store(true, Ordering::Relaxed);
     TRIES.store(true, Ordering::Relaxed);
-    // SAFETY: the texts end in zeros, and the format says that no argument follows; the bytes live
-    // until the reply is freed.
+    // SAFETY: the texts end in zeros, and the format says that no argument follows. The bytes live until the reply is
+    // freed.
     let is_sent = unsafe {
         let reply = ask(context.raw(), command.as_ptr(), c"".as_ptr());
         let is_sent = !reply.is_null() && {
@@ -140,7 +141,7 @@ pub(crate) fn try_joining(context: &Context, command: &CStr) {
     SENDS_AS_IS.store(is_sent, Ordering::Relaxed);
 }
 
-/// The reply that the command which runs has to give, while it is tried how the server sends it.
+/// Returns the reply that the running command must give during the test. None outside of the test.
 pub(crate) fn is_tried() -> Option<&'static [u8]> {
     TRIES.load(Ordering::Relaxed).then_some(TRIAL)
 }

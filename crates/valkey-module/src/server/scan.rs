@@ -1,4 +1,4 @@
-//! The server's own SCAN, for walking over keys of one of our types.
+//! Walks over keys of one of our types with the server's own SCAN.
 
 use super::{Context, Kind};
 use scurry_resp::{Piece, Pieces};
@@ -6,15 +6,15 @@ use std::ffi::c_char;
 use valkey_module::raw;
 
 impl Context {
-    /// One step of SCAN: the keys of a kind among about `count` keys from the cursor on. Returns where to
-    /// go on, 0 at the end; none when the server does not answer so.
+    /// Executes one step of SCAN: visits the keys of a kind among about `count` keys from the cursor on. Returns the
+    /// next cursor, 0 at the end. None if the reply has another form.
     pub(crate) fn scan<K: Kind>(
         &self,
         cursor: u64,
         count: u16,
         mut visit: impl FnMut(&[u8]),
     ) -> Option<u64> {
-        // SAFETY: written once, when the module was loaded.
+        // SAFETY: the pointers were written when the module was loaded.
         let (ask, bytes_of, free) = unsafe {
             (
                 raw::RedisModule_Call?,
@@ -23,8 +23,8 @@ impl Context {
             )
         };
         let (cursor, count) = (cursor.to_string(), count.to_string());
-        // SAFETY: the format names bytes with their length, three texts that end in zeros, and bytes
-        // again; all live until the call has returned. The reply's bytes live until it is freed.
+        // SAFETY: the format names bytes with their length, three texts that end in zeros, and bytes again. All live
+        // until the call returns. The reply's bytes live until it is freed.
         unsafe {
             let reply = ask(
                 self.raw(),

@@ -1,4 +1,4 @@
-//! What the server tells besides commands.
+//! Subscribes to events of the server.
 
 use super::context::OK;
 use super::{Context, Name, call};
@@ -6,9 +6,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use valkey_module::raw;
 
-/// The server calls this when a thing of this number happens; `data` is what the server's
-/// documentation says of it.
-// SAFETY: the context is valid until it returns, and `data` is what the event comes with.
+/// Callback of an event. `what` is the number of the subevent, and `data` is what the server documents for it.
+// SAFETY: the context is valid until it returns, and `data` belongs to the event.
 pub(crate) type Heard = unsafe extern "C" fn(
     context: *mut raw::RedisModuleCtx,
     event: raw::RedisModuleEvent,
@@ -16,19 +15,19 @@ pub(crate) type Heard = unsafe extern "C" fn(
     data: *mut c_void,
 );
 
-/// Subscribes to an event of the server. False when it knows none of this number.
+/// Subscribes to an event. Returns false if the server does not know it.
 pub(crate) fn subscribe(context: &Context, id: u64, heard: Heard) -> bool {
     let event = raw::RedisModuleEvent { id, dataver: 1 };
     // SAFETY: the callback has the signature that the server calls.
     unsafe { call!(RedisModule_SubscribeToServerEvent(context.raw(), event, Some(heard))) == OK }
 }
 
-/// The callback for keys: the event's name, and the key.
+/// Callback for keys, with the event's name and the key.
 type HeardOfKey = fn(&Context, &CStr, Name<'_>);
 
 static OF_KEYS: OnceLock<HeardOfKey> = OnceLock::new();
 
-/// Subscribes to what happens to keys by the commands for keys of any kind.
+/// Subscribes to events of the generic key commands, such as rename and move.
 pub(crate) fn subscribe_to_keys(context: &Context, heard: HeardOfKey) -> bool {
     OF_KEYS.get_or_init(|| heard);
     // SAFETY: the callback has the signature that the server calls.
@@ -41,7 +40,7 @@ pub(crate) fn subscribe_to_keys(context: &Context, heard: HeardOfKey) -> bool {
     }
 }
 
-// SAFETY: called by the server alone, with a valid context, a text that ends in a zero and a key.
+// SAFETY: only the server calls this, with a valid context, a text that ends in a zero and a key.
 unsafe extern "C" fn of_key(
     context: *mut raw::RedisModuleCtx,
     _: c_int,
@@ -49,7 +48,7 @@ unsafe extern "C" fn of_key(
     key: *mut raw::RedisModuleString,
 ) -> c_int {
     if let Some(heard) = OF_KEYS.get() {
-        // SAFETY: see above; all of it lives until the callback returns.
+        // SAFETY: see above; everything lives until the callback returns.
         unsafe { heard(&Context::new(context), CStr::from_ptr(event), Name::new(key)) }
     }
     OK

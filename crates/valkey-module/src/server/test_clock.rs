@@ -1,5 +1,4 @@
-//! A clock that stands where a test has set it. Nothing comes due by itself then: a test says when
-//! timers run.
+//! A clock that stands still where a test has set it. Nothing becomes due by itself then: the test runs the timers.
 
 use scurry_ledger::Time;
 use std::sync::{Mutex, PoisonError};
@@ -9,12 +8,12 @@ compile_error!("test-clock is for tests: build a release without it");
 
 static NOW: Mutex<Option<Time>> = Mutex::new(None);
 
-/// Sets it. From the first time on it is the clock.
+/// Sets the clock. From the first call on it replaces the server's clock.
 pub(crate) fn set(now: Time) {
     *NOW.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
 }
 
-/// Where it stands; none when the server's clock is the clock.
+/// Returns the time that a test has set. None while the server's clock is used.
 pub(crate) fn now() -> Option<Time> {
     *NOW.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The shipped file of users: what applications may do to accounts, and that the table says so.
+//! The ACL file that is shipped: it gives applications the permissions of the command table.
 
 use crate::product::products;
 use crate::support::Node;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scurry.acl");
 
-/// The commands of a role, as a file of users lists them.
+/// Returns the commands of a role, in the form of an ACL file.
 fn permitted(role: Role) -> String {
     let of_role = |spec: &&Spec| spec.role == role;
     let all = table::SCUR.iter().chain(table::ENTITY).filter(of_role);

@@ -1,4 +1,4 @@
-//! What is refused, in words, and leaves the node running and the account as it was.
+//! Wrong requests: each gets an error, and leaves the node running and the account unchanged.
 
 use crate::product::products;
 use crate::support::Node;
@@ -21,7 +21,7 @@ fn a_key_of_another_type_is_wrong() {
                 let mut words: Vec<&[u8]> = spec.example.split(' ').map(str::as_bytes).collect();
                 words[1] = key.as_bytes();
                 let said = client.send(&words);
-                // An image is read after the key was looked at, and a key alone is no image.
+                // An image is parsed after the key is checked, and a key alone is no image.
                 assert_eq!(said, WRONG, "{} of {key}", spec.name);
             }
         }
@@ -145,7 +145,7 @@ fn without_memory_writes_are_refused_and_sessions_still_end() {
         client.expect("SCUR.DEBIT alice d cent 1", oom);
         client.expect("SCUR.CREATE bob", oom);
         client.expect("SCUR.RESERVE alice new 0 ITEM 1 cent REQUESTED 1", oom);
-        // A duplicate is no new work.
+        // A duplicate needs no memory.
         client.expect("SCUR.DEBIT alice known cent 5", "[OK, 1, 4, 5]");
         let said = client.ask("SCUR.DEBIT alice known cent 6");
         assert!(said.starts_with("!REQUEST_MISMATCH"), "{said}");
@@ -164,7 +164,7 @@ fn without_memory_writes_are_refused_and_sessions_still_end() {
             "[OK, 0, 0, [[1, OK, 0, 0, 0]]]",
         );
         client.expect("SCUR.CHECK alice cent 90", "[OK, 90]");
-        // What comes due is no command that the server could refuse.
+        // Expiries are not commands, so the server cannot refuse them.
         client.until("SCUR.TOTALS", |totals| totals.contains("sessions, 0"));
         client.expect("ENTITY.PUT e value", oom);
         let script = b"return redis.call('SCUR.DEBIT', KEYS[1], 'd', 'cent', 1)";

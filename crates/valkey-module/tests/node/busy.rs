@@ -1,4 +1,4 @@
-//! Busy accounts, which are kept in parts: whatever the server does with a key, it is one account.
+//! Busy accounts, which are kept in parts: whatever the server does with a key, it stays one account.
 
 use crate::product::products;
 use crate::support::{Client, Node};
@@ -20,7 +20,7 @@ fn fill(client: &mut Client, key: &str) {
     }
 }
 
-/// The account does what it did where it was filled: duplicates, refunds, open sessions.
+/// Checks that the account behaves as where it was filled: duplicates, refunds, open sessions.
 fn goes_on(client: &mut Client, key: &str) {
     let again = client.ask(&format!("SCUR.DEBIT {key} transaction-7 cent 1"));
     assert!(again.ends_with(", 9, 1]"), "the version of the answer then: {again}");
@@ -52,7 +52,7 @@ fn a_busy_account_survives_files_of_every_kind() {
             let node = node.crash_and_restart();
             let mut client = node.connect();
             assert_eq!(client.digest("tenant"), digest, "{product:?} {settings:?}");
-            // A file that is written anew has the account as a whole.
+            // A rewritten file contains the account as a whole.
             client.ask("BGREWRITEAOF");
             client.until("INFO persistence", |info| info.contains("aof_rewrite_in_progress:0"));
             goes_on(&mut client, "tenant");
@@ -67,7 +67,7 @@ fn an_account_longer_than_a_client_may_send_survives_a_rewritten_file_of_command
         let node = Node::with(product, &settings);
         let mut client = node.connect();
         client.expect("SCUR.CREATE tenant BUCKET main cent 100000", "[OK, 1]");
-        // Each is remembered in about a hundred bytes.
+        // Each transaction is remembered in about a hundred bytes.
         for number in 0..12_000 {
             let said = client.ask(&format!("SCUR.DEBIT tenant {number:064} cent 1"));
             assert!(said.starts_with("[OK, 0, "), "{said}");
@@ -107,7 +107,7 @@ fn a_busy_account_is_copied_moved_and_freed_as_one() {
         assert!(memory > 400 * 30, "{memory}");
         client.expect("DEL copy", "1");
         client.expect("UNLINK renamed", "1");
-        // Over itself: what was kept apart is replaced too.
+        // Loaded over itself: the annex is replaced too.
         assert_eq!(client.send(&[b"SCUR.LOAD", b"tenant", &image, b"REPLACE"]), "OK");
         assert_eq!(client.digest("tenant"), digest, "{product:?}");
         client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 1, sessions, 60,"));
@@ -125,7 +125,7 @@ fn a_replica_of_a_busy_account_is_the_same_and_goes_on() {
         fill(&mut client, "before");
         copy.expect(&format!("REPLICAOF 127.0.0.1 {}", primary.port), "OK");
         copy.until("INFO replication", |info| info.contains("master_link_status:up"));
-        // One that came as a whole, and one that came Change by Change.
+        // One account that was copied as a whole, and one that arrived Change by Change.
         client.expect("DEL before", "1");
         fill(&mut client, "tenant");
         for number in 0..30 {

@@ -1,5 +1,5 @@
-//! SCUR.CHAIN on a server: where its keys are, who may say what, and that replicas and files get all of
-//! it or nothing.
+//! SCUR.CHAIN on a server: its key positions, the permissions that it needs, and that replicas and files get all of it
+//! or nothing.
 
 use crate::product::products;
 use crate::support::{Client, Node};
@@ -61,7 +61,7 @@ fn nothing_is_done_when_one_command_is_refused() {
         }
         client.expect("SCUR.CHECK {b}1 cent 100", "[OK, 100]");
         client.expect("EXISTS {b}4", "0");
-        // Within a transaction and a script as alone.
+        // In a transaction and a script as on its own.
         client.expect("MULTI", "OK");
         client.expect(TRANSFER, "QUEUED");
         assert_eq!(client.exec(), [DONE]);

@@ -1,9 +1,9 @@
-//! What comes due with nobody touching it, on the primary alone, under whatever name the key has.
+//! Expiries without any request, only on the primary, also after a key was renamed.
 
 use crate::product::products;
 use crate::support::{Client, Node};
 
-/// Opens a session whose Tcc runs out soon.
+/// Opens a session whose Tcc ends soon.
 fn open(client: &mut Client, account: &str, tcc_ms: u32) {
     client.expect(&format!("SCUR.CREATE {account} BUCKET main cent 100"), "[OK, 1]");
     let line = format!("SCUR.RESERVE {account} s 0 TCC {tcc_ms}ms ITEM 1 cent REQUESTED 40");
@@ -58,7 +58,7 @@ fn an_account_that_comes_out_of_a_file_is_released_too() {
         open(&mut node.connect(), "alice", 600);
         let node = node.crash_and_restart();
         node.connect().until("SCUR.TOTALS", |totals| totals == RELEASED);
-        // What was released is in the file, once.
+        // The release is in the file, once.
         let node = node.crash_and_restart();
         node.connect().expect("SCUR.TOTALS", RELEASED);
     }

@@ -4,7 +4,7 @@ use crate::product::{Product, products};
 use crate::support::{Client, Node};
 use std::path::{Path, PathBuf};
 
-/// Accounts and entities in several states; their keys.
+/// Writes accounts and entities in several states. Returns their keys.
 fn fill(client: &mut Client) -> [&'static str; 4] {
     client.expect(
         "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5 TO 4102444800000",
@@ -43,7 +43,7 @@ fn survives(product: Product, settings: &[&str], before: impl Fn(&mut Client)) {
     let node = node.crash_and_restart();
     let mut client = node.connect();
     assert_eq!(shown(&mut client, &keys), expected, "{product:?} {settings:?}");
-    // Duplicates across it get the stored answer, and what is new goes on.
+    // Duplicates across the restart get the stored answer, and new requests are executed.
     client.expect("SCUR.DEBIT alice d cent 10", "[OK, 1, 4, 10]");
     client.expect("SCUR.TERMINATE alice s 2", "[OK, 0, 0, []]");
 }
@@ -78,7 +78,7 @@ fn a_snapshot_gives_back_what_was_written() {
     }
 }
 
-/// The newest file of commands in a server's directory.
+/// Returns the newest append-only file in a server's directory.
 fn commands_file(directory: &Path) -> PathBuf {
     let files = directory.join("appendonlydir").read_dir().expect("the files");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();

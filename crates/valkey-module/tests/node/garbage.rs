@@ -1,5 +1,5 @@
-//! Dumps that no server has written: refused in words, with the node up and nothing changed; and
-//! what is taken is an account in every respect.
+//! Dumps that no server has written are refused with an error, the node keeps running, and nothing changes. A dump that
+//! is accepted is a valid account in every respect.
 
 use crate::product::products;
 use crate::support::{Client, Node};
@@ -7,7 +7,7 @@ use crc::{CRC_64_REDIS, Crc};
 use scurry_codec::{decode_account, encode_account};
 use scurry_ledger::{Account, Status};
 
-/// Random dumps of each sort.
+/// Random dumps of each kind.
 const ROUNDS: usize = 1_000;
 
 #[test]
@@ -38,30 +38,30 @@ fn garbage_is_not_restored() {
                             refused += 1;
                         }
                     }
-                    // Whatever was taken is an account, or an entity, to all commands.
+                    // Whatever was accepted works with all commands as an account or an entity.
                     for line in ["SCUR.GET bad", "ENTITY.GET bad", "SCUR.TERMINATE bad s 9"] {
                         client.ask(line);
                     }
                     client.ask("DEL bad");
                 }
             }
-            // Most bytes of an account are amounts, and two of them must agree.
+            // Most bytes of an account are amounts, two of which must agree.
             assert!(refused > taken / 4, "{key}: {refused} refused, {taken} taken");
         }
         client.expect("PING", "PONG");
-        // Units that were never there before have a row by now, of zeros.
+        // Units that did not exist before may have a row of zeros now.
         let left = client.ask("SCUR.TOTALS");
         assert!(left.starts_with(totals.trim_end_matches("]]")), "{left}");
         node.logs("a scurryacc is refused");
     }
 }
 
-/// The byte that says that a module's value follows, and of which type.
+/// Bytes that announce a module's value and its type.
 const HEAD_LEN: usize = 10;
-/// Version of the format and checksum, behind the value.
+/// Version of the format and checksum, after the value.
 const FOOTER_LEN: usize = 10;
 
-/// Makes the checksum of a dump right again.
+/// Corrects the checksum of a dump.
 fn seal(dump: &mut [u8]) {
     let end = dump.len() - 8;
     let sum = Crc::<u64>::new(&CRC_64_REDIS).checksum(&dump[..end]);
@@ -72,7 +72,7 @@ fn restore(client: &mut Client, dump: &[u8]) -> String {
     client.send(&[b"RESTORE", b"bad", b"0", dump])
 }
 
-/// An account with all that an image can have, as a dump.
+/// Returns the dump of an account with everything that an image can contain.
 fn rich(client: &mut Client) -> Vec<u8> {
     client.expect(
         "SCUR.CREATE rich IDENTITY msisdn 49151 BUCKET main cent 1000 BUCKET data octet 5 TO 4102444800000",
@@ -88,29 +88,29 @@ fn rich(client: &mut Client) -> Vec<u8> {
     client.bytes("DUMP rich")
 }
 
-/// Spoils a dump in one of several ways.
+/// Damages a dump in one of several ways.
 fn spoil(dump: &mut Vec<u8>, how: usize, random: &mut Random) {
     let end = dump.len() - FOOTER_LEN;
     match how {
-        // Some bytes are others.
+        // Changes some bytes.
         0 => {
             for _ in 0..=random.below(8) {
                 let at = random.below(end);
                 dump[at] = random.byte();
             }
         }
-        // It ends early, and its footer, which is shorter than what is missing, stands there.
+        // Cuts it short, with its footer at the new end. The footer is shorter than the missing part.
         1 => {
             let cut = HEAD_LEN + random.below(end - HEAD_LEN - 2 * FOOTER_LEN);
             dump.drain(cut..end);
         }
-        // A piece of it is there twice, or something is between.
+        // Repeats a piece, or inserts bytes.
         2 => {
             let (at, len) = (random.below(end), 1 + random.below(30));
             let piece: Vec<u8> = (0..len).map(|_| random.byte()).collect();
             dump.splice(at..at, piece);
         }
-        // The head of a module's value, and noise.
+        // Keeps the head of a module's value, followed by random bytes.
         _ => {
             let len = random.below(200);
             let noise: Vec<u8> = (0..len).map(|_| random.byte()).collect();
@@ -125,7 +125,7 @@ fn random_dumps_leave_the_node_as_it_was() {
     for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
-        // So that the image itself is what is spoiled.
+        // Without compression, so that the image itself is damaged.
         client.expect("CONFIG SET rdbcompression no", "OK");
         let good = rich(&mut client);
         let totals = client.ask("SCUR.TOTALS");
@@ -163,11 +163,11 @@ fn random_dumps_leave_the_node_as_it_was() {
     }
 }
 
-/// A dump with another image in the place of its own.
+/// Returns a dump with another image in place of its own.
 fn with_image(dump: &[u8], image: &[u8], other: &[u8]) -> Vec<u8> {
     let found = dump.windows(image.len()).position(|window| window == image);
     let at = found.expect("the image is in the dump as it is");
-    // Lengths of less than 64 are one byte.
+    // A length below 64 is one byte.
     assert!(image.len() < 64 && other.len() < 64 && usize::from(dump[at - 1]) == image.len());
     let len = [u8::try_from(other.len()).expect("a byte")];
     let mut dump = [&dump[..at - 1], &len, other, &dump[at + image.len()..]].concat();
@@ -211,7 +211,7 @@ fn a_dump_that_is_refused_leaves_the_account_that_it_was_to_replace() {
         let (digest, totals) = (client.digest("rich"), client.ask("SCUR.TOTALS"));
         let mut random = Random(11);
         for _ in 0..200 {
-            // The checksum is left as it was.
+            // The checksum is not corrected.
             let mut bad = good.clone();
             let at = random.below(bad.len());
             bad[at] ^= 1 << random.below(8);
@@ -230,7 +230,7 @@ fn a_dump_that_is_refused_leaves_the_account_that_it_was_to_replace() {
     }
 }
 
-/// Numbers that follow from the first; which ones, is for every run the same.
+/// Pseudo-random generator with the same sequence in every run.
 struct Random(u64);
 
 impl Random {

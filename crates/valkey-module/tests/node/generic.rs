@@ -1,5 +1,5 @@
-//! What the commands for keys of any kind do to accounts, by those who may use them: totals and
-//! timers follow, and nothing is there twice.
+//! Effects of the generic key commands on accounts, by users who may execute them: totals and timers follow, and
+//! nothing exists twice.
 
 use crate::product::products;
 use crate::support::{Client, Node};
@@ -8,7 +8,7 @@ const NOTHING: &str = "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 
 const RELEASED: &str = "[accounts, 1, sessions, 0, units, [[cent, 100, 0, 100, 0, 0, 0, 0, 0, 0]]]";
 const HELD: &str = "[accounts, 1, sessions, 1, units, [[cent, 60, 40, 100, 0, 0, 0, 0, 0, 0]]]";
 
-/// An account of 100 with a session that holds 40 of it and whose Tcc runs out.
+/// Creates an account of 100 with a session that holds 40 and whose Tcc ends.
 fn open(client: &mut Client, account: &str, tcc_ms: u32) {
     client.expect(&format!("SCUR.CREATE {account} BUCKET main cent 100"), "[OK, 1]");
     let line = format!("SCUR.RESERVE {account} s 0 TCC {tcc_ms}ms ITEM 1 cent REQUESTED 40");
@@ -29,7 +29,7 @@ fn a_flushed_database_takes_its_timers_and_no_others() {
             client.expect("SELECT 0", "OK");
             client.expect(&format!("FLUSHDB {how}"), "OK");
             client.until("SCUR.TOTALS", |totals| totals == HELD);
-            // Sessions of the same names that end later are not ended by what was armed before.
+            // Sessions with the same names and a later end are not ended by the old timers.
             open(&mut client, "a7", 600_000);
             client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 1"));
             client.expect("SCUR.CHECK a7 cent 61", "[CREDIT_LIMIT_REACHED, 60, balance]");
@@ -49,7 +49,7 @@ fn accounts_of_databases_that_change_places_are_released_where_they_are() {
         client.expect("SCUR.CREATE alice", "[OK, 1]");
         client.expect("SWAPDB 0 1", "OK");
         client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 0"));
-        // What was alice of database 0 is here now, and was committed here.
+        // The account is alice of the former database 0, and its expiry was committed here.
         let audit = client.ask("SCUR.AUDIT alice");
         assert!(audit.starts_with("[ok, 1, version, 3, "), "{audit}");
         client.expect("SELECT 0", "OK");
@@ -85,7 +85,8 @@ fn an_account_that_is_renamed_over_another_leaves_one_of_them() {
         client.expect("RENAMENX alice bob", "0");
         client.expect("RENAME alice bob", "OK");
         client.until("SCUR.TOTALS", |totals| totals == HELD);
-        // Bob's timer went with him: what has his name now still holds when it would have fired.
+        // Bob's timer was removed with him: the account that has his name now still holds its units when it would have
+        // fired.
         open(&mut client, "carol", 400);
         client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 1"));
         client.expect("SCUR.CHECK bob cent 61", "[CREDIT_LIMIT_REACHED, 60, balance]");
@@ -149,7 +150,7 @@ fn an_account_that_is_overwritten_is_gone_with_all_that_it_had() {
                 assert!(said.starts_with("!WRONGTYPE"), "{line}: {said}");
                 client.until("SCUR.TOTALS", |totals| totals == RELEASED);
             } else {
-                // Its timer is gone too: nothing of it comes back.
+                // Its timer is gone too: nothing of the old account returns.
                 open(&mut client, "bob", 150);
                 client.until("SCUR.TOTALS", |totals| totals == RELEASED);
                 let gone = client.ask("SCUR.GET alice");

@@ -1,4 +1,4 @@
-//! A list of the accounts of a node, by the server's own scan.
+//! Lists the accounts of a node with the server's own scan.
 
 use crate::product::products;
 use crate::support::Node;
@@ -21,7 +21,7 @@ fn a_list_shows_every_account_of_the_node_and_nothing_else() {
                 let reply = client.ask(&format!("SCUR.LIST {cursor} COUNT 50"));
                 let (next, rows) =
                     reply[1..reply.len() - 1].split_once(", ").expect("two elements");
-                // A scan of the server may show a key twice.
+                // A scan of the server may return a key twice.
                 let rows = rows.trim_start_matches("[[").trim_end_matches("]]");
                 let rows = rows.split("], [").filter(|row| *row != "[]");
                 listed.extend(rows.map(|row| format!("[{row}]")));

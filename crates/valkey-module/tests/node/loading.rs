@@ -1,4 +1,4 @@
-//! With which servers and settings the module loads, and what it says where it does not.
+//! The servers and settings with which the module loads, and its messages where it does not.
 
 use crate::product::{Product, module, optional, products};
 use crate::support::Node;

@@ -1,5 +1,4 @@
-//! Real servers with the module: what a client sees, what a replica gets, what comes back after a
-//! restart, and what is refused.
+//! Real servers with the module: the replies to clients, the data of replicas and after a restart, and refusals.
 
 mod access;
 mod bad_input;

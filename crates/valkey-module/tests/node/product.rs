@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The server that keeps the keys.
+/// Server product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
     Valkey,
     Redis,
-    /// Valkey 9.0 or newer, which moves slots by itself.
+    /// Valkey 9.0 or newer, with atomic slot migration.
     Valkey9,
-    /// Older than what the module needs.
+    /// Redis older than the module needs.
     Redis6,
 }
 
-/// Each test runs on all of these.
+/// Returns the products that each test runs on.
 pub(crate) fn products() -> Vec<Product> {
     let mut products = vec![Product::Valkey, Product::Redis];
     products.extend(optional(Product::Valkey9));
     products
 }
 
-/// A server that not every machine has; where it is not named, the test says that it is left out.
+/// Returns a product that not every machine has. If its binary is not named, prints that the test is skipped.
 pub(crate) fn optional(product: Product) -> Option<Product> {
     let variable = product.variable()?;
     if std::env::var_os(variable).is_none() {
@@ -33,7 +33,7 @@ pub(crate) fn optional(product: Product) -> Option<Product> {
 }
 
 impl Product {
-    /// The variable that names the binary of a server that is looked for nowhere else.
+    /// Returns the variable that names the binary of an optional product.
     fn variable(self) -> Option<&'static str> {
         match self {
             Product::Valkey | Product::Redis => None,
@@ -50,7 +50,7 @@ impl Product {
         }
     }
 
-    /// Settings for tests that all but the oldest have.
+    /// Returns settings for tests, which all but the oldest product support.
     pub(crate) fn settings(self) -> &'static [&'static str] {
         match self {
             Product::Redis6 => &[],
@@ -66,14 +66,14 @@ impl Product {
     }
 }
 
-/// The module, brought up to date first: built alone, with a profile of its own.
+/// Returns the module, after building it separately with its own profile.
 pub(crate) fn module() -> &'static Path {
     static MODULE: OnceLock<PathBuf> = OnceLock::new();
     MODULE.get_or_init(|| {
         if let Some(module) = std::env::var_os("SCURRY_MODULE") {
             return PathBuf::from(module);
         }
-        // target/debug/deps/this-test
+        // The program is target/debug/deps/NAME-HASH.
         let test = std::env::current_exe().expect("the path of this test");
         let target = test.ancestors().nth(3).expect("the test is in target/*/deps").to_owned();
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));

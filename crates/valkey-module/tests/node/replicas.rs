@@ -1,9 +1,9 @@
-//! A replica is what its primary is, decides nothing, and goes on when it becomes the primary.
+//! A replica has its primary's data, decides nothing, and continues when it becomes the primary.
 
 use crate::product::{Product, products};
 use crate::support::{Client, Node};
 
-/// A primary and its replica, which is up to date, and a client of each.
+/// Starts a primary and a replica that has caught up, with a client for each.
 fn pair(product: Product, settings: &[&str]) -> [(Node, Client); 2] {
     let primary = Node::start(product);
     let replica = Node::with(product, settings);
@@ -14,7 +14,7 @@ fn pair(product: Product, settings: &[&str]) -> [(Node, Client); 2] {
     [(primary, first), (replica, second)]
 }
 
-/// Waits until the replica has what the client wrote.
+/// Waits until the replica has the client's writes.
 fn caught_up(client: &mut Client) {
     client.expect("WAIT 1 20000", "1");
 }
@@ -39,7 +39,7 @@ fn a_replica_has_the_same_accounts_and_says_no_to_writes() {
         assert_eq!(copy.ask("SCUR.TOTALS"), client.ask("SCUR.TOTALS"));
         let refused = copy.ask("SCUR.DEBIT alice d2 cent 1");
         assert!(refused.starts_with("!READONLY"), "{refused}");
-        // Not even one that takes writes decides.
+        // A writable replica decides nothing either.
         copy.expect("CONFIG SET replica-read-only no", "OK");
         let refused = copy.ask("SCUR.DEBIT alice d2 cent 1");
         assert!(refused.starts_with("!READONLY only the primary decides"), "{refused}");
@@ -62,7 +62,7 @@ fn a_full_copy_and_the_copys_own_file_are_the_same() {
         caught_up(&mut client);
         let (digest, totals) = (client.digest("alice"), client.ask("SCUR.TOTALS"));
         assert_eq!(copy.digest("alice"), digest);
-        // It was told to copy after it was started: it comes back as a node of its own.
+        // It was made a replica after it was started, so it restarts as an independent node.
         let restarted = replica.crash_and_restart();
         let mut copy = restarted.connect();
         assert_eq!((copy.digest("alice"), copy.ask("SCUR.TOTALS")), (digest, totals));
@@ -76,14 +76,14 @@ fn a_replica_lets_nothing_expire_until_it_is_the_primary() {
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
         client.expect("SCUR.CREATE bob BUCKET main cent 100", "[OK, 1]");
         client.ask("SCUR.RESERVE bob s 0 TCC 50ms ITEM 1 cent REQUESTED 40");
-        // Bob's session ends by the primary, and the replica hears of it.
+        // The primary ends Bob's session, and the replica receives that.
         client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 0"));
         let digest = client.digest("bob");
         copy.until("DEBUG DIGEST-VALUE bob", |held| held == digest);
         client.ask("SCUR.RESERVE alice s 0 TCC 1500 ITEM 1 cent REQUESTED 40");
         caught_up(&mut client);
         drop(primary);
-        // Alice's runs out where nobody decides: reads show it so, but nothing is committed.
+        // Alice's session ends while no primary runs: reads show it, but nothing is committed.
         copy.until("SCUR.GET alice", |account| account.ends_with("sessions, []]"));
         let totals = copy.ask("SCUR.TOTALS");
         assert!(totals.starts_with("[accounts, 2, sessions, 1"), "{totals}");

@@ -1,4 +1,5 @@
-//! Replies arrive whole, whatever is in them: the server is told as much of one in a call as can be.
+//! Replies arrive complete, whatever they contain, although the module passes as much as possible of one to the server
+//! in a single call.
 
 use crate::product::products;
 use crate::support::Node;
@@ -30,7 +31,7 @@ fn what_looks_like_a_reply_or_ends_a_text_is_data() {
             let data = String::from_utf8_lossy(blob);
             assert!(shown.contains(&*data), "{at}: {shown}");
             assert!(shown.contains("overdraw") && shown.contains("active"), "{at}: {shown}");
-            // What follows on the connection is not shifted.
+            // Later replies on the connection are not shifted.
             client.expect(&format!("ECHO {account}"), &account);
             client.expect(&format!("SCUR.CHECK {account} cent 993"), "[OK, 993]");
             client.expect(

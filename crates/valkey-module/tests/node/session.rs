@@ -1,4 +1,4 @@
-//! A session and what TOTALS makes of it, and entities.
+//! A session and its effect on TOTALS, and entities.
 
 use crate::product::products;
 use crate::support::Node;

@@ -1,15 +1,15 @@
-//! Atomic slot migration of Valkey 9.0 and newer: accounts with open sessions, timers and what they
-//! remember, and entities, move while clients write to them, and come back.
+//! Atomic slot migration of Valkey 9.0 and newer: accounts with open sessions, timers and remembered answers, and
+//! entities, move while clients write to them, and move back.
 
 use crate::product::{Product, optional};
 use crate::support::{Client, Node};
 
-/// Accounts that are moved.
+/// Number of accounts that are moved.
 const ACCOUNTS: usize = 300;
-/// Slots that are moved: half of them.
+/// Slots that are moved: half of all.
 const SLOTS: &str = "0 8191";
 
-/// Two primaries, the first of which owns all slots, and a replica of the second that keeps a file.
+/// Two primaries, the first of which owns all slots, and a replica of the second that writes a file.
 struct Cluster {
     nodes: [Node; 3],
     clients: [Client; 3],
@@ -18,7 +18,7 @@ struct Cluster {
 
 impl Cluster {
     fn start(product: Product) -> Cluster {
-        // A primary whose last slots leave stays one.
+        // A primary that loses its last slots stays a primary.
         let settings =
             ["--cluster-allow-replica-migration", "no", "--cluster-node-timeout", "5000"];
         let kept = [&settings[..], &["--appendonly", "yes"]].concat();
@@ -42,7 +42,7 @@ impl Cluster {
         Cluster { nodes, clients, ids }
     }
 
-    /// The reply of whichever node owns the key, asked until one does.
+    /// Returns the reply of the node that owns the key, after retries until one does.
     fn ask(&mut self, line: &str) -> String {
         for _ in 0..1_000 {
             for at in [0, 1] {
@@ -55,20 +55,20 @@ impl Cluster {
         panic!("nobody owns what {line} is about");
     }
 
-    /// Begins to move the slots.
+    /// Starts the migration of the slots.
     fn move_slots(&mut self, from: usize, to: usize) {
         let line = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {SLOTS} NODE {}", self.ids[to]);
         self.clients[from].expect(&line, "OK");
     }
 
-    /// The state of the newest migration.
+    /// Returns the state of the newest migration.
     fn migration(&mut self, of: usize) -> String {
         let all = self.clients[of].ask("CLUSTER GETSLOTMIGRATIONS");
         let state = all.split("state, ").nth(1).and_then(|rest| rest.split(',').next());
         state.unwrap_or_else(|| panic!("no state in {all}")).to_owned()
     }
 
-    /// Sums over both primaries of accounts, open sessions, and the columns of cents.
+    /// Returns sums over both primaries: accounts, open sessions, and the columns of cents.
     fn totals(&mut self) -> Vec<i64> {
         let mut sums = vec![0; 11];
         for client in &mut self.clients[..2] {
@@ -95,7 +95,7 @@ impl Cluster {
         panic!("the totals are {totals:?} and not {expected:?}");
     }
 
-    /// The replica has what its primary has, byte for byte.
+    /// Checks that the replica has the same bytes as its primary.
     fn copy_agrees(&mut self) {
         self.clients[1].expect("WAIT 1 20000", "1");
         let keys = self.clients[1].ask("KEYS *");
@@ -118,7 +118,7 @@ impl Cluster {
     }
 }
 
-/// Accounts of 1000 with an open session that holds 40, entities that live, expire and are deleted.
+/// Creates accounts of 1000 with an open session that holds 40, and entities that live, expire and are deleted.
 fn fill(cluster: &mut Cluster) {
     for number in 0..ACCOUNTS {
         let name = format!("a{number}");
@@ -159,7 +159,7 @@ fn accounts_move_while_they_are_charged_and_come_back() {
     for (from, to) in [(0, 1), (1, 0), (0, 1)] {
         cluster.move_slots(from, to);
         cluster.refuses_apply();
-        // Debits while they move; each is sent twice, and counts once.
+        // Debits during the migration. Each is sent twice and counts once.
         let mut writes = 0;
         while cluster.migration(from) != "success" {
             let state = cluster.migration(from);
@@ -180,7 +180,7 @@ fn accounts_move_while_they_are_charged_and_come_back() {
             assert_eq!(entity, "[10, value, 4102444800123]");
             let deleted = cluster.ask(&format!("ENTITY.GET de{number} WITHVERSION"));
             assert_eq!(deleted, "[20, nil, -1]");
-            // The deletion is still remembered, and for how long.
+            // The deletion is still remembered, with its remaining time.
             assert_eq!(cluster.ask(&format!("ENTITY.PUT de{number} v VERSION 19")), "[0, 20]");
             let left: i64 = cluster.ask(&format!("PTTL de{number}")).parse().expect("a number");
             assert!((1..=86_400_000).contains(&left), "{left}");
@@ -199,7 +199,7 @@ fn accounts_move_while_they_are_charged_and_come_back() {
         assert_eq!(ended, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]");
     }
     cluster.copy_agrees();
-    // The copy's file has all that came by slot migration: there is nobody to copy it from again.
+    // The replica's file has everything that arrived by slot migration: it is restarted without a primary to copy from.
     let totals = cluster.clients[1].ask("SCUR.TOTALS");
     let Cluster { nodes: [_first, second, copy], .. } = cluster;
     drop(second);
@@ -212,7 +212,7 @@ fn what_comes_due_while_it_moves_comes_due_once() {
     let Some(product) = optional(Product::Valkey9) else { return };
     let mut cluster = Cluster::start(product);
     let accounts = i64::try_from(ACCOUNTS).expect("a number");
-    // So much to copy that some of them come due between the copy and the change of the owner.
+    // Enough data that some expiries come between the copy and the change of owner.
     for number in 0..200 {
         let value = vec![b'x'; 256 * 1024];
         let said = cluster.clients[0].send(&[b"SET", format!("f{number}").as_bytes(), &value]);
@@ -229,7 +229,7 @@ fn what_comes_due_while_it_moves_comes_due_once() {
         }
         cluster.move_slots(from, to);
         if round == 3 {
-            // Whether it is in time or not, nothing is lost or there twice.
+            // Whether the cancellation is in time or not, nothing is lost or duplicated.
             cluster.clients[from].ask("CLUSTER CANCELSLOTMIGRATIONS");
         }
         let mut state = cluster.migration(from);

@@ -1,4 +1,4 @@
-//! A server of a test's own, with the module, on a free port of this machine.
+//! A server with the module for a test, on a free local port.
 
 use crate::product::{Product, module};
 use redis::{Connection, ConnectionLike, Value};
@@ -9,12 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// How often something is looked for that has to come.
+/// Bound of polls.
 const LOOKS_MAX: usize = 1_000;
-/// A port that was free may be taken when the server wants it.
+/// Attempts to start: a free port may be taken before the server binds it.
 const STARTS_MAX: usize = 5;
 
-/// A running server, stopped when dropped. Its directory stays until then.
+/// A running server, stopped when dropped. Its directory exists until then.
 pub(crate) struct Node {
     product: Product,
     options: Vec<String>,
@@ -25,17 +25,17 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// With the module, without files.
+    /// Starts a server with the module, without files.
     pub(crate) fn start(product: Product) -> Node {
         Node::with(product, &[])
     }
 
-    /// With the module and further settings of the server.
+    /// Starts a server with the module and further settings.
     pub(crate) fn with(product: Product, settings: &[&str]) -> Node {
         Node::with_options(product, settings, &[])
     }
 
-    /// As the only node of a cluster.
+    /// Starts the only node of a cluster.
     pub(crate) fn cluster(product: Product) -> Node {
         let node = Node::of_cluster(product, &[]);
         let mut client = node.connect();
@@ -44,7 +44,7 @@ impl Node {
         node
     }
 
-    /// As a node of a cluster, without slots.
+    /// Starts a node of a cluster, without slots.
     pub(crate) fn of_cluster(product: Product, settings: &[&str]) -> Node {
         let bus = free_port().to_string();
         Node::with(
@@ -53,14 +53,14 @@ impl Node {
         )
     }
 
-    /// For clients, and for the other nodes of its cluster.
+    /// Returns the port for clients and the port of the cluster bus.
     pub(crate) fn cluster_ports(&self) -> (u16, u16) {
         let at = self.options.iter().position(|option| option == "--cluster-port");
         let bus = at.and_then(|at| self.options.get(at + 1)).and_then(|port| port.parse().ok());
         (self.port, bus.expect("a node of a cluster"))
     }
 
-    /// With settings of the server and options of the module.
+    /// Starts a server with settings and with options of the module.
     pub(crate) fn with_options(product: Product, settings: &[&str], options: &[&str]) -> Node {
         let mut all: Vec<String> = settings.iter().map(|word| (*word).to_owned()).collect();
         all.push("--loadmodule".to_owned());
@@ -70,7 +70,7 @@ impl Node {
         Node::run(product, &all, &directory).unwrap_or_else(|log| panic!("no start: {log}"))
     }
 
-    /// The words of a server that does not start.
+    /// Returns the output of a server that does not start.
     pub(crate) fn refusal(product: Product, settings: &[&str]) -> String {
         let all: Vec<String> = settings.iter().map(|word| (*word).to_owned()).collect();
         let directory = Arc::new(TempDir::new().expect("a directory"));
@@ -127,14 +127,14 @@ impl Node {
         Ok(Node { product, options, child, port, directory, log })
     }
 
-    /// Stops it at once, as a crash does, and starts it again on its files.
+    /// Kills it and restarts it on its files.
     pub(crate) fn crash_and_restart(mut self) -> Node {
         self.stop();
         Node::run(self.product, &self.options, &self.directory)
             .unwrap_or_else(|log| panic!("no restart: {log}"))
     }
 
-    /// Stops it at once, lets somebody at its files, and returns what it says instead of starting.
+    /// Kills it, damages its files, and returns its output when it refuses to start.
     pub(crate) fn crash_and_refuse(mut self, spoil: impl FnOnce(&Path)) -> String {
         self.stop();
         spoil(self.directory.path());
@@ -150,7 +150,7 @@ impl Node {
         Client { connection }
     }
 
-    /// Waits until its log has this, which has to come: it is read by a thread of its own.
+    /// Waits until its log contains this text. A thread reads the log.
     pub(crate) fn logs(&self, text: &str) {
         for _ in 0..LOOKS_MAX * LOOKS_MAX {
             if self.log.lock().expect("no panic").contains(text) {
@@ -166,7 +166,7 @@ impl Node {
     }
 
     fn stop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -178,24 +178,24 @@ impl Drop for Node {
     }
 }
 
-/// A port that nobody listens on now.
+/// Returns a free port.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()
 }
 
-/// A client that speaks in lines.
+/// A client that sends commands given as lines.
 pub(crate) struct Client {
     connection: Connection,
 }
 
 impl Client {
-    /// The reply to a line, as text: `[OK, 0, 1]`, `nil`, or `!` and the error.
+    /// Returns the reply to a line as text: `[OK, 0, 1]`, `nil`, or `!` and the error.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.send(&line.split_whitespace().map(str::as_bytes).collect::<Vec<_>>())
     }
 
-    /// As [`Client::ask`], with arguments of any bytes.
+    /// Sends a command as [`Client::ask`] does, with arguments of any bytes.
     pub(crate) fn send(&mut self, words: &[&[u8]]) -> String {
         match self.value(words) {
             Ok(value) => show(&value),
@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// The reply itself.
+    /// Returns the reply as a value.
     pub(crate) fn value(&mut self, words: &[&[u8]]) -> Result<Value, String> {
         let mut command = redis::Cmd::new();
         for word in words {
@@ -216,7 +216,7 @@ impl Client {
         })
     }
 
-    /// The replies to what MULTI has queued: each reply as text.
+    /// Executes a transaction and returns each reply as text.
     pub(crate) fn exec(&mut self) -> Vec<String> {
         match self.connection.req_command(&redis::cmd("EXEC")) {
             Ok(Value::Array(replies)) => replies.iter().map(show).collect(),
@@ -224,12 +224,12 @@ impl Client {
         }
     }
 
-    /// Asks and compares.
+    /// Sends a line and compares the reply.
     pub(crate) fn expect(&mut self, line: &str, expected: &str) {
         assert_eq!(self.ask(line), expected, "{line}");
     }
 
-    /// Asks until the reply is this one, which has to come.
+    /// Repeats a line until the reply is accepted.
     pub(crate) fn until(&mut self, line: &str, expected: impl Fn(&str) -> bool) -> String {
         let mut reply = String::new();
         for _ in 0..LOOKS_MAX {
@@ -237,13 +237,13 @@ impl Client {
             if expected(&reply) {
                 return reply;
             }
-            // The server, a replica too, lets ten milliseconds pass.
+            // Lets the server wait ten milliseconds; works on a replica too.
             self.ask("DEBUG SLEEP 0.01");
         }
         panic!("{line} stays {reply}");
     }
 
-    /// A bulk string.
+    /// Returns a bulk string.
     pub(crate) fn bytes(&mut self, line: &str) -> Vec<u8> {
         let words = line.split_whitespace().map(str::as_bytes).collect::<Vec<_>>();
         match self.value(&words) {
@@ -252,7 +252,7 @@ impl Client {
         }
     }
 
-    /// The part that two copies of a key have alike.
+    /// Returns the digest of a key, which is equal for equal copies.
     pub(crate) fn digest(&mut self, key: &str) -> String {
         self.ask(&format!("DEBUG DIGEST-VALUE {key}"))
     }

@@ -1,5 +1,5 @@
-//! MULTI, Lua and functions around our commands: they do there what they do alone, an error is the
-//! reply of one of them, and what was done before it stays and reaches replicas.
+//! MULTI, Lua and functions with our commands: they behave as on their own, an error is the reply of one command, and
+//! earlier changes stay and reach replicas.
 
 use crate::product::products;
 use crate::support::{Client, Node};
@@ -50,7 +50,7 @@ fn a_transaction_that_is_not_run_changes_nothing() {
         client.expect("SCUR.DEBIT alice d cent 30", "QUEUED");
         client.expect("DISCARD", "OK");
         client.expect("SCUR.CHECK alice cent 100", "[OK, 100]");
-        // Who watches an account hears of commands of others, and of what comes due.
+        // A client that watches an account notices commands of others, and expiries.
         client.expect("WATCH alice", "OK");
         node.connect().expect("SCUR.DEBIT alice d1 cent 1", "[OK, 0, 2, 1]");
         client.expect("MULTI", "OK");
@@ -95,7 +95,7 @@ fn an_error_within_a_script_leaves_what_was_done_and_replicas_have_it() {
         assert!(said.starts_with("[credit_limit_reached, err wrong number of arg"), "{said}");
         assert!(said.contains("err only a primary and its files say this"), "{said}");
         assert!(said.ends_with(", 1]"), "{said}");
-        // A read-only script may read, and not write.
+        // A read-only script may read but not write.
         let read = b"return redis.call('SCUR.CHECK', KEYS[1], 'cent', 1)[2]";
         assert_eq!(client.send(&[b"EVAL_RO", read, b"1", b"alice"]), "65");
         let write = b"return redis.call('SCUR.DEBIT', KEYS[1], 'd5', 'cent', 1)";
@@ -157,14 +157,14 @@ fn keys_of_two_slots_are_refused_together() {
             return redis.call('SCUR.DEBIT', KEYS[2], 'e', 'cent', 1)";
         let said = client.send(&[b"EVAL", script, b"2", b"alice", b"bob"]);
         assert!(said.starts_with("!CROSSSLOT") || said.contains("hash to the same slot"), "{said}");
-        // Not even one that does not say which keys it wants.
+        // Not even a script that does not declare its keys.
         let script = b"#!lua
             redis.call('SCUR.DEBIT', 'alice', 'f', 'cent', 1)
             return redis.call('SCUR.DEBIT', 'bob', 'f', 'cent', 1)";
         let said = client.send(&[b"EVAL", script, b"0"]);
         assert!(said.contains("do not hash to the same slot"), "{said}");
         client.expect("SCUR.CHECK bob cent 100", "[OK, 100]");
-        // A slot that another node serves is not looked into.
+        // Keys in a slot of another node are not read.
         let slot: u16 = client.ask("CLUSTER KEYSLOT bob").parse().expect("a slot");
         client.expect(&format!("CLUSTER DELSLOTS {slot}"), "OK");
         client.expect("CONFIG SET cluster-require-full-coverage no", "OK");
