@@ -1,21 +1,20 @@
-//! Which `scurry` is killed.
+//! The `scurry` binary under test.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A server program.
+/// Path of a server binary.
 #[derive(Clone, Debug)]
 pub struct Binary(pub(crate) PathBuf);
 
 impl Binary {
-    /// The binary that `SCURRY_BIN` names, else the one of this build, which is brought up to
-    /// date first.
+    /// Returns the binary named by `SCURRY_BIN`, else builds the one of this workspace.
     pub fn find() -> Result<Binary> {
         if let Some(path) = std::env::var_os("SCURRY_BIN") {
             return Ok(Binary(PathBuf::from(path)));
         }
-        // target/debug/this, or target/debug/deps/this-test
+        // The program is target/debug/NAME or target/debug/deps/NAME-HASH.
         let own = std::env::current_exe().context("the path of this program")?;
         let mut directory = own.parent().context("this program has no directory")?;
         if directory.ends_with("deps") {
@@ -32,7 +31,7 @@ impl Binary {
         Ok(Binary(directory.join("scurry")))
     }
 
-    /// The file.
+    /// Returns the path of the binary.
     pub fn path(&self) -> &Path {
         &self.0
     }

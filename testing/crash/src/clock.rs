@@ -10,13 +10,13 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Nanoseconds since the program first asked. Never runs backwards.
+/// Returns the nanoseconds since the first call. Never runs backwards.
 pub fn ns() -> i64 {
     let begin = *BEGIN;
     i64::try_from(now().duration_since(begin).as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// UTC milliseconds since 1970: what the server's clock shows too.
+/// Returns the UTC milliseconds since 1970, the same clock as the server's.
 #[expect(clippy::disallowed_methods, reason = "expiries are compared with the server's clock")]
 pub fn wall_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! What clients saw of a key that they share: calls, returns, results. testing/linearizability
-//! reads it.
+//! Histories of shared keys: the calls of the clients, their times and results. testing/linearizability reads them.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -8,26 +7,26 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Call {
     pub(crate) client: usize,
-    /// When it was made, ns.
+    /// Time of the call, ns.
     pub(crate) call: i64,
-    /// When it returned, ns. Without a result: when the server that had it was surely gone.
+    /// Time of the return, ns. Without a result: a time when the server had certainly ended.
     pub(crate) end: i64,
     #[serde(flatten)]
     pub(crate) link: Link,
-    /// None when no reply has come: it was executed before `end`, or never.
+    /// None if no reply arrived: the call was executed before `end`, or never.
     pub(crate) result: Option<Outcome>,
 }
 
 /// An act on an account.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Link {
-    /// Number of the account among those of its hash slot; 0 for other keys.
+    /// Number of the account in its hash slot. 0 for other keys.
     pub(crate) account: usize,
     #[serde(flatten)]
     pub(crate) act: Act,
 }
 
-/// Acts of a client.
+/// An act of a client.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub(crate) enum Act {
@@ -44,10 +43,10 @@ pub(crate) enum Act {
     Chain { links: Vec<Link> },
 }
 
-/// Outcome of a call. What a kind of call does not have stays away.
+/// Outcome of a call. Fields that a kind of call lacks are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Outcome {
-    /// The result code, or the name of the error.
+    /// Result code, or the name of the error.
     pub(crate) code: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replayed: Option<i64>,
@@ -59,32 +58,32 @@ pub(crate) struct Outcome {
     pub(crate) held: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<i64>,
-    /// Of the limit of an account, where it has one.
+    /// Use of the account's limit, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) used: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<i64>,
-    /// Of a chain: the number of the command that was denied, and the answers of all.
+    /// For a chain: the number of the denied command, and the outcomes of all commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) denied: Option<i64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) links: Vec<Outcome>,
-    /// Of a register; absent when it holds nothing.
+    /// Value of a register. Absent if the register is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
 }
 
-/// The calls of one key, or of the accounts of one hash slot.
+/// Calls on one key, or on the accounts of one hash slot.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct History {
     /// `account` or `register`.
     pub(crate) kind: &'static str,
-    /// How many accounts the hash slot has.
+    /// Number of accounts in the hash slot.
     pub(crate) accounts: usize,
-    /// An account's first credit.
+    /// First credit of an account.
     pub(crate) credit: i64,
     pub(crate) calls: Vec<Call>,
 }
 
-/// Histories by their keys.
+/// Histories by key.
 pub(crate) type Histories = BTreeMap<String, History>;

@@ -1,13 +1,13 @@
-//! Crashes of the real binary: load from several connections, SIGKILL at a moment that a seed
-//! has chosen, a restart in the same directory, and the question whether everything that was
-//! acknowledged is there, nothing is there by half, and duplicates get their stored answers.
+//! Crash tests of the real binary: load from several connections, SIGKILL at a moment chosen by a seed, a restart in
+//! the same directory, and a check that everything acknowledged is there, nothing was executed in part, and duplicates
+//! get their stored answers.
 //!
-//! SIGKILL ends the process and leaves the page cache: this proves what `write` promises, and of
-//! `fsync` that no reply overtakes its batch. That a batch is on the device when power fails is
-//! what the simulator shows, on a disk that forgets what was not synced.
+//! SIGKILL ends the process but not the page cache. This proves the promise of `write`, and for `fsync` only that no
+//! reply is sent before its batch is written. That a batch is on the device when power fails is tested by the
+//! simulator, on a disk that loses unsynced data.
 //!
-//! What asks and compares accounts, and the shared keys, are public: `testing/cluster` does the same to a cluster
-//! and to a group.
+//! The parts that send requests to accounts and shared keys and compare them are public: `testing/cluster` does the
+//! same with a cluster and with a group.
 #![forbid(unsafe_code)]
 
 mod binary;

@@ -1,4 +1,4 @@
-//! Histories go to the checker of testing/linearizability.
+//! Passes histories to the checker of testing/linearizability.
 
 use crate::shared::Shared;
 use anyhow::{Context, Result, bail};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linearizability");
-/// Directory that scripts/install-tools.sh installs into, unless `SCURRY_TEST_CACHE` says where that is.
+/// Directory that scripts/install-tools.sh installs into, unless `SCURRY_TEST_CACHE` names another.
 const CACHE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache");
 
-/// Writes the histories of an epoch; how many calls they have.
+/// Writes the histories of an epoch. Returns the number of calls in them.
 pub fn write(directory: &Path, epoch: u64, shared: Shared) -> Result<u64> {
     let histories = shared.into_histories();
     let path = directory.join(format!("{epoch}.json"));
@@ -18,8 +18,7 @@ pub fn write(directory: &Path, epoch: u64, shared: Shared) -> Result<u64> {
     Ok(histories.values().map(|history| history.calls.len() as u64).sum())
 }
 
-/// Checks all histories of a directory, and first that the checker finds the bugs that are
-/// seeded into some of them.
+/// Checks all histories of a directory. First checks that the checker finds the bugs seeded into some of them.
 pub fn check(directory: &Path) -> Result<()> {
     let cache = std::env::var_os("SCURRY_TEST_CACHE").map_or(CACHE.into(), PathBuf::from);
     let modules = cache.join("clients/linearizability");

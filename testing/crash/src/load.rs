@@ -1,5 +1,4 @@
-//! One client: batches of requests to keys of its own and to shared ones, until the server is
-//! gone.
+//! One client: sends batches of requests to its own keys and to shared ones until the server is killed.
 
 use crate::shared::{Pending, Shared};
 use crate::subject::Subject;
@@ -10,17 +9,17 @@ use scurry_model::Random;
 /// Requests in one batch at most.
 const DEPTH_MAX: i64 = 40;
 
-/// A client and what is its own.
+/// A client with its own keys.
 pub(crate) struct Client {
     pub(crate) number: usize,
     pub(crate) subjects: Vec<Box<dyn Subject>>,
-    /// Replies that have come, over all rounds.
+    /// Replies received over all rounds.
     pub(crate) acknowledged: u64,
-    /// Shared calls that have no reply.
+    /// Shared calls without a reply.
     lost: Vec<Pending>,
 }
 
-/// Owners of the reply that comes next.
+/// Recipient of the next reply.
 enum Turn {
     Own(usize),
     Shared(Pending),
@@ -31,9 +30,9 @@ impl Client {
         Client { number, subjects, acknowledged: 0, lost: Vec::new() }
     }
 
-    /// Asks until no reply comes any more. An error when a reply is wrong.
+    /// Sends requests until no more reply arrives. Fails if a reply is wrong.
     pub(crate) fn load(&mut self, port: u16, shared: &Shared, random: &mut Random) -> Result<()> {
-        // The server may be gone already.
+        // The server may already have been killed.
         let Ok(mut wire) = Wire::connect(port) else { return Ok(()) };
         loop {
             let (turns, requests) = self.batch(shared, random);
@@ -61,7 +60,7 @@ impl Client {
         }
     }
 
-    /// The process of the server has ended: what has no reply gets none.
+    /// Marks the shared calls without a reply as lost, after the server process has ended.
     pub(crate) fn give_up(&mut self, shared: &Shared) {
         self.lost.drain(..).for_each(|pending| shared.lost(pending));
     }
@@ -72,7 +71,7 @@ impl Client {
         random: &mut Random,
     ) -> (Vec<Turn>, Vec<crate::wire::Words>) {
         let (mut turns, mut requests) = (Vec::new(), Vec::new());
-        // A shared key is asked once in a batch: else nearly all calls would overlap.
+        // A shared key occurs at most once in a batch, otherwise nearly all calls would overlap.
         let one = random.below(shared.len());
         let two = (one + 1 + random.below(shared.len() - 1)) % shared.len();
         let mut keys = vec![one, two];

@@ -1,4 +1,4 @@
-//! `scurry-crash`: as many rounds as are asked for, with progress.
+//! `scurry-crash`: runs the requested rounds and shows the progress.
 
 use anyhow::Result;
 use clap::Parser;
@@ -36,7 +36,7 @@ fn main() -> Result<()> {
         done += 1;
         if live {
             eprint!("\r\x1b[K{done}/{rounds}");
-            // A terminal that shows nothing is no reason to stop.
+            // A failure to show progress is no reason to stop.
             let _ = stderr().flush();
         } else if done % 10 == 0 || done == rounds {
             eprintln!("{done}/{rounds}: {line}");
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
         eprintln!();
     }
     if outcome.is_err() {
-        // What was found stays where the error says.
+        // Keeps the directory that the error message names.
         own.map(tempfile::TempDir::keep);
     }
     println!("{}", outcome?);

@@ -1,4 +1,4 @@
-//! What happens in a round, drawn from its seed.
+//! The plan of a round, drawn from its seed.
 
 use scurry_model::Random;
 use std::time::Duration;
@@ -19,31 +19,31 @@ impl Mode {
     }
 }
 
-/// How the server is started.
+/// Settings of a server's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) durability: Mode,
     pub(crate) threads: u16,
 }
 
-/// One round: starts that are cut short, then load and its end.
+/// One round: starts that are killed early, then load until a kill.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// Starts that are killed after so long, usually in the middle of recovery.
+    /// Starts killed after this time, usually during recovery.
     pub(crate) cut_short: Vec<(Start, Duration)>,
-    /// Under load.
+    /// Start that receives the load.
     pub(crate) start: Start,
-    /// The one that is asked what it still knows.
+    /// Start whose data is checked.
     pub(crate) check: Start,
-    /// Snapshots are asked for at these moments of the load, beside those that the log's growth
-    /// brings about.
+    /// Times within the load at which snapshots are requested, in addition to those that the growth of the log
+    /// triggers.
     pub(crate) snapshots: Vec<Duration>,
-    /// The load lasts so long.
+    /// Duration of the load.
     pub(crate) load: Duration,
 }
 
 impl Plan {
-    /// The plan of a seed. `load_ms_max` bounds the load.
+    /// Draws a plan. `load_ms_max` bounds the load.
     pub(crate) fn new(random: &mut Random, load_ms_max: i64) -> Plan {
         let mut cut_short = Vec::new();
         while random.one_in(4) {
@@ -57,7 +57,7 @@ impl Plan {
         snapshots.sort();
         let first = start(random);
         let check = if random.one_in(3) { start(random) } else { first };
-        // Often in the midst of a snapshot that has just begun.
+        // Often kills the server while a snapshot has just begun.
         let load = match snapshots.last() {
             Some(last) if random.one_in(2) => *last + ms(random, 0, 15),
             _ => Duration::from_millis(u64::try_from(load_ms).unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! What rounds have shown.
+//! Results of the rounds.
 
 use std::fmt;
 
@@ -7,34 +7,34 @@ use std::fmt;
 pub struct Report {
     /// Rounds that ended with a kill and a restart.
     pub rounds: u64,
-    /// Kills in the middle of a start.
+    /// Kills during a start.
     pub cut_short: u64,
     /// Restarts with another number of threads.
     pub divided: u64,
-    /// Replies that had come before a kill.
+    /// Replies received before a kill.
     pub acknowledged: u64,
-    /// Requests that had no reply.
+    /// Requests without a reply.
     pub in_doubt: u64,
-    /// How many of those were executed, as far as one can see.
+    /// Requests without a reply that were executed, judging by the state after the crash.
     pub applied: u64,
-    /// Stored answers that were given again after a restart.
+    /// Stored answers repeated after a restart.
     pub replays: u64,
-    /// Chains of several commands that were acknowledged.
+    /// Acknowledged chains of several commands.
     pub chains: u64,
-    /// Refills that came in time.
+    /// Refills that happened in time.
     pub refills: u64,
-    /// Keys that were compared.
+    /// Keys compared.
     pub keys: u64,
-    /// Ends of logs that recovery has cut off.
+    /// Ends of logs that recovery cut off.
     pub cuts: u64,
-    /// Snapshots that were complete when the server was killed.
+    /// Snapshots completed before the kill.
     pub snapshots: u64,
     /// Calls on shared keys that were found linearizable.
     pub calls: u64,
 }
 
 impl Report {
-    /// Takes in what others have shown.
+    /// Adds the results of others.
     pub fn add(&mut self, other: &Report) {
         self.rounds += other.rounds;
         self.cut_short += other.cut_short;

@@ -1,5 +1,5 @@
-//! Rounds: load, a kill, a restart, the check; one `u64` is a whole run but for the moments at
-//! which the system lets things happen.
+//! Runs rounds of load, kill, restart and check. A `u64` seed determines every random choice; only the timing of the
+//! system varies.
 
 use crate::binary::Binary;
 use crate::clock::ns;
@@ -29,38 +29,38 @@ const VALUES: usize = 20;
 const ENTITIES: usize = 10;
 const FLEETING: usize = 8;
 const LEASES: usize = 3;
-/// Hash slots of each client, with several accounts.
+/// Hash slots of each client, with several accounts each.
 const CHAINED: usize = 12;
 const ALLOWANCES: usize = 3;
-/// Rounds after which the shared keys are followed by others: histories are bounded.
+/// Rounds after which new shared keys replace the old ones, to bound the histories.
 const EPOCH_ROUNDS: u64 = 5;
 
-/// How a run is made.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The whole of it.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Kills under load.
     pub rounds: u64,
     /// Load before a kill at most, ms.
     pub load_ms_max: i64,
-    /// Where stores and histories are kept; what is found stays there.
+    /// Directory of stores and histories, which are kept after a failure.
     pub directory: PathBuf,
 }
 
-/// State that lives through all rounds.
+/// State kept through all rounds.
 struct Run<'r> {
     binary: &'r Binary,
     settings: &'r Settings,
     random: Random,
     clients: Vec<Client>,
     shared: Shared,
-    /// Accounts that were seen.
+    /// Accounts seen on the server.
     known: BTreeSet<String>,
     threads: u16,
 }
 
-/// Runs all rounds, and checks the histories at the end. `tell` gets a line for each round.
+/// Runs all rounds, and checks the histories at the end. Calls `tell` with a line for each round.
 pub fn run(binary: &Binary, settings: &Settings, tell: &mut dyn FnMut(&str)) -> Result<Report> {
     let histories = settings.directory.join("histories");
     std::fs::create_dir_all(&histories).context("no place for the histories")?;
@@ -99,7 +99,7 @@ pub fn run(binary: &Binary, settings: &Settings, tell: &mut dyn FnMut(&str)) -> 
 
 fn client(number: usize) -> Client {
     let mut subjects: Vec<Box<dyn Subject>> = Vec::new();
-    // Accounts are asked most.
+    // Accounts are the most frequent kind.
     subjects.extend((0..ACCOUNTS).map(|at| Box::new(Account::new(format!("a{number}:{at}"))) as _));
     subjects
         .extend((0..VALUES).map(|at| Box::new(PlainValue::new(format!("v{number}:{at}"))) as _));
@@ -116,7 +116,7 @@ fn client(number: usize) -> Client {
 }
 
 impl Run<'_> {
-    /// Load on a server, its end, and the check on the next one.
+    /// Runs the load on a server until its kill, and checks the data on the next server.
     fn round(&mut self, plan: &Plan, is_first: bool) -> Result<Report> {
         let home = self.settings.directory.clone();
         let mut report = Report { rounds: 1, ..Report::default() };
@@ -136,7 +136,7 @@ impl Run<'_> {
             thread::sleep(*after); // tidy: allow (the seed says when it is killed)
             server.kill()?;
             report.cut_short += 1;
-            // It may have divided the store, or not.
+            // A killed start may or may not have divided the store.
             self.threads = 0;
         }
         let mut server = Server::spawn(self.binary, &home, plan.check)?;
@@ -153,19 +153,19 @@ impl Run<'_> {
         Ok(report)
     }
 
-    /// Sums over all subjects.
+    /// Returns the sums over all subjects.
     fn counts(&self) -> Counts {
         let subjects = self.clients.iter().flat_map(|client| &client.subjects);
         subjects.fold(Counts::default(), |sum, subject| sum.plus(subject.counts()))
     }
 
-    /// 1 when the store was divided among another number of threads.
+    /// Returns 1 if this start divides the store among another number of threads.
     fn divided(&mut self, start: Start) -> u64 {
         let before = std::mem::replace(&mut self.threads, start.threads);
         u64::from(before > 0 && before != start.threads)
     }
 
-    /// Load until the kill. How many replies had come.
+    /// Runs the load until the kill. Returns how many replies were received.
     fn load(&mut self, server: Server, port: u16, plan: &Plan, report: &mut Report) -> Result<u64> {
         let before: u64 = self.clients.iter().map(|client| client.acknowledged).sum();
         let shared = &self.shared;
@@ -191,14 +191,14 @@ impl Run<'_> {
     }
 }
 
-/// Waits for the moment of the kill, and asks for snapshots meanwhile. How many were complete.
+/// Waits for the moment of the kill and requests snapshots meanwhile. Returns how many were completed.
 fn pass(port: u16, plan: &Plan) -> Result<u64> {
     let mut wire = Wire::connect(port)?;
     let mut passed = Duration::ZERO;
     for at in &plan.snapshots {
         thread::sleep(at.saturating_sub(passed)); // tidy: allow (the seed says when)
         passed = *at;
-        // An error says that one is being written already.
+        // An error means that a snapshot is already being written.
         wire.ask(&words("SCUR.SNAPSHOT"))?;
     }
     thread::sleep(plan.load.saturating_sub(passed)); // tidy: allow (the seed says when)

@@ -1,4 +1,4 @@
-//! A `scurry serve` that will not end well.
+//! A `scurry serve` process that will be killed.
 
 use crate::binary::Binary;
 use crate::plan::Start;
@@ -8,24 +8,24 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// How long a start may take.
+/// Bound of polls until a server listens.
 const START_TRIES_MAX: u32 = 30_000;
 
-/// A running server; killed when dropped.
+/// A running server, killed when dropped.
 pub(crate) struct Server {
     child: Child,
     log: std::path::PathBuf,
 }
 
-/// The bounds of accounts: nothing is forgotten and no session ends by itself while a run lasts,
-/// so that what an account must show does not depend on the time. All that is remembered
-/// finds its place, however fast the server is.
+/// Bounds of accounts. Nothing is forgotten and no session expires during a run, so that the expected state of an
+/// account does not depend on the time. The bounds are large enough for everything that is remembered, however fast the
+/// server is.
 pub const SETTINGS: &str = "[limits]\ntombstone_ms = 86400000\n\
     transaction_ms = 86400000\nvalidity_ms_default = 43200000\n\
     session_ids_max = 16384\ntransactions_max = 16384\n";
 
 impl Server {
-    /// Starts it on the store in `home`; it need not listen yet.
+    /// Starts a server on the store in `home`, without waiting until it listens.
     pub(crate) fn spawn(binary: &Binary, home: &Path, start: Start) -> Result<Server> {
         let (settings, log) = (home.join("settings.toml"), home.join("stderr"));
         std::fs::write(&settings, SETTINGS)?;
@@ -35,13 +35,13 @@ impl Server {
         command.arg("--threads").arg(start.threads.to_string());
         command.arg("--dir").arg(home.join("store")).arg("--config").arg(settings);
         command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stdout(Stdio::null());
-        // A file: nobody need read it for the server to go on.
+        // A file and not a pipe, which would block the server when it is full.
         command.stderr(File::create(&log)?);
         let child = command.spawn().with_context(|| format!("{}", binary.0.display()))?;
         Ok(Server { child, log })
     }
 
-    /// The port, as soon as it listens.
+    /// Waits until the server listens and returns its port.
     pub(crate) fn port(&mut self) -> Result<u16> {
         for _ in 0..START_TRIES_MAX {
             let said = self.said();
@@ -60,13 +60,13 @@ impl Server {
         bail!("the server does not listen: {}", self.said())
     }
 
-    /// Everything that it has logged.
+    /// Returns its whole log.
     pub(crate) fn said(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// SIGKILL. Returns when the process is gone, and with it whatever it had not written.
+    /// Sends SIGKILL and waits for the end of the process. Data that it had not written is lost.
     pub(crate) fn kill(mut self) -> Result<ExitStatus> {
         if let Some(status) = self.child.try_wait()? {
             bail!("the server has ended by itself with {status}: {}", self.said());
@@ -78,7 +78,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already; either way it is afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -90,7 +90,7 @@ mod tests {
     use crate::plan::Mode;
     use crate::wire::{Wire, words};
 
-    /// Sends the requests one after another; each must get its reply.
+    /// Sends requests one after another and checks each reply.
     fn talk(server: &mut Server, said: &[(&str, &str)]) {
         let mut wire = Wire::connect(server.port().unwrap()).unwrap();
         for (request, reply) in said {
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// The smoke of the quick gate: one call, and a restart that has forgotten nothing of it.
+    /// Smoke test of the quick gate: one session, and a restart that must know all of it.
     #[test]
     fn a_call_is_charged_once_whatever_becomes_of_the_server() {
         let (binary, home) = (Binary::find().unwrap(), tempfile::tempdir().unwrap());

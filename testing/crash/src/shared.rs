@@ -1,6 +1,5 @@
-//! Keys that all clients use at once: accounts with sessions that clients update in turns, accounts of
-//! one hash slot with chains of commands and limits, and registers. What each client saw goes into a
-//! history.
+//! Keys used by all clients at once: accounts with sessions that clients update in turn, accounts of one hash slot with
+//! chains of commands and limits, and registers. The calls of all clients go into a history.
 
 use crate::clock::ns;
 use crate::history::{Act, Call, Histories, History, Link, Outcome};
@@ -10,7 +9,7 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The first credit of an account.
+/// First credit of an account.
 pub(crate) const CREDIT: i64 = 600;
 const ACCOUNTS: usize = 5;
 /// Hash slots with several accounts.
@@ -18,10 +17,10 @@ const SLOTS: usize = 3;
 const SLOTS_END: usize = ACCOUNTS + SLOTS;
 const REGISTERS: usize = 4;
 
-/// A register, or the accounts of a hash slot, and all that was asked of it.
+/// A register, or the accounts of a hash slot, with all calls on it.
 struct Key {
     name: String,
-    /// None for a register.
+    /// Ids of the accounts. Empty for a register.
     accounts: Vec<String>,
     turns: Mutex<Turns>,
     calls: Mutex<Vec<Call>>,
@@ -30,7 +29,7 @@ struct Key {
 /// State from which clients draw their acts.
 #[derive(Default)]
 struct Turns {
-    /// Of each account, the session that clients update in turns.
+    /// For each account, the session that clients update in turn.
     sessions: Vec<Session>,
     serial: u64,
 }
@@ -41,7 +40,7 @@ struct Session {
     number: u32,
 }
 
-/// A call that has no reply yet.
+/// A call without a reply so far.
 pub struct Pending {
     key: usize,
     client: usize,
@@ -49,11 +48,11 @@ pub struct Pending {
     link: Link,
 }
 
-/// The keys.
+/// The shared keys.
 pub struct Shared(Vec<Key>);
 
 impl Shared {
-    /// Keys that no earlier epoch has used.
+    /// Makes keys that no earlier epoch has used.
     pub fn new(epoch: u64) -> Shared {
         let key = |at: usize| {
             let (stem, accounts) = match at {
@@ -69,36 +68,36 @@ impl Shared {
         Shared((0..SLOTS_END + REGISTERS).map(key).collect())
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     #[expect(clippy::len_without_is_empty, reason = "there are always some")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Requests that make the accounts. They are no part of the histories.
+    /// Returns the requests that create the accounts. They are not part of the histories.
     pub fn creates(&self) -> Vec<Words> {
         let line = |id: &str| words(&format!("SCUR.CREATE {id} BUCKET b cent {CREDIT}"));
         self.accounts().map(line).collect()
     }
 
-    /// Ids of the accounts.
+    /// Returns the ids of the accounts.
     pub fn accounts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|key| &key.accounts).map(String::as_str)
     }
 
-    /// Keys of the registers.
+    /// Returns the keys of the registers.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         let values = self.0.iter().filter(|key| key.accounts.is_empty());
         values.map(|key| key.name.as_str())
     }
 
-    /// A call on a key.
+    /// Draws a call on a key.
     pub fn call(&self, key: usize, client: usize, random: &mut Random) -> (Pending, Words) {
         let link = self.0[key].act(random);
         self.pending(key, client, link)
     }
 
-    /// A read of each account and register.
+    /// Returns a read of each account and register.
     pub fn reads(&self, client: usize) -> Vec<(Pending, Words)> {
         let mut reads = Vec::new();
         for (at, key) in self.0.iter().enumerate() {
@@ -112,8 +111,7 @@ impl Shared {
         reads
     }
 
-    /// Calls with an id that were made before, once more: those that have no result, and a few
-    /// that have one.
+    /// Repeats earlier calls with an id: all that have no result, and some that have one.
     pub(crate) fn again(
         &self,
         client: usize,
@@ -139,7 +137,7 @@ impl Shared {
         (Pending { key, client, call: ns(), link }, words)
     }
 
-    /// A reply has come.
+    /// Records a call and its reply.
     pub fn returned(&self, pending: Pending, reply: &Value) -> Result<()> {
         let Pending { key, client, call, link } = pending;
         let outcome =
@@ -150,25 +148,25 @@ impl Shared {
         Ok(())
     }
 
-    /// No reply will come, and the server is gone.
+    /// Records a call that got no reply before the server ended.
     pub(crate) fn lost(&self, pending: Pending) {
         let Pending { key, client, call, link } = pending;
         lock(&self.0[key].calls).push(Call { client, call, end: ns(), link, result: None });
     }
 
-    /// No reply has come, and there is a server that may still have it: it may be executed at any time, once.
+    /// Records a call without a reply whose server still runs: it may be executed once, at any time.
     pub fn in_doubt(&self, pending: Pending) {
         let Pending { key, client, call, link } = pending;
         lock(&self.0[key].calls).push(Call { client, call, end: i64::MAX, link, result: None });
     }
 
-    /// The same call once more, where it carries an id.
+    /// Repeats a call if it has an id.
     pub fn repeat(&self, pending: &Pending) -> Option<(Pending, Words)> {
         let has_id = !matches!(pending.link.act, Act::Set { .. } | Act::Del | Act::Read | Act::Get);
         has_id.then(|| self.pending(pending.key, pending.client, pending.link.clone()))
     }
 
-    /// Everything that was seen.
+    /// Returns the histories of all keys.
     pub(crate) fn into_histories(self) -> Histories {
         let history = |key: Key| {
             let accounts = key.accounts.len();
@@ -205,6 +203,7 @@ impl Key {
                         Link { account, act }
                     };
                     let mut links = vec![link(account), link(other)];
+                    // A chain cannot contain reads.
                     links.retain(|link| !matches!(link.act, Act::Get));
                     if !links.is_empty() {
                         return Link { account, act: Act::Chain { links } };
@@ -236,7 +235,7 @@ impl Key {
         }
     }
 
-    /// The request that asks for this.
+    /// Returns the request of an act.
     fn words(&self, Link { account, act }: &Link) -> Words {
         let key = self.accounts.get(*account).unwrap_or(&self.name);
         let Act::Chain { links } = act else { return words(&line(key, act)) };
@@ -252,7 +251,7 @@ impl Key {
     }
 }
 
-/// A chain that moves an amount from one account to another.
+/// Returns a chain that moves an amount from one account to another.
 fn transfer(from: usize, to: usize, serial: u64, random: &mut Random) -> Link {
     let (id, amount) = (format!("m{serial}"), random.between(1, 200));
     let links = vec![
@@ -292,7 +291,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The line of all that is about one key.
+/// Returns the command line of an act on one key.
 fn line(key: &str, act: &Act) -> String {
     match act {
         Act::Set { value } => format!("SET {key} {value}"),
@@ -313,7 +312,7 @@ fn line(key: &str, act: &Act) -> String {
         Act::Terminate { id, number, used } => {
             format!("SCUR.TERMINATE {key} {id} {number} ITEM 1 cent USED {used}")
         }
-        // Of several keys.
+        // A chain has several keys.
         Act::Chain { .. } => String::new(),
     }
 }

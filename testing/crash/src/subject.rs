@@ -1,9 +1,9 @@
-//! What one client has for itself: a key of some kind, what the server has acknowledged of it,
-//! and what is in doubt.
+//! Subjects: keys that one client has for itself, with the state that the server has acknowledged and the requests that
+//! are in doubt.
 //!
-//! A client's requests to one key are executed in the order in which they were sent, and a log
-//! keeps what was executed first. So after a crash the key shows what was acknowledged and some
-//! first part of what was in doubt, each request of it as a whole: any other state is an error.
+//! A client's requests to one key are executed in the order of sending, and the log records them in the order of
+//! execution. So after a crash the key must show everything acknowledged, and a prefix of the requests in doubt, each
+//! executed completely. Any other state is an error.
 
 mod account;
 mod allowance;
@@ -37,23 +37,23 @@ use anyhow::Result;
 use scurry_conformance::Value;
 use scurry_model::Random;
 
-/// Requests that the crash has left in doubt.
+/// Requests that the crash left in doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Doubt {
-    /// How many had no reply.
+    /// Requests without a reply.
     pub(crate) requests: usize,
-    /// How many of them were executed, as far as one can see.
+    /// Requests among them that were executed, judging by the state after the crash.
     pub(crate) applied: usize,
 }
 
-/// Outcomes of requests that a test would be worth nothing without.
+/// Counts of outcomes without which a test would be worthless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Stored answers that were given again, and were right.
+    /// Stored answers that were repeated correctly.
     pub(crate) replays: u64,
-    /// Chains of several commands that were carried out or denied.
+    /// Chains of several commands that were executed or denied.
     pub(crate) chains: u64,
-    /// Refills that came in time.
+    /// Refills that happened in time.
     pub(crate) refills: u64,
 }
 
@@ -67,7 +67,7 @@ impl Counts {
     }
 }
 
-/// Between which times the replies of looks were formed, ms.
+/// Times between which the replies were formed, ms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) from_ms: i64,
@@ -76,27 +76,27 @@ pub(crate) struct Asked {
 
 /// A key of one client.
 pub(crate) trait Subject: Send {
-    /// The key.
+    /// Returns the key.
     fn key(&self) -> &str;
 
-    /// The next request. Remembers that it was sent.
+    /// Returns the next request and records it as sent.
     fn next(&mut self, random: &mut Random) -> Words;
 
-    /// The reply to the oldest request that has none. An error when it is not the right one.
+    /// Checks the reply to the oldest open request. Fails if it is wrong.
     fn replied(&mut self, reply: &Value) -> Result<()>;
 
-    /// Requests that show what the server has.
+    /// Returns requests that show the server's state.
     fn looks(&self) -> Vec<Words>;
 
-    /// Replies after a crash: what was in doubt is decided by them. An error when what
-    /// was acknowledged is not there, or anything by half.
+    /// Compares the server's state after a crash, and decides from it which requests in doubt were executed. Fails if
+    /// acknowledged effects are missing or a request was executed in part.
     fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
 
-    /// Requests from before the crash once more, whose replies are told to
-    /// [`Subject::replied`]: those that were in doubt, and some that were acknowledged.
+    /// Repeats requests from before the crash: those that were in doubt and some acknowledged ones. Their replies go to
+    /// [`Subject::replied`].
     fn again(&mut self, random: &mut Random) -> Vec<Words>;
 
-    /// Counts so far.
+    /// Returns the counts so far.
     fn counts(&self) -> Counts {
         Counts::default()
     }

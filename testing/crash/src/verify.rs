@@ -1,4 +1,4 @@
-//! After a restart: is everything there, as a whole, and nothing else?
+//! Verifies a store after a restart: everything acknowledged is there and complete, and nothing else.
 
 use crate::clock::wall_ms;
 use crate::load::Client;
@@ -11,16 +11,15 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The client of the histories that stands for this check.
+/// Number in the histories of the client that makes this check.
 const CLIENT: usize = 1_000;
-/// The unit of accounts whose sessions end, or whose buckets are refilled, by themselves: its totals
-/// move at any time.
+/// Unit of accounts whose sessions expire or whose buckets are refilled, so that its totals change at any time.
 const MOVING_UNIT: &str = "sec";
-/// Sums of a unit in AUDIT, behind its name; TOTALS has one more.
+/// Number of sums of a unit in AUDIT, after its name. TOTALS has one more.
 const SUMS: usize = 8;
 
-/// Everything that clients know, compared with a server that was started anew. `since` is when
-/// the load of the last round began, ns.
+/// Compares everything that the clients know with a restarted server. `since` is the start of the last round's load,
+/// ns.
 pub(crate) fn verify(
     port: u16,
     clients: &mut [Client],
@@ -76,7 +75,7 @@ pub(crate) fn verify(
     Ok(report)
 }
 
-/// TOTALS must be the sum of all accounts, and no account may be there that nobody has made.
+/// Checks that TOTALS are the sum of all accounts, and that no unknown account exists.
 fn totals(wire: &mut Wire, known: &mut BTreeSet<String>) -> Result<()> {
     let ids: Vec<String> = known.iter().cloned().collect();
     let audits: Vec<Words> = ids.iter().map(|id| words(&format!("SCUR.AUDIT {id}"))).collect();
@@ -84,6 +83,7 @@ fn totals(wire: &mut Wire, known: &mut BTreeSet<String>) -> Result<()> {
     let mut accounts = 0;
     for (id, audit) in ids.iter().zip(wire.ask_all(&audits)?) {
         if matches!(audit, Value::Error(_)) {
+            // The account is gone. The checks of its own client decide whether it may be.
             known.remove(id);
             continue;
         }

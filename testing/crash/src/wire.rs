@@ -1,4 +1,4 @@
-//! A connection: requests go out many at a time, replies come back one by one.
+//! A connection that pipelines requests and reads the replies one by one.
 
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
@@ -6,18 +6,18 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// A reply that takes longer is none.
+/// Timeout of a reply.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The arguments of a request.
+/// Arguments of a request.
 pub type Words = Vec<Vec<u8>>;
 
-/// A request from words of text, split at spaces.
+/// Splits a line at spaces into the words of a request.
 pub fn words(line: &str) -> Words {
     line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// One client of a server, in RESP3.
+/// A connection to a server, in RESP3.
 pub struct Wire {
     stream: TcpStream,
     input: Vec<u8>,
@@ -25,17 +25,17 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Connects to a server of this machine.
+    /// Connects to a server on this machine.
     pub fn connect(port: u16) -> Result<Wire> {
         Wire::connect_to(("127.0.0.1", port))
     }
 
-    /// Connects.
+    /// Connects to a server.
     pub fn connect_to(address: impl ToSocketAddrs) -> Result<Wire> {
         Wire::connect_within(address, PATIENCE)
     }
 
-    /// Connects, for who does not wait longer than this for anything.
+    /// Connects with this timeout for connecting, reading and writing.
     pub fn connect_within(address: impl ToSocketAddrs, patience: Duration) -> Result<Wire> {
         let address = address.to_socket_addrs()?.next().context("no address")?;
         let stream =
@@ -49,7 +49,7 @@ impl Wire {
         Ok(wire)
     }
 
-    /// Sends requests with one call.
+    /// Sends requests with one write.
     pub fn send(&mut self, requests: &[Words]) -> Result<()> {
         let mut bytes = Vec::new();
         for request in requests {
@@ -63,7 +63,7 @@ impl Wire {
         Ok(self.stream.write_all(&bytes)?)
     }
 
-    /// The next reply. An error when none comes any more.
+    /// Returns the next reply. Fails if none arrives.
     pub fn reply(&mut self) -> Result<Value> {
         let mut chunk = [0; 65_536];
         loop {
@@ -84,13 +84,13 @@ impl Wire {
         }
     }
 
-    /// One request and its reply.
+    /// Sends one request and returns its reply.
     pub fn ask(&mut self, request: &Words) -> Result<Value> {
         self.send(std::slice::from_ref(request))?;
         self.reply()
     }
 
-    /// Many requests, their replies in their order.
+    /// Sends many requests and returns their replies in order.
     pub fn ask_all(&mut self, requests: &[Words]) -> Result<Vec<Value>> {
         let mut replies = Vec::with_capacity(requests.len());
         for some in requests.chunks(256) {
@@ -103,14 +103,14 @@ impl Wire {
     }
 }
 
-/// The entry of a map.
+/// Returns the value of a map's entry.
 pub fn entry<'v>(map: &'v Value, name: &str) -> Result<&'v Value> {
     let Value::Map(entries) = map else { bail!("not a map: {map}") };
     let found = entries.iter().find(|(key, _)| *key == Value::Word(name.as_bytes().to_vec()));
     Ok(&found.with_context(|| format!("no {name} in {map}"))?.1)
 }
 
-/// The elements of an array.
+/// Returns the elements of an array.
 pub fn array(value: &Value) -> Result<&[Value]> {
     match value {
         Value::Array(items) => Ok(items),
@@ -118,7 +118,7 @@ pub fn array(value: &Value) -> Result<&[Value]> {
     }
 }
 
-/// An integer.
+/// Returns an integer.
 pub fn int(value: &Value) -> Result<i128> {
     match value {
         Value::Int(value) => Ok(*value),
@@ -126,7 +126,7 @@ pub fn int(value: &Value) -> Result<i128> {
     }
 }
 
-/// A word as text.
+/// Returns a word as text.
 pub fn text(value: &Value) -> Result<String> {
     match value {
         Value::Word(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),

@@ -1,4 +1,4 @@
-//! A few rounds for the gate.
+//! A short crash test for the gate.
 
 use scurry_crash::{Binary, Settings, run};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn what_was_acknowledged_survives_being_killed() {
     let report = run(&binary, &settings, &mut |line| println!("{line}"));
     let report = report.unwrap_or_else(|error| panic!("{error:?}"));
     println!("{report}");
-    // A run that asked nothing would find nothing.
+    // A run without requests would find no loss either.
     assert!(report.acknowledged > 1_000 && report.keys > 1_000, "{report:?}");
     assert!(report.in_doubt > 20 && report.replays > 100 && report.calls > 100, "{report:?}");
     assert!(report.divided > 0 && report.chains > 20, "{report:?}");

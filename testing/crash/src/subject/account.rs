@@ -1,4 +1,4 @@
-//! An account of one client, beside the naive model of it.
+//! An account of one client, next to its naive model.
 
 use super::requests::{Pending, Requests};
 use super::{Asked, Counts, Doubt, Subject, compare, limits, shown, words_of};
@@ -8,17 +8,17 @@ use scurry_conformance::Value;
 use scurry_ledger::Time;
 use scurry_model::{Model, ModelResult, Op, Random};
 
-/// The time of the model. Nothing that is compared depends on it.
+/// Time of the model. No compared value depends on it.
 const NOW: Time = Time(1_000);
 
-/// The account.
+/// The account and its models.
 pub(crate) struct Account {
     id: String,
-    /// After everything that was acknowledged.
+    /// Model after everything acknowledged.
     known: Model,
-    /// After everything that was sent.
+    /// Model after everything sent.
     sent: Model,
-    /// Requests without a reply, and what the model says to them.
+    /// Requests without a reply, and the model's results.
     open: Pending,
     requests: Requests,
     /// Requests that the crash left in doubt.
@@ -47,7 +47,7 @@ impl Account {
         words
     }
 
-    /// The sessions that may be open: after what was acknowledged, and any part of the rest.
+    /// Returns the sessions that may be open after the acknowledged requests and any prefix of the others.
     fn sessions(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         for model in self.states() {
@@ -59,7 +59,7 @@ impl Account {
         ids
     }
 
-    /// The states that a crash may leave.
+    /// Returns the states that a crash may leave: after each prefix of the open requests.
     fn states(&self) -> Vec<Model> {
         let mut states = vec![self.known.clone()];
         for (op, _) in &self.open {

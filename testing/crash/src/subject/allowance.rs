@@ -1,5 +1,5 @@
-//! An account whose bucket is refilled while the test runs: its hours begin at any minute, by the
-//! offset of their clocks. The refill comes once and in time, also when no server ran at that moment.
+//! An account whose bucket is refilled during the test: an offset of its time zone makes its hour begin at a chosen
+//! minute. The refill must happen once and in time, also if no server ran at that moment.
 
 use super::{Asked, Counts, Doubt, Subject};
 use crate::clock::wall_ms;
@@ -9,17 +9,16 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 use std::collections::VecDeque;
 
-/// How far the server's reading of the clock may be from ours, ms.
+/// Tolerance between the server's clock and ours, ms.
 const SLACK_MS: i64 = 600;
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const CREDIT: i128 = 1_000;
-/// Amount that a refill brings.
+/// Amount of a refill.
 const AMOUNT: i128 = 700;
-/// Amount that a session holds, over the refill too.
+/// Amount held by a session, also across the refill.
 const HELD: i128 = 100;
-/// No more debits of 1 than these are made from one account: it is audited then, until it is
-/// refilled and another follows it.
+/// Debits of 1 from one account at most. Then it is only audited until it is refilled and the next account follows.
 const DEBITS_MAX: i128 = 300;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ enum Act {
     Audit,
 }
 
-/// The account but for what its clock does.
+/// State of the account without the effects of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
     is_there: bool,
@@ -38,18 +37,18 @@ struct State {
     debits: i128,
 }
 
-/// The account.
+/// The account, its state and its refill.
 pub(crate) struct Allowance {
     key: String,
     number: u64,
     known: State,
     sent: State,
     open: VecDeque<Act>,
-    /// Makes ids of debits.
+    /// Number for ids of debits.
     serial: u64,
-    /// When the period begins that follows the one in which the account is made, ms.
+    /// Start of the period after the one in which the account was created, ms.
     refill_ms: i64,
-    /// When it was seen to be there first, ms.
+    /// Time at which the account was first seen to exist, ms.
     seen_ms: Option<i64>,
     is_refilled: bool,
     counts: Counts,
@@ -85,7 +84,7 @@ impl Allowance {
         allowance
     }
 
-    /// The next account.
+    /// Moves on to the next account.
     fn follow(&mut self) {
         self.number += 1;
         let stem = self.key.split('.').next().unwrap_or_default().to_owned();
@@ -107,11 +106,11 @@ impl Allowance {
         let id = &self.key;
         words(&match act {
             Act::Create => {
-                // The next minute is the beginning of an hour, but for one that is too near.
+                // The offset makes an hour begin at the next minute, or at the one after it if the next is too near.
                 let minute = (wall_ms() + 2 * SLACK_MS) / MINUTE_MS + 1;
                 self.refill_ms = minute * MINUTE_MS;
                 let offset = (60 - minute % 60) % 60;
-                // Of a unit of its own: TOTALS has no refills of accounts that nobody touches.
+                // A unit of its own, because TOTALS do not include refills of accounts that no command has touched.
                 format!(
                     "SCUR.CREATE {id} BUCKET b sec {CREDIT} PERIOD hour OFFSET {offset} AMOUNT {AMOUNT}"
                 )
@@ -125,14 +124,14 @@ impl Allowance {
         })
     }
 
-    /// True where the refill must be there at some time of `asked`, and where it may be.
+    /// Returns whether the refill must have happened, and whether it may have, during `asked`.
     fn is_due(&self, asked: Asked) -> (bool, bool) {
         let was_there = self.seen_ms.is_some_and(|seen| seen + SLACK_MS < self.refill_ms);
         let is_over = self.refill_ms + SLACK_MS < asked.from_ms;
         (was_there && is_over, self.refill_ms < asked.to_ms + SLACK_MS)
     }
 
-    /// Checks what depends on the time; the rest.
+    /// Checks the values that depend on time, and returns the others.
     fn state(&mut self, get: &Value, audit: &Value, asked: Asked) -> Result<State> {
         if let Value::Error(_) = get {
             return Ok(State::default());
@@ -152,7 +151,7 @@ impl Allowance {
         ensure!(is_refilled || !self.is_refilled, "the refill is lost: {bucket}");
         let sum = available + held + consumed + expired;
         ensure!(sum == credited, "units are lost, or were made: {bucket}");
-        // Some of the debits came before the refill, the others after it.
+        // Some debits came before the refill and others after it.
         let after = if is_refilled { AMOUNT - available } else { CREDIT - available };
         let most = consumed + held;
         let fits = if is_refilled { (0..=most).contains(&after) } else { after == most };

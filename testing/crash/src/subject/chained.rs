@@ -1,5 +1,5 @@
-//! Accounts of one hash slot of one client, which get chains of commands and commands of their own,
-//! beside the naive model of them. A part of a chain is a state that they never had.
+//! Accounts of one client in one hash slot, which receive chains and single commands, next to their naive model. A
+//! chain executed in part would be a state that the model never had.
 
 use super::slot::{Act, Said, Slot, SlotRequests};
 use super::{Asked, Counts, Doubt, Subject};
@@ -9,14 +9,14 @@ use scurry_conformance::Value;
 use scurry_model::{ModelChainResult, Random};
 use std::collections::{BTreeSet, VecDeque};
 
-/// The accounts.
+/// The accounts and their models.
 pub(crate) struct Chained {
     key: String,
-    /// After everything that was acknowledged.
+    /// Models after everything acknowledged.
     known: Slot,
-    /// After everything that was sent.
+    /// Models after everything sent.
     sent: Slot,
-    /// Requests without a reply, and what the model says to them.
+    /// Requests without a reply, and the model's results.
     open: VecDeque<(Act, Said)>,
     requests: SlotRequests,
     /// Requests that the crash left in doubt.
@@ -44,7 +44,7 @@ impl Chained {
         words
     }
 
-    /// The states that a crash may leave.
+    /// Returns the states that a crash may leave: after each prefix of the open requests.
     fn states(&self) -> Vec<Slot> {
         let mut states = vec![self.known.clone()];
         for (act, _) in &self.open {
@@ -55,7 +55,7 @@ impl Chained {
         states
     }
 
-    /// The sessions that may be open: after what was acknowledged, and any part of the rest.
+    /// Returns the sessions that may be open after the acknowledged requests and any prefix of the others.
     fn sessions(&self) -> Vec<String> {
         let ids: BTreeSet<String> = self.states().iter().flat_map(Slot::sessions).collect();
         ids.into_iter().collect()

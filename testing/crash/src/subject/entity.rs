@@ -1,5 +1,5 @@
-//! An entity of one client: with versions that the client gives, so that a write can be
-//! repeated, or with those of the server.
+//! An entity of one client, either with versions chosen by the client, so that a write can be repeated, or with
+//! versions of the server.
 
 use super::{Asked, Counts, Doubt, Subject};
 use crate::clock::wall_ms;
@@ -9,21 +9,21 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 use std::collections::VecDeque;
 
-/// The number of the node in versions of clients; the server's is 0.
+/// Number of the node in versions chosen by clients. The server's is 0.
 const NODE: u64 = 7;
 
-/// A write: what it leaves (none is a deletion), and its version if the client gives one.
+/// A write: its value (None for a deletion), and its version if the client chooses one.
 #[derive(Clone, Debug)]
 struct Act {
     value: Option<String>,
     version: Option<u64>,
 }
 
-/// Knowledge about a version.
+/// Knowledge of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Exactly(u64),
-    /// The server has drawn it, and nobody has seen it.
+    /// Chosen by the server and not seen yet: greater than this.
     After(u64),
 }
 
@@ -33,7 +33,7 @@ struct State {
     value: Option<String>,
 }
 
-/// The key.
+/// The entity, its state and its open writes.
 pub(crate) struct Entity {
     key: String,
     gives_versions: bool,
@@ -55,7 +55,7 @@ impl Seen {
 }
 
 impl State {
-    /// True when it changes anything.
+    /// Applies a write. Reports whether it changes anything.
     fn act(&mut self, act: &Act) -> bool {
         let applied = match act.version {
             Some(version) => version > self.version.least(),
@@ -68,7 +68,7 @@ impl State {
         applied
     }
 
-    /// The version in `shown`, if ENTITY.GET with WITHVERSION could show this.
+    /// Returns the version in `shown` if ENTITY.GET with WITHVERSION could show this state.
     fn shows(&self, shown: &Value) -> Option<u64> {
         let Value::Array(parts) = shown else {
             return (*shown == Value::Nil && self.version == Seen::Exactly(0)).then_some(0);
@@ -187,7 +187,7 @@ impl Subject for Entity {
     fn again(&mut self, _: &mut Random) -> Vec<Words> {
         let mut acts = std::mem::take(&mut self.doubtful);
         acts.extend(self.recent.clone());
-        // Without a version of the client's a repetition is another write.
+        // Without a version of the client's, a repetition would be another write.
         acts.retain(|act| act.version.is_some());
         acts.into_iter().map(|act| self.send(act)).collect()
     }

@@ -1,12 +1,12 @@
-//! What the model says to a request, as the reply of a server.
+//! Converts the model's results to the replies of a server.
 
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
 use scurry_ledger::{Answer, Cause, Code, CodeKind, ItemAnswer, ItemKey, Limits};
 use scurry_model::{ChainOp, ModelChainResult, ModelResult, Op};
 
-/// The bounds that servers are started with: nothing is forgotten and no session ends by itself while
-/// a run lasts, and all that is remembered finds its place.
+/// Bounds that servers are started with: nothing is forgotten and no session expires during a run, and there is room
+/// for everything remembered.
 pub fn limits() -> Limits {
     Limits {
         tombstone_ms: 86_400_000,
@@ -18,7 +18,7 @@ pub fn limits() -> Limits {
     }
 }
 
-/// The reply must be what the model says.
+/// Checks that the reply is the model's result.
 pub fn compare(op: &Op, expected: &ModelResult, reply: &Value) -> Result<()> {
     let right = match expected {
         ModelResult::Reject(code) => {
@@ -33,7 +33,7 @@ pub fn compare(op: &Op, expected: &ModelResult, reply: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The reply to a chain must be what the model says.
+/// Checks that the reply to a chain is the model's result.
 pub(super) fn compare_chain(
     chain: &ChainOp,
     expected: &ModelChainResult,
@@ -54,12 +54,12 @@ pub(super) fn compare_chain(
     Ok(())
 }
 
-/// The reply to a chain whose commands have these answers.
+/// Returns the reply to a chain whose commands have these answers.
 fn value_of_chain(chain: &ChainOp, answers: &[Answer], replayed: i128) -> Value {
     let is_denied = |code: Code| matches!(code, Code::CreditLimitReached | Code::ServiceDenied);
     let codes: Vec<Code> = answers.iter().map(Answer::code).collect();
     let by_itself = codes.iter().position(|code| is_denied(*code));
-    // In a chain of duplicates one may stand alone that another chain has denied.
+    // Among duplicates, one may stand alone that another chain has denied.
     let denied = by_itself.or_else(|| codes.iter().position(|code| *code == Code::ChainDenied));
     let code = denied.map_or(Code::Ok, |at| codes[at]);
     let values = chain.iter().zip(answers).map(|((_, op), answer)| value_of(op, answer, replayed));
@@ -71,7 +71,7 @@ fn value_of_chain(chain: &ChainOp, answers: &[Answer], replayed: i128) -> Value 
     ])
 }
 
-/// The reply to a request that has this answer, `replayed` 1 or 0.
+/// Returns the reply to a request with this answer. `replayed` is 1 or 0.
 pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
     let word = |text: &str| Value::Word(text.as_bytes().to_vec());
     let int = |number: u64| Value::Int(number.into());
@@ -102,7 +102,7 @@ pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
     })
 }
 
-/// The word for the cause of a denial, where one is told.
+/// Returns the word for the cause of a denial, if it has one.
 fn told_cause(cause: Cause) -> Option<Value> {
     let limit = if let Cause::Limit(limit) = cause {
         format!(" {}", limit.as_str())

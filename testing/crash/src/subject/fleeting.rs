@@ -7,10 +7,10 @@ use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
 
-/// How far the server's reading of the clock may be from ours, ms.
+/// Tolerance between the server's clock and ours, ms.
 const SLACK_MS: i64 = 600;
 
-/// A write: its bytes, its life, and between which times it was executed, ms.
+/// A write: its bytes, its lifetime, and the times between which it was executed, ms.
 #[derive(Clone, Debug)]
 struct Put {
     bytes: String,
@@ -20,21 +20,22 @@ struct Put {
 }
 
 impl Put {
-    /// The time until which the value must be there.
+    /// Returns the time until which the value must exist.
     fn at_least_ms(&self) -> i64 {
         self.sent_ms + self.life_ms - SLACK_MS
     }
 
-    /// The time until which the value may be there. What has no reply was executed before the crash, if at all.
+    /// Returns the time until which the value may exist. A write without a reply was executed before the crash, if at
+    /// all.
     fn at_most_ms(&self, asked: Asked) -> i64 {
         self.replied_ms.unwrap_or(asked.to_ms) + self.life_ms + SLACK_MS
     }
 }
 
-/// The key.
+/// The key and its recent writes.
 pub(crate) struct Fleeting {
     key: String,
-    /// The last that was acknowledged, and those without a reply.
+    /// The last acknowledged write, and those without a reply.
     puts: Vec<Put>,
     serial: u64,
 }
@@ -79,7 +80,7 @@ impl Subject for Fleeting {
         let there =
             self.puts.iter().find(shown).filter(|put| put.at_most_ms(asked) >= asked.from_ms);
         let right = match get {
-            // Each that may have been the last may be over.
+            // The value may be gone if any write that may have been the last has expired.
             Value::Nil => !is_known || self.puts.iter().any(|put| put.at_least_ms() <= asked.to_ms),
             _ => there.is_some(),
         };

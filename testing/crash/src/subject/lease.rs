@@ -1,5 +1,5 @@
-//! An account whose sessions nobody ends: each gives back what it holds when its Tcc has passed,
-//! not before, and also when no server ran at that moment.
+//! An account whose sessions are never terminated: each must release its holds when its Tcc has passed, not before, and
+//! also if no server ran at that moment.
 
 use super::{Asked, Doubt, Subject};
 use crate::clock::wall_ms;
@@ -8,16 +8,16 @@ use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_model::Random;
 
-/// How far the server's reading of the clock may be from ours, ms.
+/// Tolerance between the server's clock and ours, ms.
 const SLACK_MS: i64 = 600;
-/// Amount that each session holds.
+/// Amount held by each session.
 const HELD: i128 = 10;
 const CREDIT: i128 = 1_000_000;
-/// No more sessions than these are opened in one account, because ids are remembered for long: it is
-/// audited then, until another follows it after the crash.
+/// Sessions of one account at most, because ids are remembered for long. Then it is only audited until the next account
+/// follows after the crash.
 const SESSIONS_MAX: u64 = 60;
 
-/// A session, and between which times it was opened, ms.
+/// A session, and the times between which it was opened, ms.
 #[derive(Clone, Debug)]
 struct Session {
     id: String,
@@ -26,11 +26,11 @@ struct Session {
     replied_ms: Option<i64>,
 }
 
-/// The account.
+/// The account and its sessions.
 pub(crate) struct Lease {
     key: String,
     number: u64,
-    /// The CREATE has no reply yet.
+    /// True until the CREATE is sent.
     is_new: bool,
     created: bool,
     sessions: Vec<Session>,
@@ -45,7 +45,7 @@ impl Lease {
         lease
     }
 
-    /// The next account.
+    /// Moves on to the next account.
     fn follow(&mut self) {
         self.number += 1;
         let stem = self.key.split('.').next().unwrap_or_default().to_owned();
@@ -64,7 +64,7 @@ impl Subject for Lease {
         let id = self.key.clone();
         if self.is_new {
             self.is_new = false;
-            // Of a unit of its own: its totals change by themselves.
+            // A unit of its own, because its totals change without commands.
             return words(&format!("SCUR.CREATE {id} BUCKET b sec {CREDIT}"));
         }
         if self.serial == SESSIONS_MAX {
@@ -129,7 +129,7 @@ impl Subject for Lease {
             int(held)? == HELD * shown.len() as i128 && int(available)? + int(held)? == CREDIT,
             "it holds what it should not: {get}"
         );
-        // What is in doubt need not be known any longer: the next account begins anew.
+        // Requests in doubt need not be resolved: the next account starts from nothing.
         if requests > 0 || self.serial == SESSIONS_MAX {
             self.follow();
         }

@@ -1,15 +1,15 @@
-//! Commands of the model as requests.
+//! Converts commands of the model to requests.
 
 use crate::wire::Words;
 use scurry_model::{ChainOp, Op, with_links};
 use scurry_service::{Arguments, encode, encode_chain};
 
-/// Returns the request for a command to an account.
+/// Returns the request of a command.
 pub fn words_of(account: &str, op: &Op) -> Words {
     owned(&op.with(|command| encode(account.as_bytes(), command)))
 }
 
-/// Returns the request for a chain.
+/// Returns the request of a chain.
 pub(super) fn words_of_chain(chain: &ChainOp) -> Words {
     owned(&with_links(chain, encode_chain).unwrap_or_default())
 }

@@ -1,45 +1,45 @@
-//! Requests to one account, drawn from a seed: what clients ask, and now and then once more.
+//! Random requests to one account, with occasional repetitions.
 
 use scurry_ledger::{BucketAttributes, Counted, LimitTerms, NewBucket, Status};
 use scurry_model::{ModelResult, Op, Random, Request, Snapshot, key, name};
 use std::collections::VecDeque;
 
-/// An account with so many transactions is wound up and deleted.
+/// Number of transactions from which an account is emptied and deleted.
 const TRANSACTIONS_MAX: usize = 150;
-/// The same of sessions that were closed.
+/// Number of closed sessions from which an account is emptied and deleted.
 const TOMBSTONES_MAX: usize = 100;
-/// Requests that may be sent once more.
+/// Requests kept for repetition.
 const RECENT_MAX: usize = 30;
 /// Keys of the item that counts data: a number, and a text.
 const DATA_KEYS: [&str; 2] = ["7", "10.4711"];
 
-/// Requests without a reply, and what the model says to them.
+/// Requests without a reply, and the model's results.
 pub type Pending = VecDeque<(Op, ModelResult)>;
 
-/// Requests to one account.
+/// Source of requests to one account.
 #[derive(Debug, Default)]
 pub struct Requests {
-    /// Makes ids that were never used.
+    /// Number for new ids.
     serial: u64,
     /// Requests that have a reply.
     recent: VecDeque<Op>,
-    /// Only requests that carry an id, so that each can be sent again.
+    /// True if every request must have an id, so that it can be repeated.
     ids_only: bool,
 }
 
 impl Requests {
-    /// Of an account that is made, wound up and made again.
+    /// Makes requests to an account that is created, deleted and created again.
     pub fn new() -> Requests {
         Requests::default()
     }
 
-    /// Of an account that stays: every request but the first, which makes it, carries an id by which
-    /// a duplicate is known.
+    /// Makes requests to an account that stays: every request except the CREATE has an id, by which a duplicate is
+    /// recognized.
     pub fn with_ids() -> Requests {
         Requests { ids_only: true, ..Requests::default() }
     }
 
-    /// The next one. The account is as the model shows it after what is pending.
+    /// Draws the next request. `shot` is the account in the model after the pending requests.
     pub fn next(&mut self, shot: Option<&Snapshot>, pending: &Pending, random: &mut Random) -> Op {
         let Some(shot) = shot else { return create() };
         if self.must_wind_up(shot) {
@@ -75,13 +75,13 @@ impl Requests {
         }
     }
 
-    /// True for an account that remembers so much that it is wound up.
+    /// Reports whether the account remembers so much that it is to be emptied and deleted.
     pub(super) fn must_wind_up(&self, shot: &Snapshot) -> bool {
         let is_full = shot.transactions >= TRANSACTIONS_MAX || shot.tombstones >= TOMBSTONES_MAX;
         is_full && !self.ids_only || shot.status == Status::Closed
     }
 
-    /// A command of a chain.
+    /// Draws a command of a chain.
     pub(super) fn link(&mut self, shot: Option<&Snapshot>, random: &mut Random) -> Op {
         match (shot, random.below(20)) {
             (None, _) | (_, 0..5) => self.reserve(random),
@@ -93,8 +93,8 @@ impl Requests {
         }
     }
 
-    /// A limit that is set, to what denies at times, or removed. Of no period: the model's clock is
-    /// not the server's.
+    /// Sets a limit, sometimes low enough to deny requests, or removes one. Without a period, because the model's clock
+    /// is not the server's.
     fn limit(&mut self, random: &mut Random) -> Op {
         let set = |counted, amount| LimitTerms::Set {
             counted,
@@ -113,7 +113,7 @@ impl Requests {
         Op::Limit { txn: self.fresh('l'), limit: name(limit), terms }
     }
 
-    /// The next step on the way to an account that can be deleted.
+    /// Returns the next step towards deleting the account.
     fn wind_up(&mut self, shot: &Snapshot) -> Op {
         if let Some(session) = shot.sessions.keys().next() {
             return Op::release(session);
@@ -141,7 +141,7 @@ impl Requests {
         Op::refund(&self.fresh('r'), &debit, amount)
     }
 
-    /// An earlier request once more: at times one that has no reply yet.
+    /// Repeats an earlier request, sometimes one that has no reply yet.
     fn once_more(&mut self, pending: &Pending, random: &mut Random) -> Op {
         let ops = self.recent.iter().chain(pending.iter().map(|(op, _)| op));
         let mut ops: Vec<&Op> = ops.filter(|op| op.has_id()).collect();
@@ -164,8 +164,7 @@ impl Requests {
         request.reserve()
     }
 
-    /// A session that is open, and the number of its next request: mostly the next, at times one
-    /// that was used or comes early.
+    /// Draws an open session and a request number: mostly the next one, sometimes one that was used or is too high.
     fn session(random: &mut Random, shot: &Snapshot) -> Option<(String, u32)> {
         let at = random.below(shot.sessions.len());
         let (id, session) = shot.sessions.iter().nth(at)?;
@@ -203,14 +202,14 @@ impl Requests {
         }
     }
 
-    /// Some that have a reply, to be sent once more.
+    /// Draws some requests that have a reply, to be repeated.
     pub fn some(&self, count: usize, random: &mut Random) -> Vec<Op> {
         let recent: Vec<&Op> = self.recent.iter().filter(|op| op.has_id()).collect();
         let count = recent.len().min(count);
         (0..count).map(|_| recent[random.below(recent.len())].clone()).collect()
     }
 
-    /// An id that was never used.
+    /// Returns a new id.
     fn fresh(&mut self, of: char) -> String {
         self.serial += 1;
         format!("{of}{}", self.serial)

@@ -1,5 +1,4 @@
-//! An account as text, from the model and from the replies of the server: all that both can
-//! show but times.
+//! Formats an account as text, from the model and from the server's replies: everything that both show except times.
 
 use crate::wire::{array, entry, int, text};
 use anyhow::{Context, Result, ensure};
@@ -7,10 +6,10 @@ use scurry_conformance::Value;
 use scurry_model::Snapshot;
 use std::fmt::Write as _;
 
-/// Text of an account that is not there.
+/// Text for a missing account.
 const ABSENT: &str = "no account";
 
-/// As the model says. Lines of one kind are in the order of their ids.
+/// Formats an account of the model. Lines of one kind are in the order of their ids.
 pub fn of_model(shot: Option<&Snapshot>) -> String {
     let Some(shot) = shot else { return ABSENT.to_owned() };
     let mut lines = vec![format!("{} version {}", shot.status.name(), shot.version)];
@@ -69,8 +68,8 @@ pub fn of_model(shot: Option<&Snapshot>) -> String {
     lines.join("\n")
 }
 
-/// As the server says: the replies to GET, AUDIT, and a SESSION for each of `sessions`. An error
-/// when the audit finds the account broken.
+/// Formats an account from the server's replies to GET, AUDIT, and SESSION for each of `sessions`. Fails if the audit
+/// finds the account broken.
 pub fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
     let [get, audit, shown @ ..] = replies else { anyhow::bail!("no replies") };
     if let Value::Error(error) = get {

@@ -1,5 +1,4 @@
-//! Accounts of one hash slot, as the naive model has them, and requests to them: chains of commands,
-//! and commands to one of them alone.
+//! Accounts of one hash slot in the naive model, and random requests to them: chains, and commands to a single account.
 
 use super::requests::{Pending, Requests};
 use super::{compare, compare_chain, limits, shown, words_of, words_of_chain};
@@ -12,39 +11,39 @@ use scurry_model::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The time of the model. Nothing that is compared depends on it.
+/// Time of the model. No compared value depends on it.
 const NOW: Time = Time(1_000);
 /// Accounts of a slot.
 const ACCOUNTS: usize = 3;
-/// Chains that may be sent once more.
+/// Chains kept for repetition.
 const RECENT_MAX: usize = 20;
 
 /// A request.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// To one account.
+    /// Command to one account.
     Alone(String, Op),
-    /// To several.
+    /// Chain on several accounts.
     Chain(ChainOp),
 }
 
-/// Answer of the model to a request.
+/// The model's result for a request.
 #[derive(Clone, Debug)]
 pub enum Said {
-    /// To a command.
+    /// Result of a command.
     Alone(ModelResult),
-    /// To a chain.
+    /// Result of a chain.
     Chain(ModelChainResult),
 }
 
-/// The accounts at one moment.
+/// Models of the accounts.
 #[derive(Clone, Debug)]
 pub struct Slot {
     models: BTreeMap<String, Model>,
 }
 
 impl Act {
-    /// The request that asks for this.
+    /// Returns the request.
     pub fn words(&self) -> Words {
         match self {
             Act::Alone(id, op) => words_of(id, op),
@@ -54,7 +53,7 @@ impl Act {
 }
 
 impl Said {
-    /// The reply must be what the model says.
+    /// Checks that the reply is the model's result.
     pub fn compare(&self, act: &Act, reply: &Value) -> Result<()> {
         match (act, self) {
             (Act::Alone(_, op), Said::Alone(expected)) => compare(op, expected, reply),
@@ -63,7 +62,7 @@ impl Said {
         }
     }
 
-    /// The answer when the same is asked again.
+    /// Returns the result of repeating the request.
     pub fn again(&self) -> Said {
         match self.clone() {
             Said::Alone(ModelResult::Commit(answer)) => Said::Alone(ModelResult::Replay(answer)),
@@ -74,7 +73,7 @@ impl Said {
         }
     }
 
-    /// True for stored answers.
+    /// Reports whether this is a stored answer.
     pub fn is_replay(&self) -> bool {
         matches!(
             self,
@@ -84,7 +83,7 @@ impl Said {
 }
 
 impl Slot {
-    /// An account with this id, and others of its hash slot. Nobody has made them yet.
+    /// Makes an account with this id and others of its hash slot. None of them is created yet.
     pub fn new(id: &str) -> Slot {
         let tagged = if id.starts_with('{') { id.to_owned() } else { format!("{{{id}}}") };
         let ids = [id.to_owned(), format!("{tagged}:key"), format!("{tagged}:team")];
@@ -92,12 +91,12 @@ impl Slot {
         Slot { models: models.into() }
     }
 
-    /// Ids of the accounts.
+    /// Returns the ids of the accounts.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
     }
 
-    /// Carries a request out.
+    /// Executes a request in the models.
     pub fn execute(&mut self, act: &Act) -> Said {
         match act {
             Act::Alone(id, op) => {
@@ -120,7 +119,7 @@ impl Slot {
         self.models.iter().map(|(id, model)| (id, model.snapshot(NOW)))
     }
 
-    /// Sessions that are open in any of the accounts.
+    /// Returns the sessions open in any of the accounts.
     pub fn sessions(&self) -> BTreeSet<String> {
         self.shots()
             .filter_map(|(_, shot)| shot)
@@ -128,7 +127,7 @@ impl Slot {
             .collect()
     }
 
-    /// Requests that show all of the accounts, with these sessions where they are open.
+    /// Returns requests that show all accounts, with these sessions.
     pub fn looks(&self, sessions: &[String]) -> Vec<Words> {
         let look = |id: &str| {
             let mut looks = vec![format!("SCUR.GET {id}"), format!("SCUR.AUDIT {id}")];
@@ -138,7 +137,7 @@ impl Slot {
         self.ids().flat_map(look).map(|line| words(&line)).collect()
     }
 
-    /// The replies to looks, as text.
+    /// Formats the replies to [`Slot::looks`] as text.
     pub fn shown_by(&self, replies: &[Value], sessions: &[String]) -> Result<String> {
         let mut texts = Vec::new();
         ensure!(replies.len() == self.looks(sessions).len(), "{} replies", replies.len());
@@ -148,7 +147,7 @@ impl Slot {
         Ok(texts.join("\n"))
     }
 
-    /// The same text, as the model says.
+    /// Formats the accounts of the models as the same text.
     pub fn shown(&self) -> String {
         let text = |(id, shot): (&String, Option<Snapshot>)| {
             format!("{id}: {}", shown::of_model(shot.as_ref()))
@@ -157,37 +156,37 @@ impl Slot {
     }
 }
 
-/// Requests to the accounts of a slot, drawn from a seed.
+/// Source of random requests to the accounts of a slot.
 #[derive(Debug, Default)]
 pub struct SlotRequests {
-    /// Of each account, in the order of their ids.
+    /// Requests to each account, in the order of their ids.
     each: [Requests; ACCOUNTS],
     /// Chains that have a reply.
     recent: VecDeque<ChainOp>,
-    /// Makes ids of transfers.
+    /// Number for ids of transfers.
     serial: u64,
 }
 
 impl SlotRequests {
-    /// To accounts that are made, wound up and made again.
+    /// Makes requests to accounts that are created, deleted and created again.
     pub fn new() -> SlotRequests {
         SlotRequests::default()
     }
 
-    /// To accounts that stay: every request but those that make them carries an id by which a duplicate
-    /// is known.
+    /// Makes requests to accounts that stay: every request except the CREATEs has an id, by which a duplicate is
+    /// recognized.
     pub fn with_ids() -> SlotRequests {
         let each = std::array::from_fn(|_| Requests::with_ids());
         SlotRequests { each, ..SlotRequests::default() }
     }
 
-    /// The next one, when the accounts are as the model shows them after everything that was sent.
+    /// Draws the next request. `slot` has the models after everything sent.
     pub fn next(&mut self, slot: &Slot, random: &mut Random) -> Act {
         let shots: Vec<(&String, Option<Snapshot>)> = slot.shots().collect();
         let is_busy = |(_, shot): &(&String, Option<Snapshot>), requests: &Requests| {
             shot.as_ref().is_none_or(|shot| requests.must_wind_up(shot))
         };
-        // One that is made or wound up gets no chains, or there would be no end of it.
+        // An account being created or emptied gets no chains, otherwise that would never end.
         let mut pairs = shots.iter().zip(&self.each);
         let busy = pairs.position(|(shot, requests)| is_busy(shot, requests));
         let first = busy.unwrap_or(random.below(ACCOUNTS));
@@ -223,14 +222,14 @@ impl SlotRequests {
         ]
     }
 
-    /// Some chains that have a reply, to be sent once more.
+    /// Draws some chains that have a reply, to be repeated.
     pub fn some(&self, count: usize, random: &mut Random) -> Vec<Act> {
         let count = self.recent.len().min(count);
         let mut one = || self.recent[random.below(self.recent.len())].clone();
         (0..count).map(|_| Act::Chain(one())).collect()
     }
 
-    /// Notes a request that has a reply. The commands of a chain may come again alone, too.
+    /// Notes a request that has a reply. The commands of a chain may also be repeated alone.
     pub fn remember(&mut self, slot: &Slot, act: Act) {
         let mut note = |id: &str, op: Op| {
             let own = slot.ids().zip(&mut self.each).find(|(own, _)| *own == id);

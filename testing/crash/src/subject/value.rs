@@ -1,5 +1,4 @@
-//! A plain value of one client. Every write brings bytes that no other has brought, so that a
-//! lost or repeated one shows.
+//! A plain value of one client. Every write has new bytes, so that a lost or repeated one is visible.
 
 use super::{Asked, Doubt, Subject};
 use crate::clock::wall_ms;
@@ -9,15 +8,15 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 use std::collections::VecDeque;
 
-/// How far the server's reading of the clock may be from ours, ms.
+/// Tolerance between the server's clock and ours, ms.
 const SLACK_MS: i64 = 20_000;
-/// Values that are to stay have a day or so to live, ms.
+/// Lifetime of values that must not expire during the test, about a day, ms.
 const LIFE_MS: i64 = 90_000_000;
 
 #[derive(Clone, Debug)]
 enum Act {
     Set(String),
-    /// And the moment at which it is sent, ms.
+    /// The value, and the time of sending, ms.
     SetFor(String, i64),
     Append(String),
     Del,
@@ -28,11 +27,11 @@ enum Act {
     Get,
 }
 
-/// Value of the key: bytes, and between which times it expires, ms.
+/// Value of the key: its bytes, and when it expires, ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State(Option<(String, Option<i64>)>);
 
-/// The key.
+/// The key, its state and its open requests.
 pub(crate) struct PlainValue {
     key: String,
     known: State,
@@ -42,7 +41,7 @@ pub(crate) struct PlainValue {
 }
 
 impl State {
-    /// The reply, and the state afterwards.
+    /// Applies an act, and returns its reply.
     fn act(&mut self, act: &Act) -> Value {
         let done = |yes: bool| Value::Int(yes.into());
         match act {
@@ -87,7 +86,7 @@ impl State {
         Value::Word(b"OK".to_vec())
     }
 
-    /// True when GET and PEXPIRETIME show this.
+    /// Reports whether GET and PEXPIRETIME show this state.
     fn shows(&self, get: &Value, expires: i128) -> bool {
         match (&self.0, get) {
             (None, Value::Nil) => expires == -2,
@@ -200,7 +199,7 @@ impl Subject for PlainValue {
     }
 
     fn again(&mut self, _: &mut Random) -> Vec<Words> {
-        // Plain commands carry no id: nobody could tell a second one from the first.
+        // Plain commands have no id, so the server could not recognize a repetition.
         Vec::new()
     }
 }
