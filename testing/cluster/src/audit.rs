@@ -1,5 +1,5 @@
-//! The cluster as a whole, when nothing is under way: totals against accounts, replicas against
-//! their primaries, and accounts of earlier rounds against what they were.
+//! Audit of the whole cluster while no request is under way: totals against accounts, replicas against their primaries,
+//! and accounts of earlier rounds against their recorded state.
 
 use crate::cluster::Cluster;
 use crate::view::View;
@@ -8,10 +8,10 @@ use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, Words, array, entry, int, text, words};
 use std::collections::BTreeMap;
 
-/// Sums of a unit in AUDIT, behind its name; TOTALS has one more.
+/// Number of sums of a unit in AUDIT, after its name. TOTALS has one more.
 const SUMS: usize = 8;
 
-/// Connections to the primaries, and who owns what.
+/// Connections to the primaries, with the slots that each owns.
 pub(crate) struct Owners {
     all: Vec<(usize, View, Wire)>,
 }
@@ -23,14 +23,14 @@ impl Owners {
         Ok(Owners { all: wired.collect::<Result<_>>()? })
     }
 
-    /// The one that owns a key.
+    /// Returns the connection to the owner of a key.
     pub(crate) fn wire(&mut self, key: &str) -> Result<&mut Wire> {
         let slot = scurry_resp::slot(key.as_bytes());
         let owner = self.all.iter_mut().find(|(_, view, _)| view.owns(slot));
         Ok(&mut owner.with_context(|| format!("nobody owns slot {slot}"))?.2)
     }
 
-    /// Keys of these that each node owns: the owner's number and its connection with them.
+    /// Divides keys among their owners. Returns each owner's number, its connection and its keys.
     fn shares<'k>(&mut self, keys: &[&'k str]) -> Vec<(usize, &mut Wire, Vec<&'k str>)> {
         let share = |view: &View| {
             let owned = |key: &&&str| view.owns(scurry_resp::slot(key.as_bytes()));
@@ -41,10 +41,10 @@ impl Owners {
     }
 }
 
-/// All accounts that were ever made.
+/// All accounts ever created.
 #[derive(Default)]
 pub(crate) struct Accounts {
-    /// The AUDIT that each must show, once its round is over.
+    /// The AUDIT that each account must show once its round is over. None during its round.
     known: BTreeMap<String, Option<Value>>,
 }
 
@@ -53,8 +53,8 @@ impl Accounts {
         self.known.insert(id.to_owned(), None);
     }
 
-    /// Waits until TOTALS of all primaries are the sum of all accounts, which timers bring about
-    /// with nobody touching these; accounts of earlier rounds must be what they were.
+    /// Waits until TOTALS of all primaries equal the sum over all accounts. Timers must bring that about without any
+    /// command. Accounts of earlier rounds must be unchanged.
     pub(crate) fn audit(&self, cluster: &mut Cluster) -> Result<()> {
         cluster.until("totals are the sum of the accounts", |cluster| self.compare(cluster))?;
         for (id, reply) in self.look(&mut Owners::of(cluster)?)? {
@@ -65,7 +65,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Keeps what the accounts are: from here on they must stay so.
+    /// Records the state of the accounts, which must not change from now on.
     pub(crate) fn keep(&mut self, cluster: &Cluster) -> Result<()> {
         for (id, reply) in self.look(&mut Owners::of(cluster)?)? {
             self.known.insert(id, Some(reply));
@@ -93,7 +93,7 @@ impl Accounts {
         sums_agree(&totals, &self.look(&mut owners)?)
     }
 
-    /// Every replica holds, byte for byte, what its primary holds, and nothing else.
+    /// Checks that every replica holds the same bytes as its primary, and no other keys.
     pub(crate) fn replicas(&self, cluster: &mut Cluster) -> Result<()> {
         cluster.until_even()?;
         let keys: Vec<&str> = self.known.keys().map(String::as_str).collect();
@@ -119,7 +119,8 @@ impl Accounts {
     }
 }
 
-/// TOTALS of all who have accounts are the sums of the accounts' AUDIT, each of which finds nothing broken.
+/// Checks that the TOTALS of all nodes with accounts equal the sums of the accounts' AUDIT, and that each AUDIT finds
+/// its account intact.
 pub(crate) fn sums_agree(totals: &[Value], audits: &[(String, Value)]) -> Result<()> {
     let (mut shown, mut counted) = (BTreeMap::new(), 0);
     for totals in totals {

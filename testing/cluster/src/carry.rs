@@ -1,17 +1,16 @@
-//! Moving a slot from one primary to another as Valkey 8 does it, key by key.
+//! Moves a slot from one primary to another key by key, as Valkey 8 does it.
 
 use crate::cluster::Cluster;
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Words, array, int, text, words};
 
-/// Keys that move at a time.
+/// Keys moved at a time.
 const KEYS: usize = 2;
 const MIGRATE_PATIENCE_MS: u32 = 5_000;
 
 impl Cluster {
-    /// Moves a slot. For a while some of its keys are here and some there: `between` is called
-    /// then.
+    /// Moves a slot. `between` is called while some of its keys are on the source and others on the target.
     pub fn carry(
         &self,
         slot: u16,
@@ -26,7 +25,7 @@ impl Cluster {
         while self.carry_keys(slot, from, to)? {
             between()?;
         }
-        // First who gets it, so that somebody owns it at any time.
+        // The target first, so that the slot has an owner at any time.
         for node in [target, source] {
             node.ask(&format!("CLUSTER SETSLOT {slot} NODE {}", ids[1]))?;
         }
@@ -35,7 +34,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Moves some keys; false when none is left.
+    /// Moves some keys. Returns false if none were left.
     fn carry_keys(&self, slot: u16, from: usize, to: usize) -> Result<bool> {
         let [source, target] = [&self.nodes[from], &self.nodes[to]];
         let reply = source.ask(&format!("CLUSTER GETKEYSINSLOT {slot} {KEYS}"))?;
@@ -43,7 +42,7 @@ impl Cluster {
         if keys.is_empty() {
             return Ok(false);
         }
-        // The empty word stands for the one key that is not named here but behind KEYS.
+        // The empty word takes the place of a single key: the keys follow KEYS.
         let line = format!("MIGRATE {} {}  0 {MIGRATE_PATIENCE_MS} KEYS", target.host, target.port);
         let mut request: Words = words(&line);
         for key in keys {

@@ -1,5 +1,5 @@
-//! Clients and the accounts that are theirs alone: a client has one request under way, so what an
-//! account must show follows from what was answered.
+//! Clients and their accounts. Each account has one client, and a client has one request under way, so the answers
+//! determine the state that an account must show.
 
 mod chained;
 mod lease;
@@ -18,46 +18,46 @@ use scurry_crash::wire::{Wire, words};
 use scurry_model::Random;
 use std::time::Duration;
 
-/// Between two requests of a client.
+/// Pause between two requests of a client.
 const PACE: Duration = Duration::from_millis(2);
 
-/// An account of one client.
+/// An account of one client, or several accounts of one hash slot.
 pub(crate) trait Account: Send {
-    /// The id of the account, or of one where there are several of one hash slot.
+    /// Returns the id of the account, or of the first if there are several.
     fn id(&self) -> &str;
 
-    /// Ids of all accounts.
+    /// Returns the ids of all accounts.
     fn ids(&self) -> Vec<&str> {
         vec![self.id()]
     }
 
-    /// Makes it, before anything goes wrong.
+    /// Creates the account, before any fault.
     fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()>;
 
-    /// One request, until it is answered clearly. An error when the answer is wrong.
+    /// Sends one request until it has a clear answer. Fails if the answer is wrong.
     fn step(&mut self, route: &mut dyn Ask, signals: &Signals, random: &mut Random) -> Result<()>;
 
-    /// When all of it that ends by itself has ended, UTC ms.
+    /// Returns the time at which everything with a deadline has ended, UTC ms.
     fn ended_at_ms(&self) -> i64 {
         0
     }
 
-    /// After the fault, when nothing is under way, at its owner. How many acknowledged requests are
-    /// not there; an error for what must be there, and for anything by half.
+    /// Checks the account at its owner after the fault, while no request is under way. Returns the number of
+    /// acknowledged requests that are lost. Fails if a request is lost that must not be, and for partial effects.
     fn audit(&mut self, wire: &mut Wire) -> Result<u64>;
 
-    /// Requests from before and during the fault once more.
+    /// Repeats requests from before and during the fault.
     fn again(&mut self, _: &mut dyn Ask, _: &Signals, _: &mut Random) -> Result<()> {
         Ok(())
     }
 }
 
-/// More than any account has.
+/// Amount greater than any balance.
 const TOO_MUCH: i64 = 1_000_000_000;
 
-/// Makes an account that is on all copies. CREATE carries no id: one that has to be sent again is
-/// answered with an error, and a WAIT behind that covers nothing. So a request with an id follows,
-/// a denied one, which changes no balance.
+/// Creates an account and makes sure that it is on all copies. CREATE has no transaction id: repeated, it is answered
+/// with an error, and a WAIT after that covers nothing. So a request with an id follows, a denied one that changes no
+/// balance.
 fn make(line: &str, id: &str, unit: &str, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
     let made = route.ask(id, &words(line), signals)?;
     ensure!(is_made(&made), "{line}: {}", made.reply);
@@ -67,7 +67,7 @@ fn make(line: &str, id: &str, unit: &str, route: &mut dyn Ask, signals: &Signals
     Ok(())
 }
 
-/// The answer to a CREATE, which may have come twice.
+/// Reports whether the answer to a CREATE, possibly repeated, means that the account exists.
 pub(crate) fn is_made(answered: &Answered) -> bool {
     match &answered.reply {
         Value::Array(_) => true,
@@ -76,12 +76,12 @@ pub(crate) fn is_made(answered: &Answered) -> bool {
     }
 }
 
-/// A client.
+/// A client with its accounts.
 pub(crate) struct Client {
     pub(crate) route: Box<dyn Ask>,
     pub(crate) accounts: Vec<Box<dyn Account>>,
     random: Random,
-    /// True where an acknowledged answer is on all copies.
+    /// True if an acknowledged answer is on all copies.
     pub(crate) all_copies: bool,
 }
 
@@ -95,7 +95,7 @@ impl Client {
         Client { route, accounts, random, all_copies }
     }
 
-    /// Makes the accounts, on all copies whatever the client is content with later.
+    /// Creates the accounts on all copies, also for a client that later needs only one.
     pub(crate) fn create(&mut self, route: &mut dyn Ask, signals: &Signals) -> Result<()> {
         for account in &mut self.accounts {
             let made = account.create(route, signals);
@@ -104,13 +104,13 @@ impl Client {
         Ok(())
     }
 
-    /// Asks until the load is over.
+    /// Sends requests until the load is over.
     pub(crate) fn load(&mut self, signals: &Signals) -> Result<()> {
         *self.route.seen() = Seen::default();
         while !signals.is_over() {
             if signals.holds() {
                 self.route.seen().rest();
-                std::thread::sleep(PACE); // tidy: allow (the one who holds them lets go without a word)
+                std::thread::sleep(PACE); // tidy: allow (the holder sends no signal when it releases them)
                 continue;
             }
             let at = self.random.below(self.accounts.len());
@@ -123,7 +123,7 @@ impl Client {
         Ok(())
     }
 
-    /// Requests of the load once more.
+    /// Repeats some requests of the load.
     pub(crate) fn again(&mut self, signals: &Signals) -> Result<()> {
         for account in &mut self.accounts {
             let done = account.again(&mut *self.route, signals, &mut self.random);

@@ -1,4 +1,4 @@
-//! Three primaries with a replica each, made by Valkey's own tool.
+//! A cluster of three primaries with one replica each, created by valkey-cli.
 
 use crate::module::Module;
 use crate::namespaces::{self, Namespace};
@@ -13,19 +13,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const NODES: usize = 6;
-/// Where free ports are looked for: below those that the kernel gives to clients.
+/// Range searched for free ports, below the ephemeral ports that the kernel gives to clients.
 const PORTS: std::ops::Range<u16> = 22_000..32_000;
 
-/// The cluster. Its nodes are stopped when it is dropped.
+/// A running cluster. Its nodes are stopped when it is dropped.
 #[derive(Debug)]
 pub struct Cluster {
-    /// In the order in which they were made; any of them may be a primary.
+    /// Nodes in the order of creation. Any of them may be a primary.
     pub nodes: Vec<Node>,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Cluster {
-    /// Starts one in an empty directory. In a namespace of the test's own each node gets one too.
+    /// Starts a cluster in an empty directory. Inside the test's own namespace each node gets its own namespace too.
     pub fn start(dir: &Path, module: &Module, interrupted: &Arc<AtomicBool>) -> Result<Cluster> {
         let first = wait::free_ports(PORTS, u16::try_from(2 * NODES)?)?;
         if namespaces::inside() {
@@ -60,13 +60,13 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The views of all nodes that can be asked, with their numbers.
+    /// Returns the views of all reachable nodes, with their numbers.
     pub(crate) fn views(&self) -> Result<Vec<(usize, View)>> {
         let here = self.nodes.iter().enumerate().filter(|(_, node)| !node.is_away);
         here.map(|(index, node)| Ok((index, View::of(node)?))).collect()
     }
 
-    /// The primaries and the replica of each.
+    /// Returns each primary with its replica.
     pub fn pairs(&self) -> Result<Vec<(usize, usize)>> {
         let views = self.views()?;
         let replica_of = |primary: usize| {
@@ -81,19 +81,18 @@ impl Cluster {
         pairs.context("a primary has no replica")
     }
 
-    /// True for a node that says it is a primary, of slots.
+    /// Reports whether a node sees itself as a primary with slots.
     pub fn is_primary(&self, index: usize) -> bool {
         let view = View::of(&self.nodes[index]);
         view.is_ok_and(|view| view.is_primary() && !view.slots.is_empty())
     }
 
-    /// True for a node that says it owns a slot.
+    /// Reports whether a node sees itself as the owner of a slot.
     pub fn owns(&self, index: usize, slot: u16) -> bool {
         View::of(&self.nodes[index]).is_ok_and(|view| view.is_primary() && view.owns(slot))
     }
 
-    /// Waits until every slot is served, every primary has a replica that copies it, and all nodes
-    /// see it so.
+    /// Waits until every slot is served, every primary has a replica in sync, and all nodes agree on that.
     pub fn until_whole(&mut self) -> Result<()> {
         self.until("the cluster is whole", Cluster::whole)
     }
@@ -113,7 +112,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until every replica is as far as its primary.
+    /// Waits until every replica has caught up with its primary.
     pub fn until_even(&mut self) -> Result<()> {
         self.until("replicas are where their primaries are", |cluster| {
             let views = cluster.views()?;
@@ -126,12 +125,12 @@ impl Cluster {
         })
     }
 
-    /// Waits until this is no error. A node that has ended by itself is one at once.
+    /// Waits until `look` succeeds. Fails at once if a node has ended by itself.
     pub fn until(&mut self, what: &str, look: impl FnMut(&Cluster) -> Result<()>) -> Result<()> {
         wait::until(self, what, look)
     }
 
-    /// Lets time pass, unless somebody wants this to end.
+    /// Sleeps, unless the test is interrupted.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
         wait::pass(self, time)
     }

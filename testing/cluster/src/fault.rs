@@ -1,4 +1,4 @@
-//! What goes wrong, under load. Each ends with nothing left wrong: all nodes run and reach each other.
+//! Faults injected under load. Each fault is undone at its end: all nodes run and reach each other.
 
 mod cut;
 mod files;
@@ -37,16 +37,16 @@ pub enum Fault {
     SaveAndLoad,
 }
 
-/// Means that a fault may use.
+/// Context that a fault works with.
 pub(crate) struct Scene<'s> {
     pub(crate) cluster: &'s mut Cluster,
     pub(crate) random: &'s mut Random,
-    /// Accounts that are in use.
+    /// Accounts in use.
     pub(crate) keys: &'s [String],
 }
 
 impl Fault {
-    /// The name that the command line takes.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Fault::KillPrimary => "kill-primary",
@@ -61,7 +61,7 @@ impl Fault {
         }
     }
 
-    /// Faults of the gate.
+    /// Faults of the short run.
     pub const SHORT: [Fault; 3] = [Fault::KillPrimary, Fault::PausePrimary, Fault::Migrate];
 
     pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {
@@ -80,20 +80,20 @@ impl Fault {
 }
 
 impl Scene<'_> {
-    /// A primary and its replica.
+    /// Returns a random primary with its replica.
     fn pair(&mut self) -> Result<(usize, usize)> {
         let pairs = self.cluster.pairs()?;
         ensure!(!pairs.is_empty(), "there is no primary");
         Ok(self.random.pick(&pairs))
     }
 
-    /// Lets so much time pass.
+    /// Sleeps for a random time between the bounds.
     pub(crate) fn pass_ms(&mut self, low: i64, high: i64) -> Result<()> {
         let ms = u64::try_from(self.random.between(low, high))?;
         self.cluster.pass(Duration::from_millis(ms))
     }
 
-    /// Waits until this replica has taken over.
+    /// Waits until this replica has become primary.
     fn until_primary(&mut self, index: usize) -> Result<()> {
         self.cluster.until("the replica takes over", |cluster| {
             ensure!(cluster.is_primary(index), "node {index} is no primary");

@@ -1,6 +1,6 @@
-//! A group of three `scurry serve`, under load and under faults: is everything there, once, that was
-//! acknowledged, do reads show the newest, and does each node hold the same in the end? What a group promises is in
-//! docs/replication.md.
+//! A group of three `scurry serve` under load and under faults. Checks that every acknowledged request was executed
+//! exactly once, that reads show the newest value, and that all nodes hold the same data in the end.
+//! docs/replication.md has the promises of a group.
 
 mod client;
 mod disk;
@@ -34,15 +34,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const NODES: usize = 3;
-/// The main port, one for each thread behind it, and two for nodes: a node takes the one or the other.
+/// Ports of a node: the main port, one per thread, and two for other nodes, of which it uses one at a time.
 const PORTS: u16 = 1 + THREADS + 2;
 const THREADS: u16 = 2;
-/// The main port where a node has a network of its own.
+/// Main port of a node in its own network namespace.
 const OWN_PORT: u16 = 7_000;
-/// Where free ports are looked for: below those that the kernel gives to clients.
+/// Range searched for free ports, below the ephemeral ports that the kernel gives to clients.
 const FREE_PORTS: std::ops::Range<u16> = 8_000..10_000;
 
-/// The library that gives a process a wall clock of its own; an error, where there is none, says so.
+/// Returns the library that gives a process its own wall clock. Fails if it is not installed.
 fn faketime() -> Result<PathBuf> {
     let libraries = std::fs::read_dir("/usr/lib").context("/usr/lib")?.flatten();
     let mut places = libraries.map(|of| of.path().join("faketime/libfaketimeMT.so.1"));
@@ -50,15 +50,15 @@ fn faketime() -> Result<PathBuf> {
     found.context("no libfaketime (the package faketime) sets the clock of one process")
 }
 
-/// The nodes, stopped when this is dropped.
+/// A running group. Its nodes are stopped when it is dropped.
 pub(crate) struct Group {
     pub(crate) nodes: Vec<Member>,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Group {
-    /// Starts one in an empty directory: the first node begins the group, and the others join it. Where each node has
-    /// a network of its own, these are its first and the next ones: those of an earlier group may not be gone yet.
+    /// Starts a group in an empty directory: the first node founds it and the others join. `first_place` is the number
+    /// of the first network namespace to use, because those of an earlier group may still exist.
     pub(crate) fn start(
         dir: &Path,
         binary: &Binary,
@@ -94,12 +94,12 @@ impl Group {
         Ok(group)
     }
 
-    /// Starts a node that does not run, on what its directory has.
+    /// Starts a stopped node on its directory.
     pub(crate) fn start_again(&mut self, index: usize) -> Result<()> {
         self.start_as(index, None)
     }
 
-    /// Starts a node in an empty directory in the place of one that is lost.
+    /// Starts a node with an empty directory in place of a lost one.
     pub(crate) fn start_anew(&mut self, index: usize, replaces: &str) -> Result<()> {
         self.start_as(index, Some(replaces))
     }
@@ -110,7 +110,7 @@ impl Group {
         self.nodes[index].start(peers, replaces)
     }
 
-    /// The one of these nodes that executes commands of all shards.
+    /// Returns the node, among these, that leads all shards and executes commands.
     pub(crate) fn leader_of(&self, nodes: &[usize]) -> Option<usize> {
         let mut here = nodes.iter().copied().filter(|node| !self.nodes[*node].is_away);
         here.find(|node| self.nodes[*node].status().is_ok_and(|status| status.serves()))
@@ -127,13 +127,13 @@ impl Group {
         leader.context("one leads")
     }
 
-    /// The leader and the others.
+    /// Returns the leader and the followers.
     pub(crate) fn parts(&mut self) -> Result<(usize, Vec<usize>)> {
         let leader = self.until_leader(&(0..NODES).collect::<Vec<_>>())?;
         Ok((leader, (0..NODES).filter(|node| *node != leader).collect()))
     }
 
-    /// Lets this node lead.
+    /// Transfers leadership to this node.
     pub(crate) fn transfer(&mut self, to: usize) -> Result<()> {
         let id = self.nodes[to].status()?.id;
         let mut asked_ns = None;
@@ -142,7 +142,8 @@ impl Group {
                 return Ok(());
             }
             let now = clock::ns();
-            // It is not begun where one is under way, and may come to nothing.
+            // A request has no effect while another transfer is under way, and a transfer can fail, so it is repeated
+            // once a second.
             if asked_ns.is_none_or(|asked| now - asked > 1_000_000_000) {
                 asked_ns = Some(now);
                 let leader =
@@ -155,13 +156,13 @@ impl Group {
         })
     }
 
-    /// Removes a node by the one of these that leads. When this returns the others do without it.
+    /// Removes a node through the leader among `by`. On return the others work without it.
     pub(crate) fn remove(&mut self, id: &str, by: &[usize]) -> Result<()> {
         self.until("a node is removed", |group| {
             let leader = group.leader_of(by).context("nobody leads")?;
             let asked = words(&format!("SCUR.REPLICA REMOVE {id}"));
             match group.nodes[leader].wire()?.ask(&asked)? {
-                // A leader that did not stay one has begun it.
+                // An earlier leader has completed the removal before it lost leadership.
                 Value::Error(error) if error.contains("is no node of this group") => Ok(()),
                 Value::Error(error) => bail!("{error}"),
                 _ => Ok(()),
@@ -169,13 +170,13 @@ impl Group {
         })
     }
 
-    /// Starts a node that is no member any more in an empty directory, to join anew.
+    /// Starts a removed node with an empty directory, so that it joins again.
     pub(crate) fn start_empty(&mut self, index: usize) -> Result<()> {
         self.nodes[index].empty()?;
         self.start_as(index, None)
     }
 
-    /// Waits until all nodes vote, reach each other and have everything.
+    /// Waits until all nodes have a vote, reach each other and have applied every committed entry.
     pub(crate) fn until_whole(&mut self) -> Result<()> {
         let count = self.nodes.len();
         self.until("the group is whole", |group| {
@@ -207,7 +208,7 @@ impl Group {
         self.nodes.iter().map(|node| format!("{:?}", node.status())).collect()
     }
 
-    /// Executes a command until it has an answer that is no error, by these nodes. For what may be done twice.
+    /// Executes a command on the leader among these nodes until it succeeds. The command must be safe to repeat.
     pub(crate) fn execute(&mut self, nodes: &[usize], line: &str) -> Result<Value> {
         let mut reply = None;
         self.until(line, |group| {
@@ -221,8 +222,7 @@ impl Group {
         reply.context("a reply")
     }
 
-    /// Executes a command of one thread until it has an answer that is no error, whoever leads. For what may be done
-    /// twice.
+    /// Executes a command on the current leader until it succeeds. The command must be safe to repeat.
     pub(crate) fn write_anywhere(&mut self, request: Words) -> Result<()> {
         self.until("a write is answered", |group| {
             let leader =
@@ -234,7 +234,7 @@ impl Group {
         })
     }
 
-    /// Looks at what the leader has, and again where it led no more before all was said, or had not taken over.
+    /// Runs `look` on the leader. Repeats it if the node lost leadership meanwhile or had not fully taken over.
     pub(crate) fn by_leader<T>(
         &mut self,
         mut look: impl FnMut(&mut Wire) -> Result<T>,
@@ -252,7 +252,7 @@ impl Group {
         }
     }
 
-    /// Waits until this is no error. A node that has ended by itself is one at once.
+    /// Waits until `look` succeeds. Fails at once if a node has ended by itself.
     pub(crate) fn until(
         &mut self,
         what: &str,
@@ -261,7 +261,7 @@ impl Group {
         wait::until(self, what, look)
     }
 
-    /// Lets time pass, unless somebody wants this to end.
+    /// Sleeps, unless the test is interrupted.
     pub(crate) fn pass(&self, time: Duration) -> Result<()> {
         wait::pass(self, time)
     }

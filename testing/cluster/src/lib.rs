@@ -1,7 +1,7 @@
-//! A real Valkey Cluster with libscurry.so, under load and under faults: is everything there that
-//! was acknowledged on all copies, is nothing there by half, does what is due end once, and do
-//! duplicates get their stored answers? What an acknowledgement promises is in docs/cluster.md. The same is asked of a
-//! group of three `scurry serve`: `group`.
+//! A real Valkey Cluster with libscurry.so, under load and under faults. Checks that every request acknowledged on all
+//! copies survives, that none is executed in part, that everything with a deadline ends once, and that duplicates get
+//! their stored answers. docs/cluster.md says what an acknowledgement promises. `group` makes the same checks on a
+//! group of three `scurry serve`.
 #![forbid(unsafe_code)]
 
 mod audit;

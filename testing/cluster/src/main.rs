@@ -1,4 +1,4 @@
-//! `scurry-cluster-test`: as many rounds of each fault as are asked for, and a table.
+//! `scurry-cluster-test`: runs the requested rounds of each fault on a cluster and prints a table.
 
 use anyhow::Result;
 use clap::Parser;
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     });
     print!("{report}");
     if outcome.is_err() && !interrupted.load(Ordering::Relaxed) {
-        // What was found stays where the error says.
+        // Keeps the directory that the error message names.
         own.map(tempfile::TempDir::keep);
     }
     outcome

@@ -1,21 +1,21 @@
-//! Which libscurry.so the nodes load.
+//! The libscurry.so that the nodes load.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A module file.
+/// Path of a module file.
 #[derive(Clone, Debug)]
 pub struct Module(pub(crate) PathBuf);
 
 impl Module {
-    /// The one that `SCURRY_MODULE` names, else that of this build, which is brought up to date
-    /// first: built alone, with a profile of its own.
+    /// Returns the module named by `SCURRY_MODULE`. Without it, builds the module of this workspace, separately and
+    /// with its own profile.
     pub fn find() -> Result<Module> {
         if let Some(path) = std::env::var_os("SCURRY_MODULE") {
             return Ok(Module(PathBuf::from(path)));
         }
-        // target/debug/this, or target/debug/deps/this-test
+        // The program is target/debug/NAME or target/debug/deps/NAME-HASH.
         let own = std::env::current_exe().context("the path of this program")?;
         let up = if own.parent().is_some_and(|parent| parent.ends_with("deps")) { 3 } else { 2 };
         let target = own.ancestors().nth(up).context("no target directory")?;
@@ -28,7 +28,7 @@ impl Module {
         Ok(Module(target.join("module/libscurry.so")))
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0
     }

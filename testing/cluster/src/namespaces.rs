@@ -1,6 +1,5 @@
-//! Network namespaces: one for the whole test with a bridge in it, and one for each node behind that
-//! bridge. None of them has a name, so the kernel removes them with the last process in them,
-//! whatever becomes of the test.
+//! Network namespaces: one for the whole test, which contains a bridge, and one for each node, connected to the bridge.
+//! The namespaces have no names, so the kernel removes them with their last process, however the test ends.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -8,17 +7,17 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Set for the program that runs in the test's namespace.
+/// Variable set for the program that runs in the test's namespace.
 const INSIDE: &str = "SCURRY_CLUSTER_TEST_INSIDE";
 const BRIDGE: &str = "hub";
-/// How often is looked whether a namespace is there.
+/// Bound of polls for a new namespace.
 const LOOKS_MAX: u32 = 10_000;
 
-/// With and without the rights of root.
+/// Options of unshare, with and without the rights of root.
 const WAYS: [&[&str]; 2] =
     [&["--net", "--mount"], &["--user", "--map-root-user", "--net", "--mount"]];
 
-/// How namespaces can be made here; an error says why they cannot.
+/// Returns the options with which namespaces can be made here. The error says why they cannot.
 pub fn possible() -> Result<&'static [&'static str]> {
     let script = "ip link set lo up && ip link add b0 type bridge && \
                   ip link add v0 type veth peer name v1 && unshare --net true";
@@ -38,13 +37,13 @@ pub fn possible() -> Result<&'static [&'static str]> {
     bail!("no network namespaces can be made: {why}")
 }
 
-/// True in the program that [`enter`] has started.
+/// Reports whether this is the program that [`enter`] has started.
 pub fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Becomes the same program in namespaces of its own, with a variable that names the binary under test. Returns
-/// only to say why it did not.
+/// Replaces this process by the same program in new namespaces, with a variable that names the binary under test.
+/// Returns only on failure.
 pub fn enter(way: &[&str], binary: (&str, &Path)) -> anyhow::Error {
     let program = match std::env::current_exe() {
         Ok(program) => program,
@@ -56,7 +55,7 @@ pub fn enter(way: &[&str], binary: (&str, &Path)) -> anyhow::Error {
     anyhow::Error::new(command.exec()).context("unshare (util-linux) cannot be started")
 }
 
-/// Lays the bridge, by which this program reaches the nodes and they each other.
+/// Creates the bridge that connects this program and the nodes.
 pub(crate) fn lay_bridge() -> Result<()> {
     ip(&["link", "set", "lo", "up"])?;
     ip(&["link", "add", BRIDGE, "type", "bridge"])?;
@@ -64,7 +63,7 @@ pub(crate) fn lay_bridge() -> Result<()> {
     ip(&["link", "set", BRIDGE, "up"])
 }
 
-/// The namespace of one node. It goes with its holder, a process that does nothing.
+/// The namespace of one node. It exists as long as its holder, a process that sleeps.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     holder: Child,
@@ -87,27 +86,27 @@ impl Namespace {
         let address = format!("{}/24", Namespace::address(index));
         namespace.within(&["ip", "addr", "add", &address, "dev", "eth0"])?;
         namespace.within(&["ip", "link", "set", "eth0", "up"])?;
-        // What comes from where nothing can be sent to is dropped.
+        // Drops packets from addresses that cannot be replied to, so that a partition works in both directions.
         namespace.within(&["sysctl", "-q", "-w", "net.ipv4.conf.all.rp_filter=1"])?;
         Ok(namespace)
     }
 
-    /// The number of the node that has it.
+    /// Returns the number of its node.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// The address of a node.
+    /// Returns the address of a node.
     pub(crate) fn address(index: usize) -> String {
         format!("10.83.0.{}", index + 1)
     }
 
-    /// The words that a command begins with that is to run there.
+    /// Returns the first words of a command that runs in the namespace.
     pub(crate) fn prefix(&self) -> [String; 2] {
         ["nsenter".to_owned(), format!("--net=/proc/{}/ns/net", self.holder.id())]
     }
 
-    /// Nobody reaches it, and it reaches nobody.
+    /// Takes the network link down, in both directions.
     pub(crate) fn unplug(&self) -> Result<()> {
         ip(&["link", "set", &self.end(), "down"])
     }
@@ -117,7 +116,7 @@ impl Namespace {
         ip(&["link", "set", &self.end(), "up"])
     }
 
-    /// Nothing passes between it and these nodes any more; clients reach it still.
+    /// Blocks packets between it and these nodes. Clients still reach it.
     pub(crate) fn part_from(&self, others: &[usize]) -> Result<()> {
         self.route("add", others)
     }
@@ -127,13 +126,13 @@ impl Namespace {
         self.route("del", others)
     }
 
-    /// Whether packets come in from nodes that nothing is sent to. By itself they do not.
+    /// Sets whether packets from nodes that cannot be replied to are accepted. By default they are not.
     pub(crate) fn take_what_cannot_be_answered(&self, is: bool) -> Result<()> {
         let filter = if is { "0" } else { "1" };
         self.within(&["sysctl", "-q", "-w", &format!("net.ipv4.conf.all.rp_filter={filter}")])
     }
 
-    /// Ends its connections with another node, whatever they carry.
+    /// Resets its connections to another node.
     pub(crate) fn reset(&self, other: usize) -> Result<()> {
         self.within(&["ss", "--kill", "--tcp", "dst", &Namespace::address(other)])
     }
@@ -146,12 +145,12 @@ impl Namespace {
         Ok(())
     }
 
-    /// The end of its cable at the bridge.
+    /// Returns the name of its link at the bridge.
     fn end(&self) -> String {
         format!("node{}", self.index)
     }
 
-    /// Until the holder has a namespace of its own and is what it becomes.
+    /// Waits until the holder runs `sleep` in its own namespace.
     fn wait(&self) -> Result<()> {
         let own = fs::read_link("/proc/self/ns/net")?;
         let pid = self.holder.id();
@@ -176,7 +175,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // It may be gone already; either way it is afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }

@@ -1,5 +1,5 @@
-//! One valkey-server of the cluster: a child of this program, so that nobody else is ever stopped,
-//! and told by the kernel to end when this program ends in whatever way.
+//! One valkey-server of the cluster: a child process, so that no other process is ever stopped. The kernel kills it
+//! when this program ends, in whatever way.
 
 use crate::module::Module;
 use crate::namespaces::Namespace;
@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long a node is silent until the others hold it for failed, ms.
+/// Silence after which the other nodes consider a node failed, ms.
 pub(crate) const NODE_TIMEOUT_MS: u64 = 1_500;
-/// Options of the module: the bounds that `scurry_crash::limits` has.
+/// Options of the module: the same bounds as `scurry_crash::limits`.
 const LIMITS: &str = "tombstone_ms 86400000 transaction_ms 86400000 validity_ms_default 43200000 \
                       session_ids_max 16384 transactions_max 16384";
-/// How often is looked for the end of a node that was told to end.
+/// Bound of polls for the end of a node.
 const STOP_LOOKS_MAX: u32 = 400;
 const LOG_TAIL: usize = 1_500;
 
@@ -32,12 +32,12 @@ pub struct Node {
     pub(crate) namespace: Option<Namespace>,
     pub(crate) module: Module,
     child: Option<Child>,
-    /// True while the node is stopped, paused or cut off: nobody asks it.
+    /// True while the node is stopped, paused or cut off, so that it is not asked.
     pub(crate) is_away: bool,
 }
 
 impl Node {
-    /// A node that has still to be started, with a directory of its own.
+    /// Prepares a node with its own directory, without starting it.
     pub(crate) fn new(
         (host, port, bus_port): (String, u16, u16),
         home: PathBuf,
@@ -48,12 +48,12 @@ impl Node {
         Ok(Node { host, port, bus_port, home, namespace, module, child: None, is_away: true })
     }
 
-    /// `HOST:PORT`.
+    /// Returns `HOST:PORT`.
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Starts it on what its directory has.
+    /// Starts it on its directory.
     pub fn start(&mut self) -> Result<()> {
         fs::write(self.home.join("valkey.conf"), self.settings())?;
         let log = File::options().create(true).append(true).open(self.home.join("log"))?;
@@ -72,7 +72,7 @@ impl Node {
         Ok(())
     }
 
-    /// The settings of docs/cluster.md, but for a node timeout that a test can wait for.
+    /// Returns the settings of docs/cluster.md, except for a node timeout that is short enough for a test.
     fn settings(&self) -> String {
         let Node { host, port, bus_port, .. } = self;
         let module = self.module.0.display();
@@ -86,7 +86,7 @@ impl Node {
         )
     }
 
-    /// SIGKILL. Returns when the process is gone.
+    /// Sends SIGKILL and waits for the end of the process.
     pub fn kill(&mut self) -> Result<()> {
         self.is_away = true;
         let Some(mut child) = self.child.take() else { return Ok(()) };
@@ -95,20 +95,20 @@ impl Node {
         Ok(())
     }
 
-    /// SIGSTOP.
+    /// Sends SIGSTOP.
     pub fn pause(&mut self) -> Result<()> {
         self.is_away = true;
         self.signal(Signal::SIGSTOP)
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     pub fn resume(&mut self) -> Result<()> {
         self.signal(Signal::SIGCONT)?;
         self.is_away = false;
         Ok(())
     }
 
-    /// SIGTERM, as a process manager does it.
+    /// Sends SIGTERM, as a process manager does, and waits for the end.
     pub(crate) fn stop(&mut self) -> Result<()> {
         self.is_away = true;
         self.signal(Signal::SIGTERM)?;
@@ -129,13 +129,13 @@ impl Node {
         kill(Pid::from_raw(pid), signal).with_context(|| format!("{} to {pid}", signal.as_str()))
     }
 
-    /// Removes what it has kept of accounts, and not who it is.
+    /// Removes its data but not its identity in the cluster.
     pub(crate) fn empty(&self) -> Result<()> {
         let files = self.home.join("appendonlydir");
         fs::remove_dir_all(&files).with_context(|| format!("{}", files.display()))
     }
 
-    /// An error when it has ended and was not told to.
+    /// Fails if it has ended without a signal of ours.
     pub(crate) fn check(&mut self) -> Result<()> {
         if let Some(child) = &mut self.child
             && let Some(status) = child.try_wait()?
@@ -145,20 +145,20 @@ impl Node {
         Ok(())
     }
 
-    /// The end of what it has logged.
+    /// Returns the end of its log.
     pub(crate) fn last_words(&self) -> String {
         let log = fs::read(self.home.join("log")).unwrap_or_default();
         let tail = &log[log.len().saturating_sub(LOG_TAIL)..];
         String::from_utf8_lossy(tail).trim().to_owned()
     }
 
-    /// A connection.
+    /// Connects to it.
     pub(crate) fn wire(&self) -> Result<Wire> {
         let connected = Wire::connect_to((self.host.as_str(), self.port));
         connected.with_context(|| self.address())
     }
 
-    /// Asks a line of words; an error of the server is an error.
+    /// Sends a command given as one line. An error of the server is an error.
     pub fn ask(&self, line: &str) -> Result<Value> {
         match self.wire()?.ask(&words(line))? {
             Value::Error(error) => bail!("{line} at {}: {error}", self.address()),
@@ -166,14 +166,14 @@ impl Node {
         }
     }
 
-    /// The text that the node shows of an account, also as a replica.
+    /// Returns the node's reply to SCUR.GET as text, also from a replica.
     pub fn read(&self, id: &str) -> Result<String> {
         let mut wire = self.wire()?;
         let replies = wire.ask_all(&[words("READONLY"), words(&format!("SCUR.GET {id}"))])?;
         Ok(replies[1].to_string())
     }
 
-    /// The same as [`Node::ask`], of which the reply is a text.
+    /// Sends a command as [`Node::ask`] does, and returns its text reply.
     pub fn text(&self, line: &str) -> Result<String> {
         scurry_crash::wire::text(&self.ask(line)?)
     }
@@ -181,7 +181,7 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // It may be gone already; either way it is afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! Options that the programs of this crate share.
+//! Options shared by the programs of this crate.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -25,7 +25,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The faults that are named, or the short ones, or all.
+    /// Returns the named faults, otherwise the short list or all.
     pub fn faults<F: ValueEnum + Clone>(&self, named: Vec<F>, short: &[F]) -> Vec<F> {
         match (named.is_empty(), self.short) {
             (false, _) => named,
@@ -34,12 +34,12 @@ impl Options {
         }
     }
 
-    /// Rounds of each fault.
+    /// Returns the rounds of each fault.
     pub fn rounds(&self) -> u64 {
         self.rounds.unwrap_or(if self.short { 1 } else { 3 })
     }
 
-    /// The directory for the nodes, and what removes it where nobody has named one.
+    /// Returns the directory for the nodes, and the guard that removes it if it is a temporary one.
     pub fn directory(&self) -> Result<(PathBuf, Option<TempDir>)> {
         if let Some(named) = &self.dir {
             return Ok((named.clone(), None));
@@ -49,7 +49,7 @@ impl Options {
     }
 }
 
-/// Set by SIGINT and SIGTERM.
+/// Returns a flag that SIGINT and SIGTERM set.
 pub fn interrupted() -> Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -1,36 +1,36 @@
-//! What rounds have shown, as a table.
+//! Results of the rounds, as a table.
 
 use crate::fault::Fault;
 use crate::wait::write_table;
 use std::fmt;
 
-/// The rounds of one fault.
+/// Results for one fault.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Fault of the rounds.
+    /// The fault.
     pub fault: Fault,
-    /// How many there were.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Requests that were answered and on all copies.
+    /// Requests acknowledged on all copies.
     pub acknowledged_all: u64,
-    /// Requests that were answered by the primary alone.
+    /// Requests acknowledged by the primary alone.
     pub acknowledged_one: u64,
-    /// Times that a request was sent again, having no clear answer.
+    /// Repetitions of requests that had no clear answer.
     pub resent: u64,
-    /// Stored answers that were given to requests that came again.
+    /// Stored answers to repeated requests.
     pub replayed: u64,
-    /// Requests of the first kind that were not there. The run fails when there are any.
+    /// Requests acknowledged on all copies that were lost. The run fails if there are any.
     pub lost_all: u64,
-    /// Requests of the second kind that were not there.
+    /// Requests acknowledged by the primary alone that were lost.
     pub lost_one: u64,
-    /// The longest time for which a client had no clear answer, ms.
+    /// Longest time without a clear answer for one client, ms.
     pub gap_ms: u64,
-    /// Why there was no round.
+    /// Reason why no round was run. None if rounds were run.
     pub skipped: Option<String>,
 }
 
 impl Row {
-    /// Without rounds.
+    /// Returns a row without rounds.
     pub fn new(fault: Fault) -> Row {
         Row {
             fault,
@@ -46,7 +46,7 @@ impl Row {
         }
     }
 
-    /// Takes in what another round of it has shown.
+    /// Adds the results of another round.
     pub(crate) fn add(&mut self, other: &Row) {
         self.rounds += other.rounds;
         self.acknowledged_all += other.acknowledged_all;
@@ -59,10 +59,10 @@ impl Row {
     }
 }
 
-/// A row for each fault.
+/// One row per fault.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// In the order in which they were tried.
+    /// Rows in the order of the runs.
     pub rows: Vec<Row>,
 }
 

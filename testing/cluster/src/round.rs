@@ -1,5 +1,5 @@
-//! One round: accounts are made, clients load the cluster, something goes wrong, the cluster becomes
-//! whole again, and everything is looked at.
+//! One round: creates accounts, loads the cluster, injects a fault, waits until the cluster has recovered, and audits
+//! everything.
 
 use crate::audit::{Accounts, Owners};
 use crate::client::{Account, Chained, Client, Lease, Loose, Steady};
@@ -14,10 +14,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// Clients of a kind.
+/// A kind of client.
 struct Kind {
     clients: usize,
-    /// Of each of them.
+    /// Accounts of each client.
     accounts: usize,
     all_copies: bool,
     make: fn(String) -> Box<dyn Account>,
@@ -30,10 +30,10 @@ const KINDS: [Kind; 4] = [
     Kind { clients: 1, accounts: 6, all_copies: true, make: |id| Box::new(Chained::new(id)) },
 ];
 
-/// After the last thing that ends by itself, ms: the clocks of clients and nodes are one.
+/// Wait after the last deadline, ms. Clients and nodes share one clock.
 const SLACK_MS: i64 = 200;
 
-/// Makes a round. `stem` is what its accounts' names begin with.
+/// Runs a round. The names of its accounts begin with `stem`.
 pub(crate) fn round(
     fault: Fault,
     stem: &str,
@@ -53,6 +53,7 @@ pub(crate) fn round(
     let keys: Vec<String> = all.flat_map(|account| account.ids()).map(str::to_owned).collect();
     load(fault, cluster, &keys, &mut clients, &signals, random)?;
 
+    // Waits until all deadlines have passed, so that no timer changes the accounts during the audit.
     let settled = clients.iter().flat_map(|client| &client.accounts);
     let ended_at_ms = settled.map(|account| account.ended_at_ms()).max().unwrap_or(0);
     let left_ms = u64::try_from(ended_at_ms + SLACK_MS - wall_ms()).unwrap_or(0);
@@ -86,12 +87,12 @@ fn clients(stem: &str, cluster: &Cluster, random: &mut Random) -> Vec<Client> {
     let mut clients = Vec::new();
     for (number, kind) in KINDS.iter().enumerate() {
         for client in 0..kind.clients {
-            // Any node will do.
+            // Any node can be the first contact.
             let address = cluster.nodes[random.below(cluster.nodes.len())].address();
             let patience = PATIENCE[client % PATIENCE.len()];
             let route = if kind.all_copies { Route::all } else { Route::one };
             let route = route(&address, patience);
-            // Accounts of several clients share a slot.
+            // The hash tag makes accounts of several clients share a slot.
             let id = |at| (kind.make)(format!("{{{stem}:{at}}}:{number}:{client}"));
             let accounts = (0..kind.accounts).map(id).collect();
             let own = Random::new(random.next_u64());
@@ -101,7 +102,7 @@ fn clients(stem: &str, cluster: &Cluster, random: &mut Random) -> Vec<Client> {
     clients
 }
 
-/// Load from before the fault until the cluster is whole again.
+/// Runs the load from before the fault until the cluster has recovered.
 fn load(
     fault: Fault,
     cluster: &mut Cluster,
@@ -120,7 +121,7 @@ fn load(
         for thread in threads {
             ends.push(thread.join().map_err(|_| anyhow!("a client has panicked")).flatten());
         }
-        // A client that gave up because of the fault says nothing new.
+        // The error of the fault is the cause of the clients' errors, so it is returned first.
         outcome?;
         ends.into_iter().collect()
     })

@@ -1,8 +1,8 @@
-//! How a client asks: the same request, with the same id, until it is answered clearly.
+//! How a client sends a request: repeatedly with the same id, until it has a clear answer.
 //!
-//! Clear is the reply to what is on as many copies as were asked for, and a refusal that is about
-//! the request. No answer, too few copies, and what a node says that does not serve the key now, are
-//! not clear: the request is sent again, and that must be safe.
+//! An answer is clear if it is a reply that is on the requested number of copies, or a refusal because of the request
+//! itself. A timeout, too few copies, and an error of a node that does not serve the key now are not clear: the request
+//! is sent again, and that must be safe.
 
 use anyhow::{Result, ensure};
 use scurry_cluster_client::redis::{self, Cmd};
@@ -15,40 +15,40 @@ use std::time::Duration;
 
 /// Copies of an account in this cluster: M.
 pub(crate) const COPIES: u32 = 2;
-/// How long WAIT waits, ms.
+/// Timeout of WAIT, ms.
 const WAIT_MS: u64 = 400;
-/// An answer that takes longer is none. Who is patient hears what a primary says that was paused and
-/// goes on as if it were still one; who is not has asked another by then.
+/// Timeouts of a reply. A client with the long one receives the answer of a primary that was paused and continues as if
+/// it were still primary; one with the short one has asked another node by then.
 pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::from_millis(2_500)];
-/// Between two tries.
+/// Pause between two attempts.
 pub(crate) const TRY_EVERY: Duration = Duration::from_millis(10);
-/// How long after the end of the load a request may have no clear answer, s.
+/// Time after the end of the load within which a request must have a clear answer, s.
 const LAST_PATIENCE_S: i64 = 60;
-/// Errors of nodes that have done nothing and may serve the key later, or not at all.
+/// Errors of nodes that have not executed the request: they may serve the key later, or never.
 const UNDONE: [&str; 8] =
     ["CLUSTERDOWN", "TRYAGAIN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK"];
 
-/// Signals that all clients of a round share.
+/// Signals shared by all clients of a round.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    /// The load is over: finish what has begun.
+    /// Set when the load is over: requests under way are still finished.
     pub(crate) stop: AtomicBool,
-    /// When it was over, ns; 0 before.
+    /// Time at which the load ended, ns. 0 before.
     pub(crate) stopped_at: AtomicI64,
-    /// Somebody has failed: give up.
+    /// Set on a failure: clients give up.
     pub(crate) give_up: AtomicBool,
-    /// Nobody is to ask for a while.
+    /// Set while clients begin no request.
     hold: AtomicBool,
-    /// By how much the clock of whoever answers may be ahead of the clients', ms.
+    /// How far the server's clock may be ahead of the clients', ms.
     pub(crate) ahead_ms: i64,
-    /// When somebody was answered last, ns; 0 before.
+    /// Time of the last answer to any client, ns. 0 before.
     answered_at: AtomicI64,
-    /// The longest time for which nobody was answered, ns.
+    /// Longest time without an answer to any client, ns.
     pub(crate) gap_ns: AtomicI64,
 }
 
 impl Signals {
-    /// For clients whose clock may be so far behind that of whoever answers, ms.
+    /// Makes signals for clients whose clock may be this far behind the server's, ms.
     pub(crate) fn of_clients_behind(ahead_ms: i64) -> Signals {
         Signals { ahead_ms, ..Signals::default() }
     }
@@ -58,7 +58,7 @@ impl Signals {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// A client has got a clear answer.
+    /// Notes a clear answer to a client.
     pub(crate) fn answered(&self) {
         let now = clock::ns();
         let before = self.answered_at.fetch_max(now, Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Signals {
         }
     }
 
-    /// Whether clients are to begin nothing for a while. Their silence is no gap.
+    /// Sets whether clients pause. A pause does not count as a gap.
     pub(crate) fn hold(&self, is: bool) {
         self.hold.store(is, Ordering::Relaxed);
         self.answered_at.store(0, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl Signals {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// An error when a request is not to be sent again.
+    /// Fails if a request must not be sent again.
     pub(crate) fn go_on(&self) -> Result<()> {
         let since = self.stopped_at.load(Ordering::Relaxed);
         let late = since > 0 && clock::ns() - since > LAST_PATIENCE_S * 1_000_000_000;
@@ -91,22 +91,22 @@ impl Signals {
     }
 }
 
-/// Counts of what a client has seen in a round.
+/// Counts of one client in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// Requests that were answered clearly.
+    /// Requests with a clear answer.
     pub(crate) acknowledged: u64,
-    /// Times that a request was sent again.
+    /// Repetitions of requests.
     pub(crate) resent: u64,
-    /// Replies with the mark `replayed`.
+    /// Replies marked `replayed`.
     pub(crate) replayed: u64,
-    /// The longest time between two clear answers, ns.
+    /// Longest time between two clear answers, ns.
     pub(crate) gap_ns: i64,
     last_ns: Option<i64>,
 }
 
 impl Seen {
-    /// Silence from here on does not count as a gap.
+    /// Ends the measurement of a gap: silence from here on does not count.
     pub(crate) fn rest(&mut self) {
         self.last_ns = None;
     }
@@ -120,33 +120,33 @@ impl Seen {
     }
 }
 
-/// A clear answer, and what came before it.
+/// A clear answer and the replies before it.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) reply: Value,
     /// Replies that were not on enough copies.
     pub(crate) earlier: Vec<Value>,
-    /// Whether it was sent more than once.
+    /// True if it was sent more than once.
     pub(crate) again: bool,
 }
 
 enum How {
-    /// K = M.
+    /// K = M: every answer is on all copies.
     All(Box<Copies>),
-    /// K = 1, by the client that sends again by itself; connected when it is first needed.
+    /// K = 1, through the client that repeats requests by itself. Connected on first use.
     One(Option<Box<Store>>),
 }
 
-/// A client's way to whatever is asked.
+/// A client's connection to the system under test.
 pub(crate) trait Ask: Send {
-    /// Sends until it is answered clearly.
+    /// Sends a request until it has a clear answer.
     fn ask(&mut self, key: &str, request: &Words, signals: &Signals) -> Result<Answered>;
 
-    /// Counts of this client.
+    /// Returns the counts of this client.
     fn seen(&mut self) -> &mut Seen;
 }
 
-/// One client's way to the cluster.
+/// A client's connection to the cluster.
 pub(crate) struct Route {
     address: Address,
     how: How,
@@ -154,14 +154,14 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// A route whose acknowledged answers are on all copies.
+    /// Makes a route whose acknowledged answers are on all copies.
     pub(crate) fn all(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
         let copies = Box::new(Copies::new(&address, COPIES, WAIT_MS));
         Route { address, how: How::All(copies), seen: Seen::default() }
     }
 
-    /// A route whose acknowledged answers are on the primary.
+    /// Makes a route whose acknowledged answers are on the primary.
     pub(crate) fn one(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
         Route { address, how: How::One(None), seen: Seen::default() }
@@ -243,18 +243,18 @@ fn refused(reply: Value) -> Sent {
     if is_undone(&reply) { Sent::Nothing } else { Sent::Clear(reply) }
 }
 
-/// True for the error of a node that has done nothing.
+/// Reports whether a reply is an error of a node that has not executed the request.
 pub(crate) fn is_undone(reply: &Value) -> bool {
     let Value::Error(text) = reply else { return false };
     UNDONE.iter().any(|code| text.split(' ').next() == Some(code))
 }
 
-/// True for a stored answer.
+/// Reports whether a reply is a stored answer.
 pub(crate) fn is_replay(reply: &Value) -> bool {
     matches!(reply, Value::Array(parts) if parts.len() == 4 && parts[1] == Value::Int(1))
 }
 
-/// The reply as tests compare it.
+/// Converts a reply to the type that tests compare.
 fn value(reply: &redis::Value) -> Value {
     match reply {
         redis::Value::Nil => Value::Nil,

@@ -1,5 +1,5 @@
-//! Rounds of faults on one cluster; one `u64` is all that they draw but for the moments at which the
-//! system lets things happen.
+//! Runs rounds of faults on one cluster. A `u64` seed determines every random choice; only the timing of the system
+//! varies.
 
 use crate::audit::Accounts;
 use crate::cluster::Cluster;
@@ -15,25 +15,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How a run is made.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The whole of it.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Rounds of each fault.
     pub rounds: u64,
-    /// In this order.
+    /// Faults in this order.
     pub faults: Vec<Fault>,
-    /// Why no node can be cut off here; none where it can.
+    /// Reason why no node can be cut off here. None if it can.
     pub no_cut: Option<String>,
-    /// An empty directory for the nodes.
+    /// Empty directory for the nodes.
     pub directory: PathBuf,
-    /// Ends the run early, with an error.
+    /// Set to end the run early with an error.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// Runs all rounds. `tell` gets the row of each, and `report` has those that went well also when one
-/// did not.
+/// Runs all rounds. Calls `tell` with the row of each. `report` has the successful rounds even if one fails.
 pub fn run(
     module: &Module,
     settings: &Settings,
@@ -50,11 +49,11 @@ pub fn run(
             continue;
         }
         for number in 0..settings.rounds {
-            // What others draw has no say in this one.
+            // Each round has its own generator, so that the draws of one round do not change another.
             let mut own = Random::new(random.next_u64());
             let stem = format!("{}-{number}", fault.name());
             let shown = round(fault, &stem, &mut cluster, &mut accounts, &mut own);
-            // A node that has ended says more than who has missed it.
+            // A node that has ended explains more than the clients that missed it.
             let shown = cluster.check().and(shown);
             let shown = shown.with_context(|| {
                 format!(

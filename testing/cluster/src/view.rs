@@ -1,29 +1,29 @@
-//! What nodes say of themselves and of each other.
+//! A node's view of itself and of the cluster.
 
 use crate::node::Node;
 use anyhow::{Context, Result};
 
-/// All slots of a cluster.
+/// Number of slots in a cluster.
 pub(crate) const SLOTS: usize = 16_384;
 
-/// Roles of a node.
+/// Role of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// So many replicas are connected to it and copy it.
+    /// Primary with this many connected replicas in sync.
     Primary { replicas: usize },
-    /// Of the node at this address.
+    /// Replica of the node at this address.
     Replica { of: String, in_sync: bool },
 }
 
-/// One node's view.
+/// View of one node.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) role: Role,
-    /// How far its stream of changes is.
+    /// Offset in its replication stream.
     pub(crate) offset: u64,
-    /// First and last slots of ranges that it says it owns.
+    /// First and last slots of the ranges that it owns in its own view.
     pub(crate) slots: Vec<(u16, u16)>,
-    /// True where the node serves, sees all slots served, all nodes well, and so many of them.
+    /// True if the node serves and sees all slots served and all nodes healthy.
     pub(crate) sees_all_well: bool,
     pub(crate) nodes: usize,
 }
@@ -72,12 +72,12 @@ impl View {
     }
 }
 
-/// The value of a line `name:value`.
+/// Returns the value of a line `name:value`.
 pub(crate) fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
-/// The slots in the line that a node has about itself, without those on their way.
+/// Returns the slots from the line that a node has about itself, without slots being migrated.
 fn own_slots(nodes: &str) -> Vec<(u16, u16)> {
     let own = nodes.lines().find(|line| line.contains("myself"));
     let ranges = own.into_iter().flat_map(|line| line.split_whitespace().skip(8));

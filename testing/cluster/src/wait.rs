@@ -1,4 +1,4 @@
-//! Waits for what several processes say of themselves, for ports that they need, and tables of what was found.
+//! Polls the state of processes, finds free ports, and prints tables of results.
 
 use anyhow::{Context, Result, bail};
 use scurry_crash::clock;
@@ -8,21 +8,21 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Between two looks.
+/// Interval of polling.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// Seconds after which what is waited for does not come any more.
+/// Timeout of a wait, s.
 pub(crate) const PATIENCE_S: i64 = 90;
 
-/// Processes that are waited for.
+/// Processes that a test waits for.
 pub(crate) trait Watched {
-    /// Set by whoever wants this to end.
+    /// Returns the flag that interrupts the wait.
     fn interrupted(&self) -> &AtomicBool;
 
-    /// An error when a process has ended and was not told to.
+    /// Fails if a process has ended without a signal of ours.
     fn check(&mut self) -> Result<()>;
 }
 
-/// Waits until this is no error. A process that has ended by itself is one at once.
+/// Waits until `look` succeeds. Fails at once if a process has ended by itself.
 pub(crate) fn until<W: Watched>(
     watched: &mut W,
     what: &str,
@@ -39,7 +39,7 @@ pub(crate) fn until<W: Watched>(
     }
 }
 
-/// Lets time pass, unless somebody wants this to end.
+/// Sleeps, unless the test is interrupted.
 pub(crate) fn pass(watched: &impl Watched, time: Duration) -> Result<()> {
     if watched.interrupted().load(Ordering::Relaxed) {
         bail!("interrupted");
@@ -48,10 +48,10 @@ pub(crate) fn pass(watched: &impl Watched, time: Duration) -> Result<()> {
     Ok(())
 }
 
-/// The first of so many ports among these that nobody uses.
+/// Returns the first of `count` consecutive free ports in this range.
 pub(crate) fn free_ports(among: Range<u16>, count: u16) -> Result<u16> {
     let blocks = (among.end - among.start) / count;
-    // One that starts at the same time begins elsewhere.
+    // Processes that start at the same time begin their search at different blocks.
     let begin = u16::try_from(std::process::id() % u32::from(blocks))?;
     let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
     (0..blocks)
@@ -60,7 +60,7 @@ pub(crate) fn free_ports(among: Range<u16>, count: u16) -> Result<u16> {
         .context("no free ports")
 }
 
-/// Writes a table with this head. A row that was skipped has its name and why.
+/// Writes a table with this head. A skipped row has its name and the reason.
 pub(crate) fn write_table<'r, const N: usize>(
     f: &mut fmt::Formatter<'_>,
     head: [&str; N],

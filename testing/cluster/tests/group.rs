@@ -1,4 +1,4 @@
-//! Two faults of a group, on ports of this machine: a leader that is killed, and one that is stopped and goes on.
+//! Two faults of a group, on local ports: a leader that is killed, and one that is stopped and continues.
 
 use scurry_cluster_test::group::{Fault, Report, Settings, run};
 use scurry_crash::Binary;
@@ -19,7 +19,7 @@ fn a_group_loses_its_leader_and_nothing_else() {
     let mut report = Report::default();
     let outcome = run(&binary, &settings, &mut report, &mut |row| println!("{row:?}"));
     outcome.unwrap_or_else(|error| panic!("{error:?}"));
-    // A run that asked nothing would find nothing.
+    // A run without requests would find no loss either.
     let found = |row: &scurry_cluster_test::group::Row| row.acknowledged > 100 && row.found > 50;
     assert!(report.rows.iter().all(found) && report.calls > 50, "{report}");
 }

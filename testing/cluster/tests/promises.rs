@@ -1,4 +1,4 @@
-//! Single promises of the module in a cluster, each in the situation that tells it from its breach.
+//! Promises of the module in a cluster, each in a situation where a breach would show.
 
 use anyhow::{Context, Result, ensure};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const WAIT_MS: u64 = 500;
 
-/// A cluster of this test alone: two of them at a time would be too much for a small machine.
+/// A cluster of this test. Tests take turns, because two clusters at a time are too much for a small machine.
 struct Own {
     cluster: Cluster,
     _directory: TempDir,
@@ -36,18 +36,18 @@ fn words(line: &str) -> Cmd {
 }
 
 impl Own {
-    /// A client that knows nothing yet, and wants all copies.
+    /// Returns a client without a known topology that waits for all copies.
     fn client(&self) -> Copies {
         Copies::new(&Address::new(&self.cluster.nodes[0].address(), None, None), 2, WAIT_MS)
     }
 
-    /// The fate of a command about its first argument.
+    /// Runs a command on the key that is its first argument.
     fn run(&self, client: &mut Copies, line: &str) -> Kept {
         let key = line.split(' ').nth(1).expect("a key");
         client.run(key.as_bytes(), &words(line)).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// Runs a command until it is on all copies, at once or, on a busy machine, in a while.
+    /// Runs a command and waits until it is on all copies.
     fn keep(&mut self, line: &str) -> Value {
         match self.run(&mut self.client(), line) {
             Kept::Enough { reply, .. } => reply,
@@ -59,7 +59,7 @@ impl Own {
         }
     }
 
-    /// The owner of a key, and its copy.
+    /// Returns the owner of a key and its replica.
     fn pair_of(&self, key: &str) -> (usize, usize) {
         let slot = scurry_resp::slot(key.as_bytes());
         let owns = |&(primary, _): &(usize, usize)| self.cluster.owns(primary, slot);
@@ -79,7 +79,7 @@ impl Own {
     }
 }
 
-/// The totals of a node as text.
+/// Returns the totals of a node as text.
 fn totals(cluster: &Cluster, node: usize) -> Result<String> {
     Ok(cluster.nodes[node].ask("SCUR.TOTALS")?.to_string())
 }
@@ -98,13 +98,13 @@ fn a_duplicate_is_on_all_copies_only_when_its_original_is() {
     let (copies, wanted) = (1, 2);
     let kept = own.run(&mut own.client(), debit);
     assert_eq!(kept, Kept::NotEnough { reply: amount(0, 2, 30), copies, wanted });
-    // On another connection, which has written nothing yet.
+    // On a new connection, which has not written anything.
     let kept = own.run(&mut own.client(), debit);
     assert_eq!(kept, Kept::NotEnough { reply: amount(1, 2, 30), copies, wanted });
     own.cluster.nodes[replica].resume().expect("it goes on");
     own.cluster.until_whole().expect("it is whole");
     assert_eq!(own.keep(debit), amount(1, 2, 30));
-    // So it survives the loss of the primary, for which the replica stands in.
+    // So it survives the loss of the primary, which the replica replaces.
     own.cluster.nodes[primary].kill().expect("it is killed");
     let outcome = own.cluster.until("the replica takes over", |cluster| {
         let asked = cluster.nodes[replica].ask(debit).context("it does not serve yet")?;
@@ -123,10 +123,10 @@ fn what_ends_by_itself_has_ended_on_the_replica_that_takes_over() {
     own.keep("SCUR.RESERVE alice late 0 TCC 10000 ITEM 1 cent REQUESTED 20");
     own.keep("SCUR.RESERVE alice long 0 TCC 800000 ITEM 1 cent REQUESTED 30");
     let (primary, replica) = own.pair_of("alice");
-    // The first by the old primary, and the replica hears of it.
+    // The old primary ends the first session, and the replica receives that.
     own.until_totals(primary, 1, 2);
     own.until_totals(replica, 1, 2);
-    // The second by the new one, which nobody asks.
+    // The new primary ends the second session, without any request to it.
     own.cluster.nodes[primary].kill().expect("it is killed");
     own.until_totals(replica, 1, 1);
     own.cluster.nodes[primary].start().expect("it starts");
@@ -152,7 +152,7 @@ fn a_primary_that_has_become_a_replica_ends_nothing() {
     });
     outcome.expect("they do");
     own.cluster.until_whole().expect("it is whole");
-    // It would be ended by the new primary, which says nothing now.
+    // The new primary would end the session, but it is paused.
     assert!(totals(&own.cluster, old).expect("totals").contains("sessions: 1"));
     own.cluster.nodes[new].pause().expect("it stops");
     let outcome = own.cluster.until("its time is over", |cluster| {
@@ -181,7 +181,7 @@ fn a_slot_that_moves_takes_sessions_totals_and_ends_along() {
     let mut client = own.client();
     own.cluster
         .carry(slot, from, to, &mut || {
-            // It is here no more, and there only for who asks there.
+            // The key is no longer here, and on the target only for clients that send ASKING.
             let used = "SCUR.UPDATE alice long 1 ITEM 1 cent USED 5 REQUESTED 30";
             let kept = client.run(b"alice", &words(used))?;
             ensure!(!matches!(kept, Kept::Refused(_)), "{kept:?}");
@@ -189,7 +189,7 @@ fn a_slot_that_moves_takes_sessions_totals_and_ends_along() {
         })
         .unwrap_or_else(|error| panic!("{error:?}"));
     own.until_totals(from, 0, 0);
-    // The short one ends there, where nobody asks for it, and on the copy.
+    // The short session ends on the new owner, without any request to it, and on its replica.
     own.until_totals(to, 1, 1);
     own.until_totals(copy, 1, 1);
     let again = own.keep("SCUR.UPDATE alice long 1 ITEM 1 cent USED 5 REQUESTED 30");

@@ -1,4 +1,4 @@
-//! `scurry-group-test`: as many rounds of each fault as are asked for, and a table.
+//! `scurry-group-test`: runs the requested rounds of each fault on a group and prints a table.
 
 use anyhow::Result;
 use clap::Parser;
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
     });
     print!("{report}");
     if outcome.is_err() && !interrupted.load(Ordering::Relaxed) {
-        // What was found stays where the error says.
+        // Keeps the directory that the error message names.
         own.map(tempfile::TempDir::keep);
     }
     outcome

@@ -1,6 +1,6 @@
-//! Accounts of one hash slot, of which everything is known: chains of commands go to them, and each
-//! request waits for all copies. So the naive model says each answer and each balance beforehand: a
-//! part of a chain, or a limit that has forgotten what was used, is a state that they never had.
+//! Accounts of one hash slot that receive chains of commands. Each request waits for all copies, so the naive model
+//! predicts each answer and each balance: a chain that was executed in part, or a limit that lost its used amount, is a
+//! state that the model never had.
 
 use super::{Account, TOO_MUCH, is_made};
 use crate::route::{Answered, Ask, Signals};
@@ -9,10 +9,10 @@ use scurry_crash::wire::Wire;
 use scurry_crash::{Act, Slot, SlotRequests};
 use scurry_model::{Op, Random};
 
-/// Chains that are sent once more after a fault.
+/// Chains repeated after a fault.
 const AGAIN: usize = 5;
 
-/// The accounts.
+/// Accounts of one hash slot and their model.
 pub(crate) struct Chained {
     id: String,
     slot: Slot,
@@ -28,7 +28,7 @@ impl Chained {
         let said = self.slot.execute(&act);
         let Answered { reply, earlier, again } = route.ask(&self.id, &act.words(), signals)?;
         for (at, one) in earlier.iter().chain([&reply]).enumerate() {
-            // What was sent before may have been done then: its stored answers are the same.
+            // An earlier attempt may have been executed; its stored answers are then the same.
             let may_be_again = again || at > 0;
             if !may_be_again || said.again().compare(&act, one).is_err() {
                 said.compare(&act, one)?;
@@ -55,7 +55,7 @@ impl Account for Chained {
             self.slot.execute(&act);
             let made = route.ask(&id, &act.words(), signals)?;
             ensure!(is_made(&made), "{act:?}: {}", made.reply);
-            // See `make`.
+            // As in `make`: a denied request with an id, so that a WAIT covers the CREATE.
             self.ask(Act::Alone(id, Op::debit("made", "cent", TOO_MUCH)), route, signals)?;
         }
         Ok(())

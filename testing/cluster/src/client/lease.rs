@@ -1,6 +1,6 @@
-//! An account whose sessions nobody ends and whose gifts nobody takes: each session gives back what
-//! it holds when its Tcc has passed, and each gift goes when its time is over, once, whoever is the
-//! primary then. Each request waits for all copies.
+//! An account whose sessions are never terminated and whose gifts are never spent. Each session releases its holds once
+//! when its Tcc has passed, and each gift expires once when its validity ends, whichever node is primary then. Each
+//! request waits for all copies.
 
 use super::{Account, make};
 use crate::route::{Ask, Signals};
@@ -13,24 +13,24 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const CREDIT: i128 = 1_000_000;
-/// Amount that each session holds.
+/// Amount held by each session.
 const HELD: i128 = 10;
-/// Bytes of remembered ids make an account slow: sessions of one at most.
+/// Sessions of one account at most: many remembered ids make an account slow.
 const SESSIONS_MAX: u64 = 300;
-/// Gifts of one account at most: it bounds its buckets.
+/// Gifts of one account at most, because each is a bucket.
 const GIFTS_MAX: u64 = 6;
-/// Sessions that end, and gifts, last so long at most.
+/// Longest time of a session that ends, and of a gift.
 pub(crate) const LEASE_MAX: Duration = Duration::from_millis(3_000);
-/// A session that outlasts the run.
+/// Tcc of a session that outlasts the run, ms.
 const LONG_MS: i64 = 3_600_000;
 
-/// The account.
+/// The account and the effects that it must show.
 pub(crate) struct Lease {
     id: String,
     serial: u64,
-    /// Sessions that must be open to the end.
+    /// Sessions that must be open at the end.
     long: Vec<String>,
-    /// Buckets that ran out, what was in them, and whether they must be there.
+    /// Buckets of gifts: the amount, and whether the bucket must exist.
     gifts: BTreeMap<String, (i128, bool)>,
     ended_at_ms: i64,
 }
@@ -63,7 +63,7 @@ impl Lease {
                 Value::Array(vec![word("OK"), Value::Int(replayed), Value::Int(1), item])
             };
             let is_again = answered.again || at > 0;
-            // It was opened, and its time is over: there is no answer to give again.
+            // The session was opened and has ended since, so there is no answer to repeat.
             let is_over = wall_ms() + signals.ahead_ms >= over_ms
                 && matches!(reply, Value::Error(error) if error.starts_with("SESSION_EXISTS "));
             let is_right = *reply == held(0) || is_again && (*reply == held(1) || is_over);
@@ -86,8 +86,8 @@ impl Lease {
         let answered = route.ask(id, &words(&line), signals)?;
         let is_over = || wall_ms() + signals.ahead_ms >= to_ms;
         let is_there = match &answered.reply {
-            // Its time was over before it was sent for the last time, and it had not been done, as
-            // far as the node knew that said so.
+            // The last attempt came after the end of validity, and no earlier one was executed as far as the answering
+            // node knew.
             Value::Error(error) if error.starts_with("BUCKET_EXPIRED ") && is_over() => false,
             Value::Error(error) if error.starts_with("INVALID ") && is_over() => false,
             Value::Array(parts) if parts.first() == Some(&word("OK")) => {
@@ -147,7 +147,7 @@ impl Account for Lease {
         for bucket in array(entry(&audit, "buckets")?)? {
             let [id, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
             let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
-            // available, held, credited, refunded, consumed, expired, voided, overdrawn
+            // The columns: available, held, credited, refunded, consumed, expired, voided, overdrawn.
             let expected = match text(id)?.as_str() {
                 "main" => [CREDIT - held, held, CREDIT, 0, 0, 0, 0, 0],
                 gift => {

@@ -1,6 +1,6 @@
-//! An account whose client is content with the primary's word: K = 1. A failover may lose what was
-//! acknowledged: that is counted. What is there is there as a whole, and what is lost can be sent
-//! again, and is then done once.
+//! An account whose client needs only the primary's acknowledgement: K = 1. A failover may lose acknowledged requests,
+//! which are counted. Each request is executed completely or not at all, and a lost one can be repeated and is then
+//! executed once.
 
 use super::{Account, make};
 use crate::route::{Ask, Signals, is_replay};
@@ -10,10 +10,10 @@ use scurry_crash::wire::{Wire, array, entry, int, text, words};
 use scurry_model::Random;
 
 const CREDIT: i128 = 1_000_000;
-/// Requests of one account at most: what is remembered makes it slow.
+/// Requests of one account at most: many remembered ids make it slow.
 const REQUESTS_MAX: usize = 400;
 
-/// Effects of a request.
+/// Effect of a request.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Debit(i128),
@@ -21,14 +21,14 @@ enum Deed {
     Hold(i128),
 }
 
-/// The account.
+/// The account and its acknowledged requests.
 pub(crate) struct Loose {
     id: String,
-    /// Everything that was acknowledged.
+    /// All acknowledged requests with their effects.
     done: Vec<(String, Deed)>,
 }
 
-/// Sums of what requests have done together.
+/// Sums of the effects of requests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
     available: i128,
@@ -65,7 +65,7 @@ impl Loose {
         Loose { id, done: Vec::new() }
     }
 
-    /// The sums that the server has.
+    /// Reads the sums from the server.
     fn sums(&self, wire: &mut Wire) -> Result<Sums> {
         let audit = wire.ask(&words(&format!("SCUR.AUDIT {}", self.id)))?;
         ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds it broken: {audit}");

@@ -1,6 +1,5 @@
-//! An account of which everything is known: each request waits for all copies, and nothing ends by
-//! itself while a run lasts. So the naive model says each answer and each balance beforehand,
-//! whatever nodes do.
+//! An account whose state is fully known: each request waits for all copies, and nothing expires during a run. So the
+//! naive model predicts each answer and each balance, whatever happens to the nodes.
 
 use super::{Account, TOO_MUCH, is_made};
 use crate::route::{Answered, Ask, Signals};
@@ -11,12 +10,12 @@ use scurry_crash::{Pending, Requests, compare, limits, shown, value_of, words_of
 use scurry_ledger::Time;
 use scurry_model::{Model, ModelResult, Op, Random};
 
-/// The time of the model. Nothing that is compared depends on it.
+/// Time of the model. No compared value depends on it.
 const NOW: Time = Time(1_000);
-/// Requests that are sent once more after a fault.
+/// Requests repeated after a fault.
 const AGAIN: usize = 5;
 
-/// The account.
+/// The account and its model.
 pub(crate) struct Steady {
     id: String,
     model: Model,
@@ -40,7 +39,7 @@ impl Steady {
     }
 }
 
-/// As the model says. What was sent before may have been done then: its stored answer is the same.
+/// Compares a reply with the model. An earlier attempt may have been executed; its stored answer is then the same.
 fn right(op: &Op, expected: &ModelResult, reply: &Value, again: bool) -> Result<()> {
     match expected {
         ModelResult::Commit(answer) if again && *reply == value_of(op, answer, 1) => Ok(()),
@@ -58,7 +57,7 @@ impl Account for Steady {
         op.with(|command| self.model.execute(NOW, command));
         let made = route.ask(&self.id, &words_of(&self.id, &op), signals)?;
         ensure!(is_made(&made), "{op:?}: {}", made.reply);
-        // See `make`.
+        // As in `make`: a denied request with an id, so that a WAIT covers the CREATE.
         self.ask(Op::debit("made", "cent", TOO_MUCH), route, signals)
     }
 

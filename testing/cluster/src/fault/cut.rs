@@ -1,5 +1,5 @@
-//! A primary that the other nodes do not reach. When clients still do, it goes on answering until it
-//! has noticed, and what it takes meanwhile is lost.
+//! A primary that the other nodes cannot reach. If clients still reach it, it answers until it notices, and the writes
+//! that it accepts meanwhile are lost.
 
 use super::Scene;
 use crate::namespaces::Namespace;
@@ -9,7 +9,7 @@ pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
     let (primary, replica) = scene.pair()?;
     let others: Vec<usize> =
         (0..scene.cluster.nodes.len()).filter(|&index| index != primary).collect();
-    // Mostly not from clients: then it acknowledges what is lost.
+    // Mostly clients still reach it, so that it acknowledges writes that will be lost.
     let from_all = scene.random.one_in(4);
     scene.cluster.nodes[primary].is_away = true;
     if from_all {

@@ -1,4 +1,4 @@
-//! Files that are lost, and files that everything is read from.
+//! Faults of files: a replica that loses its files, and nodes that reload their data from them.
 
 use super::Scene;
 use crate::view::field;

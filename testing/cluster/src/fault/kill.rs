@@ -6,7 +6,7 @@ use anyhow::Result;
 pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
     let (primary, replica) = scene.pair()?;
     scene.cluster.nodes[primary].kill()?;
-    // With its file of commands it may also come back before anybody has missed it.
+    // It can also restart from its append-only file before the other nodes notice its absence.
     if scene.random.one_in(3) {
         scene.pass_ms(0, 500)?;
     } else {

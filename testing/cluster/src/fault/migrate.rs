@@ -1,4 +1,4 @@
-//! Slots with accounts in them, and with open sessions in those, move key by key to another primary.
+//! Migration of slots: their accounts, with open sessions, move key by key to another primary and back.
 
 use super::Scene;
 use crate::cluster::Cluster;
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Slots that move at most.
+/// Slots moved at most.
 const SLOTS_MAX: usize = 12;
 
 pub(super) fn there_and_back(scene: &mut Scene<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A primary that does nothing for a while, and then goes on as if it were still one.
+//! A primary that is stopped for a while and then continues as if it were still primary.
 
 use super::Scene;
 use anyhow::Result;

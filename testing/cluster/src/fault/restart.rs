@@ -1,12 +1,11 @@
-//! Restarts of all nodes: one after the other as an operator does it, and all at once as a power
-//! failure does it.
+//! Restarts of all nodes: one after another, as an operator does it, and all at once, as in a power failure.
 
 use super::Scene;
 use crate::view::{Role, View};
 use anyhow::{Context, Result, ensure};
 use scurry_crash::clock;
 
-/// A failover that was asked for takes this long at most; then it is asked for again, ms.
+/// Time after which a requested failover is requested again, ms.
 const FAILOVER_MS: i64 = 6_000;
 
 pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
@@ -22,7 +21,7 @@ pub(super) fn rolling(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The replica of a primary takes over, with all that the primary has.
+/// Hands a primary's slots over to its replica without losing a write.
 fn hand_over(scene: &mut Scene<'_>, primary: usize) -> Result<()> {
     let pairs = scene.cluster.pairs()?;
     let pair = pairs.iter().find(|(index, _)| *index == primary);
@@ -53,7 +52,7 @@ pub(super) fn full(scene: &mut Scene<'_>) -> Result<()> {
     Ok(())
 }
 
-/// All nodes in some order.
+/// Returns all nodes in random order.
 fn order(scene: &mut Scene<'_>) -> Vec<usize> {
     let mut left: Vec<usize> = (0..scene.cluster.nodes.len()).collect();
     let mut order = Vec::new();

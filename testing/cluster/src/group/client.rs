@@ -1,4 +1,5 @@
-//! How a client of a group asks: at the main port of any node, with the same id, until it is answered clearly.
+//! A client of a group: sends a request to the main port of any node, and repeats it with the same id until it has a
+//! clear answer.
 
 use crate::route::{Answered, Ask, Seen, Signals, TRY_EVERY, is_replay, is_undone};
 use anyhow::Result;
@@ -6,20 +7,20 @@ use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, Words};
 use std::time::Duration;
 
-/// An answer that takes longer is none. Who is patient hears what a leader says that was stopped and goes on; who is
-/// not has asked another by then.
+/// Timeouts of a reply. A client with the long one receives the answer of a leader that was stopped and continues; one
+/// with the short one has asked another node by then.
 pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::from_millis(1_500)];
 
-/// The fate of a request.
+/// Outcome of one attempt.
 pub(crate) enum Sent {
     Clear(Value),
-    /// A node has refused it, and done nothing.
+    /// A node refused it without executing it.
     Refused,
-    /// No answer has come: it may be done, now or later.
+    /// No answer arrived: the request may be executed, now or later.
     InDoubt,
 }
 
-/// A client's connection to one of the nodes after the other.
+/// A client's connection, to one node after another.
 pub(crate) struct Way {
     nodes: Vec<(String, u16)>,
     next: usize,
@@ -28,12 +29,12 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// A way that begins at this one of the nodes.
+    /// Makes a connection that begins with the node `first`.
     pub(crate) fn new(nodes: Vec<(String, u16)>, first: usize, patience: Duration) -> Way {
         Way { nodes, next: first, patience, wire: None }
     }
 
-    /// Sends it once; to the next node where the last one did not answer.
+    /// Sends a request once. After a failure the next attempt goes to the next node.
     pub(crate) fn send(&mut self, request: &Words) -> Sent {
         let mut wire = match self.wire.take() {
             Some(wire) => wire,
@@ -69,7 +70,7 @@ impl Way {
     }
 }
 
-/// A client that sends again.
+/// A client that repeats requests until they are answered.
 pub(crate) struct Persistent {
     way: Way,
     seen: Seen,
@@ -92,7 +93,7 @@ impl Ask for Persistent {
                     self.seen.replayed += u64::from(is_replay(&reply));
                     return Ok(Answered { reply, earlier: Vec::new(), again });
                 }
-                // What was refused was not done: a stored answer to it would be a wrong one.
+                // A refused request was not executed, so a stored answer to it would be an error.
                 Sent::Refused => {}
                 Sent::InDoubt => again = true,
             }

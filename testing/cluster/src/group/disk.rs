@@ -1,43 +1,43 @@
-//! What a node's directory is on: the directory of the test, or a device of its own, which can become full, stand
-//! still and answer with errors. It is mounted in the test's own namespace, so it goes with the last process there.
+//! File systems of the nodes' directories: the directory of the test, or a device of its own that can be full, frozen
+//! or failing. Devices are mounted in the test's own mount namespace, so they disappear with its last process.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Bytes of a device: a node sets 128 MiB aside for the log of each thread, and a round may need as much again.
+/// Size of a device: a node preallocates 128 MiB for the log of each thread, and a round may need as much again.
 const DEVICE: &str = "2G";
-/// Bytes of which a thin device is made as they are written.
+/// Mount option with the size of the memory under a thin device, which is allocated as it is written.
 const THIN: &str = "size=400m";
-/// Bytes of a page of it, KiB.
+/// Size of a page, KiB.
 const PAGE_KIB: &str = "4";
 
-/// The file that takes the room of others.
+/// File that takes up the free space.
 const BALLAST: &str = "ballast";
 
-/// A kind of it.
+/// Kind of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disk {
-    /// As it is.
+    /// Directory of the test.
     Plain,
-    /// A device on a file.
+    /// Device on a file.
     Device,
-    /// A device on a file that may lack the bytes for it: then it answers with errors.
+    /// Device on a file whose file system may be full: then it answers with errors.
     Thin,
 }
 
-/// A device of a node.
+/// A mounted device of a node.
 pub(crate) struct Mounted {
     at: PathBuf,
     image: PathBuf,
-    /// The file system of the file, where it is one of its own.
+    /// File system that holds the file. None if it is that of the test.
     under: Option<PathBuf>,
     is_frozen: bool,
 }
 
 impl Disk {
-    /// Makes it there; none for what needs nothing.
+    /// Creates and mounts the device. None if the kind needs none.
     pub(crate) fn mount(self, at: &Path) -> Result<Option<Mounted>> {
         fs::create_dir_all(at)?;
         let under = at.with_extension("under");
@@ -57,7 +57,7 @@ impl Disk {
         Ok(Some(mounted))
     }
 
-    /// An error, where it cannot be made, says why.
+    /// Checks that the device can be created here. The error says why not.
     pub(crate) fn possible(self, dir: &Path) -> Result<()> {
         let at = dir.join("try");
         match self.mount(&at)? {
@@ -73,8 +73,8 @@ impl Mounted {
         if self.under.is_some() { self.write_pages() } else { Ok(()) }
     }
 
-    /// Has a thin device ask for a page at a time. Linux's loop device answers that it is done to a longer write for
-    /// which there was room in part, and so it would lose what it was told to sync: no device that fails, one that lies.
+    /// Limits writes to a thin device to one page. Linux's loop device reports success for a longer write that only
+    /// found space in part, and would lose synced data: a false success instead of an error.
     fn write_pages(&self) -> Result<()> {
         let device = run(&["findmnt", "-n", "-o", "SOURCE", text(&self.at)?])?;
         let device = Path::new(device.trim()).file_name().context("a device without a name")?;
@@ -83,47 +83,47 @@ impl Mounted {
             .with_context(|| format!("{} cannot be set", longest.display()))
     }
 
-    /// Takes all the room that is left.
+    /// Fills the free space.
     pub(crate) fn fill(&self) -> Result<()> {
         fill(&self.at)
     }
 
-    /// Makes it fail: what is written to new places is answered with an error from here on.
+    /// Makes the device fail: writes to new blocks give errors from now on.
     pub(crate) fn fail(&self) -> Result<()> {
         fill(self.under.as_ref().context("a device that is not thin")?)
     }
 
-    /// Looks for what the errors have left, while nobody uses it.
+    /// Undoes the failure and repairs the file system, which must not be in use.
     pub(crate) fn repair(&mut self) -> Result<()> {
         self.heal();
         run(&["umount", text(&self.at)?])?;
-        // It says with an error that it has repaired something.
+        // Its exit code is an error if it has repaired anything.
         let _ = run(&["e2fsck", "-f", "-y", text(&self.image)?]);
         run(&["e2fsck", "-f", "-n", text(&self.image)?])?;
         self.mount()
     }
 
-    /// Makes it stand still: all that is written waits.
+    /// Freezes the file system: all writes wait.
     pub(crate) fn freeze(&mut self) -> Result<()> {
         self.is_frozen = true;
         run(&["fsfreeze", "--freeze", text(&self.at)?]).map(drop)
     }
 
-    /// Undoes all of it.
+    /// Undoes all faults.
     pub(crate) fn heal(&mut self) {
         if self.is_frozen {
             self.is_frozen = false;
-            // It may be so already.
+            // It may already be unfrozen.
             let _ = run(&["fsfreeze", "--unfreeze", &self.at.to_string_lossy()]);
         }
         for full in self.under.iter().chain([&self.at]) {
-            // It may not be there.
+            // The file may not exist.
             let _ = fs::remove_file(full.join(BALLAST));
         }
     }
 }
 
-/// Takes all the room that a file system has left.
+/// Fills the free space of a file system.
 fn fill(at: &Path) -> Result<()> {
     let file = at.join(BALLAST);
     let (file, mut taken) = (text(&file)?, 0_u64);
@@ -140,7 +140,7 @@ fn fill(at: &Path) -> Result<()> {
 impl Drop for Mounted {
     fn drop(&mut self) {
         self.heal();
-        // Whoever has files open there keeps it for as long as that; it goes with the test in any case.
+        // A process with open files there keeps it mounted; it disappears with the test in any case.
         for mounted in [&self.at].into_iter().chain(&self.under) {
             let _ = run(&["umount", "--lazy", &mounted.to_string_lossy()]);
         }
@@ -152,7 +152,7 @@ fn text(path: &Path) -> Result<&str> {
     path.to_str().context("a path that is text")
 }
 
-/// Runs a program to its end, and returns what it printed.
+/// Runs a program to its end and returns its output.
 fn run(words: &[&str]) -> Result<String> {
     let output = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("{} cannot be started", words[0]))?;

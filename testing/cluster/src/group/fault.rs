@@ -1,4 +1,4 @@
-//! What goes wrong, under load. Each ends with nothing left wrong: all nodes run and reach each other.
+//! Faults injected under load. Each fault is undone at its end: all nodes run and reach each other.
 
 mod clocks;
 mod cut;
@@ -87,7 +87,7 @@ pub enum Fault {
     Move,
 }
 
-/// Means that a fault may use.
+/// Context that a fault works with.
 pub(crate) struct Scene<'s> {
     pub(crate) group: &'s mut Group,
     pub(crate) random: &'s mut Random,
@@ -96,7 +96,7 @@ pub(crate) struct Scene<'s> {
 }
 
 impl Fault {
-    /// The name that the command line takes.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Fault::KillLeader => "kill-leader",
@@ -134,7 +134,7 @@ impl Fault {
         }
     }
 
-    /// Faults of the gate.
+    /// Faults of the short run.
     pub const SHORT: [Fault; 2] = [Fault::KillLeader, Fault::PauseLeader];
 
     pub(crate) fn disk(self) -> Disk {
@@ -147,7 +147,7 @@ impl Fault {
         }
     }
 
-    /// True where each node has to have a network of its own.
+    /// Reports whether each node needs its own network.
     pub(crate) fn needs_networks(self) -> bool {
         use Fault::{
             CutFollower, CutLeader, DeafLeader, MuteLeader, Reset, UnawareLeader, UnplugLeader,
@@ -163,17 +163,17 @@ impl Fault {
             UnplugLeader,
             WipeFounder,
         ];
-        // Mounts are made where networks are.
+        // Mounts are made in the same namespaces as networks.
         cuts.contains(&self) || self.disk() != Disk::Plain
     }
 
-    /// True where each node has to have a wall clock of its own.
+    /// Reports whether each node needs its own wall clock.
     pub(crate) fn sets_clocks(self) -> bool {
         matches!(self, Fault::ClockForwardLeader | Fault::ClockBackLeader | Fault::ClockFollower)
     }
 
-    /// By how much the time of the ledger may be ahead of the clients' clock, ms: a second, and what a word about a
-    /// clock is under way.
+    /// Returns how far the ledger's time may be ahead of the clients' clock, ms: one second, and the delay of messages
+    /// about clocks.
     pub(crate) fn ahead_ms(self) -> i64 {
         if self.sets_clocks() { 1_500 } else { 0 }
     }
@@ -217,13 +217,13 @@ impl Fault {
 }
 
 impl Scene<'_> {
-    /// Lets so much time pass.
+    /// Sleeps for a random time between the bounds.
     pub(crate) fn pass_ms(&mut self, low: i64, high: i64) -> Result<()> {
         let ms = u64::try_from(self.random.between(low, high))?;
         self.group.pass(Duration::from_millis(ms))
     }
 
-    /// The leader, a follower and the other one.
+    /// Returns the leader, a random follower and the other follower.
     fn parts(&mut self) -> Result<(usize, usize, usize)> {
         let (leader, mut others) = self.group.parts()?;
         let one = others.swap_remove(self.random.below(others.len()));

@@ -1,4 +1,4 @@
-//! One `scurry serve` of the group: a child of this program, and told by the kernel to end when this program ends.
+//! One `scurry serve` of the group: a child process, which the kernel kills when this program ends.
 
 use super::disk::{Disk, Mounted};
 use super::status::Status;
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// An answer about the group that takes longer is none.
+/// Timeout of a status reply.
 const STATUS_PATIENCE: Duration = Duration::from_secs(2);
-/// How often is looked for the end of a node that was told to end.
+/// Bound of polls for the end of a node.
 const STOP_LOOKS_MAX: u32 = 1_200;
 const LOG_TAIL: usize = 2_500;
 
@@ -27,20 +27,20 @@ pub(crate) struct Member {
     pub(crate) home: PathBuf,
     pub(crate) namespace: Option<Namespace>,
     pub(crate) disk: Option<Mounted>,
-    /// The library by which it has a wall clock of its own.
+    /// Library that gives it its own wall clock.
     clock: Option<PathBuf>,
-    /// True for a node that takes the second of its ports for nodes.
+    /// True while it uses the second of its ports for nodes.
     has_moved: bool,
     binary: Binary,
     child: Option<Child>,
-    /// True while the node is stopped, paused or cut off from everybody: nobody asks it.
+    /// True while the node is stopped, paused or unreachable, so that it is not asked.
     pub(crate) is_away: bool,
-    /// True while the node may end by itself, because of what is done to it.
+    /// True while the fault may make the node end by itself.
     pub(crate) may_end: bool,
 }
 
 impl Member {
-    /// A node that has still to be started.
+    /// Prepares a node without starting it.
     pub(crate) fn new(
         (host, port): (String, u16),
         home: PathBuf,
@@ -67,32 +67,32 @@ impl Member {
         })
     }
 
-    /// `HOST:PORT` of the main port.
+    /// Returns `HOST:PORT` of the main port.
     pub(crate) fn name(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Where clients reach it.
+    /// Returns the address for clients.
     pub(crate) fn main(&self) -> (String, u16) {
         (self.host.clone(), self.port)
     }
 
-    /// Where the other nodes reach it.
+    /// Returns the address for other nodes.
     pub(crate) fn peer(&self) -> String {
         format!("{}:{}", self.host, self.port + PORTS - 1 - u16::from(self.has_moved))
     }
 
-    /// The other nodes will reach it elsewhere when it starts again.
+    /// Makes other nodes reach it at its other port from the next start on.
     pub(crate) fn move_away(&mut self) {
         self.has_moved = !self.has_moved;
     }
 
-    /// Directory of its store.
+    /// Returns its data directory.
     pub(crate) fn store(&self) -> PathBuf {
         self.home.join("disk/store")
     }
 
-    /// True when its log has files that nothing needs any more, and that it will use again.
+    /// Reports whether its log has spare files that will be reused.
     pub(crate) fn has_spares(&self) -> bool {
         let cores = (0..THREADS).map(|core| self.store().join(format!("g1/{core}")));
         let files = cores.filter_map(|core| fs::read_dir(core).ok()).flatten().flatten();
@@ -101,7 +101,7 @@ impl Member {
             .any(|name| name.starts_with("spare-0"))
     }
 
-    /// Says, as a person does once, that a group begins in its directory.
+    /// Runs `scurry replica init` in its directory, which an operator does once per group.
     pub(crate) fn begin_group(&self) -> Result<()> {
         let mut command = Command::new(self.binary.path());
         command.args(["replica", "init", "--dir"]).arg(self.store()).stdout(Stdio::null());
@@ -109,12 +109,13 @@ impl Member {
         Ok(())
     }
 
-    /// Starts it on what its directory has; an empty one joins these nodes.
+    /// Starts it on its directory. With an empty one it joins these nodes.
     pub(crate) fn start(&mut self, others: Vec<String>, replaces: Option<&str>) -> Result<()> {
         let settings = self.home.join("settings.toml");
         fs::write(&settings, SETTINGS)?;
         let log = File::options().create(true).append(true).open(self.home.join("log"))?;
         let prefix = self.namespace.as_ref().map(|own| own.prefix().to_vec()).unwrap_or_default();
+        // The node is killed when this program ends, also by SIGKILL.
         let program = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned);
         let mut all = prefix.into_iter().chain(program);
         let mut command = Command::new(all.next().unwrap_or_default());
@@ -133,6 +134,8 @@ impl Member {
             if !self.clock_file().exists() {
                 self.set_clock(0)?;
             }
+            // libfaketime reads the file every second. It must change the wall clock only, not the monotonic clock or
+            // the times of files.
             command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", self.clock_file());
             command.env("FAKETIME_CACHE_DURATION", "1").env("FAKETIME_DONT_RESET", "1");
             command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("NO_FAKE_STAT", "1");
@@ -148,14 +151,14 @@ impl Member {
         self.home.join("clock")
     }
 
-    /// Sets its wall clock, by so much from what it is: it sees that within a second.
+    /// Sets its wall clock by this offset. The node sees it within a second.
     pub(crate) fn set_clock(&self, seconds: i64) -> Result<()> {
         let new = self.home.join("clock.new");
         fs::write(&new, format!("{seconds:+}\n"))?;
         fs::rename(new, self.clock_file()).context("the clock cannot be set")
     }
 
-    /// SIGKILL. Returns when the process is gone.
+    /// Sends SIGKILL and waits for the end of the process.
     pub(crate) fn kill(&mut self) -> Result<()> {
         self.is_away = true;
         let Some(mut child) = self.child.take() else { return Ok(()) };
@@ -164,27 +167,27 @@ impl Member {
         Ok(())
     }
 
-    /// SIGSTOP.
+    /// Sends SIGSTOP.
     pub(crate) fn pause(&mut self) -> Result<()> {
         self.is_away = true;
         self.signal(Signal::SIGSTOP)
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     pub(crate) fn resume(&mut self) -> Result<()> {
         self.signal(Signal::SIGCONT)?;
         self.is_away = false;
         Ok(())
     }
 
-    /// SIGTERM, as a process manager does it.
+    /// Sends SIGTERM, as a process manager does, and waits for the end.
     pub(crate) fn stop(&mut self) -> Result<()> {
         self.is_away = true;
         self.signal(Signal::SIGTERM)?;
         self.wait().map(drop)
     }
 
-    /// Waits for the end of a node that ends.
+    /// Waits for the end of a node that is ending.
     pub(crate) fn wait(&mut self) -> Result<ExitStatus> {
         for _ in 0..STOP_LOOKS_MAX {
             let child = self.child.as_mut().context("the node does not run")?;
@@ -197,7 +200,7 @@ impl Member {
         bail!("{} does not end: {}", self.name(), self.last_words())
     }
 
-    /// How it has ended by itself; none while it runs.
+    /// Returns the exit status if it has ended by itself. None while it runs.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         let Some(child) = &mut self.child else { return Ok(None) };
         let status = child.try_wait()?;
@@ -213,13 +216,13 @@ impl Member {
         kill(Pid::from_raw(pid), signal).with_context(|| format!("{} to {pid}", signal.as_str()))
     }
 
-    /// Removes all that it has.
+    /// Removes its data directory.
     pub(crate) fn empty(&self) -> Result<()> {
         let store = self.store();
         fs::remove_dir_all(&store).with_context(|| format!("{}", store.display()))
     }
 
-    /// An error when it has ended and was not told to.
+    /// Fails if it has ended without a signal of ours.
     pub(crate) fn check(&mut self) -> Result<()> {
         if self.may_end || self.is_away {
             return Ok(());
@@ -232,42 +235,42 @@ impl Member {
         }
     }
 
-    /// Everything that it has logged.
+    /// Returns its whole log.
     pub(crate) fn said(&self) -> String {
         let log = fs::read(self.home.join("log")).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// The end of it.
+    /// Returns the end of its log.
     pub(crate) fn last_words(&self) -> String {
         let said = self.said();
         let start = said.len().saturating_sub(LOG_TAIL);
         said.get(start..).unwrap_or(&said).trim().to_owned()
     }
 
-    /// A connection to the main port.
+    /// Connects to the main port.
     pub(crate) fn wire(&self) -> Result<Wire> {
         Wire::connect_to((self.host.as_str(), self.port)).with_context(|| self.name())
     }
 
-    /// A connection to the port of a thread, where the node itself answers.
+    /// Connects to the port of a thread, which the node answers itself instead of forwarding to the leader.
     pub(crate) fn thread_wire(&self) -> Result<Wire> {
         self.wire_of_thread(0)
     }
 
-    /// A connection to the port of this thread.
+    /// Connects to the port of this thread.
     pub(crate) fn wire_of_thread(&self, thread: u16) -> Result<Wire> {
         let address = (self.host.as_str(), self.port + 1 + thread);
         Wire::connect_within(address, STATUS_PATIENCE).with_context(|| self.name())
     }
 
-    /// Words of the node about its group.
+    /// Asks for the node's view of its group.
     pub(crate) fn status(&self) -> Result<Status> {
         let said = self.thread_wire()?.ask(&words("SCUR.REPLICA STATUS"))?;
         Status::read(&text(&said)?)
     }
 
-    /// Files of its log, the longest first.
+    /// Returns the files of its log, the longest first.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         walk(&self.store(), &mut found)?;
@@ -290,11 +293,11 @@ fn walk(dir: &Path, found: &mut Vec<(u64, PathBuf)>) -> Result<()> {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // A device that stands still keeps its process.
+        // A frozen device would keep its process from ending.
         if let Some(disk) = &mut self.disk {
             disk.heal();
         }
-        // It may be gone already; either way it is afterwards.
+        // It may have ended already; in both cases it is gone afterwards.
         let _ = self.kill();
     }
 }

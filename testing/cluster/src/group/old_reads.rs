@@ -1,5 +1,4 @@
-//! Connections to a node that leads until something happens to it: what they show afterwards must be the newest, or
-//! nothing.
+//! Connections to a node that leads until a fault hits it. Afterwards they must show the newest value or none.
 
 use super::{Group, THREADS};
 use anyhow::{Result, ensure};
@@ -8,14 +7,14 @@ use scurry_crash::wire::{Wire, words};
 
 const KEY: &str = "old-reads";
 
-/// The connections.
+/// Open connections and the value that they must show.
 pub(crate) struct OldReads {
     wires: Vec<Wire>,
     expected: String,
 }
 
 impl OldReads {
-    /// Opens them, and has each read the value once.
+    /// Opens them and reads the old value once on each.
     pub(crate) fn open(group: &mut Group, leader: usize) -> Result<OldReads> {
         group.execute(&[leader], &format!("SET {KEY} old"))?;
         let node = &group.nodes[leader];
@@ -29,22 +28,22 @@ impl OldReads {
         Ok(OldReads { wires, expected: "old".to_owned() })
     }
 
-    /// Has another node write what they must show from here on.
+    /// Writes a new value through another node.
     pub(crate) fn overwrite(&mut self, group: &mut Group, by: usize, value: &str) -> Result<()> {
         group.execute(&[by], &format!("SET {KEY} {value}"))?;
         value.clone_into(&mut self.expected);
         Ok(())
     }
 
-    /// Asks on all of them, and waits for nothing.
+    /// Sends a read on all connections without waiting for replies.
     pub(crate) fn ask(&mut self) {
         for wire in &mut self.wires {
-            // Its other end may be gone.
+            // The peer may have closed the connection.
             let _ = wire.send(&[words(&format!("GET {KEY}"))]);
         }
     }
 
-    /// Reads the replies; how many showed the newest value.
+    /// Reads the replies. Returns how many showed the newest value.
     pub(crate) fn judge(self) -> Result<u64> {
         let mut newest = 0;
         for mut wire in self.wires {

@@ -1,16 +1,16 @@
-//! Somebody at each node who asks there again and again, and waits for no answer for long: clients that wait for a
-//! node which stands still would measure their own patience.
+//! Probes: one client per node that writes repeatedly with a short timeout. They measure gaps in service, where a
+//! client that waits for a stopped node would only measure its own timeout.
 
 use super::client::{Sent, Way};
 use crate::route::Signals;
 use std::time::Duration;
 
-/// An answer that takes longer is none.
+/// Timeout of a reply.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Between two requests.
+/// Pause between two requests.
 const PACE: Duration = Duration::from_millis(10);
 
-/// Writes a key of its own by way of one node until the load is over. What is answered ends a gap.
+/// Writes a key of its own through one node until the load is over. Each answer ends a gap.
 pub(crate) fn ask(node: (String, u16), signals: &Signals) {
     let key = format!("probe:{}:{}", node.0, node.1);
     let mut way = Way::new(vec![node], 0, PATIENCE);

@@ -1,5 +1,4 @@
-//! An account of debits of one unit: how many of those that were acknowledged are lost, and how many were done
-//! twice, can be counted.
+//! An account with debits of one unit each, so that lost debits and debits executed twice can be counted.
 
 use crate::client::{Account, is_made};
 use crate::route::{Ask, Signals};
@@ -10,10 +9,10 @@ use scurry_model::Random;
 
 const CREDIT: i128 = 1_000_000;
 
-/// The account.
+/// The account and its acknowledged debits.
 pub(crate) struct Purse {
     id: String,
-    /// Debits that were acknowledged, from 0; each has its answer.
+    /// Answers to the acknowledged debits, numbered from 0.
     acknowledged: Vec<Value>,
 }
 
@@ -41,8 +40,8 @@ impl Purse {
     }
 }
 
-/// A debit that is there gives its stored answer; one that is new when it comes again was lost. What is gone beyond
-/// one unit for each was taken twice.
+/// Counts losses and repetitions from the answers to repeated debits. A debit that was executed returns its stored
+/// answer, and one that is new was lost. Any amount missing beyond one unit per debit was debited twice.
 fn judge(acknowledged: &[Value], again: &[Value], left: i128) -> Result<Found> {
     ensure!(acknowledged.len() == again.len(), "{} answers", again.len());
     let mut lost = 0;

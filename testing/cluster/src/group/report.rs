@@ -1,38 +1,38 @@
-//! What rounds have shown, as a table.
+//! Results of the rounds, as a table.
 
 use super::Fault;
 use crate::wait::write_table;
 use std::fmt;
 
-/// The rounds of one fault.
+/// Results for one fault.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Fault of the rounds.
+    /// The fault.
     pub fault: Fault,
-    /// How many there were.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Requests that were answered clearly.
+    /// Requests with a clear answer.
     pub acknowledged: u64,
-    /// Times that a request was sent again, having no clear answer.
+    /// Repetitions of requests that had no clear answer.
     pub resent: u64,
-    /// Stored answers that were given to requests that came again under load.
+    /// Stored answers to requests repeated under load.
     pub replayed: u64,
-    /// Debits that were looked for and found, once. The run fails when one is lost or was done twice.
+    /// Debits checked and found exactly once. The run fails if one is lost or was executed twice.
     pub found: u64,
-    /// The longest time for which a client had no clear answer, ms: with its own patience.
+    /// Longest time without a clear answer for one client, ms. Includes its own timeout.
     pub client_gap_ms: u64,
-    /// The longest time for which no client had one, ms.
+    /// Longest time without a clear answer for any client, ms.
     pub gap_ms: u64,
-    /// The longest time from the end of the fault until all nodes voted and had everything, ms.
+    /// Longest time from the end of a fault until all nodes voted and had caught up, ms.
     pub whole_ms: u64,
-    /// Remarks about what nodes did.
+    /// Remarks about the behaviour of nodes.
     pub remarks: Vec<String>,
-    /// Why there was no round.
+    /// Reason why no round was run. None if rounds were run.
     pub skipped: Option<String>,
 }
 
 impl Row {
-    /// Without rounds.
+    /// Returns a row without rounds.
     pub fn new(fault: Fault) -> Row {
         Row {
             fault,
@@ -49,7 +49,7 @@ impl Row {
         }
     }
 
-    /// Takes in what another round of it has shown.
+    /// Adds the results of another round.
     pub(crate) fn add(&mut self, other: &Row) {
         self.rounds += other.rounds;
         self.acknowledged += other.acknowledged;
@@ -67,10 +67,10 @@ impl Row {
     }
 }
 
-/// A row for each fault.
+/// One row per fault.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// In the order in which they were tried.
+    /// Rows in the order of the runs.
     pub rows: Vec<Row>,
     /// Calls of shared keys that were found linearizable.
     pub calls: u64,

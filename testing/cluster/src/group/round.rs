@@ -1,5 +1,5 @@
-//! One round: accounts are made, clients load the group, something goes wrong, the group becomes whole again, and
-//! everything is looked at.
+//! One round: creates accounts, loads the group, injects a fault, waits until the group has recovered, and audits
+//! everything.
 
 use super::client::{PATIENCE, Persistent, Way};
 use super::fault::{Fault, Scene};
@@ -20,10 +20,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// Clients of a kind.
+/// A kind of client.
 struct Kind {
     clients: usize,
-    /// Of each of them.
+    /// Accounts of each client.
     accounts: usize,
     make: fn(String) -> Box<dyn Account>,
 }
@@ -36,13 +36,13 @@ const KINDS: [Kind; 4] = [
 ];
 /// Clients of the shared keys.
 const SHARING: usize = 4;
-/// The client of the histories that stands for the looks at the end.
+/// Number in the histories of the client that makes the final reads.
 const LAST: usize = 1_000;
 
-/// After the last thing that ends by itself, ms: the clocks of clients and nodes are one.
+/// Wait after the last deadline, ms. Clients and nodes share one clock.
 const SLACK_MS: i64 = 200;
 
-/// Makes a round. `stem` is what its accounts' names begin with.
+/// Runs a round. The names of its accounts begin with `stem`.
 pub(crate) fn round(
     fault: Fault,
     stem: &str,
@@ -77,7 +77,7 @@ pub(crate) fn round(
 
     let settled = clients.iter().flat_map(|client| &client.accounts);
     let ended_at_ms = settled.map(|account| account.ended_at_ms()).max().unwrap_or(0);
-    // What was begun while time was ahead ends later by as much when it is right again.
+    // Sessions begun while the time was ahead end later by that much once it is right again.
     let slack_ms = SLACK_MS + signals.ahead_ms;
     let left_ms = u64::try_from(ended_at_ms + slack_ms - wall_ms()).unwrap_or(0);
     group.pass(Duration::from_millis(left_ms))?;
@@ -122,7 +122,7 @@ fn clients(
     clients
 }
 
-/// Load from before the fault until the group is whole again.
+/// Runs the load from before the fault until the group has recovered.
 #[expect(clippy::too_many_arguments, reason = "all that a round has")]
 fn load(
     fault: Fault,
@@ -149,7 +149,7 @@ fn load(
         for thread in own.into_iter().chain(common) {
             ends.push(thread.join().map_err(|_| anyhow!("a client has panicked")).flatten());
         }
-        // A client that gave up because of the fault says nothing new.
+        // The error of the fault is the cause of the clients' errors, so it is returned first.
         outcome?;
         ends.into_iter().collect()
     })

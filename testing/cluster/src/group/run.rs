@@ -1,5 +1,5 @@
-//! Rounds of faults, each fault on a group of its own; one `u64` is all that they draw but for the moments at which
-//! the system lets things happen.
+//! Runs rounds of faults, each fault on its own group. A `u64` seed determines every random choice; only the timing of
+//! the system varies.
 
 use super::fault::Fault;
 use super::report::{Report, Row};
@@ -15,25 +15,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How a run is made.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The whole of it.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Rounds of each fault.
     pub rounds: u64,
-    /// In this order.
+    /// Faults in this order.
     pub faults: Vec<Fault>,
-    /// Why no node has a network of its own here; none where each has.
+    /// Reason why nodes cannot have their own networks here. None if they can.
     pub no_network: Option<String>,
-    /// An empty directory for the nodes.
+    /// Empty directory for the nodes.
     pub directory: PathBuf,
-    /// Ends the run early, with an error.
+    /// Set to end the run early with an error.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// Runs all rounds, and checks the histories at the end. `tell` gets the row of each round, and `report` has those
-/// that went well also when one did not.
+/// Runs all rounds, and checks the histories at the end. Calls `tell` with the row of each round. `report` has the
+/// successful rounds even if one fails.
 pub fn run(
     binary: &Binary,
     settings: &Settings,
@@ -66,14 +66,14 @@ pub fn run(
         let mut group = Group::start(&directory, binary, means, at * NODES, interrupted)?;
         let mut known = Known::default();
         for number in 0..settings.rounds {
-            // What others draw has no say in this one.
+            // Each round has its own generator, so that the draws of one round do not change another.
             let mut own = Random::new(random.next_u64());
             let stem = format!("{}-{number}", fault.name());
             let shared = Shared::new(epoch);
             let shown = round(fault, &stem, &mut group, &mut known, &shared, &mut own);
             calls += linear::write(&histories, epoch, shared)?;
             epoch += 1;
-            // A node that has ended says more than who has missed it.
+            // A node that has ended explains more than the clients that missed it.
             let shown = group.check().and(shown);
             let shown = shown.with_context(|| {
                 format!(
@@ -87,7 +87,7 @@ pub fn run(
             tell(&shown);
             report.rows[at].add(&shown);
         }
-        // Nodes set much room aside, and nobody asks for it any more.
+        // Nodes preallocate much space, which is no longer needed.
         drop(group);
         std::fs::remove_dir_all(&directory).with_context(|| format!("{}", directory.display()))?;
     }

@@ -1,4 +1,4 @@
-//! Whether all nodes hold the same: each leads in its turn and shows everything.
+//! Checks that all nodes hold the same data: each becomes leader in turn and shows everything.
 
 use super::{Group, NODES};
 use crate::audit::sums_agree;
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Words, words};
 
-/// All keys that were ever made, of this group.
+/// All keys ever created in this group.
 #[derive(Default)]
 pub(crate) struct Known {
     pub(crate) accounts: Vec<String>,
@@ -14,7 +14,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Shows of one node, which leads for it: each account as bytes, each value, how many keys there are, and the totals.
+    /// Reads the content of one node, which is made leader for that: each account's image, each value, the number of
+    /// keys, and the totals.
     fn shown(&self, group: &mut Group, node: usize) -> Result<Vec<(String, Value)>> {
         let dumps = self.accounts.iter().map(|id| format!("SCUR.DUMP {id}"));
         let gets = self.values.iter().map(|key| format!("GET {key}"));
@@ -30,7 +31,7 @@ impl Known {
                 matches!(reply, Value::Error(_)) && reply.to_string().contains("try again")
             };
             let is_early = replies.as_ref().is_ok_and(|replies| replies.iter().any(is_early));
-            // Another may lead again before all was said, or this one have not taken over.
+            // Repeats the reads if another node took over meanwhile, or this one had not fully taken over.
             if before.is_some() && before == led() && !is_early {
                 break replies?;
             }
@@ -39,7 +40,7 @@ impl Known {
         Ok(lines.into_iter().zip(replies).collect())
     }
 
-    /// TOTALS is the sum of the accounts, none of which is broken.
+    /// Checks that TOTALS equal the sum of the accounts and that all accounts are intact.
     pub(crate) fn sums_agree(&self, group: &mut Group) -> Result<()> {
         group.until("the totals are the sum of the accounts", |group| {
             let leader = group.leader_of(&(0..NODES).collect::<Vec<_>>());
@@ -52,7 +53,7 @@ impl Known {
         })
     }
 
-    /// Every node holds, byte for byte, what the others hold.
+    /// Checks that all nodes hold the same bytes.
     pub(crate) fn same_everywhere(&self, group: &mut Group) -> Result<()> {
         let (first, others) = group.parts()?;
         let theirs = self.shown(group, first)?;
@@ -70,7 +71,7 @@ impl Known {
     }
 }
 
-/// TOTALS has the units in the order in which a node has met them.
+/// Sorts the units of TOTALS, whose order depends on when a node first saw them.
 fn sort_units(totals: &mut Value) {
     let Value::Map(entries) = totals else { return };
     for (_, units) in entries {

@@ -1,4 +1,4 @@
-//! Clients of keys that all of them use: what each saw goes into a history, which porcupine judges.
+//! Clients of shared keys. Their requests and answers go into a history, which porcupine checks for linearizability.
 
 use super::client::{Sent, Way};
 use crate::route::{Seen, Signals, TRY_EVERY};
@@ -7,10 +7,10 @@ use scurry_crash::Shared;
 use scurry_model::Random;
 use std::time::Duration;
 
-/// Between two requests of a client: histories are bounded.
+/// Pause between two requests of a client, to bound the histories.
 const PACE: Duration = Duration::from_millis(8);
 
-/// A client.
+/// A client of shared keys.
 pub(crate) struct Sharing {
     number: usize,
     way: Way,
@@ -23,12 +23,13 @@ impl Sharing {
         Sharing { number, way, random, seen: Seen::default() }
     }
 
-    /// Asks until the load is over. What carries an id is sent again until it is answered; all else stays in doubt.
+    /// Sends requests until the load is over. Requests with an id are repeated until they are answered; others without
+    /// an answer stay in doubt.
     pub(crate) fn load(&mut self, shared: &Shared, signals: &Signals) -> Result<()> {
         while !signals.is_over() {
             if signals.holds() {
                 self.seen.rest();
-                std::thread::sleep(PACE); // tidy: allow (the one who holds them lets go without a word)
+                std::thread::sleep(PACE); // tidy: allow (the holder sends no signal when it releases them)
                 continue;
             }
             let key = self.random.below(shared.len());
@@ -41,7 +42,7 @@ impl Sharing {
                         shared.returned(pending, &reply)?;
                         continue;
                     }
-                    // It was not executed, and is no part of the history.
+                    // It was not executed, so it is not part of the history.
                     Sent::Refused => call = shared.repeat(&pending),
                     Sent::InDoubt => {
                         call = shared.repeat(&pending);

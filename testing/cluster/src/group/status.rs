@@ -1,21 +1,21 @@
-//! Words of a node about its group.
+//! A node's view of its group.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 
-/// The answer to SCUR.REPLICA STATUS.
+/// Parsed answer to SCUR.REPLICA STATUS.
 #[derive(Debug)]
 pub(crate) struct Status {
     pub(crate) id: String,
-    /// By how much its wall clock is ahead of the others'.
+    /// How far its wall clock is ahead of the others', ms.
     pub(crate) clock_off_ms: i64,
-    /// Whether it says that service goes on without any one of the nodes.
+    /// True if it reports that any one node may be lost without an interruption.
     pub(crate) can_lose: bool,
     pub(crate) members: Vec<Peer>,
     pub(crate) shards: Vec<Shard>,
 }
 
-/// A node as another one sees it.
+/// A member as this node sees it.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) id: String,
@@ -23,7 +23,7 @@ pub(crate) struct Peer {
     pub(crate) connected: bool,
 }
 
-/// The log of a thread.
+/// Log of a thread.
 #[derive(Debug)]
 pub(crate) struct Shard {
     pub(crate) leader: Option<String>,
@@ -72,12 +72,12 @@ impl Status {
         Ok(Status { id, clock_off_ms, can_lose, members, shards })
     }
 
-    /// Terms of all threads, where the node executes commands of all of them.
+    /// Returns the terms of all threads if the node executes commands of all of them.
     pub(crate) fn led(&self) -> Option<Vec<u64>> {
         self.serves().then(|| self.shards.iter().map(|shard| shard.term).collect())
     }
 
-    /// True for a node that executes commands of all threads.
+    /// Reports whether the node executes commands of all threads.
     pub(crate) fn serves(&self) -> bool {
         !self.shards.is_empty() && self.shards.iter().all(|shard| shard.serves)
     }

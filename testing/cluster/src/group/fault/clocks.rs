@@ -1,15 +1,15 @@
-//! Wall clocks that are set. Clients keep theirs, so they see what comes early or late.
+//! Wall clocks that are set. The clients' clock stays right, so they notice sessions that end early or late.
 
 use super::Scene;
 use anyhow::{Result, ensure};
 
 const HOUR_S: i64 = 3_600;
 const YEAR_S: i64 = 365 * 24 * HOUR_S;
-/// A node tells a clock that was set when it looks at it next, within half a second: until then two clocks would be wrong,
-/// as far as the others know, were another node's set.
+/// Wait after a clock was set back to the right time, ms. A node reports its clock when it next checks it, within half
+/// a second. If another clock were set before that, two clocks would be wrong in the view of the others.
 const TOLD_MS: i64 = 3_000;
 
-/// Sets the leader's clock forward or back, and lets another lead meanwhile, or not.
+/// Sets the leader's clock forward or back, and sometimes transfers leadership away and back meanwhile.
 pub(super) fn leader(scene: &mut Scene<'_>, sign: i64) -> Result<()> {
     let (leader, one, _) = scene.parts()?;
     set(scene, leader, sign)?;
@@ -23,7 +23,7 @@ pub(super) fn leader(scene: &mut Scene<'_>, sign: i64) -> Result<()> {
     right(scene, leader)
 }
 
-/// Sets a follower's clock, and has it lead.
+/// Sets a follower's clock and makes it leader.
 pub(super) fn follower(scene: &mut Scene<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     let sign = scene.random.pick(&[1, -1]);
@@ -45,7 +45,7 @@ fn right(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.pass_ms(TOLD_MS, TOLD_MS)
 }
 
-/// Waits until the node knows by how much its clock is wrong.
+/// Waits until the node knows how far its clock is off.
 fn until_off(scene: &mut Scene<'_>, node: usize, seconds: i64) -> Result<()> {
     scene.group.until("a node knows that its clock was set", |group| {
         let off_s = group.nodes[node].status()?.clock_off_ms / 1_000;

@@ -1,4 +1,4 @@
-//! Networks that divide. Packets vanish: nobody is told, and connections stay.
+//! Partitions of the network. Packets are dropped silently and connections stay open.
 
 use super::Scene;
 use crate::group::old_reads::OldReads;
@@ -9,12 +9,12 @@ fn own<'s>(scene: &'s Scene<'_>, node: usize) -> Result<&'s Namespace> {
     scene.group.nodes[node].namespace.as_ref().context("the node has no network of its own")
 }
 
-/// The numbers of these nodes' networks.
+/// Returns the numbers of these nodes' networks.
 fn places(scene: &Scene<'_>, nodes: &[usize]) -> Result<Vec<usize>> {
     nodes.iter().map(|node| Ok(own(scene, *node)?.index())).collect()
 }
 
-/// Nothing passes between this node and the others.
+/// Drops all packets between this node and the others.
 pub(super) fn part(scene: &Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
     own(scene, node)?.part_from(&places(scene, others)?)
 }
@@ -60,7 +60,7 @@ pub(super) fn deaf(scene: &mut Scene<'_>) -> Result<()> {
     one_way(scene, &[one, other], &[leader])
 }
 
-/// Packets from these to those vanish, for some seconds.
+/// Drops packets in one direction for some seconds.
 fn one_way(scene: &mut Scene<'_>, from: &[usize], to: &[usize]) -> Result<()> {
     for node in from {
         own(scene, *node)?.take_what_cannot_be_answered(true)?;

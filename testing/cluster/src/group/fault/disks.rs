@@ -1,13 +1,13 @@
-//! Devices without room, and devices that stand still.
+//! Devices that are full, failing or frozen.
 
 use super::Scene;
 use crate::group::disk::Mounted;
 use anyhow::{Context, Result, ensure};
 
-/// More in all than two files of the log take.
+/// Values whose total exceeds two files of the log.
 const VALUE_LEN: usize = 1 << 20;
 const VALUES: usize = 135;
-/// Words of a node whose log finds no room.
+/// Text in the log of a node that finds no space for its log.
 const FULL: &str = "the disk is full";
 
 fn disk<'s>(scene: &'s mut Scene<'_>, node: usize) -> Result<&'s mut Mounted> {
@@ -24,18 +24,18 @@ pub(super) fn full_follower(scene: &mut Scene<'_>) -> Result<()> {
     full(scene, one, &[])
 }
 
-/// Leaves a node without room until one of the others leads, where some are named.
+/// Fills a node's disk until one of the others leads, if any are named.
 fn full(scene: &mut Scene<'_>, node: usize, others: &[usize]) -> Result<()> {
     scene.group.nodes[node].may_end = true;
     let says = |scene: &Scene<'_>| scene.group.nodes[node].said().matches(FULL).count();
     let (before, reuses) = (says(scene), scene.group.nodes[node].has_spares());
     disk(scene, node)?.fill()?;
-    // Room for the next file of the log is set aside beforehand: it is the one behind that for which there is none.
+    // The space of the next log file is preallocated, so only the file after that finds none.
     let value = vec![b'v'; VALUE_LEN];
     for _ in 0..VALUES {
         scene.group.write_anywhere(vec![b"SET".to_vec(), b"long".to_vec(), value.clone()])?;
     }
-    // A log that was made shorter before has files that it uses again.
+    // A log that was shortened before reuses its old files.
     if before == 0 && !reuses {
         scene.group.until("the node says that it has no room", |group| {
             ensure!(group.nodes[node].said().contains(FULL), "it does not");
@@ -76,7 +76,7 @@ pub(super) fn failing_follower(scene: &mut Scene<'_>) -> Result<()> {
 fn failing(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.nodes[node].may_end = true;
     disk(scene, node)?.fail()?;
-    // What is written where something was before is no new place, so errors may take a while.
+    // Writes to existing blocks still succeed, so errors may take a while.
     scene.pass_ms(3_000, 5_000)?;
     match scene.group.nodes[node].ended()? {
         Some(status) => scene.remark(&format!("a node whose device failed ended ({status})")),

@@ -1,4 +1,4 @@
-//! Directories that are lost, and files that are damaged.
+//! Directories that are lost or restored, and files that are damaged.
 
 use super::{Scene, cut};
 use anyhow::{Context, Result, ensure};
@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Looks for the first node while it is cut off, each a while behind the last one.
+/// Checks on the first node while it is cut off.
 const FOUNDER_LOOKS: u32 = 12;
-/// Looks for what becomes of a node whose disk was put back.
+/// Checks on a node whose disk was restored, at most.
 const IMAGE_LOOKS_MAX: u32 = 600;
 
 pub(super) fn replace(scene: &mut Scene<'_>) -> Result<()> {
@@ -17,7 +17,7 @@ pub(super) fn replace(scene: &mut Scene<'_>) -> Result<()> {
     anew(scene, node)
 }
 
-/// A node loses everything, and an empty one takes its place.
+/// Replaces a node: kills it, empties its directory and starts it in its own place.
 fn anew(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     let others: Vec<usize> = (0..3).filter(|other| *other != node).collect();
     let lost = match scene.group.nodes[node].status() {
@@ -30,8 +30,8 @@ fn anew(scene: &mut Scene<'_>, node: usize) -> Result<()> {
     scene.group.start_anew(node, &lost)
 }
 
-/// The node that began the group loses everything where it hears nobody. However it is started, it may neither acknowledge
-/// anything nor answer.
+/// The founding node loses its directory while it is cut off. However it is started, it must neither acknowledge nor
+/// answer any request.
 pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
     let (founder, others) = (0, [1, 2]);
     let lost = scene.group.nodes[founder].status()?.id;
@@ -56,7 +56,7 @@ pub(super) fn wipe_founder(scene: &mut Scene<'_>) -> Result<()> {
     scene.group.start_anew(founder, &lost)
 }
 
-/// A machine is restored from an image of some time ago.
+/// A machine is restored from an older image of its disk.
 pub(super) fn old_image(scene: &mut Scene<'_>) -> Result<()> {
     let (_, one, _) = scene.parts()?;
     let image = scene.group.nodes[one].home.join("image");
@@ -85,7 +85,7 @@ pub(super) fn old_image(scene: &mut Scene<'_>) -> Result<()> {
             return anew(scene, one);
         }
         if has_all(scene, one) {
-            // Another node leads since, and cannot know what this one had.
+            // Another node has become leader since, and cannot know what this one had.
             scene.remark("a node whose disk was put back got everything again");
             break;
         }
@@ -100,18 +100,18 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// True when a node has what the leader knows to be committed.
+/// Reports whether a node has applied everything that the leader knows to be committed.
 fn has_all(scene: &Scene<'_>, node: usize) -> bool {
     let Some(leader) = scene.group.leader_of(&[0, 1, 2]) else { return false };
     let [Ok(led), Ok(own)] = [leader, node].map(|at| scene.group.nodes[at].status()) else {
         return false;
     };
-    // One that has just started shows no shards yet.
+    // A node that has just started shows no shards yet.
     led.shards.len() == own.shards.len()
         && led.shards.iter().zip(&own.shards).all(|(led, own)| own.applied >= led.committed)
 }
 
-/// The member that none of these nodes is.
+/// Returns the id of the member that is none of these nodes.
 fn missing(scene: &mut Scene<'_>, nodes: &[usize]) -> Result<String> {
     let leader = scene.group.until_leader(nodes)?;
     let status = scene.group.nodes[leader].status()?;

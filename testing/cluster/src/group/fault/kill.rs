@@ -1,4 +1,4 @@
-//! SIGKILL.
+//! SIGKILL of nodes.
 
 use super::Scene;
 use anyhow::{Context, Result, ensure};
@@ -8,7 +8,7 @@ use scurry_crash::wire::words;
 pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     scene.group.nodes[leader].kill()?;
-    // It may also come back before anybody has missed it.
+    // It can also restart before the other nodes notice its absence.
     if scene.random.one_in(3) {
         scene.pass_ms(0, 300)?;
     } else {

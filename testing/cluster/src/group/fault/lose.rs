@@ -1,20 +1,20 @@
-//! A node more is lost, as soon as the group has said that it can bear that: by `can_lose_a_node`, by the answer to a removal,
-//! by the line about a vote.
+//! A further node is lost as soon as the group reports that it can lose one: by `can_lose_a_node`, by the answer to a
+//! removal, or by the log line about a vote.
 
 use super::{Scene, cut};
 use crate::client::LEASE_MAX;
 use anyhow::{Result, ensure};
 use std::time::Duration;
 
-/// Time after which what has happened is seen.
+/// Time after which an event is noticed.
 const SEEN: Duration = Duration::from_secs(1);
-/// The line by which a node's log says that another has a vote.
+/// Log line that says that another node has its vote.
 const HAS_A_VOTE: &str = "a node has a vote";
 
 pub(super) fn second(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let is_cut = scene.group.nodes[one].namespace.is_some() && scene.random.one_in(2);
-    // While something is written a follower that stores nothing shows by that.
+    // With writes under way, a follower that stores nothing would be noticed by that, so the load pauses.
     scene.signals.hold(true);
     scene.group.pass(LEASE_MAX + Duration::from_millis(300))?;
     if is_cut {
@@ -23,7 +23,7 @@ pub(super) fn second(scene: &mut Scene<'_>) -> Result<()> {
         scene.group.nodes[one].pause()?;
     }
     scene.group.pass(SEEN)?;
-    // A leader that was deposed by a busy machine says nothing that counts.
+    // A leader that was deposed because the machine was busy makes no valid statement.
     let says_yes = scene.group.nodes[leader].status().is_ok_and(|it| it.serves() && it.can_lose);
     if says_yes {
         let left = if is_cut { vec![one, other] } else { vec![other] };
@@ -38,7 +38,7 @@ pub(super) fn second(scene: &mut Scene<'_>) -> Result<()> {
     deposed(scene)
 }
 
-/// A leader that was stopped goes on, and makes its memory anew; the next one is lost when it says that it can be.
+/// A stopped leader continues and rebuilds its memory; the next leader is killed once it reports that it can be lost.
 fn deposed(scene: &mut Scene<'_>) -> Result<()> {
     scene.group.until_whole()?;
     let (leader, one, other) = scene.parts()?;
@@ -55,7 +55,7 @@ fn deposed(scene: &mut Scene<'_>) -> Result<()> {
     lose(scene, new_leader, &left)
 }
 
-/// Kills the leader, and starts it again when one of these leads.
+/// Kills the leader and restarts it when one of these leads.
 fn lose(scene: &mut Scene<'_>, leader: usize, left: &[usize]) -> Result<()> {
     scene.group.nodes[leader].kill()?;
     scene.group.until_leader(left)?;
@@ -86,7 +86,7 @@ pub(super) fn members(scene: &mut Scene<'_>) -> Result<()> {
             let leader = group.leader_of(&here).unwrap_or(here[0]);
             let status = group.nodes[leader].status()?;
             let vote = status.members.iter().filter(|member| member.votes).count() == count;
-            // A leader that was none when the change was over says nothing of it.
+            // A node that was not leader when the change completed does not log it.
             let is_said = said(&group.nodes, &here) > before || status.can_lose;
             ensure!(vote && is_said, "{status:?}");
             Ok(())
@@ -101,7 +101,7 @@ fn votes(scene: &Scene<'_>, nodes: &[usize]) -> usize {
     said(&scene.group.nodes, nodes)
 }
 
-/// How often these nodes have said that another has a vote.
+/// Returns how often these nodes have logged that another has its vote.
 fn said(all: &[crate::group::member::Member], nodes: &[usize]) -> usize {
     nodes.iter().map(|node| all[*node].said().matches(HAS_A_VOTE).count()).sum()
 }

@@ -1,4 +1,4 @@
-//! What an operator does.
+//! Operations of an operator: transfers, restarts, moves to another port.
 
 use super::Scene;
 use anyhow::Result;

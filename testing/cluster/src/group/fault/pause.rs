@@ -1,4 +1,4 @@
-//! Nodes that do nothing for a while, and then go on as if nothing had been.
+//! Nodes that are stopped for a while and then continue.
 
 use super::{Scene, cut};
 use crate::client::LEASE_MAX;
@@ -6,7 +6,7 @@ use crate::group::old_reads::OldReads;
 use anyhow::Result;
 use std::time::Duration;
 
-/// Words of a node that makes the memory of a shard anew.
+/// Text in the log of a node that rebuilds the memory of a shard.
 const ANEW: &str = "memory is made anew";
 
 pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
@@ -17,12 +17,12 @@ pub(super) fn leader(scene: &mut Scene<'_>) -> Result<()> {
 
 pub(super) fn unaware(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
-    // A read waits for the writes before it, which would come to nothing here: one that shows nothing old only
-    // because of these is no proof. What ends by itself is a write, too.
+    // A read waits for the writes before it, which would fail here: reads that show no old value only because of
+    // pending writes prove nothing. So the load pauses, and expiries, which are writes too, must be over.
     scene.signals.hold(true);
     scene.group.pass(LEASE_MAX + Duration::from_millis(300))?;
     let old = OldReads::open(scene.group, leader)?;
-    // Not for so long that it notices.
+    // Short enough for the leader not to notice.
     cut::part(scene, leader, &[one, other])?;
     pause(scene, leader, &[one, other], old)?;
     scene.signals.hold(false);
@@ -30,7 +30,7 @@ pub(super) fn unaware(scene: &mut Scene<'_>) -> Result<()> {
     cut::join(scene, leader, &[one, other])
 }
 
-/// Stops the leader until one of the others leads and has written.
+/// Stops the leader until one of the others leads and has executed a write.
 fn pause(scene: &mut Scene<'_>, leader: usize, others: &[usize], mut old: OldReads) -> Result<()> {
     scene.group.nodes[leader].pause()?;
     let new = scene.group.until_leader(others)?;
@@ -44,8 +44,8 @@ fn pause(scene: &mut Scene<'_>, leader: usize, others: &[usize], mut old: OldRea
     Ok(())
 }
 
-/// Has the leader execute what nobody else has, stops it until another leads, and kills that one as soon as the first
-/// has heard of it and makes its memory anew: the third node has to serve meanwhile.
+/// Makes the leader execute commands that no other node has, stops it until another leads, and kills the new leader
+/// once the old one knows of it and rebuilds its memory. The third node must serve meanwhile.
 pub(super) fn successor(scene: &mut Scene<'_>) -> Result<()> {
     let (leader, one, other) = scene.parts()?;
     let anew = |scene: &Scene<'_>| scene.group.nodes[leader].said().matches(ANEW).count();
