@@ -1,4 +1,4 @@
-//! What must hold of a state, and between the state before a Commit and the state after it.
+//! Invariants of a state, and between the state before a Commit and the state after it.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use scurry_codec::{decode_account, encode_account};
@@ -7,13 +7,13 @@ use scurry_ledger::{
     validate,
 };
 
-/// The invariants of one state, and its image.
+/// Checks the invariants of one state and its image.
 pub(crate) fn state(account: &Account, now: Time) -> Result<()> {
     validate(account, now).map_err(|violation| anyhow!("{violation}"))?;
     let mut image = Vec::new();
     encode_account(account, &mut image);
     let mut decoded = Account::empty(Status::Suspended);
-    // Decoded twice: into an empty account, and over what is there already.
+    // Decoded twice: into an empty account, and over existing content.
     for _ in 0..2 {
         decode_account(&image, &mut decoded).context("the image is refused")?;
         ensure!(decoded == *account, "the account differs after encode and decode");
@@ -21,7 +21,7 @@ pub(crate) fn state(account: &Account, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// A Commit of a command.
+/// Checks a Commit of a command.
 pub(crate) fn commit(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -38,7 +38,7 @@ pub(crate) fn commit(
     Ok(())
 }
 
-/// A Commit of expiries only.
+/// Checks a Commit that contains only expiries.
 pub(crate) fn expiry(before: &Account, after: Option<&Account>, change: &Change) -> Result<()> {
     let after = after.context("an expiry deleted the account")?;
     step(Some(before), after, change)?;
@@ -72,7 +72,7 @@ fn step(before: Option<&Account>, after: &Account, change: &Change) -> Result<()
     Ok(())
 }
 
-/// Units of which anything is debited anywhere.
+/// Returns all units of both states.
 fn units(before: &Account, after: &Account) -> Vec<Name> {
     let of = |account: &Account| -> Vec<Name> {
         let buckets = account.buckets.iter().map(|bucket| bucket.unit);
@@ -84,13 +84,13 @@ fn units(before: &Account, after: &Account) -> Vec<Name> {
     units
 }
 
-/// The amount that was debited or could not be debited of a unit between two states.
+/// Returns the amount of a unit that was debited, or could not be, between two states.
 fn debited(before: &Account, after: &Account, unit: Name) -> i128 {
     let uncollected = |account: &Account| -> i128 {
         let uncollected = account.uncollected.iter().filter(|total| total.unit == unit);
         uncollected.map(|total| i128::from(total.amount)).sum()
     };
-    // A bucket that is removed takes its totals along.
+    // A bucket that is removed takes its totals with it.
     let buckets = after.buckets.iter().filter(|bucket| bucket.unit == unit);
     let consumed = buckets.map(|new| {
         let old = before.buckets.iter().find(|old| old.no == new.no);
@@ -99,8 +99,8 @@ fn debited(before: &Account, after: &Account, unit: Name) -> i128 {
     consumed.sum::<i128>() + uncollected(after) - uncollected(before)
 }
 
-/// I13: what a request reports as used is debited or uncollected, whatever the answer is; and
-/// nothing but use and DEBIT is debited.
+/// Checks I13: use that a request reports is debited or uncollected, whatever the answer; and nothing but use and DEBIT
+/// is debited.
 fn used_is_accounted(
     before: &Account,
     after: &Account,

@@ -1,5 +1,4 @@
-//! Doors: ways in which a command reaches the ledger. Every script gives the same replies
-//! through each of them.
+//! Doors: ways in which a command reaches the ledger. Every script gets the same replies through each door.
 
 pub(crate) mod engine;
 pub(crate) mod library;
@@ -11,34 +10,34 @@ use anyhow::Result;
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 
-/// A way in.
+/// A way for commands to reach the ledger.
 pub trait Door {
-    /// As `doors` lines and reports call it.
+    /// Returns the name used in `doors` lines and in reports.
     fn name(&self) -> &'static str;
 
-    /// False for scripts that this door cannot run.
+    /// Reports whether this door can run a script.
     fn takes(&self, script: &Script) -> bool;
 
-    /// An empty store under the script's limits, spoken to in this protocol.
+    /// Opens an empty store with the script's limits, to be used in this protocol.
     fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>>;
 }
 
-/// One script's use of a door.
+/// A store opened for one script.
 pub trait Visit {
-    /// Sends a command at a time, and returns the bytes of its reply. An error is a broken
-    /// invariant, not a refusal.
+    /// Sends a command at a given time and returns the bytes of its reply. An error means a broken invariant, not a
+    /// refusal.
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>>;
 
-    /// Runs timers at a time; how many accounts changed.
+    /// Runs timers at a given time. Returns how many accounts changed.
     fn tick(&mut self, now: Time) -> Result<usize>;
 }
 
-/// True when the script goes through all doors or names this one.
+/// Reports whether the script runs through all doors or names this one.
 fn is_named(script: &Script, door: &str) -> bool {
     script.doors.is_empty() || script.doors.iter().any(|name| name == door)
 }
 
-/// A request in RESP.
+/// Encodes a request in RESP.
 pub(crate) fn request(words: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {

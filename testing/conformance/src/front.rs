@@ -1,5 +1,5 @@
-//! From the bytes of a request to the bytes of its reply, over any store of accounts: what a
-//! host does, without its sockets.
+//! Turns the bytes of a request into the bytes of its reply, over any store of accounts: what a host does, without
+//! sockets.
 
 use crate::door::Visit;
 use anyhow::{Result, bail, ensure};
@@ -12,35 +12,35 @@ use scurry_resp::{
     parse_read, parse_write, reject, rejection, totals_map, unknown_account,
 };
 
-/// Accounts by id. Each call checks the invariants of what it touches.
+/// Accounts by id. Each call checks the invariants of the accounts that it uses.
 pub(crate) trait Store {
-    /// Runs a command on an account.
+    /// Executes a command on an account.
     fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome>;
 
-    /// Runs a chain.
+    /// Executes a chain.
     fn execute_chain(
         &mut self,
         now: Time,
         links: &[Link<'_>],
     ) -> Result<(ChainOutcome, Vec<Answer>)>;
 
-    /// The account as read now.
+    /// Returns the account as a read shows it at this time.
     fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>>;
 
-    /// The bytes of an account, as its last Commit left it.
+    /// Returns the image of an account after its last Commit.
     fn image(&mut self, now: Time, id: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Takes an account from bytes.
+    /// Loads an account from its image.
     fn load(&mut self, now: Time, request: &LoadRequest<'_>) -> Result<Result<(), LoadError>>;
 
-    /// Sums over the accounts.
+    /// Returns the sums over all accounts.
     fn totals(&self) -> Totals;
 
-    /// Commits what is due; how many accounts changed.
+    /// Commits what is due. Returns how many accounts changed.
     fn tick(&mut self, now: Time) -> Result<usize>;
 }
 
-/// A store behind the grammar and the rendering of RESP.
+/// A store with the grammar and the rendering of RESP in front of it.
 pub(crate) struct Front<S> {
     pub(crate) store: S,
     pub(crate) protocol: Protocol,

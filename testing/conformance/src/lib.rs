@@ -1,5 +1,5 @@
-//! The one scenario language, and the doors that scripts go through. README.md has the language;
-//! scenarios/ has the scripts.
+//! The scenario language and the doors that scripts run through. README.md describes the language; scenarios/ contains
+//! the scripts.
 #![forbid(unsafe_code)]
 
 mod check;

@@ -1,23 +1,23 @@
-//! The scripts of this crate.
+//! Reads the scripts of this crate.
 
 use crate::Script;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// A script with the file that it was read from.
+/// A script with its file.
 #[derive(Debug)]
 pub struct Source {
     /// Path of the file.
     pub path: PathBuf,
     /// Text of the file.
     pub text: String,
-    /// Script that the text says.
+    /// The parsed script.
     pub script: Script,
 }
 
-/// Reads every script of this crate, in the order of their names.
+/// Reads all scripts of this crate, in the order of their names.
 pub fn scripts() -> Result<Vec<Source>> {
-    // Where the sources are not, somebody has put the scripts elsewhere.
+    // A binary that runs without the sources finds the scripts through this variable.
     let dir = match std::env::var_os("SCURRY_SCENARIOS") {
         Some(dir) => PathBuf::from(dir),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"),

@@ -1,5 +1,5 @@
-//! The naive model beside the ledger: it runs each script too, and has to say the same. So what a script
-//! shows of the rules holds of both implementations.
+//! Runs the naive model next to the ledger and compares the results, so that the rules that a script shows hold for
+//! both implementations.
 
 use anyhow::{Result, ensure};
 use scurry_ledger::{Account, ChainDecision, Command, Decision, Limits, Link, Time};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Oracle {
     limits: Limits,
     models: BTreeMap<String, Model>,
-    /// Accounts that came as images: of what was before, the model knows nothing.
+    /// Accounts loaded from images, which the model does not follow.
     loaded: BTreeSet<String>,
 }
 
@@ -19,7 +19,7 @@ impl Oracle {
         Oracle { limits, models: BTreeMap::new(), loaded: BTreeSet::new() }
     }
 
-    /// Executes a command, and compares.
+    /// Executes a command in the model and compares the results.
     pub(crate) fn execute(
         &mut self,
         now: Time,
@@ -42,7 +42,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Executes a chain, and compares.
+    /// Executes a chain in the model and compares the results.
     pub(crate) fn execute_chain(
         &mut self,
         now: Time,
@@ -70,7 +70,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Does what a timer does at a time, which the ledger says.
+    /// Runs a timer in the model, at the time at which the ledger ran it.
     pub(crate) fn tick(&mut self, id: &[u8], at: Time) -> Result<()> {
         if let Some(model) = self.modelled(id) {
             ensure!(model.tick(at), "nothing is due in the model at {at:?}");
@@ -78,7 +78,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Compares what a read shows.
+    /// Compares the account that a read shows with the model.
     pub(crate) fn look(&mut self, now: Time, id: &[u8], seen: &Account) -> Result<()> {
         if let Some(model) = self.modelled(id) {
             let is = Snapshot::of_account(seen, Time(model.now(now)));
@@ -91,7 +91,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// An account came as an image.
+    /// Notes that an account was loaded from an image.
     pub(crate) fn loaded(&mut self, id: &[u8]) {
         self.loaded.insert(text(id));
     }
@@ -102,7 +102,7 @@ impl Oracle {
     }
 }
 
-/// Ids of accounts are printable ASCII.
+/// Converts an account's id, which is printable ASCII.
 fn text(id: &[u8]) -> String {
     String::from_utf8_lossy(id).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The expected result at the end of a line: compact text, read and compared with a reply.
+//! The expected result at the end of a line: parses it and compares it with a reply.
 
 use crate::text::{kept_name, relative, unquote};
 use crate::value::{Value, pairs};
@@ -6,40 +6,40 @@ use crate::value::{Value, pairs};
 /// An expected result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// `_`: anything.
+    /// `_`: any value.
     Any,
-    /// An integer, or a time relative to the start.
+    /// Integer, or a time relative to the start.
     Int(i128),
-    /// A word.
+    /// String.
     Word(Vec<u8>),
     /// `nil`.
     Nil,
-    /// `[a, b]`; `...` at its end allows more.
+    /// `[a, b]`. With `...` at the end more elements are allowed.
     Array(Vec<Pattern>, More),
-    /// `{k: v}`; `...` at its end allows more, and any order.
+    /// `{k: v}`. With `...` at the end more entries and any order are allowed.
     Map(Vec<(Vec<u8>, Pattern)>, More),
-    /// `!CODE` or `!CODE "part"`: an error by its first word and a part of its text.
+    /// `!CODE` or `!CODE "part"`: an error with this first word and this part of its text.
     Error {
-        /// First word of the pattern.
+        /// First word of the error.
         code: String,
-        /// Occurs in its text; may be empty.
+        /// Part of its text. May be empty.
         part: String,
     },
-    /// `$name`: any string, which is kept; or the one that was kept under this name.
+    /// `$name`: any string, which is stored, or the string stored under this name before.
     Kept(String),
 }
 
-/// Whether `...` stood at the end.
+/// Whether the pattern ends with `...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// There must be no more.
+    /// No more elements are allowed.
     Closed,
-    /// There may be more.
+    /// More elements are allowed.
     Open,
 }
 
 impl Pattern {
-    /// Reads an expected result.
+    /// Parses an expected result.
     pub fn parse(text: &str) -> Result<Pattern, String> {
         if let Some(name) = kept_name(text) {
             return Ok(Pattern::Kept(name.to_owned()));
@@ -52,13 +52,13 @@ impl Pattern {
         }
     }
 
-    /// True when the reply is what is expected. A flat array of RESP2 passes for a map. What was
-    /// kept is for the run to know.
+    /// Reports whether the reply matches. A flat array of RESP2 matches a map. Stored replies are compared by the run,
+    /// not here.
     pub fn matches(&self, value: &Value) -> bool {
         match (self, value) {
             (Pattern::Any, _) | (Pattern::Nil, Value::Nil) => true,
             (Pattern::Int(expected), Value::Int(actual)) => expected == actual,
-            // What does not fit 64 bits is a big number in RESP3, its digits in RESP2.
+            // A number beyond 64 bits is a big number in RESP3 and a string of digits in RESP2.
             (Pattern::Int(expected), Value::Word(actual)) => {
                 i64::try_from(*expected).is_err() && expected.to_string().as_bytes() == actual
             }
@@ -79,7 +79,7 @@ impl Pattern {
         }
     }
 
-    /// The code that is expected: of an error, or the first word of an array.
+    /// Returns the expected code: that of an error, or the first word of an array.
     pub fn code(&self) -> Option<String> {
         match self {
             Pattern::Error { code, .. } => Some(code.clone()),
@@ -112,7 +112,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next character that is neither space nor comma.
+    /// Skips blanks and commas, and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
         self.rest.chars().next()

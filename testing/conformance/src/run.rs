@@ -1,4 +1,4 @@
-//! Runs scripts through a door, and compares.
+//! Runs scripts through a door and compares the results.
 
 use crate::door::{Door, Visit};
 use crate::kept::Kept;
@@ -10,29 +10,29 @@ use scurry_ledger::Code;
 use scurry_resp::Protocol;
 use std::fmt;
 
-/// Result of one script's run.
+/// Result of running one script.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Events whose result was compared.
+    /// Number of compared results.
     pub events: usize,
-    /// Lines whose result differs.
+    /// Lines with a wrong result.
     pub mismatches: Vec<Mismatch>,
 }
 
-/// An event whose result is not the expected one.
+/// An event with a wrong result.
 #[derive(Debug)]
 pub struct Mismatch {
-    /// The file.
+    /// File of the script.
     pub file: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub number: usize,
-    /// Where it was run.
+    /// Door and protocol.
     pub door: String,
-    /// The event.
+    /// Text of the event.
     pub event: String,
-    /// As the script says.
+    /// Result that the script expects.
     pub expected: String,
-    /// As it is.
+    /// Actual result.
     pub actual: String,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Runs a script on an empty store behind the door.
+/// Runs a script through the door, on an empty store.
 pub fn run(door: &dyn Door, script: &Script, protocol: Protocol) -> Result<Outcome> {
     let mut visit = door.open(script, protocol)?;
     let mut outcome = Outcome::default();
@@ -96,14 +96,14 @@ fn send(visit: &mut dyn Visit, now: scurry_ledger::Time, words: &[Vec<u8>]) -> R
     Ok(value)
 }
 
-/// The text of a script with the expected results of mismatches replaced by the actual ones.
+/// Returns the text of a script with the expected results of mismatches replaced by the actual ones.
 pub fn update(text: &str, mismatches: &[Mismatch]) -> String {
     let mut out = String::new();
     for (index, line) in text.lines().enumerate() {
         let found = mismatches.iter().find(|mismatch| mismatch.number == index + 1);
         match (found, split(line)) {
             (Some(mismatch), Some((event, _))) => {
-                // Of an error only the code: its words may change.
+                // Of an error only the code is written: its text may change.
                 let actual = mismatch.actual.as_str();
                 let code = actual.split(' ').next().filter(|code| code.starts_with('!'));
                 out.push_str(&format!("{event}{ARROW}{}", code.unwrap_or(actual)));

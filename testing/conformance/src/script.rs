@@ -1,4 +1,4 @@
-//! A script: its lines, read from text. Bad lines are errors with file and line.
+//! Parses a script into lines. Bad lines are errors with file and line number.
 
 use crate::kept::Argument;
 use crate::pattern::Pattern;
@@ -7,26 +7,26 @@ use scurry_ledger::{Limits, Name, Time};
 use scurry_resp::set_limit;
 use std::fmt;
 
-/// A script that was read.
+/// A parsed script.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// File of the script, as shown in messages.
+    /// Name of the file, for messages.
     pub file: String,
-    /// The bounds that it runs under.
+    /// Limits that it runs under.
     pub limits: Limits,
-    /// The bounds that differ from the defaults, as written.
+    /// Limits that differ from the defaults, as written.
     pub limit_words: Vec<(String, String)>,
-    /// Kinds of identities of which no two accounts may have the same.
+    /// Unique kinds of identities.
     pub unique_kinds: Vec<Name>,
-    /// The only doors that it goes through; empty for all.
+    /// Doors that it runs through. Empty for all.
     pub doors: Vec<String>,
     /// Events, in order.
     pub lines: Vec<Line>,
-    /// True where the script names times, so it needs a door whose clock can be set.
+    /// True if the script names times, so that it needs a door whose clock can be set.
     pub sets_clock: bool,
 }
 
-/// A line that does something or says which rule is shown.
+/// A line with an event or a rule.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Number of the line in the file, from 1.
@@ -35,45 +35,45 @@ pub struct Line {
     pub event: Event,
 }
 
-/// Events of a line.
+/// Event of a line.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// `rule: text`.
+    /// `rule: text`: the rule that the following events show.
     Rule(String),
-    /// `at TIME`.
+    /// `at TIME`: sets the clock.
     At(Time),
-    /// `+MS`.
+    /// `+MS`: advances the clock.
     Advance(i64),
-    /// `tick => N`.
+    /// `tick => N`: runs timers.
     Tick(Expected),
     /// A command and its expected reply.
     Command {
-        /// The line up to the arrow.
+        /// Text of the line before the arrow.
         text: String,
         /// Words of the command.
         words: Vec<Argument>,
-        /// The expected reply.
+        /// Expected reply.
         expected: Expected,
     },
 }
 
-/// An expected result, as written and as read.
+/// An expected result, as text and parsed.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// As written.
+    /// Text in the script.
     pub text: String,
-    /// As read.
+    /// Parsed pattern.
     pub pattern: Pattern,
 }
 
-/// A line that is not of the language.
+/// Error about a line that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// The file.
+    /// File of the script.
     pub file: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub number: usize,
-    /// Text that says what is wrong.
+    /// Explanation of the error.
     pub why: String,
 }
 
@@ -89,7 +89,7 @@ impl std::error::Error for BadLine {}
 pub(crate) const ARROW: &str = " => ";
 
 impl Script {
-    /// Reads a script; `file` is for messages.
+    /// Parses a script. `file` names it in messages.
     pub fn parse(file: &str, text: &str) -> Result<Script, BadLine> {
         let mut script = Script {
             file: file.to_owned(),
@@ -111,7 +111,7 @@ impl Script {
         Ok(script)
     }
 
-    /// How many lines have an expected result.
+    /// Returns the number of lines with an expected result.
     pub fn events(&self) -> usize {
         let expects = |line: &&Line| matches!(line.event, Event::Tick(_) | Event::Command { .. });
         self.lines.iter().filter(expects).count()
@@ -166,7 +166,7 @@ impl Script {
         }
     }
 
-    /// The words of a command, with times substituted.
+    /// Splits a command into words, and substitutes times.
     fn words(&mut self, text: &str) -> Result<Vec<Argument>, String> {
         let mut out = Vec::new();
         for word in words(text)? {
@@ -193,7 +193,7 @@ impl Script {
     }
 }
 
-/// A rule begins with the number of a section of docs/ledger.md, or names the RFC.
+/// Checks that a rule begins with the number of a section of docs/ledger.md, or with RFC.
 fn rule_text(rule: &str) -> Result<String, String> {
     let rule = rule.trim();
     if rule.starts_with(|c: char| c.is_ascii_digit()) || rule.starts_with("RFC ") {
@@ -207,7 +207,7 @@ fn time_of(text: &str) -> Result<i64, String> {
     relative(text).or_else(|| text.parse().ok()).ok_or(format!("{text} is not a time"))
 }
 
-/// Splits at the last arrow that is not within quotes.
+/// Splits a line at the last arrow outside of quotes.
 pub(crate) fn split(line: &str) -> Option<(&str, &str)> {
     let (mut quoted, mut escaped, mut found) = (false, false, None);
     for (at, c) in line.char_indices() {
@@ -222,7 +222,7 @@ pub(crate) fn split(line: &str) -> Option<(&str, &str)> {
     found.map(|at| (line[..at].trim(), line[at + ARROW.len()..].trim()))
 }
 
-/// The time after an event: only clock lines change it.
+/// Returns the time after an event. Only clock lines change it.
 pub(crate) fn moved(now: Time, event: &Event) -> Time {
     match event {
         Event::At(time) => *time,
@@ -231,7 +231,7 @@ pub(crate) fn moved(now: Time, event: &Event) -> Time {
     }
 }
 
-/// Where a script's clock begins.
+/// Time at which a script's clock begins.
 pub(crate) const BEGIN: Time = START;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! What commands and expected replies have in common as text: quotes, and times relative to the start.
+//! Text common to commands and expected replies: quotes, and times relative to the start.
 
 use scurry_ledger::Time;
 
-/// Where the clock of every script starts: Tuesday 14 November 2023, 22:13:20 UTC.
+/// Start of every script's clock: Tuesday 14 November 2023, 22:13:20 UTC.
 pub const START: Time = Time(1_700_000_000_000);
 
-/// A time is shown relative to the start within this many ms of it.
+/// Distance from the start, ms, within which a number is shown as a relative time.
 const NEAR_MS: i128 = 10 * 366 * 24 * 3_600_000;
 
 /// One word of a line.
@@ -15,7 +15,7 @@ pub(crate) struct Word {
     pub(crate) quoted: bool,
 }
 
-/// Splits a command line as redis-cli does, double quotes only.
+/// Splits a command line as redis-cli does, with double quotes only.
 pub(crate) fn words(line: &str) -> Result<Vec<Word>, String> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
@@ -40,7 +40,7 @@ pub(crate) fn words(line: &str) -> Result<Vec<Word>, String> {
     Ok(words)
 }
 
-/// Reads up to the closing quote; what was quoted, and what follows it.
+/// Reads up to the closing quote. Returns the quoted bytes and the text after the quote.
 pub(crate) fn unquote(text: &str) -> Result<(Vec<u8>, &str), String> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -69,7 +69,7 @@ pub(crate) fn unquote(text: &str) -> Result<(Vec<u8>, &str), String> {
     }
 }
 
-/// The counterpart of [`unquote`].
+/// Quotes bytes. The inverse of [`unquote`].
 pub(crate) fn quote(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for &byte in bytes {
@@ -84,21 +84,21 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
     text
 }
 
-/// `t+5000` or `t-5000`: a time relative to the start. Any number of ms.
+/// Parses `t+5000` or `t-5000`, a time relative to the start in ms.
 pub(crate) fn relative(word: &str) -> Option<i64> {
     let offset = word.strip_prefix("t+").map(str::to_owned);
     let offset = offset.or_else(|| word.strip_prefix("t-").map(|digits| format!("-{digits}")))?;
     offset.parse::<i64>().ok().and_then(|offset| START.0.checked_add(offset))
 }
 
-/// `$name`: the name under which a reply is kept.
+/// Parses `$name`, the name of a stored reply.
 pub(crate) fn kept_name(word: &str) -> Option<&str> {
     let name = word.strip_prefix('$')?;
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
     is_name.then_some(name)
 }
 
-/// An integer as text, relative to the start where it is a time near it.
+/// Formats an integer, as a relative time if it is near the start.
 pub(crate) fn integer(value: i128) -> String {
     let offset = value - i128::from(START.0);
     if (-NEAR_MS..=NEAR_MS).contains(&offset) { format!("t{offset:+}") } else { value.to_string() }

@@ -1,4 +1,4 @@
-//! A RESP reply as a value, read from its bytes in RESP2 or RESP3, and shown as compact text.
+//! A reply of RESP2 or RESP3 as a value, parsed from its bytes and formatted as compact text.
 
 use crate::text::{integer, quote};
 use anyhow::{Context, Result, bail};
@@ -7,29 +7,28 @@ use std::fmt;
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// An integer or a big number.
+    /// Integer or big number.
     Int(i128),
-    /// A simple, bulk or verbatim string.
+    /// Simple, bulk or verbatim string.
     Word(Vec<u8>),
-    /// Nothing.
+    /// Null.
     Nil,
-    /// An array or a set.
+    /// Array or set.
     Array(Vec<Value>),
-    /// A map, which RESP2 does not have.
+    /// Map. RESP2 has none.
     Map(Vec<(Value, Value)>),
-    /// An error, all of its text.
+    /// Error, with its whole text.
     Error(String),
 }
 
 impl Value {
-    /// Reads one reply from the start of the input, and how long it is; none while it is not
-    /// complete.
+    /// Parses one reply from the start of the input. Returns it with its length, or None while it is incomplete.
     pub fn read(input: &[u8]) -> Result<Option<(Value, usize)>> {
         let mut reader = Reader { input, at: 0 };
         Ok(reader.value()?.map(|value| (value, reader.at)))
     }
 
-    /// Reads exactly one reply.
+    /// Parses input that is exactly one reply.
     pub fn read_whole(input: &[u8]) -> Result<Value> {
         match Value::read(input)? {
             Some((value, len)) if len == input.len() => Ok(value),
@@ -99,7 +98,7 @@ impl Reader<'_> {
     }
 }
 
-/// Keys and values of a map that came as a flat array of even length.
+/// Pairs up the keys and values of a map sent as a flat array.
 pub(crate) fn pairs(flat: Vec<Value>) -> Vec<(Value, Value)> {
     let mut pairs = Vec::new();
     let mut flat = flat.into_iter();
@@ -109,14 +108,14 @@ pub(crate) fn pairs(flat: Vec<Value>) -> Vec<(Value, Value)> {
     pairs
 }
 
-/// True for what need not be quoted: it cannot be taken for anything but a word.
+/// Reports whether a word needs no quotes, because it cannot be read as anything else.
 fn is_plain(bytes: &[u8]) -> bool {
     let letter = bytes.first().is_some_and(u8::is_ascii_alphabetic);
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     letter && bytes.iter().all(plain) && bytes != b"nil" && !bytes.starts_with(b"t-")
 }
 
-/// A word as compact text.
+/// Formats a word as compact text.
 pub(crate) fn show_word(bytes: &[u8]) -> String {
     if is_plain(bytes) { String::from_utf8_lossy(bytes).into_owned() } else { quote(bytes) }
 }

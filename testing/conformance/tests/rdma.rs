@@ -1,5 +1,5 @@
-//! Every script over RDMA, in both protocols, and whether the server says there, byte for byte, what it
-//! says over TCP. It runs where there is a device: in the guest of scripts/rdma-guest.sh.
+//! Runs every script over RDMA in both protocols, and compares the replies with those over TCP byte for byte. Needs a
+//! device: it runs in the guest of scripts/rdma-guest.sh.
 
 use scurry_conformance::{Door, Script, ServerDoor, Visit, run, scripts};
 use scurry_ledger::Time;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 type Transcript = Rc<RefCell<Vec<Vec<u8>>>>;
 
-/// A door whose replies are written down.
+/// A door that records its replies.
 struct Recorded {
     door: ServerDoor,
     transcript: Transcript,
@@ -39,7 +39,7 @@ impl Door for Recorded {
 impl Visit for RecordedVisit {
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> anyhow::Result<Vec<u8>> {
         let reply = self.visit.send(now, words)?;
-        // An image has times in it that are no digits; what it is loaded as is in other replies.
+        // An image contains binary times, so it is left out. Other replies show the account that it is loaded as.
         let is_image = words.first().is_some_and(|word| word.eq_ignore_ascii_case(b"SCUR.DUMP"));
         let written = if is_image { b"an image".to_vec() } else { without_times(&reply) };
         self.transcript.borrow_mut().push(written);
@@ -51,8 +51,8 @@ impl Visit for RecordedVisit {
     }
 }
 
-/// The reply with what depends on the moment as `T`: every number of 13 digits and more, which is a time
-/// of this run, and every number of ms, which is how long something will take.
+/// Replaces values that depend on the time by `T`: numbers of 13 digits and more, which are times of this run, and
+/// numbers of ms, which are durations.
 fn without_times(reply: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut parts = reply.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).peekable();
@@ -67,7 +67,7 @@ fn without_times(reply: &[u8]) -> Vec<u8> {
 /// Address of the guest's device.
 const IN_THE_GUEST: &str = "10.77.0.1";
 
-/// An address of a device; none where there is none.
+/// Returns the address of an RDMA device. None if there is no device.
 fn device() -> Option<IpAddr> {
     let guest = std::env::var_os("SCURRY_RDMA_GUEST").map(|_| IN_THE_GUEST.to_owned());
     let Some(address) = std::env::var("SCURRY_RDMA_ADDRESS").ok().or(guest) else {
@@ -77,7 +77,7 @@ fn device() -> Option<IpAddr> {
     Some(address.parse().expect("SCURRY_RDMA_ADDRESS is an IP address"))
 }
 
-/// Failures of the script through the door, and what was said.
+/// Runs the script through the door. Returns the failures and the recorded replies.
 fn told(door: ServerDoor, script: &Script, protocol: Protocol) -> (Vec<String>, Vec<Vec<u8>>) {
     let door = Recorded { door, transcript: Transcript::default() };
     let failures = match run(&door, script, protocol) {

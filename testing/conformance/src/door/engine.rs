@@ -1,4 +1,4 @@
-//! One shard, as its hosts use it.
+//! The door to one shard, used as its hosts use it.
 
 use super::{Door, Visit, is_named};
 use crate::Script;
@@ -9,7 +9,7 @@ use scurry_engine::{ChainOutcome, Config, LoadError, Outcome, ReadError, Shard, 
 use scurry_ledger::{Account, Answer, Command, Link, Time, Totals};
 use scurry_resp::{LoadRequest, Protocol};
 
-/// The engine's shard.
+/// Door to the engine's shard.
 #[derive(Debug)]
 pub struct EngineDoor;
 

@@ -1,5 +1,5 @@
-//! The ledger itself: decide, apply, validate; all that must hold between two states; and the naive model,
-//! which has to say the same.
+//! The door to the ledger itself: decide, apply and validate. Checks all invariants between two states, and that the
+//! naive model gives the same results.
 
 use super::{Door, Visit, is_named};
 use crate::Script;
@@ -17,7 +17,7 @@ use scurry_ledger::{
 use scurry_resp::{LoadRequest, Protocol};
 use std::collections::BTreeMap;
 
-/// The ledger as a library.
+/// Door to the ledger as a library.
 #[derive(Debug)]
 pub struct LibraryDoor;
 
@@ -70,7 +70,7 @@ impl Store for Accounts {
         let in_place = decide_in_place(&mut draft, command, now, limits);
         ensure!(in_place == decision, "decide_in_place says {in_place:?}, decide {decision:?}");
         self.oracle.execute(now, id, command, &decision)?;
-        // I15: a refusal and a replay leave the account alone, however often they are asked for.
+        // I15: a refusal or a replay leaves the account unchanged, however often it is repeated.
         ensure!(self.accounts.get(id) == before.as_ref(), "decide changed the account");
         match decision {
             Decision::Replay(answer) => Ok(Outcome::Answer { answer, replayed: true }),
@@ -130,7 +130,7 @@ impl Store for Accounts {
         let Some(account) = self.accounts.get(id) else { return Ok(None) };
         let seen = view(account, now, &self.limits).into_owned();
         state(&seen, now.clamp(Time(0), Time::LAST).max(account.changed_at))?;
-        // What a read shows is what a timer would commit, or a command where a refill alone is due.
+        // A read shows the state that a timer would commit, or a command where only a refill is due.
         let mut committed = account.clone();
         let ticked = tick(account, now, &self.limits);
         if ticked.is_some() || !account.allowances.is_empty() {
@@ -177,7 +177,7 @@ impl Store for Accounts {
         self.totals.clone()
     }
 
-    /// As a shard does it: each thing that is due is committed at its own time.
+    /// Commits each due thing at its own time, as a shard does.
     fn tick(&mut self, now: Time) -> Result<usize> {
         let mut changed = 0;
         for (id, account) in self.accounts.clone() {
@@ -205,7 +205,7 @@ impl Store for Accounts {
 }
 
 impl Accounts {
-    /// I7: a command with an id, sent again at once, is a replay with the same answer.
+    /// Checks I7: a command with an id, repeated at once, is a replay with the same answer.
     fn repeat(
         &self,
         after: Option<&Account>,
@@ -219,7 +219,7 @@ impl Accounts {
         );
         if has_id && self.limits.tombstone_ms > 0 && self.limits.transaction_ms > 0 {
             let again = decide(after, command, now, &self.limits);
-            // Of a report below the window the number alone is remembered.
+            // Of a report below the window only the number is remembered, not the answer.
             if let (Command::Update(_), Decision::Reject(refused)) = (command, &again)
                 && refused.code == Code::OutOfWindow
             {

@@ -1,5 +1,5 @@
-//! Valkey and Redis with the module: a real server for each script. For scripts that name times the
-//! module has a clock that is set; it runs the others by the server's clock.
+//! The door to Valkey and Redis with the module, with a new server for each script. Scripts that name times need a
+//! module whose clock can be set; the others use the server's clock.
 
 use super::server::{Connection, Process, build, over_tcp, profile_dir};
 use super::{Door, Visit, is_named};
@@ -13,34 +13,34 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// A port that was free may be taken when the server wants it.
+/// Attempts to start: a port that was free may be taken before the server binds it.
 const STARTS_MAX: usize = 5;
-/// Words of a server when clients may come.
+/// Log line of a server that accepts clients.
 const READY: &str = "Ready to accept connections";
-/// Names a module that has a clock for tests, built already.
+/// Variable with the path of a prebuilt module whose clock can be set.
 const MODULE_TEST_CLOCK: &str = "SCURRY_MODULE_TEST_CLOCK";
-/// Names a `valkey-server` 9.0 or newer.
+/// Variable with the path of a `valkey-server` 9.0 or newer.
 const VALKEY_9: &str = "SCURRY_VALKEY9";
 
-/// A server with the module.
+/// Door to a server with the module.
 #[derive(Debug)]
 pub struct NodeDoor {
-    /// As reports call it.
+    /// Name used in reports.
     name: &'static str,
-    /// As scripts call it: `valkey` or `redis`.
+    /// Name used in scripts: `valkey` or `redis`.
     product: &'static str,
     binary: PathBuf,
     module: PathBuf,
-    /// The module has a clock that can be set.
+    /// True if the module's clock can be set.
     has_clock: bool,
-    /// Where its files are; none keeps none.
+    /// Directory of its files. None if it keeps none.
     directory: Option<PathBuf>,
 }
 
 impl NodeDoor {
-    /// Of `valkey` or `redis`, with the module that `SCURRY_MODULE_TEST_CLOCK` names, else the one that
-    /// `SCURRY_MODULE` does, which has no clock for tests, else the one of this build, which is brought up
-    /// to date first: alone, with its own profile, and with that clock.
+    /// Makes a door to `valkey` or `redis`. Uses the module named by `SCURRY_MODULE_TEST_CLOCK`, else the one named by
+    /// `SCURRY_MODULE`, whose clock cannot be set. Without either it builds the module of this workspace separately,
+    /// with its own profile and a clock that can be set.
     pub fn find(product: &'static str) -> Result<NodeDoor> {
         let binary = PathBuf::from(format!("{product}-server"));
         if let Some(module) = std::env::var_os(MODULE_TEST_CLOCK) {
@@ -69,7 +69,7 @@ impl NodeDoor {
         Ok(NodeDoor { name: product, product, binary, module, has_clock: true, directory: None })
     }
 
-    /// Of the Valkey that `SCURRY_VALKEY9` names; none where it names none.
+    /// Makes a door to the Valkey named by `SCURRY_VALKEY9`. None if the variable is not set.
     pub fn valkey_9() -> Result<Option<NodeDoor>> {
         let Some(binary) = std::env::var_os(VALKEY_9) else {
             eprintln!("skipped: {VALKEY_9} names no valkey-server of Valkey 9.0 or newer");
@@ -79,7 +79,7 @@ impl NodeDoor {
         Ok(Some(NodeDoor { name: "valkey 9", binary: binary.into(), ..door }))
     }
 
-    /// The same on the files of a directory; the server is killed there when a script has ended.
+    /// Returns a door that keeps its files in a directory. The server is killed at the end of a script.
     #[must_use]
     pub fn on(self, directory: &Path) -> NodeDoor {
         NodeDoor { directory: Some(directory.to_owned()), ..self }
@@ -107,7 +107,7 @@ impl NodeDoor {
                 return Ok(None);
             }
         }
-        // It goes on logging, into nothing: a pipe that nobody reads would stop it.
+        // Reads the rest of the log and discards it: a full pipe would block the server.
         std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
         Ok(Some(child))
     }
@@ -128,8 +128,8 @@ impl NodeDoor {
     }
 }
 
-/// Brings the module with a clock up to date. It has a name of its own, so that no other test takes
-/// it for the one without; and one that a server has in use is not written to.
+/// Builds the module with a clock that can be set. It is copied to its own file name, so that no other test uses it by
+/// mistake, and renamed into place, so that a module in use is not written to.
 fn module_with_clock() -> Result<PathBuf> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,10 +164,10 @@ impl Door for NodeDoor {
     }
 }
 
-/// A node whose clock is the script's.
+/// A node whose clock the script sets.
 struct Clocked {
     connection: Connection,
-    /// Where it stands.
+    /// Time of its clock. None before the first command.
     now: Option<Time>,
 }
 

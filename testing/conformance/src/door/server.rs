@@ -1,5 +1,5 @@
-//! The `scurry` binary over TCP or RDMA: a process of its own for each script. Its clock is the real one,
-//! so it takes only scripts that name no times.
+//! The door to the `scurry` binary over TCP or RDMA, with a new process for each script. Its clock is the real one, so
+//! it runs only scripts that name no times.
 
 use super::{Door, Visit, is_named, request};
 use crate::{Script, Value};
@@ -14,22 +14,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A reply that takes longer is none.
+/// Timeout of a reply.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The server.
+/// Door to the server.
 #[derive(Debug)]
 pub struct ServerDoor {
     binary: PathBuf,
-    /// An address of an RDMA device; none for TCP.
+    /// Address of an RDMA device. None for TCP.
     rdma: Option<IpAddr>,
-    /// A directory that it keeps its store in; none keeps none.
+    /// Directory of its store. None if it keeps nothing.
     directory: Option<PathBuf>,
 }
 
 impl ServerDoor {
-    /// With the binary that `SCURRY_BIN` names, else the one of this build, which is brought up
-    /// to date first.
+    /// Uses the binary named by `SCURRY_BIN`, else builds the one of this workspace.
     pub fn find() -> Result<ServerDoor> {
         if let Some(binary) = std::env::var_os("SCURRY_BIN") {
             return Ok(ServerDoor { binary: PathBuf::from(binary), rdma: None, directory: None });
@@ -42,20 +41,20 @@ impl ServerDoor {
         Ok(ServerDoor { binary: profile_dir.join("scurry"), rdma: None, directory: None })
     }
 
-    /// The same over RDMA, on the device with this address.
+    /// Returns a door that uses RDMA, on the device with this address.
     #[must_use]
     pub fn over_rdma(self, address: IpAddr) -> ServerDoor {
         ServerDoor { rdma: Some(address), ..self }
     }
 
-    /// The same on the store of a directory, which is killed there when a script has ended.
+    /// Returns a door that keeps its store in a directory. The server is killed at the end of a script.
     #[must_use]
     pub fn on(self, directory: &Path) -> ServerDoor {
         ServerDoor { directory: Some(directory.to_owned()), ..self }
     }
 }
 
-/// Where cargo has put this test's profile: `target/debug` of `target/debug/deps/this-test`.
+/// Returns cargo's directory for this test's profile: `target/debug` for `target/debug/deps/this-test`.
 pub(super) fn profile_dir() -> Result<PathBuf> {
     let test = std::env::current_exe().context("the path of this test")?;
     let deps = test.parent().context("the test has no directory")?;
@@ -108,7 +107,7 @@ impl Door for ServerDoor {
         let stderr = child.0.stderr.take().context("no stderr")?;
         let mut said = BufReader::new(stderr).lines();
         let end = if self.rdma.is_some() { " over RDMA" } else { "" };
-        // Where RDMA is spoken is said behind where TCP is.
+        // The line about RDMA follows the line about TCP.
         let address = loop {
             let line = said.next().context("the server does not say where it listens")??;
             let address = line.strip_prefix("listening on ").and_then(|it| it.strip_suffix(end));
@@ -121,18 +120,18 @@ impl Door for ServerDoor {
     }
 }
 
-/// A server that ends with its script.
+/// A server process, killed when dropped.
 pub(super) struct Process(pub(super) Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nothing is to be kept: it need not drain. It is gone already when killing fails.
+        // Nothing is kept, so it need not shut down cleanly. If killing fails, it has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A file of settings that ends with its script.
+/// A settings file, removed when dropped.
 pub(super) struct Settings(PathBuf);
 
 impl Settings {
@@ -156,12 +155,12 @@ impl Settings {
 
 impl Drop for Settings {
     fn drop(&mut self) {
-        // A file that is left over harms nobody.
+        // A file that is left over does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// A carrier of a conversation.
+/// Stream to a server.
 pub(super) trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}
@@ -193,7 +192,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A conversation with a server that ends with it.
+    /// Makes a connection that owns its server: both end together.
     pub(super) fn open(
         stream: Box<dyn Stream>,
         protocol: Protocol,

@@ -1,5 +1,5 @@
-//! What the scripts show, as a whole: every command with every code that it can answer, every
-//! code, and every section of the rules.
+//! Coverage of the scripts: every command with every code that it can answer, every code, and every section of the
+//! rules.
 
 use scurry_conformance::{Argument, Event, Pattern, Script, scripts};
 use scurry_ledger::Code;
@@ -10,8 +10,7 @@ use std::path::Path;
 /// Codes that no event expects, with the reason. None today.
 const CODES_NOT_SHOWN: &[(Code, &str)] = &[];
 
-/// Codes of a command that no event expects although the table lists them, with the reason.
-/// None today.
+/// Codes of a command that the table lists and no event expects, with the reason. None today.
 const COMMAND_CODES_NOT_SHOWN: &[(&str, Code, &str)] = &[];
 
 /// Sections of docs/ledger.md that no rule names, with the reason. None today.
@@ -21,8 +20,7 @@ fn all() -> Vec<Script> {
     scripts().expect("the scripts are read").into_iter().map(|source| source.script).collect()
 }
 
-/// Names of commands and codes that they are expected to answer. A map is an answer without a
-/// code: OK.
+/// Returns pairs of a command and an expected code. A map is an answer without a code and counts as OK.
 fn shown(scripts: &[Script]) -> BTreeSet<(String, String)> {
     let mut shown = BTreeSet::new();
     for line in scripts.iter().flat_map(|script| &script.lines) {
@@ -39,7 +37,7 @@ fn shown(scripts: &[Script]) -> BTreeSet<(String, String)> {
     shown
 }
 
-/// The SCUR commands that answer about accounts, and those that move them.
+/// Returns the SCUR commands on accounts, and the commands that move accounts.
 fn commands() -> impl Iterator<Item = &'static Spec> {
     let moving = |spec: &&Spec| {
         matches!(spec.id, CommandId::Image(ImageId::Dump) | CommandId::Image(ImageId::Load))
@@ -47,7 +45,7 @@ fn commands() -> impl Iterator<Item = &'static Spec> {
     table::SCUR.iter().chain(table::STORE.iter().filter(moving))
 }
 
-/// Codes that the table says a command can answer.
+/// Returns the codes that the table lists for a command.
 fn listed(spec: &Spec) -> impl Iterator<Item = Code> {
     spec.codes.iter().copied().chain([Code::Ok])
 }
@@ -147,7 +145,7 @@ fn every_rule_is_followed_by_something_that_shows_it() {
         let mut open = None;
         for line in &script.lines {
             match &line.event {
-                // Two rules in a row are shown by the same events.
+                // Consecutive rules are shown by the same events.
                 Event::Rule(_) => open = open.or(Some(line.number)),
                 Event::Tick(_) | Event::Command { .. } => open = None,
                 Event::At(_) | Event::Advance(_) => {}

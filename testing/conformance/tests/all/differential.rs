@@ -1,6 +1,5 @@
-//! Commands put together at random, the same ones at the same times to a shard of the engine and to
-//! a server with the module: the replies are the same, byte for byte, images of accounts among
-//! them; and as much comes due.
+//! Sends the same random commands at the same times to a shard of the engine and to a server with the module. Their
+//! replies must be equal byte for byte, including images of accounts, and timers must make the same number of commits.
 
 use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, Value, Visit};
 use scurry_ledger::Time;
@@ -70,7 +69,7 @@ const SHAPES: [&str; 62] = [
     "SCUR.LOAD A IMAGE",
     "SCUR.LOAD A IMAGE REPLACE",
 ];
-/// Commands of chains, and one that no chain takes.
+/// Commands for chains, and one that a chain refuses.
 const LINKS: [&str; 12] = [
     "SCUR.DEBIT A I cent S",
     "DEBIT A I U S",
@@ -102,7 +101,7 @@ const NUMBERS: [&str; 14] = [
     "x",
 ];
 
-/// A number that follows from the one before it; which one, is for every run the same.
+/// Pseudo-random generator with the same sequence in every run.
 struct Random(u64);
 
 impl Random {
@@ -117,14 +116,14 @@ impl Random {
     }
 }
 
-/// Time passes by less than this between two commands, ms.
+/// Bound of the time between two commands, ms.
 const STEP_MS: usize = 200;
-/// Timers run after so many commands.
+/// Number of commands after which timers run.
 const TICK_EVERY: usize = 50;
-/// Images that can be loaded.
+/// Images kept for loading.
 const IMAGES_MAX: usize = 16;
 
-/// Mostly in the shape of the grammar, sometimes not.
+/// Returns a random request, mostly in the shape of the grammar.
 fn request(random: &mut Random, step: usize, now: Time, images: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let first = random.below(3);
     if random.below(6) > 0 {
@@ -143,7 +142,7 @@ fn request(random: &mut Random, step: usize, now: Time, images: &[Vec<u8>]) -> V
     words
 }
 
-/// One of three, all of one hash slot but for a few. They are others after some time.
+/// Returns one of three accounts, most of them in one hash slot. Every 2000 steps other accounts replace them.
 fn account(random: &mut Random, step: usize, number: usize) -> String {
     let begin = if random.below(12) > 0 { "{a}" } else { "b" };
     format!("{begin}{}", (step / 2_000) * 3 + number % 3)
@@ -169,7 +168,7 @@ fn command(
                 &time
             }
             "M" => {
-                // The next minute is the beginning of an hour.
+                // The offset makes an hour begin at the next minute.
                 time = (59 - now.0 / 60_000 % 60).to_string();
                 &time
             }
@@ -198,7 +197,7 @@ fn command(
     words
 }
 
-/// An image that was dumped, or what is left of it after a byte was changed.
+/// Returns a dumped image, sometimes with a changed byte.
 fn image(random: &mut Random, images: &[Vec<u8>]) -> Vec<u8> {
     if images.is_empty() {
         return b"none".to_vec();
@@ -211,7 +210,7 @@ fn image(random: &mut Random, images: &[Vec<u8>]) -> Vec<u8> {
     image
 }
 
-/// Both, and what happened to them.
+/// Both stores, and counts of what happened.
 struct Pair {
     shard: Box<dyn Visit>,
     node: Box<dyn Visit>,
@@ -221,7 +220,8 @@ struct Pair {
     due: usize,
 }
 
-/// A reply of the engine as a node gives it: the host itself counts arguments, and knows no syntax to show.
+/// Converts a reply of the engine to that of a node: the server itself checks the number of arguments, and its error
+/// shows no syntax.
 fn as_the_host(reply: &[u8]) -> Vec<u8> {
     let end = b"' command";
     let counted = reply.starts_with(b"-ERR wrong number of arguments for '");
@@ -232,7 +232,7 @@ fn as_the_host(reply: &[u8]) -> Vec<u8> {
 }
 
 impl Pair {
-    /// The reply of both.
+    /// Sends a command to both and compares the replies.
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Vec<u8> {
         let what = format!("{}, {}: {}", self.name, now.0, words.join(&b' ').escape_ascii());
         let expected = self.shard.send(now, words).unwrap_or_else(|why| panic!("{what}: {why}"));
@@ -254,8 +254,8 @@ impl Pair {
     }
 }
 
-/// Runs so many commands through both. Of those some are refused and not all, images are loaded,
-/// and something comes due.
+/// Runs random commands through both. Some but not all must be refused, images must be loaded, and something must
+/// become due.
 fn same(door: &NodeDoor, protocol: Protocol, commands: usize) {
     let script = Script::parse("differential", "+0").expect("a script that sets the clock");
     if !door.takes(&script) {

@@ -1,4 +1,4 @@
-//! The tests of `scurry-conformance` as one program: each room is linked once.
+//! All tests of `scurry-conformance` in one program, so that each dependency is linked once.
 
 mod coverage;
 mod differential;

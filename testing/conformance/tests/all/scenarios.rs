@@ -1,14 +1,14 @@
-//! Every script through every door, in both protocols.
+//! Runs every script through every door, in both protocols.
 
 use scurry_conformance::{
     Door, EngineDoor, LibraryDoor, NodeDoor, ServerDoor, Source, run, scripts, update,
 };
 use scurry_resp::Protocol;
 
-/// Rewrites expected results in place, for review, when it is 1.
+/// Set to 1 to rewrite expected results in place, for review.
 const UPDATE: &str = "UPDATE_SCENARIOS";
 
-/// Runs all scripts that the door takes, and prints how many.
+/// Runs all scripts that the door accepts, and prints how many.
 fn through(door: &dyn Door) {
     let scripts = scripts().expect("the scripts are read");
     let (mut ran, mut events, mut failures) = (0, 0, Vec::new());
