@@ -1,34 +1,34 @@
-//! A disk: stores that were handed to it, and what is on the device.
+//! A simulated disk: a queue of stores, and the content of the device.
 
 use scurry_model::Random;
 use scurry_replica::{Base, Entry, Index, Recovered, Store, Term, Ticket, Vote};
 use std::collections::VecDeque;
 
-/// The disk of a node.
+/// Disk of one node.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// The content that survives a crash.
+    /// Content that survives a crash.
     pub device: Recovered,
-    /// Stores that are not on the device, in their order.
+    /// Stores that are not on the device yet, in order.
     pub queue: VecDeque<Store>,
-    /// Entries that have come onto the device, and the term of the entry before each.
+    /// Entries that were written to the device, each with the term of the entry before it.
     pub written: Vec<(Entry, Term)>,
 }
 
 impl Disk {
-    /// A disk with this on the device.
+    /// Creates a disk whose device holds this base and no entries.
     pub fn new(base: Base) -> Disk {
         let vote = Vote::default();
         let device = Recovered { vote, committed: base.index, base, entries: Vec::new() };
         Disk { device, queue: VecDeque::new(), written: Vec::new() }
     }
 
-    /// The last entry on the device.
+    /// Returns the index of the last entry on the device.
     pub fn last(&self) -> Index {
         self.device.entries.last().map_or(self.device.base.index, |entry| entry.index)
     }
 
-    /// True when the device has the entry, or had it and knows it in its base.
+    /// Reports whether the device has the entry, or had it before it was compacted into the base.
     pub fn has(&self, index: Index, term: Term) -> bool {
         index <= self.device.base.index || self.term_of(index) == Some(term)
     }
@@ -38,7 +38,7 @@ impl Disk {
         self.device.entries.get(usize::try_from(at).ok()?).map(|entry| entry.term)
     }
 
-    /// Finishes the first stores, this many; the ticket of the last of them.
+    /// Finishes the first `count` stores and returns the ticket of the last of them.
     pub fn finish(&mut self, count: usize) -> Option<Ticket> {
         let mut last = None;
         for _ in 0..count {
@@ -50,7 +50,7 @@ impl Disk {
         last
     }
 
-    /// The power fails: some of the stores are on the device, in their order, and of the next one a part.
+    /// Simulates a power failure: a random number of stores reach the device, in order, and part of the next one.
     pub fn crash(&mut self, random: &mut Random) {
         let whole = random.below(self.queue.len() + 1);
         self.finish(whole);
@@ -86,7 +86,7 @@ impl Disk {
         }
     }
 
-    /// Forgets entries: they are in a snapshot.
+    /// Removes the entries that a snapshot covers.
     pub fn compact(&mut self, base: &Base) {
         let kept = |entry: &Entry| entry.index > base.index;
         self.device.entries.retain(kept);

@@ -1,9 +1,9 @@
-//! A seeded simulator of `scurry-replica`: up to five nodes with disks that finish late and lose what was not
-//! synced, and a network that drops, doubles, delays, reorders and cuts one way. What must hold is looked at
-//! after every step by [`Truth`], which sees all nodes and trusts none.
+//! A seeded simulator of `scurry-replica`: up to five nodes with disks that finish late and lose what was not synced,
+//! and a network that drops, duplicates, delays and reorders packets and can fail in one direction. After every step
+//! [`Truth`], which sees all nodes and trusts none, checks the invariants.
 //!
-//! [`run`] is one seed: a phase in which everything may fail, then a phase in which nothing does, and in which
-//! the nodes must come to agree. [`World`] is for stories that are told step by step.
+//! [`run`] is one seed: a phase in which everything may fail, then a phase without failures in which the nodes must
+//! come to agree. [`World`] is for tests that script each step.
 #![forbid(unsafe_code)]
 
 mod disk;

@@ -1,33 +1,33 @@
-//! A network of bytes between nodes.
+//! A simulated network that carries bytes between nodes.
 
 use scurry_model::Random;
 use scurry_replica::NodeId;
 use std::collections::BTreeSet;
 
-/// Packets that wait, at most: older ones are lost.
+/// Most packets in the queue; when it is full the oldest one is lost.
 const PACKETS_MAX: usize = 300;
 
-/// Bytes on their way.
+/// A packet in flight.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// The sender.
+    /// Sender.
     pub from: NodeId,
-    /// The receiver.
+    /// Receiver.
     pub to: NodeId,
-    /// The bytes.
+    /// Encoded message.
     pub bytes: Vec<u8>,
 }
 
-/// The network.
+/// Packets in flight, and links that are cut.
 #[derive(Debug, Default)]
 pub struct Network {
     packets: Vec<Packet>,
-    /// Ways on which nothing comes through: from and to.
+    /// Directed links (from, to) on which nothing is delivered.
     pub cuts: BTreeSet<(NodeId, NodeId)>,
 }
 
 impl Network {
-    /// Takes a packet.
+    /// Queues a packet.
     pub fn send(&mut self, packet: Packet) {
         if self.packets.len() == PACKETS_MAX {
             self.packets.remove(0);
@@ -35,19 +35,19 @@ impl Network {
         self.packets.push(packet);
     }
 
-    /// True when nothing is on its way.
+    /// Reports whether nothing is in flight.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Everything that is on its way, in the order in which it was sent.
+    /// Removes and returns all packets that are not cut off, in the order in which they were sent.
     pub fn take_all(&mut self) -> Vec<Packet> {
         let packets = std::mem::take(&mut self.packets);
         packets.into_iter().filter(|packet| !self.is_cut(packet)).collect()
     }
 
-    /// Takes one of the oldest packets out, `reach` of them, or leaves a double of it. Those whose receiver takes
-    /// none now wait. None when it is lost.
+    /// Removes one of the oldest `reach` packets, or leaves a duplicate of it in the queue. Packets to receivers that
+    /// accept none at the moment stay. Returns None when the packet is lost.
     pub fn take(
         &mut self,
         random: &mut Random,
@@ -74,7 +74,7 @@ impl Network {
         }
     }
 
-    /// Cuts a node off: what it sends, what it is sent, or both.
+    /// Cuts a node off from the others: what it sends (`out`), what is sent to it (`back`), or both.
     pub fn cut(&mut self, node: NodeId, others: &[NodeId], out: bool, back: bool) {
         for other in others.iter().filter(|other| **other != node) {
             if out {

@@ -1,50 +1,50 @@
-//! What a seed is about: how many nodes, what fails and how often.
+//! What a seed tests: how many nodes, and what fails how often.
 
 use crate::world::node;
 use scurry_model::Random;
 use scurry_replica::{Members, Settings};
 
-/// The plan of a run. What happens once in so many steps is 0 when it never does.
+/// Plan of a run. A rate of N means once in N steps; 0 means never.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The nodes.
+    /// Settings of each node.
     pub settings: Vec<Settings>,
-    /// The members at the beginning.
+    /// Members at the beginning.
     pub members: Members,
     /// Steps in which everything may fail.
     pub steps: usize,
-    /// Of the oldest packets one of so many is delivered.
+    /// How many of the oldest packets one is picked from for delivery.
     pub reach: usize,
-    /// A packet is lost.
+    /// Rate at which a packet is lost.
     pub lose: usize,
-    /// A packet is delivered twice.
+    /// Rate at which a packet is delivered twice.
     pub double: usize,
-    /// A node is cut off or all cuts end.
+    /// Rate at which a node is cut off, or all cuts end.
     pub cut: usize,
-    /// A node is paused or goes on.
+    /// Rate at which a node is paused or resumed.
     pub pause: usize,
-    /// A node's power fails, and it is started again.
+    /// Rate at which a node loses power and is restarted.
     pub crash: usize,
-    /// Leadership is handed over, or a node stands for election.
+    /// Rate at which leadership is transferred, or a node starts an election.
     pub lead: usize,
-    /// Other members.
+    /// Rate at which the membership changes.
     pub change: usize,
-    /// A log is compacted.
+    /// Rate at which a log is compacted.
     pub compact: usize,
-    /// The share of steps in which a disk finishes stores, of 16.
+    /// Share of steps, in sixteenths, in which a disk finishes stores.
     pub disk: usize,
-    /// The share of steps in which a leader is asked for something, of 16.
+    /// Share of steps, in sixteenths, in which a client sends a request.
     pub ask: usize,
-    /// Steps after which those who write pause, and after as many go on.
+    /// Steps after which writers pause, and after as many again resume; 0 means no pauses.
     pub idle: usize,
-    /// A node begins to let others lead, or ends to.
+    /// Rate at which a node starts or stops yielding leadership.
     pub yields: usize,
-    /// A node whose disk stands still for most of the run.
+    /// A node whose disk makes no progress for most of the run.
     pub stalled: Option<usize>,
 }
 
 impl Plan {
-    /// The plan of a seed.
+    /// Draws the plan of a seed.
     pub fn new(random: &mut Random) -> Plan {
         let nodes = if random.one_in(3) { 5 } else { 3 };
         let voters = random.pick(&[1, 3, 3, 3]).min(nodes);

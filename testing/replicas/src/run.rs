@@ -1,36 +1,36 @@
-//! One seed.
+//! Runs one seed.
 
 use crate::plan::Plan;
 use crate::world::{Counts, Node, World};
 use scurry_model::Random;
 use scurry_replica::{Index, Members, NodeId, Role};
 
-/// Ticks of every node within which healed nodes have a leader, and within which they agree then.
+/// Ticks of every node within which healed nodes must elect a leader, and again within which they must agree.
 const ROUNDS_MAX: usize = 200;
 
-/// Counts of what runs have come to.
+/// Totals over runs, which show that the seeds reach the interesting cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Terms with a leader.
+    /// Terms that had a leader.
     pub leaders: u64,
-    /// Entries that are committed.
+    /// Entries that were committed.
     pub committed: u64,
-    /// Frames that were refused, since too much was not committed.
+    /// Frames that were refused because too many bytes were uncommitted.
     pub full: u64,
     /// Crashes.
     pub crashes: u64,
-    /// Leaders that were paused and went on.
+    /// Leaders that were paused and resumed.
     pub awakened: u64,
-    /// Changes of members that were begun.
+    /// Membership changes that were started.
     pub changes: u64,
-    /// Nodes that began to let others lead.
+    /// Times that a node started to yield leadership.
     pub yields: u64,
-    /// The counts of the world.
+    /// Counts of the world.
     pub counts: Counts,
 }
 
 impl Report {
-    /// Adds another run.
+    /// Adds the figures of another run.
     pub fn add(&mut self, other: &Report) {
         self.leaders += other.leaders;
         self.committed += other.committed;
@@ -53,7 +53,7 @@ impl Report {
 /// Runs a seed.
 ///
 /// # Panics
-/// When something does not hold; the message says what.
+/// When an invariant does not hold; the message says which.
 pub fn run(seed: u64) -> Report {
     let mut random = Random::new(seed);
     let plan = Plan::new(&mut random);
@@ -74,7 +74,7 @@ struct Run {
     world: World,
     plan: Plan,
     random: Random,
-    /// Draws who lets others lead, by itself: seeds that were found before do what they did.
+    /// Generator for yielding alone: seeds that were found before yielding existed keep their behavior.
     yielding: Random,
     steps: usize,
     report: Report,
@@ -85,14 +85,14 @@ impl Run {
         once_in > 0 && self.random.one_in(once_in)
     }
 
-    /// One of the nodes for which this holds.
+    /// Picks a random node that satisfies the predicate.
     fn one(&mut self, holds: impl Fn(&Node) -> bool) -> Option<NodeId> {
         let nodes = self.world.nodes.iter().filter(|(_, node)| holds(node));
         let ids: Vec<NodeId> = nodes.map(|(id, _)| *id).collect();
         (!ids.is_empty()).then(|| self.random.pick(&ids))
     }
 
-    /// A leader, every second time when there is one, or one of the nodes for which this holds.
+    /// Picks a leader in half of the calls when one exists, otherwise a node that satisfies the predicate.
     fn leader_or(&mut self, holds: impl Fn(&Node) -> bool) -> Option<NodeId> {
         let leader = if self.random.one_in(2) { self.one(Node::leads) } else { None };
         leader.or_else(|| self.one(holds))
@@ -113,7 +113,7 @@ impl Run {
                     }
                 }
             }
-            // As much comes through as is sent, or nobody would ever hear of anything in time.
+            // Deliveries keep up with sends on average; otherwise packets would pile up and elections would time out.
             _ => (0..4).for_each(|_| self.deliver()),
         }
     }
@@ -130,7 +130,7 @@ impl Run {
     fn deliver(&mut self) {
         let double = self.happens(self.plan.double);
         let nodes = &self.world.nodes;
-        // What is sent to a paused node waits.
+        // Packets to a paused node stay in the queue.
         let takes = |to| nodes.get(&to).is_some_and(|node: &Node| !node.is_paused);
         let reach = self.plan.reach;
         let packet = self.world.network.take(&mut self.random, reach, double, takes);
@@ -141,7 +141,7 @@ impl Run {
 
     fn ask(&mut self) {
         let Some(any) = self.one(Node::leads) else { return };
-        // Most who write have heard of a new leader; some who read still ask the old one, to whom nobody writes.
+        // Most writers know the newest leader. Some readers still ask an old leader, which gets no writes.
         let newest = self.world.leader().filter(|_| !self.random.one_in(8)).unwrap_or(any);
         let is_idle = self.plan.idle > 0 && self.steps / self.plan.idle % 2 == 1;
         if is_idle || self.random.one_in(3) {
@@ -173,7 +173,7 @@ impl Run {
             }
         }
         if self.happens(self.plan.pause) {
-            // One at a time, and mostly until the others go on without it.
+            // One node is paused at a time, and mostly until the others have a leader without it.
             let is_paused = |node: &Node| node.is_paused && node.replica.is_some();
             let others_lead = self.world.leader().is_some();
             let id = match self.one(is_paused) {
@@ -183,7 +183,7 @@ impl Run {
             if let Some(id) = id {
                 let node = self.world.at(id);
                 node.is_paused = !node.is_paused;
-                // Requests have come meanwhile.
+                // Requests arrived while it was paused.
                 if node.leads() {
                     self.report.awakened += 1;
                     self.world.read(id);
@@ -231,7 +231,7 @@ impl Run {
         }
     }
 
-    /// A node lets others lead, or does so no more. Some do to the end, and nodes agree all the same.
+    /// Starts or stops yielding on a random node. Some nodes yield to the end, and the nodes must agree all the same.
     fn yield_or_not(&mut self) {
         if self.plan.yields == 0 || !self.yielding.one_in(self.plan.yields) {
             return;
@@ -264,7 +264,7 @@ impl Run {
         self.world.pump(id);
     }
 
-    /// Nothing fails any more, and the nodes come to agree.
+    /// Ends all failures and requires that the nodes come to agree.
     fn heal(&mut self) {
         let world = &mut self.world;
         world.heal();
@@ -273,7 +273,7 @@ impl Run {
         for _ in 0..ROUNDS_MAX {
             world.round();
             let Some(leader) = world.leader() else { continue };
-            // It may have been deposed, and not know it yet.
+            // The leader may have been deposed without knowing it yet, so the entry is appended again in a new term.
             let term = world.replica(leader).standing().term;
             let index = match last {
                 Some((by, of, index)) if (by, of) == (leader, term) => index,
@@ -296,7 +296,7 @@ impl Run {
         panic!("the nodes do not agree after {ROUNDS_MAX} rounds:\n{}", self.world.tell());
     }
 
-    /// Every member has what is committed on its disk.
+    /// Asserts that every member has all committed entries on its disk.
     fn agreed(&mut self, leader: NodeId) {
         let truth = &self.world.truth;
         let nodes = &self.world.nodes;

@@ -1,4 +1,4 @@
-//! What must hold, told by somebody who sees all nodes.
+//! The invariants of replication, checked by an observer that sees all nodes.
 
 use crate::disk::Disk;
 use crate::network::Packet;
@@ -7,36 +7,36 @@ use scurry_replica::{
 };
 use std::collections::BTreeMap;
 
-/// Everything that was ever led, made, committed and voted.
+/// Every leader, entry, commit and vote of the whole run.
 #[derive(Debug, Default)]
 pub struct Truth {
     leaders: BTreeMap<Term, NodeId>,
-    /// Of each entry that was ever on a device or in a message: its content, and the term of the entry before it.
+    /// Each entry that was ever on a device or in a message: its content, and the term of the entry before it.
     made: BTreeMap<(Index, Term), (Kind, Term)>,
-    /// Entries that are committed, and the term in which they were.
+    /// Committed entries, with the term in which each was committed.
     committed: Vec<(Entry, Term)>,
     votes: BTreeMap<(NodeId, Term), NodeId>,
 }
 
 impl Truth {
-    /// The greatest index that anybody has called committed.
+    /// Returns the greatest index that any node has called committed.
     pub fn committed(&self) -> Index {
         Index(self.committed.len() as u64)
     }
 
-    /// An entry that is committed.
+    /// Returns a committed entry.
     pub fn entry(&self, index: Index) -> Option<&Entry> {
         let at = usize::try_from(index.0.checked_sub(1)?).ok()?;
         self.committed.get(at).map(|(entry, _)| entry)
     }
 
-    /// Leaders that there have been.
+    /// Returns how many terms had a leader.
     pub fn leaders(&self) -> usize {
         self.leaders.len()
     }
 
-    /// A node shows its standing. Each term has one leader, and a leader has everything that was
-    /// committed in the terms before: that of an old term may come late, and lacks what is newer.
+    /// Checks a node's standing. Each term has one leader, and a leader has every entry committed in earlier terms. A
+    /// leader of an old term may show itself late; it lacks newer entries.
     pub fn stands(&mut self, replica: &Replica, standing: Standing) {
         if standing.role != Role::Leader {
             return;
@@ -53,7 +53,7 @@ impl Truth {
         assert!(replica.term_of(Index(begins.0 - 1)) < Some(standing.term));
     }
 
-    /// A node has an entry, or its base is behind it.
+    /// Asserts that a node has the entry, or that its base covers it.
     fn agrees(&self, replica: &Replica, entry: &Entry) {
         if entry.index == replica.base().index {
             assert_eq!(replica.base().term, entry.term, "the base of {}", replica.id());
@@ -63,16 +63,16 @@ impl Truth {
         }
     }
 
-    /// An entry is on a device, or leaves in a message. Where two logs have an entry of one term at one index, it
-    /// is the same, and so is all before it.
+    /// Records an entry that is on a device or in a message. If two logs have an entry with the same index and term,
+    /// the entries and everything before them are the same (log matching).
     pub fn is_made(&mut self, entry: &Entry, before: Term) {
         let made = (entry.kind.clone(), before);
         let known = self.made.entry((entry.index, entry.term)).or_insert_with(|| made.clone());
         assert_eq!(*known, made, "{:?} of {:?} was another one", entry.index, entry.term);
     }
 
-    /// A node sends a message: bytes, read by their layout. A vote is given once in a term, and neither it nor
-    /// anything of a leader leaves before the disk knows it.
+    /// Checks a message as it is sent, from its bytes. A node votes once per term, and neither the vote nor any message
+    /// as leader is sent before the disk holds the vote.
     pub fn sends(&mut self, packet: &Packet, message: &Message, disk: &Disk) {
         let bytes = &packet.bytes;
         let term_at = |at: usize| {
@@ -101,8 +101,8 @@ impl Truth {
         assert!(is_stored, "a vote of {} is not stored", packet.from);
     }
 
-    /// A node calls entries committed. Nobody has called others so, and what nobody has called so before is on
-    /// the disks of a majority: of the members that were in force before the step, or are behind it.
+    /// Checks entries that a node calls committed. No other entry was committed at these indexes, and newly committed
+    /// ones are on the disks of a majority: of the members in force before the step, or of those in force after it.
     pub fn commits<'a>(
         &mut self,
         replica: &Replica,
@@ -125,7 +125,7 @@ impl Truth {
         }
     }
 
-    /// A read leaves: it shows all that was committed when it was asked for.
+    /// Checks a confirmed read: it shows everything that was committed when it was requested.
     pub fn reads(&self, asked: Index, shows: Index) {
         assert!(shows >= asked, "a read shows {shows:?}, and {asked:?} was committed before it");
     }

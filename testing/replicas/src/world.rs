@@ -1,4 +1,4 @@
-//! Nodes, their disks and the network between them.
+//! The nodes, their disks and the network between them.
 
 use crate::disk::Disk;
 use crate::network::{Network, Packet};
@@ -10,80 +10,80 @@ use scurry_replica::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The node with this number.
+/// Returns the id of a node by number.
 ///
 /// # Panics
-/// When it is 0.
+/// When the number is 0.
 pub fn node(number: u64) -> NodeId {
     NodeId::new(number).expect("not 0")
 }
 
-/// A node.
+/// Simulated node.
 pub struct Node {
     settings: Settings,
-    /// None when it is down.
+    /// Running replica; None while the node is down.
     pub replica: Option<Replica>,
-    /// The disk.
+    /// Disk of the node.
     pub disk: Disk,
-    /// True while it does nothing, and goes on later as if nothing had been.
+    /// True while the node does nothing; it resumes later as if no time had passed.
     pub is_paused: bool,
-    /// The standing that it has shown last.
+    /// Standing that it reported last.
     pub standing: Option<Standing>,
     membership: Membership,
     committed: Index,
-    /// Reads that wait, and what was committed when they were asked for.
+    /// Pending reads, each with the index that was committed when it was requested.
     reads: BTreeMap<ReadTicket, Index>,
-    /// Nodes that it streams a snapshot to.
+    /// Nodes to which it streams a snapshot.
     streams: BTreeSet<NodeId>,
     starts: u64,
 }
 
 impl Node {
-    /// True when it takes part.
+    /// Reports whether the node runs and is not paused.
     pub fn is_up(&self) -> bool {
         self.replica.is_some() && !self.is_paused
     }
 
-    /// True when it takes itself for the leader.
+    /// Reports whether the node considers itself the leader.
     pub fn leads(&self) -> bool {
         self.is_up() && self.standing.is_some_and(|standing| standing.role == Role::Leader)
     }
 }
 
-/// Counts of what has happened.
+/// Counts of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages that were taken.
+    /// Messages received.
     pub taken: u64,
-    /// Reads that were confirmed.
+    /// Reads confirmed.
     pub reads: u64,
-    /// Reads asked of a leader that others have overtaken, and that has nothing of its own to wait for.
+    /// Reads sent to a deposed leader that has no uncommitted entry of its own to wait for.
     pub overtaken: u64,
-    /// Stores that remove entries.
+    /// Stores that truncate the log.
     pub truncations: u64,
-    /// Nodes that got a snapshot.
+    /// Nodes that received a snapshot.
     pub snapshots: u64,
-    /// Other members in force.
+    /// Membership changes that took effect.
     pub memberships: u64,
-    /// A digest of all that was sent, in its order.
+    /// Digest of everything that was sent, in order; equal seeds give equal digests.
     pub digest: u64,
 }
 
-/// The world.
+/// The whole simulated system.
 pub struct World {
-    /// The nodes.
+    /// Nodes by id.
     pub nodes: BTreeMap<NodeId, Node>,
-    /// The network.
+    /// Network between them.
     pub network: Network,
-    /// The judge of what must hold.
+    /// Checker of the invariants.
     pub truth: Truth,
-    /// Counts of what has happened.
+    /// Counts of events.
     pub counts: Counts,
     sequence: u64,
 }
 
 impl World {
-    /// Nodes with these settings, up, of which those named are members.
+    /// Creates and starts nodes with these settings; `members` says which of them are members.
     pub fn new(settings: Vec<Settings>, members: Members) -> World {
         let mut world = World {
             nodes: BTreeMap::new(),
@@ -114,22 +114,22 @@ impl World {
         world
     }
 
-    /// All nodes.
+    /// Returns the ids of all nodes.
     pub fn ids(&self) -> Vec<NodeId> {
         self.nodes.keys().copied().collect()
     }
 
-    /// A node.
+    /// Returns a node.
     pub fn at(&mut self, id: NodeId) -> &mut Node {
         self.nodes.get_mut(&id).expect("a node")
     }
 
-    /// The replica of a node that is up.
+    /// Returns the replica of a node that is up.
     pub fn replica(&mut self, id: NodeId) -> &mut Replica {
         self.at(id).replica.as_mut().expect("it is up")
     }
 
-    /// Starts a node that is down, with what is on its device.
+    /// Starts a node that is down from the content of its device.
     pub fn start(&mut self, id: NodeId) {
         let node = self.at(id);
         if node.replica.is_some() {
@@ -145,7 +145,7 @@ impl World {
         self.pump(id);
     }
 
-    /// The node's power fails.
+    /// Cuts the power of a node.
     pub fn crash(&mut self, id: NodeId, random: &mut Random) {
         self.at(id).disk.crash(random);
         self.look_at_disk(id);
@@ -156,23 +156,23 @@ impl World {
         node.streams.clear();
     }
 
-    /// A node's time goes on.
+    /// Advances the clock of a node by one tick.
     pub fn tick(&mut self, id: NodeId) {
         self.replica(id).tick();
         self.pump(id);
     }
 
-    /// A node takes a packet.
+    /// Delivers a packet to its receiver.
     pub fn take(&mut self, packet: &Packet) {
         let message = Message::decode(&packet.bytes).expect("what was sent is a message");
         assert_eq!((message.from(), message.to()), (packet.from, packet.to));
-        // A node that was removed may still speak.
+        // Ignore the error: a node that was removed may still send.
         let _ = self.replica(packet.to).receive(message);
         self.counts.taken += 1;
         self.pump(packet.to);
     }
 
-    /// The disk of a node finishes its first stores, this many.
+    /// Finishes the first `count` stores on a node's disk.
     pub fn finish(&mut self, id: NodeId, count: usize) {
         let ticket = self.at(id).disk.finish(count);
         self.look_at_disk(id);
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// A device has what its replica has, once nothing is under way.
+    /// Asserts that device and replica are equal once no store is queued.
     fn same(&mut self, id: NodeId) {
         let Node { replica: Some(replica), disk, .. } = self.at(id) else { return };
         if disk.queue.is_empty() {
@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    /// A leader appends a frame of this length; its index when it was taken.
+    /// Appends a frame of this length on a leader. Returns its index, or None when it was refused.
     pub fn append(&mut self, id: NodeId, len: u32) -> Option<Index> {
         self.sequence += 1;
         let (first, last) = (self.sequence * 10, self.sequence * 10 + 9);
@@ -215,7 +215,7 @@ impl World {
         index
     }
 
-    /// A leader is asked for a read.
+    /// Requests a read from a leader.
     pub fn read(&mut self, id: NodeId) -> Option<ReadTicket> {
         let committed = self.truth.committed();
         let replica = self.replica(id);
@@ -227,12 +227,12 @@ impl World {
         Some(ticket)
     }
 
-    /// True while the read waits.
+    /// Reports whether the read is still pending.
     pub fn waits(&self, id: NodeId, ticket: ReadTicket) -> bool {
         self.nodes[&id].reads.contains_key(&ticket)
     }
 
-    /// A node forgets entries up to here, which are in a snapshot.
+    /// Compacts a node's log up to an index, as after a snapshot.
     pub fn compact(&mut self, id: NodeId, to: Index) {
         let replica = self.replica(id);
         replica.compact(to);
@@ -240,7 +240,7 @@ impl World {
         self.at(id).disk.compact(&base);
     }
 
-    /// A stream of a node comes to its end, or breaks.
+    /// Ends a snapshot stream, successfully or not.
     pub fn stream(&mut self, from: NodeId, to: NodeId) {
         if !self.at(from).streams.remove(&to) {
             return;
@@ -273,13 +273,13 @@ impl World {
         self.pump(from);
     }
 
-    /// Streams that are under way: from, to.
+    /// Returns the streams in progress as (from, to).
     pub fn streams(&self) -> Vec<(NodeId, NodeId)> {
         let up = self.nodes.iter().filter(|(_, node)| node.is_up());
         up.flat_map(|(from, node)| node.streams.iter().map(|to| (*from, *to))).collect()
     }
 
-    /// Does what a replica asks for.
+    /// Carries out the effects that a replica returns, until there are no more.
     pub fn pump(&mut self, id: NodeId) {
         loop {
             let effects = self.replica(id).effects();
@@ -342,7 +342,7 @@ impl World {
         self.nodes.insert(id, node);
     }
 
-    /// Nothing fails any more: all nodes are up and reach each other.
+    /// Ends all failures: every node is up and reaches all others.
     pub fn heal(&mut self) {
         self.network.cuts.clear();
         for id in self.ids() {
@@ -351,9 +351,9 @@ impl World {
         }
     }
 
-    /// Delivers and stores until nothing is on its way.
+    /// Delivers packets and finishes stores until nothing is in flight.
     pub fn come_to_rest(&mut self) {
-        // Answers to answers end: no node says anything twice without a tick.
+        // The exchange ends: without a tick no node sends a message twice.
         for _ in 0..1_000 {
             let packets = self.network.take_all();
             let mut up = self.nodes.values().filter(|node| node.is_up());
@@ -378,7 +378,7 @@ impl World {
         panic!("the nodes never come to rest");
     }
 
-    /// A tick of every node that is up, and all that comes of it.
+    /// Ticks every node that is up and carries out everything that results.
     pub fn round(&mut self) {
         for id in self.ids() {
             if self.at(id).is_up() {
@@ -388,7 +388,7 @@ impl World {
         self.come_to_rest();
     }
 
-    /// The nodes, a line for each that is up.
+    /// Describes the nodes for an error message, one line for each that is up.
     pub fn tell(&self) -> String {
         let up = self.nodes.iter().filter_map(|(id, node)| Some((id, node.replica.as_ref()?)));
         let line = |(id, replica): (&NodeId, &Replica)| {
@@ -402,7 +402,7 @@ impl World {
         up.map(line).collect()
     }
 
-    /// The leader of the newest term, if one leads.
+    /// Returns the leader of the newest term, if any node leads.
     pub fn leader(&self) -> Option<NodeId> {
         let leading = self.nodes.iter().filter(|(_, node)| node.leads());
         leading
@@ -410,7 +410,7 @@ impl World {
             .map(|(id, _)| *id)
     }
 
-    /// Rounds until a node leads.
+    /// Runs rounds until a node leads.
     pub fn elect(&mut self, rounds: usize) -> NodeId {
         for _ in 0..rounds {
             if let Some(leader) = self.leader() {

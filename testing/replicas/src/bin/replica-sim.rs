@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask replica-sim [--seeds N] [--seed S]";
-/// Seeds, when nothing is said.
+/// Default number of seeds.
 const SEEDS: u64 = 10_000;
 
 fn args() -> Option<(u64, u64)> {
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     };
     let mut total = Report::default();
     for seed in first..first.saturating_add(count) {
-        // What went wrong was printed by the panic.
+        // The panic has already printed what went wrong.
         let Ok(report) = catch_unwind(|| run(seed)) else {
             println!("replay: cargo xtask replica-sim --seed {seed}");
             return ExitCode::FAILURE;

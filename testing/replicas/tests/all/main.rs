@@ -1,4 +1,4 @@
-//! The tests of `scurry-replicas` as one program: each room is linked once.
+//! The tests of `scurry-replicas` in one program, so that each crate is linked once.
 
 mod seeds;
 mod stories;

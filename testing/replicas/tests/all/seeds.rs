@@ -1,4 +1,4 @@
-//! The seeds of the gate. What others have found has a test with a name in `stories.rs`.
+//! The seeds that the gate runs. Bugs that other seeds found have named tests in `stories.rs`.
 
 use scurry_replicas::{Report, run};
 
@@ -13,7 +13,7 @@ fn nodes_agree_whatever_fails() {
         }
         total.add(&report);
     }
-    // They came to what they are about.
+    // The seeds reached the cases that they are meant for.
     println!("{total:?}");
     assert!(total.leaders > 1_500 && total.committed > 20_000 && total.full > 4_000, "{total:?}");
     assert!(total.crashes > 1_500 && total.awakened > 200 && total.changes > 400, "{total:?}");

@@ -1,5 +1,4 @@
-//! Stories of a few nodes, told step by step: what the promises rest on, and what the engine does not bear by
-//! itself.
+//! Scripted tests of a few nodes: the guarantees, and what the engine does not prevent by itself.
 
 use scurry_replica::{
     AppendError, Base, ChangeError, Descriptor, Entry, Index, Kind, Members, Message, NodeId,
@@ -16,7 +15,7 @@ fn members(voters: &[u64], learners: &[u64]) -> Members {
     Members::new(nodes(voters), nodes(learners)).unwrap()
 }
 
-/// Three voters that are at rest, and the leader.
+/// Returns three idle voters and the leader among them.
 fn three() -> (World, NodeId) {
     let mut world = World::new((1..=3).map(settings).collect(), members(&[1, 2, 3], &[]));
     let leader = world.elect(100);
@@ -29,7 +28,7 @@ fn others(world: &World, leader: NodeId) -> [NodeId; 2] {
     others.try_into().expect("three nodes")
 }
 
-/// Delivers and stores until nothing is on its way, but for the disk of one node.
+/// Delivers and stores until nothing is in flight, except on the disk of one node.
 fn rest_without_disk_of(world: &mut World, id: NodeId) {
     loop {
         let packets = world.network.take_all();
@@ -48,7 +47,7 @@ fn rest_without_disk_of(world: &mut World, id: NodeId) {
     }
 }
 
-/// The power fails, and nothing of what was not synced is there.
+/// Cuts the power so that everything unsynced is lost.
 fn crash_and_lose(world: &mut World, id: NodeId) {
     let node = world.at(id);
     node.disk.queue.clear();
@@ -56,7 +55,7 @@ fn crash_and_lose(world: &mut World, id: NodeId) {
     node.standing = None;
 }
 
-/// The bytes of a message with these numbers.
+/// Encodes a message with these numbers.
 fn bytes_of(kind: u8, from: NodeId, to: NodeId, term: u64, numbers: &[u64]) -> Vec<u8> {
     let mut bytes = vec![1, kind];
     for number in [&[from.get(), to.get(), term], numbers].concat() {
@@ -106,7 +105,7 @@ fn a_node_that_decides_alone_leads_a_term_once() {
         while !world.at(leader).leads() {
             world.tick(leader);
         }
-        // Other frames in each life; the learner gets what leaves, and nothing of it is stored.
+        // Each life appends different frames; the learner receives them, and the leader stores none.
         for _ in 0..life {
             world.append(leader, 10);
         }
@@ -127,7 +126,7 @@ fn a_deposed_leader_confirms_no_read() {
     world.come_to_rest();
     assert!(!world.waits(old, early), "a leader confirms");
     world.at(old).is_paused = true;
-    // Its peers go on without it.
+    // The other two nodes elect a new leader without it.
     let [a, b] = others(&world, old);
     let new = loop {
         world.round();
@@ -137,7 +136,7 @@ fn a_deposed_leader_confirms_no_read() {
     };
     world.append(new, 10).unwrap();
     world.come_to_rest();
-    // It awakes, and asks before it hears.
+    // It resumes, and serves a read before it hears of the new leader.
     world.at(old).is_paused = false;
     assert!(world.at(old).leads());
     let late = world.read(old).unwrap();
@@ -195,13 +194,13 @@ fn an_entry_behind_a_read_confirms_it_without_a_round() {
     world.replica(follower).stored(store.ticket);
     let answer = world.replica(follower).effects().send.pop().unwrap();
     world.replica(leader).receive(answer).unwrap();
-    // The follower has stored it, the leader has not: that is no majority.
+    // The follower has stored the entry and the leader has not, which is no majority.
     assert_eq!(world.replica(leader).effects().reads, []);
     world.replica(leader).stored(effects.store.unwrap().ticket);
     assert_eq!(world.replica(leader).effects().reads, [ticket]);
 }
 
-/// A log whose entries have these terms.
+/// Returns a log whose entries have these terms.
 fn log(terms: &[u64]) -> Recovered {
     let entry = |(index, term): (u64, &u64)| {
         let frame = Descriptor { first: index, last: index, len: 1, checksum: 1 };
@@ -294,7 +293,7 @@ fn a_vote_that_nobody_was_asked_for_does_not_count() {
     let next = Term(term.0 + 1);
     world.replica(follower).receive(vote(1, 1, next)).unwrap();
     assert_eq!(world.replica(follower).standing().term, next, "it stands for election");
-    // Its own vote is not stored yet, so it has asked nobody.
+    // Its own vote is not stored yet, so it has not asked any peer for one.
     world.replica(follower).receive(vote(0, 1, next)).unwrap();
     assert_eq!(world.replica(follower).standing().role, Role::Candidate);
 }
@@ -308,7 +307,7 @@ fn more_than_the_bound_is_not_taken() {
     let frame = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
     assert_eq!(world.replica(leader).append(frame), Err(AppendError::Full(bound)));
     world.come_to_rest();
-    // One is always taken, however long.
+    // A frame is accepted whatever its length when nothing else is uncommitted.
     assert!(world.append(leader, u32::MAX).is_some());
     assert!(world.append(leader, 1).is_none());
     world.come_to_rest();
@@ -338,7 +337,7 @@ fn a_leader_that_is_no_member_any_more_stops() {
     world.replica(leader).change(rest.clone()).unwrap();
     assert_eq!(world.replica(leader).change(rest.clone()), Err(ChangeError::Busy));
     world.pump(leader);
-    // Its beginning is on all disks, nobody has answered, and one that it removes comes to lead.
+    // The start of the change is on all disks, no node has acknowledged it, and a node that it removes becomes leader.
     for packet in world.network.take_all() {
         world.take(&packet);
     }
@@ -448,7 +447,7 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     }
     let last = world.replica(leader).last();
     assert_eq!(world.replica(follower).last(), last);
-    // The leader believes it behind, has forgotten what it seems to lack, and hears it again.
+    // The leader believes that the follower lags, has compacted what it seems to lack, and then hears from it again.
     world.replica(leader).unreachable(follower);
     world.pump(leader);
     let committed = world.replica(leader).committed();
@@ -464,7 +463,7 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     assert_eq!(world.replica(follower).last(), world.replica(leader).last());
 }
 
-/// Three voters at rest whose patience is drawn from this seed, and the leader.
+/// Returns three idle voters whose election timeouts are drawn from this seed, and the leader.
 fn three_of(seed: u64) -> (World, NodeId) {
     let drawn = |number| Settings { seed: seed * 10 + number, ..settings(number) };
     let mut world = World::new((1..=3).map(drawn).collect(), members(&[1, 2, 3], &[]));
@@ -491,7 +490,7 @@ fn a_node_that_lets_others_lead_leads_only_where_no_other_can() {
         world.come_to_rest();
         crash_and_lose(&mut world, leader);
         world.network.cuts.clear();
-        // The other one asks within twice its least patience, and is refused for the entry that it lacks.
+        // The other node asks within twice its shortest election timeout and is refused, because it lacks the entry.
         assert_eq!(world.elect(30), yields, "seed {seed}");
     }
 }
