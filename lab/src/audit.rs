@@ -1,5 +1,5 @@
-//! The audit: what the store says it consumed against what it acknowledged, unit for unit.
-//! A fast store that loses a unit gets no number.
+//! The audit: compares what the store says it consumed with what it acknowledged, unit for unit. A fast store that
+//! loses a unit gets no figure.
 
 mod keys;
 
@@ -14,47 +14,47 @@ use crate::scenario::Usage;
 use crate::workload::User;
 pub use keys::{audit_hash_fields, audit_index, audit_key_value};
 
-/// Below this every account is compared; above it, a sample where the store has totals.
+/// Up to this many accounts every one is compared; above it a sample, if the store has totals.
 const ACCOUNTS_ALL_MAX: u32 = 1_000_000;
 const SAMPLE: u32 = 1_000;
 
-/// Sums that must be true of the store.
+/// Sums that the store must report.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// Unit of every amount.
+    /// Unit of all amounts.
     pub unit: &'a str,
-    /// Credited to each account when it was created.
+    /// Units credited to each account at its creation.
     pub credited_per_account: i64,
-    /// Acknowledged as consumed, per account.
+    /// Acknowledged consumption, per account.
     pub consumed: &'a [i64],
-    /// Acknowledged as consumed, in all.
+    /// Acknowledged consumption of all accounts.
     pub consumed_total: i128,
-    /// The store holds nothing else, so that its totals must agree as well.
+    /// True when the store holds nothing else, so that its totals must agree as well.
     pub alone: bool,
-    /// The bytes that it keeps of an account that nothing was done to, where they are the same for all.
+    /// Bytes that the store keeps of an untouched account, where they are the same for all accounts.
     pub as_created: Option<&'a [u8]>,
 }
 
 impl Expected<'_> {
-    /// The balance of one account.
+    /// Returns the expected balance of one account.
     fn of(&self, number: u32) -> Balance {
         let consumed = self.consumed[number as usize];
         Balance::settled(i128::from(self.credited_per_account), i128::from(consumed))
     }
 
-    /// The balance of the whole store.
+    /// Returns the expected balance of the whole store.
     fn whole(&self) -> Balance {
         let credited = i128::from(self.credited_per_account) * self.consumed.len() as i128;
         Balance::settled(credited, self.consumed_total)
     }
 }
 
-/// Balances of one account or of the store, in one unit.
+/// Balance of one account or of the store, in one unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
-    /// Free units.
+    /// Units free to be granted.
     pub available: i128,
-    /// Units set aside.
+    /// Units held for grants.
     pub held: i128,
     /// Units ever credited.
     pub credited: i128,
@@ -63,15 +63,15 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// Balance that a unit must have when nothing is held.
+    /// Returns the balance of a unit when nothing is held.
     pub fn settled(credited: i128, consumed: i128) -> Balance {
         Balance { available: credited - consumed, held: 0, credited, consumed }
     }
 
-    /// Says what differs.
+    /// Compares with the expected balance.
     ///
     /// # Errors
-    /// When anything does.
+    /// What differs, when the two are not equal.
     pub fn check(&self, expected: &Balance, of: &str) -> Result<()> {
         ensure!(
             self == expected,
@@ -88,10 +88,10 @@ impl Balance {
         Ok(())
     }
 
-    /// Says when it does not add up: what came in is free, set aside or consumed.
+    /// Checks conservation: every credited unit is free, held or consumed.
     ///
     /// # Errors
-    /// When it does not.
+    /// The figures, when they do not add up.
     pub fn check_conserved(&self, of: &str) -> Result<()> {
         ensure!(
             self.available + self.held == self.credited - self.consumed,
@@ -111,8 +111,8 @@ impl Balance {
         self.consumed += other.consumed;
     }
 
-    /// From a row of AUDIT's buckets (id first) or of TOTALS' units: unit, available, held,
-    /// credited, refunded, consumed.
+    /// Parses a row of AUDIT's buckets (id first) or of TOTALS' units: unit, available, held, credited, refunded,
+    /// consumed.
     fn from_row(row: &[Value]) -> Option<(&str, Balance)> {
         let number = |index: usize| row.get(index)?.big();
         let balance = Balance {
@@ -128,7 +128,7 @@ impl Balance {
 /// Audits a charging store. Nothing may be in flight and no session open.
 ///
 /// # Errors
-/// What differed first, or why the store could not be asked.
+/// The first difference, or why the store could not be queried.
 pub fn audit_charging(
     client: &mut Client,
     dialect: Dialect,
@@ -159,8 +159,7 @@ pub fn audit_charging(
     no_sessions(client, dialect, &sample)
 }
 
-/// The accounts of which the store keeps other bytes than it did when they were created, in their order, and a
-/// sample of the others.
+/// Returns the accounts whose stored bytes have changed since creation, in order, and a sample of the others.
 fn changed(client: &mut Client, kept: &[u8], count: u32, seed: u64) -> Result<Vec<u32>> {
     let mut unchanged = Vec::new();
     write_word(&mut unchanged, kept);
@@ -180,7 +179,7 @@ fn changed(client: &mut Client, kept: &[u8], count: u32, seed: u64) -> Result<Ve
     Ok(chosen)
 }
 
-/// The balance of the accounts that are not asked, which are as they were created.
+/// Returns the total balance of the accounts that are not queried, which are as they were created.
 fn as_created(expected: &Expected<'_>, asked: &[u32]) -> Result<Balance> {
     let fresh = Balance::settled(i128::from(expected.credited_per_account), 0);
     let (mut sum, mut asked) = (Balance::default(), asked.iter().copied().peekable());
@@ -198,11 +197,11 @@ fn as_created(expected: &Expected<'_>, asked: &[u32]) -> Result<Balance> {
     Ok(sum)
 }
 
-/// Audits a store of users whose sessions are open: each account has its credit, what it consumed
-/// and what its session holds, and the totals are their sum. Nothing may be in flight.
+/// Audits a store of users with open sessions: each account has its credit, its consumption and what its session holds,
+/// and the totals are their sum. Nothing may be in flight.
 ///
 /// # Errors
-/// What differed first, or why the store could not be asked.
+/// The first difference, or why the store could not be queried.
 pub fn audit_usage(
     client: &mut Client,
     dialect: Dialect,
@@ -228,11 +227,11 @@ pub fn audit_usage(
     accounts(client, dialect, &every, of)?.check(&whole, "the sum of all accounts")
 }
 
-/// The balance of each of these accounts, which must be whole, and their sum; the totals of the store
-/// must be that sum. It holds no other accounts, and nothing may be in flight.
+/// Returns the balance of each of these accounts and their sum, after checking each account. The store's totals must
+/// equal that sum: it holds no other accounts, and nothing may be in flight.
 ///
 /// # Errors
-/// What is broken, or why the store could not be asked.
+/// What is wrong, or why the store could not be queried.
 pub fn balances(
     client: &mut Client,
     dialect: Dialect,
@@ -251,7 +250,7 @@ pub fn balances(
     Ok(all)
 }
 
-/// All up to a bound, else some of them.
+/// Returns all account numbers up to a bound, otherwise a sample.
 fn sample(count: u32, seed: u64) -> Vec<u32> {
     if count <= ACCOUNTS_ALL_MAX {
         return (0..count).collect();
@@ -264,11 +263,11 @@ fn some(count: u32, seed: u64) -> Vec<u32> {
     (0..SAMPLE).map(|_| random.below(count)).collect()
 }
 
-/// Audits the replicas of a charging store by their totals, where it has any. They have all that
-/// their primaries have.
+/// Audits the replicas of a charging store by their totals, if the target has any. Replicas must hold everything that
+/// their primaries hold.
 ///
 /// # Errors
-/// What differed, or why one could not be asked.
+/// What differs, or why a replica could not be queried.
 pub fn audit_replicas(
     replicas: &mut [Client],
     dialect: Dialect,
@@ -282,7 +281,7 @@ pub fn audit_replicas(
     totals(&replies, expected.unit)?.check(&expected.whole(), "the totals of the replicas")
 }
 
-/// The store's own totals of a unit: the sum of what its nodes say.
+/// Returns the store's own totals of a unit: the sum over the replies of its nodes.
 pub(crate) fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
     let rows = || replies.iter().flat_map(|reply| reply.entry("units").elements());
     let mut found = None;
@@ -297,7 +296,7 @@ pub(crate) fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
     })
 }
 
-/// Compares each of these accounts with what it must be, and gives their sum.
+/// Compares each of these accounts with its expected balance and returns their sum.
 fn accounts(
     client: &mut Client,
     dialect: Dialect,
@@ -307,7 +306,7 @@ fn accounts(
     each_account(client, dialect, numbers, |number, name, balance| balance.check(&of(number), name))
 }
 
-/// Asks for each of these accounts, whose own audit must be right, and gives their sum.
+/// Queries each of these accounts, whose own audit must be clean, and returns their sum.
 fn each_account(
     client: &mut Client,
     dialect: Dialect,
@@ -392,7 +391,7 @@ mod tests {
         };
         assert_eq!(as_created(&expected, &[1, 3]).unwrap(), Balance::settled(200, 0));
         assert_eq!(as_created(&expected, &[0, 1, 2, 3]).unwrap(), Balance::default());
-        // The store has acknowledged what it did to 3, and keeps what it kept before.
+        // The store has acknowledged a change to account 3 but still keeps the bytes from before.
         let error = as_created(&expected, &[0, 1]).unwrap_err().to_string();
         assert!(error.starts_with("account acc:0000003, as it was created: "), "{error}");
     }
@@ -405,7 +404,7 @@ mod tests {
         assert_eq!(unit, "octets");
         assert_eq!(balance, Balance { available: 1, held: 2, credited: 3, consumed: 4 });
         assert!(Balance::from_row(&[Value::Nil]).is_none());
-        // Twenty million accounts hold more than 64 bits say.
+        // The sum over twenty million accounts does not fit in 64 bits.
         let row = b"*6\r\n$6\r\noctets\r\n$20\r\n40000000000000000000\r\n:0\r\n:3\r\n:0\r\n:4\r\n";
         let (_, value) = Value::read(row).unwrap();
         let (_, balance) = Balance::from_row(value.elements()).unwrap();

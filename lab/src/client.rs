@@ -1,5 +1,4 @@
-//! A plain blocking connection for everything that is not the load: setting up, the probe and
-//! the audit.
+//! A plain blocking connection for everything but the load: setup, probe and audit.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Write};
@@ -12,35 +11,35 @@ use crate::resp::{Stop, Value, encode, skip};
 use crate::routes::Routes;
 use crate::wire::{Sink, Step, Translator, Wire};
 
-/// How long one reply may take.
+/// Timeout of one reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Requests that are written before the replies to the batch before them are read.
+/// Requests that are written before the replies to the previous batch are read.
 const BATCH: usize = 256;
-/// Connections of a client that is widened.
+/// Connections of a widened client.
 const LINES_WIDE: usize = 8;
 
-/// A blocking connection to a server, or one to each primary of a cluster.
+/// Blocking connection to a server, or one to each primary of a cluster.
 #[derive(Debug)]
 pub struct Client {
-    /// One to each node. While it is widened, several to the only one.
+    /// One connection for each node; several to the only node while the client is widened.
     lines: Vec<NodeConnection>,
-    /// Owners of the keys, of a cluster.
+    /// Owners of the keys, in a cluster.
     routes: Option<Routes>,
 }
 
-/// A connection to one node.
+/// Connection to one node.
 #[derive(Debug)]
 struct NodeConnection {
     stream: TcpStream,
-    /// None where the target speaks RESP.
+    /// Translator of the target's protocol; None where the target speaks RESP.
     translator: Option<Box<dyn Translator>>,
-    /// Requests that were sent, as the translator counts them.
+    /// Number of requests sent, as the translator counts them.
     sent: u32,
     answered: u32,
-    /// The reply, where it was translated.
+    /// Last reply, translated to RESP.
     translated: Vec<u8>,
-    /// Replies that came before those to earlier requests.
+    /// Replies that arrived before those to earlier requests, by request number.
     early: BTreeMap<u32, Vec<u8>>,
     received: Vec<u8>,
     at: usize,
@@ -50,24 +49,24 @@ impl Client {
     /// Connects to one server.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// When the connection is refused or times out.
     pub fn connect(address: SocketAddr) -> Result<Client> {
         Client::connect_over(Wire::Resp, address)
     }
 
-    /// As [`Client::connect`], to a target that may speak something else.
+    /// Like [`Client::connect`], to a target that may speak another protocol.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// When the connection is refused or times out.
     pub fn connect_over(wire: Wire, address: SocketAddr) -> Result<Client> {
         Ok(Client { lines: vec![NodeConnection::connect(wire, address)?], routes: None })
     }
 
-    /// Connects to every primary of the cluster that a node is of. A request goes to the owner of
-    /// its second argument, or to the first node where it has none.
+    /// Connects to every primary of the cluster that a node belongs to. A request goes to the owner of its second
+    /// argument, or to the first node if it has none.
     ///
     /// # Errors
-    /// When one cannot be reached, or the node knows no whole map of the slots.
+    /// When a primary cannot be reached, or the node's slot map is incomplete.
     pub fn connect_cluster(address: SocketAddr) -> Result<Client> {
         let routes = Client::connect(address)?.routes(address)?;
         let lines =
@@ -75,17 +74,17 @@ impl Client {
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
-    /// Connects to every server of a partition that only clients know. Requests go as in a cluster.
+    /// Connects to every server of a partition that only clients know. Requests are routed as in a cluster.
     ///
     /// # Errors
-    /// When one cannot be reached.
+    /// When a server cannot be reached.
     pub fn connect_partition(routes: Routes) -> Result<Client> {
         let lines =
             routes.addresses().iter().map(|address| NodeConnection::connect(Wire::Resp, *address));
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
-    /// Asks a server for its map of the slots.
+    /// Asks a server for its slot map.
     ///
     /// # Errors
     /// When it has none, or the map leaves a slot without an owner.
@@ -102,7 +101,7 @@ impl Client {
         Ok(self.call_measured(arguments)?.0)
     }
 
-    /// As [`Client::call`], with the reply's length in bytes.
+    /// Like [`Client::call`], and also returns the length of the reply in bytes.
     ///
     /// # Errors
     /// When the connection fails.
@@ -112,7 +111,7 @@ impl Client {
         self.lines[owner].call(&request)
     }
 
-    /// Sends one request to each node and gives their replies.
+    /// Sends one request to each node and returns their replies.
     ///
     /// # Errors
     /// When a connection fails.
@@ -132,7 +131,7 @@ impl Client {
         self.lines[owner].send(&request)
     }
 
-    /// Waits for the next reply of the first node to what was sent.
+    /// Waits for the next reply of the first node.
     ///
     /// # Errors
     /// When the connection fails.
@@ -140,12 +139,12 @@ impl Client {
         Ok(self.lines[0].read_value()?.0)
     }
 
-    /// Opens more connections to the only node, which the batches of a pipeline take in turn: a server that
-    /// answers what is on the device holds a connection until it is, and works for the others meanwhile. A
-    /// cluster's nodes have one each already; a target with a protocol of its own keeps its one.
+    /// Opens more connections to the only node; the batches of a pipeline use them in turn. A server that answers only
+    /// what is durable holds a connection until the sync, and serves the others meanwhile. The nodes of a cluster keep
+    /// one connection each, and so does a target with its own protocol.
     ///
     /// # Errors
-    /// When the node accepts no more.
+    /// When the node accepts no more connections.
     pub fn widen(&mut self) -> Result<()> {
         if self.routes.is_none() && self.lines[0].translator.is_none() {
             let address = self.lines[0].stream.peer_addr().context("the server's address")?;
@@ -156,7 +155,7 @@ impl Client {
         Ok(())
     }
 
-    /// Closes what [`Client::widen`] opened.
+    /// Closes the connections that [`Client::widen`] opened.
     pub fn narrow(&mut self) {
         if self.routes.is_none() {
             self.lines.truncate(1);
@@ -166,7 +165,7 @@ impl Client {
     /// Sends `count` requests, pipelined, and hands the bytes of each reply to `accept`.
     ///
     /// # Errors
-    /// When the connection fails, or with the first error of `accept`.
+    /// When the connection fails, or the first error of `accept`.
     pub fn pipeline(
         &mut self,
         count: usize,
@@ -176,9 +175,9 @@ impl Client {
         let (mut sent, mut answered) = (0, 0);
         let mut out: Vec<Vec<u8>> = vec![Vec::new(); self.lines.len()];
         let mut request = Vec::new();
-        // Which line each request went to that has no reply yet, from `answered` on.
+        // Connection of each request that has no reply yet, starting at request `answered`.
         let mut owners = VecDeque::new();
-        // Behind a batch are so many others on their way.
+        // This many batches are in flight ahead of the one whose replies are read.
         let ahead = self.routes.as_ref().map_or(self.lines.len(), |_| 1);
         while answered < count {
             out.iter_mut().for_each(Vec::clear);
@@ -209,17 +208,17 @@ impl Client {
         Ok(())
     }
 
-    /// The node that a request goes to.
+    /// Returns the index of the node that a request goes to.
     fn owner_of(&self, request: &[u8]) -> usize {
         let key = self.routes.as_ref().and_then(|routes| Some((routes, second_argument(request)?)));
         key.map_or(0, |(routes, key)| usize::from(routes.owner_of(key)))
     }
 }
 
-/// The second argument of an encoded request.
+/// Returns the second argument of an encoded request.
 fn second_argument(request: &[u8]) -> Option<&[u8]> {
     let mut lines = request.split(|byte| *byte == b'\n');
-    // The count, then the length and the bytes of the first.
+    // Skips the argument count, then the length and the bytes of the first argument.
     let before: usize = lines.by_ref().take(3).map(|line| line.len() + 1).sum();
     let head = lines.next()?;
     let length = str::from_utf8(head).ok()?.trim().strip_prefix('$')?.parse::<usize>().ok()?;
@@ -263,7 +262,7 @@ impl NodeConnection {
         Ok((value, length))
     }
 
-    /// Appends a request as the target wants it.
+    /// Appends a request in the target's protocol.
     fn append(&mut self, request: &[u8], out: &mut Vec<u8>) {
         match &mut self.translator {
             Some(translator) => {
@@ -275,7 +274,7 @@ impl NodeConnection {
         }
     }
 
-    /// The reply of this length that was read last.
+    /// Returns the reply of this length that was read last.
     fn reply(&self, length: usize) -> &[u8] {
         match self.translator {
             Some(_) => &self.translated,
@@ -289,7 +288,7 @@ impl NodeConnection {
         }
     }
 
-    /// The length of the reply at the start of what was received, if all of it is there.
+    /// Returns the length of the reply at the start of the received bytes; None when it is incomplete.
     fn find_reply(&mut self) -> Result<Option<usize>> {
         let Some(translator) = &mut self.translator else {
             return match skip(&self.received[self.at..]) {
@@ -326,7 +325,7 @@ impl NodeConnection {
         }
     }
 
-    /// Reads until there is a whole reply, and gives its length.
+    /// Reads until a reply is complete and returns its length.
     fn read_reply(&mut self) -> Result<usize> {
         loop {
             if let Some(length) = self.find_reply()? {
@@ -350,7 +349,7 @@ mod tests {
 
     const PING: &[u8; 14] = b"*1\r\n$4\r\nPING\r\n";
 
-    /// A server that answers each PING of a connection by the connection's number.
+    /// Starts a server that answers each PING with the number of the connection.
     fn numbered() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

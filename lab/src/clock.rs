@@ -1,4 +1,4 @@
-//! The one place that reads a clock: everything else gets nanoseconds as numbers.
+//! The only place that reads a clock: everything else gets nanoseconds as numbers.
 
 use std::time::{Duration, Instant};
 
@@ -11,31 +11,31 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that stands at zero.
+    /// Starts a clock at zero.
     #[expect(clippy::disallowed_methods, reason = "the lab measures real time, and only here")]
     pub fn start() -> Clock {
         Clock { origin: Instant::now() }
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub fn nanos(&self) -> u64 {
         u64::try_from(self.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.origin.elapsed()
     }
 }
 
-/// Milliseconds since 1970, as a server counts them.
+/// Returns the milliseconds since 1970, as a server counts them.
 pub fn unix_ms() -> i64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
 }
 
-/// CPU time that the calling thread has used, nanoseconds.
+/// Returns the CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_nanos() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000

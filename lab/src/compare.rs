@@ -1,6 +1,6 @@
-//! `scurry-lab compare`: all targets that suit a scenario side by side, above what others have published for
-//! it, ours against the best of the others, and what could not be
-//! measured here with the cure.
+//! `scurry-lab compare`: measures all targets that suit a scenario side by side. It prints them below the figures that
+//! others have published, compares ours with the best of the others, and lists what could not be measured here and how
+//! to fix that.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,21 +21,20 @@ use crate::testbed::write_json;
 
 const SHORT_RUNS: u32 = 3;
 const FULL_RUNS: u32 = 5;
-/// All scenarios in the short form, so that what is built and installed before has room in half an
-/// hour.
+/// Minutes for all scenarios in the short form, which leaves time to build and install within half an hour.
 const ALL_MINUTES: f64 = 12.0;
-/// Durable rows of the short form: of the long one there are more.
+/// Durable rows of the short form; the long form has more.
 const DURABLE: &[(Target, Durability)] = &[
     (Target::Scurry, Durability::Fsync),
     (Target::ValkeyLua, Durability::Always),
     (Target::Valkey, Durability::Always),
     (Target::TarantoolLua, Durability::Fsync),
 ];
-/// The release before the newest, where it shows what has come since.
+/// Older releases that are measured as well, where they show what has changed since.
 const OLDER: &[(bool, &str)] =
     &[(true, "valkey-8+lua"), (true, "valkey-8+hset"), (false, "valkey-8")];
 
-/// Compares, and says whether every target that was measured passed its audit.
+/// Runs the comparison and reports whether every measured target passed its audit.
 ///
 /// # Errors
 /// When the arguments contradict each other, or no target of a scenario could be measured.
@@ -60,7 +59,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<bool> {
         });
         let (scenario, report) = one(arguments, name, share)?;
         print!("{}", text(&scenario, &report)?);
-        // Of several scenarios one says so in its rows.
+        // Fails for a single scenario only; among several the rows say it.
         if !arguments.all && report.rows.iter().all(|row| row.not_measured.is_some()) {
             bail!("no target of {name} could be measured here: run `make lab-peers`");
         }
@@ -99,7 +98,7 @@ fn one(
     Ok((scenario, report))
 }
 
-/// As the command line of `run` would have it.
+/// Builds the arguments of the equivalent `run` command line.
 fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> {
     let mut words: Vec<String> = vec!["scurry-lab".into(), "run".into(), name.into()];
     let runs = arguments.runs.unwrap_or(if arguments.full { FULL_RUNS } else { SHORT_RUNS });
@@ -121,15 +120,15 @@ fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> 
     Ok(run)
 }
 
-/// The targets that suit a kind of load, each that keeps nothing first.
+/// Returns the targets that suit a kind of load; without durability before with it.
 fn targets(kind: Kind, full: bool) -> Vec<String> {
     let suit = |target: &&Target| match kind {
         Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover => {
-            // What knows two phases alone has a scenario of its own, which names it.
+            // Targets that only support two phases have their own scenario, which names them.
             let is_one = !target.is_cluster() && !target.is_group();
             target.dialect().is_some() && is_one && !target.is_two_phase()
         }
-        // Plain commands need no logic: one target of each server.
+        // Plain commands need no server-side logic: one target for each server.
         Kind::Kv | Kind::Index => {
             target.dialect().is_none() && !target.is_yardstick()
                 || matches!(
@@ -154,7 +153,7 @@ fn targets(kind: Kind, full: bool) -> Vec<String> {
     suiting.iter().map(|target| target.name().to_owned()).chain(durable).chain(older).collect()
 }
 
-/// All that is printed of one scenario.
+/// Renders everything that is printed for one scenario.
 fn text(scenario: &Scenario, report: &Report) -> Result<String> {
     let rows = &report.rows;
     let mut out = format!("\n{}: {}\n", scenario.name, scenario.description);

@@ -1,5 +1,5 @@
-//! Comparisons as JSON, for documents that quote them: ours beside the best peer that promises the same, of
-//! every figure in every file.
+//! Writes comparisons as JSON for documents that quote them: for each file and figure, our row against the best peer
+//! with the same guarantees.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use crate::rivals::{Figure, Finding, Outcome, findings, promise};
 use crate::row::{Report, by_load};
 use crate::testbed::write_json;
 
-/// All of them.
+/// Content of the JSON file.
 #[derive(Debug, Serialize)]
 struct Comparisons {
     comparisons: Vec<Compared>,
 }
 
-/// One of ours beside one peer.
+/// One of our rows against one peer.
 #[derive(Debug, Serialize)]
 struct Compared {
-    /// The file, as it was named.
+    /// Input file, as given on the command line.
     file: String,
     scenario: String,
     step: Option<String>,
     connections: u32,
     depth: u32,
-    /// Requests per second by the clock.
+    /// Requests per second of a paced load; None for a closed loop.
     rate: Option<f64>,
     promise: String,
     figure: &'static str,
@@ -34,26 +34,26 @@ struct Compared {
     ours_value: f64,
     peer: String,
     peer_value: f64,
-    /// How many times as good ours is: the median over pairs of runs.
+    /// How many times better ours is: the median over pairs of runs.
     times: f64,
-    /// The least of these.
+    /// Minimum over the pairs.
     min: f64,
-    /// The greatest.
+    /// Maximum over the pairs.
     max: f64,
     pairs: usize,
     verdict: &'static str,
-    /// Why there is no claim.
+    /// Why no claim is made.
     why: Option<String>,
 }
 
 /// Writes the comparisons of these files.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub fn write(path: &Path, files: &[(PathBuf, &Report)]) -> Result<()> {
     let mut comparisons = Vec::new();
     for (file, report) in files {
-        // Rows of one load each, as the page has them.
+        // Compares only rows of the same load, as the report page does.
         for group in by_load(&report.rows) {
             let found = findings(&group);
             comparisons.extend(found.iter().filter_map(|one| compared(file, one)));
@@ -70,7 +70,7 @@ fn compared(file: &Path, found: &Finding<'_>) -> Option<Compared> {
         Outcome::Even => ("even", None),
         Outcome::NoClaim(why) => ("no claim", Some(why.clone())),
     };
-    // The least of what is better when it is less is the greatest of how good it is.
+    // For figures where less is better the quotient is inverted, so minimum and maximum swap.
     let (times, min, max) = match figure {
         Figure::Throughput => (found.median, found.min, found.max),
         _ => (1.0 / found.median, 1.0 / found.max, 1.0 / found.min),

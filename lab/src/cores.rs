@@ -1,26 +1,24 @@
-//! Which cores the loader and the system under test run on: never the same one, where there
-//! are enough.
+//! Which cores the loader and the system under test run on; they share none if there are enough.
 
 use anyhow::{Context, Result};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The placement of one run.
+/// Core assignment of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cores {
-    /// The loader's core.
+    /// Core of the loader.
     pub loader: usize,
-    /// The cores of the system under test.
+    /// Cores of the system under test.
     pub target: Vec<usize>,
 }
 
 impl Cores {
-    /// The loader takes the first core that this process may use, a target of so many threads
-    /// those that follow, and the loader's as well when there are not enough. `None` on a
-    /// machine with one core.
+    /// Assigns the first usable core to the loader and the next `threads` cores to the target, which also gets the
+    /// loader's core when there are too few. Returns `None` on a machine with one core.
     ///
     /// # Errors
-    /// When the kernel does not say.
+    /// When the kernel does not report the usable cores.
     pub fn choose(threads: usize) -> Result<Option<Cores>> {
         let allowed = sched_getaffinity(None).context("asking which cores may be used")?;
         let usable: Vec<usize> =
@@ -37,7 +35,7 @@ impl Cores {
         Some(Cores { loader: *loader, target })
     }
 
-    /// Both's.
+    /// Returns the cores of both.
     pub fn all(&self) -> Vec<usize> {
         let mut all = self.target.clone();
         if !self.are_shared() {
@@ -46,21 +44,20 @@ impl Cores {
         all
     }
 
-    /// The loader's core is one of the target's.
+    /// Reports whether the loader's core is also one of the target's.
     pub fn are_shared(&self) -> bool {
         self.target.contains(&self.loader)
     }
 }
 
-/// The cores that the calling thread may use, which it may use again when this is dropped, wherever it
-/// was bound meanwhile.
+/// Affinity mask of the calling thread, restored when this is dropped.
 pub struct Allowed(CpuSet);
 
 impl Allowed {
-    /// Looks.
+    /// Reads the current mask.
     ///
     /// # Errors
-    /// When the kernel does not say.
+    /// When the kernel does not report it.
     pub fn look() -> Result<Allowed> {
         sched_getaffinity(None).map(Allowed).context("asking which cores may be used")
     }
@@ -68,12 +65,12 @@ impl Allowed {
 
 impl Drop for Allowed {
     fn drop(&mut self) {
-        // They were allowed before: where they are not any more, others must do.
+        // These cores were allowed before. If they no longer are, the thread keeps the ones that it has.
         let _ = sched_setaffinity(None, &self.0);
     }
 }
 
-/// Binds the calling thread, and whatever it starts, to one core.
+/// Binds the calling thread, and everything that it starts, to one core.
 ///
 /// # Errors
 /// When this process may not use that core.
@@ -81,10 +78,10 @@ pub fn bind_this_thread(core: usize) -> Result<()> {
     bind(None, &[core])
 }
 
-/// Binds one thread, the calling one or another, to these cores.
+/// Binds a thread (None is the calling one) to these cores.
 ///
 /// # Errors
-/// When the thread has gone, or none of the cores may be used.
+/// When the thread has ended, or none of the cores may be used.
 pub fn bind(thread: Option<Pid>, cores: &[usize]) -> Result<()> {
     let mut set = CpuSet::new();
     cores.iter().for_each(|core| set.set(*core));

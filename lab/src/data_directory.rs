@@ -1,5 +1,4 @@
-//! Where servers keep what they keep: a directory whose file system must be on a device, because
-//! one in memory makes every sync free.
+//! The directory for the data of servers. Its file system must be on a device, because in memory every sync is free.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,23 +8,23 @@ use tempfile::TempDir;
 
 use crate::missing::Missing;
 
-/// File systems that keep nothing.
+/// File systems that are in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// A directory for the directories of a run.
+/// Parent of the data directories of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataDirectory {
-    /// Where it is.
+    /// Canonical path.
     pub path: PathBuf,
-    /// The kind of its file system, as the kernel calls it; empty where it does not say.
+    /// Type of its file system, as the kernel calls it; empty when unknown.
     pub filesystem: String,
 }
 
 impl DataDirectory {
-    /// The one that was asked for, or the system's for temporary files.
+    /// Returns the given directory, or the system's directory for temporary files.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When the directory does not exist.
     pub fn find(asked: Option<&Path>) -> Result<DataDirectory> {
         let path = asked.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = path.canonicalize().with_context(|| {
@@ -36,10 +35,10 @@ impl DataDirectory {
         Ok(DataDirectory { path, filesystem })
     }
 
-    /// Says why nothing can be kept here.
+    /// Checks that the file system is not in memory.
     ///
     /// # Errors
-    /// When the file system is in memory.
+    /// When it is; the error says how to fix that.
     pub fn check(&self) -> Result<(), Missing> {
         if !IN_MEMORY.contains(&self.filesystem.as_str()) {
             return Ok(());
@@ -50,17 +49,17 @@ impl DataDirectory {
     }
 }
 
-/// A directory in another that goes when it is dropped.
+/// Creates a temporary directory in another one; it is removed when dropped.
 ///
 /// # Errors
-/// When it cannot be made.
+/// When it cannot be created.
 pub fn temporary(place: &Path) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("scurry-lab-").tempdir_in(place);
     made.with_context(|| format!("making a directory in {}", place.display()))
 }
 
-/// The kind of the file system that a path is on: that of the longest mount point above it, the
-/// last of several.
+/// Returns the type of the file system of a path: that of the longest mount point above it, the last one if several are
+/// equal.
 fn filesystem<'m>(mounts: &'m str, path: &Path) -> Option<&'m str> {
     let mount = |line: &'m str| {
         let (left, right) = line.split_once(" - ")?;

@@ -1,18 +1,18 @@
-//! How a target spells the charging commands: natively, or as calls of a function library.
+//! How charging commands are written for a target: natively, or as calls of a function library.
 
-/// How the charging commands are spelt.
+/// Spelling of the charging commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `SCUR.RESERVE account ...`
     Scur,
-    /// The same, of what keeps no totals: the lab or a driver of the lab decides.
+    /// The same, for a store without totals, where the lab or one of its drivers decides.
     Decided,
     /// `FCALL scur_reserve 1 account ...`
     Functions,
 }
 
 impl Dialect {
-    /// The arguments of one command, with the account first and then `rest`.
+    /// Returns the arguments of one command: the account, then `rest`.
     pub fn arguments(self, command: &str, account: &str, rest: &[&str]) -> Vec<Vec<u8>> {
         let mut arguments = match self {
             Dialect::Scur | Dialect::Decided => vec![format!("SCUR.{command}").into_bytes()],
@@ -26,7 +26,7 @@ impl Dialect {
         arguments
     }
 
-    /// Index of the account among the arguments.
+    /// Returns the index of the account among the arguments.
     pub fn account_index(self) -> usize {
         match self {
             Dialect::Scur | Dialect::Decided => 1,
@@ -34,7 +34,7 @@ impl Dialect {
         }
     }
 
-    /// Whether the store keeps totals itself (`SCUR.TOTALS`); else every account is asked.
+    /// Reports whether the store keeps totals (`SCUR.TOTALS`); otherwise every account is queried.
     pub fn has_totals(self) -> bool {
         self == Dialect::Scur
     }

@@ -1,6 +1,5 @@
-//! `scurry-lab echo-server`, hidden: the limit of the loopback rung. One thread that finds the
-//! ends of requests, looks at nothing but the command's name, and answers with as many bytes as
-//! the real store would.
+//! `scurry-lab echo-server`, hidden: the upper bound that loopback allows. One thread finds the ends of requests, reads
+//! only the command's name, and answers with as many bytes as the real store would.
 
 mod framing;
 mod sizes;
@@ -19,10 +18,10 @@ pub use sizes::ReplySizes;
 const LISTENER: u64 = u64::MAX;
 const READ_BUFFER: usize = 262_144;
 
-/// Serves until it is killed.
+/// Serves until the process is killed.
 ///
 /// # Errors
-/// When the port is taken or the kernel refuses.
+/// When the port is in use or the kernel refuses.
 pub fn serve(address: SocketAddr, sizes: &ReplySizes) -> Result<()> {
     let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
     listener.set_nonblocking(true)?;
@@ -75,7 +74,7 @@ impl Echo {
 
     fn answer(&mut self, number: u64, sizes: &ReplySizes) {
         let Some(peer) = self.peers.get_mut(&number) else { return };
-        // A peer that breaks off or the framing ends its own connection, nothing else.
+        // A peer that disconnects or breaks the framing ends only its own connection.
         if peer.turn(&mut self.buffer, sizes, &self.epoll, number).is_none() {
             self.peers.remove(&number);
         }

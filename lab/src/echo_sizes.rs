@@ -1,4 +1,4 @@
-//! How long a real server's replies are, so that the echo server moves the same bytes.
+//! Measures the reply lengths of a real server, so that the echo server moves the same bytes.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::names::{account_text, session_text};
 use crate::resp::Value;
 use crate::scenario::{Charging, KeyValue, Operation};
 
-/// Typical replies of the shipped charging scenario, for machines without a scurry.
+/// Typical replies of the shipped charging scenario, for machines without a scurry binary.
 const BUILT_IN: &[(Operation, usize)] = &[
     (Operation::Get, 248),
     (Operation::Reserve, 49),
@@ -20,20 +20,20 @@ const BUILT_IN: &[(Operation, usize)] = &[
     (Operation::Terminate, 46),
 ];
 
-/// Reply lengths by command, and where they come from.
+/// Reply lengths by command, and their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EchoSizes {
-    /// `NAME=BYTES,...`, as `echo-server --sizes` takes it.
+    /// `NAME=BYTES,...`, as `echo-server --sizes` accepts it.
     pub text: String,
-    /// For the row.
+    /// Note on the origin for the row.
     pub origin: String,
 }
 
-/// Runs one session of the scenario against a fresh scurry and keeps the length of each reply;
-/// of an operation that occurs more than once, the mean.
+/// Runs one session of the scenario against a fresh scurry and records the length of each reply; of an operation that
+/// occurs several times, the mean.
 ///
 /// # Errors
-/// When the server refuses any of it.
+/// When the server refuses a request.
 pub fn learn(address: SocketAddr, charging: &Charging) -> Result<EchoSizes> {
     let mut client = Client::connect(address)?;
     let account = account_text(0).escape_ascii().to_string();
@@ -61,7 +61,7 @@ pub fn learn(address: SocketAddr, charging: &Charging) -> Result<EchoSizes> {
     })
 }
 
-/// The built-in lengths, and why they are used.
+/// Returns the built-in lengths and notes why they are used.
 pub fn built_in(why: &anyhow::Error) -> EchoSizes {
     EchoSizes {
         text: charging_text(BUILT_IN.iter().map(|(operation, bytes)| (operation.name(), *bytes))),
@@ -69,7 +69,7 @@ pub fn built_in(why: &anyhow::Error) -> EchoSizes {
     }
 }
 
-/// The lengths of plain replies follow from the size of a value.
+/// Computes the lengths of plain replies from the size of a value.
 pub fn key_value(kv: Option<&KeyValue>) -> EchoSizes {
     let value = kv.map_or(0, |kv| kv.value_size);
     let get = 1 + value.to_string().len() + 2 + value + 2;

@@ -1,4 +1,4 @@
-//! Error replies under load: all are counted, the first few texts are kept.
+//! Error replies under load: all are counted, and the first few texts are kept.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,23 @@ const TEXTS_MAX: usize = 5;
 /// Counts of error replies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTally {
-    /// All of them.
+    /// Number of error replies.
     pub count: u64,
-    /// The first texts that differed, and how often each came.
+    /// The first different texts, with their counts.
     pub texts: Vec<ErrorText>,
 }
 
 /// One error text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorText {
-    /// The text as it came.
+    /// Text as received.
     pub text: String,
-    /// How often it came.
+    /// Number of times that it was received.
     pub count: u64,
 }
 
 impl ErrorTally {
-    /// Counts one error reply. Only its first line is looked at.
+    /// Counts one error reply. Only its first line is read.
     #[cold]
     pub fn add(&mut self, reply: &[u8]) {
         self.count += 1;
@@ -37,7 +37,7 @@ impl ErrorTally {
         }
     }
 
-    /// One line, or nothing when there was no error.
+    /// Describes the errors in one line; None when there were none.
     pub fn describe(&self) -> Option<String> {
         let first = self.texts.first()?;
         Some(format!("{} error replies, first: {} (x{})", self.count, first.text, first.count))

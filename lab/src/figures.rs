@@ -1,35 +1,35 @@
-//! Small arithmetic of figures, in one place so that division by zero has one answer.
+//! Arithmetic of figures in one place, so that division by zero has one answer.
 
-/// `count` per second over `seconds`; 0 when no time has passed.
+/// Returns `count` per second over `seconds`; 0 when no time has passed.
 pub fn per(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// `part` of `whole` in percent; 0 when there is no whole.
+/// Returns `part` of `whole` in percent; 0 when `whole` is not positive.
 pub fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
 }
 
-/// Rounded to this many decimals, so that JSON carries no false digits.
+/// Rounds to this many decimals, so that JSON carries no false digits.
 pub fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round() / scale
 }
 
-/// The middle one; the lower of two middle ones, so that it is one that was measured.
-/// `None` of nothing.
+/// Returns the index of the median; with an even count the lower middle value, so that it is a measured one. `None` for
+/// an empty slice.
 pub fn median_index(values: &[f64]) -> Option<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     order.get(values.len().saturating_sub(1) / 2).copied()
 }
 
-/// The value at [`median_index`].
+/// Returns the value at [`median_index`].
 pub fn median(values: &[f64]) -> Option<f64> {
     median_index(values).map(|index| values[index])
 }
 
-/// The least and the greatest.
+/// Returns the minimum and the maximum.
 pub fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,5 @@
-//! The files of a server's data directory that a start reads, and what the disk alone does with as many bytes.
+//! The files of a data directory that a server reads at startup, and how fast the disk alone reads and writes as many
+//! bytes.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -13,7 +14,7 @@ use crate::data_directory::temporary;
 /// Bytes of a step: as many as a server writes of a snapshot between two syncs.
 const STEP: usize = 1 << 20;
 
-/// The newest snapshot, and the log that a start reads behind it.
+/// Newest snapshot, and the log segments that startup reads after it.
 #[derive(Debug)]
 pub struct StartFiles {
     /// Length of the snapshot, bytes.
@@ -22,7 +23,7 @@ pub struct StartFiles {
 }
 
 impl StartFiles {
-    /// Finds them below a directory, of a server with one thread.
+    /// Finds the files below a directory, for a server with one thread.
     ///
     /// # Errors
     /// When there is no snapshot, or a file cannot be read.
@@ -40,7 +41,7 @@ impl StartFiles {
         let snapshots = numbered("snapshot-");
         let (begun, snapshot) = *snapshots.last().context("there is no snapshot")?;
         let segments = numbered("log-");
-        // The segment in which the snapshot began, and those behind.
+        // The segment in which the snapshot began, and all later ones.
         let first = segments.partition_point(|(first, _)| *first <= begun).saturating_sub(1);
         let paths =
             std::iter::once(snapshot).chain(segments[first..].iter().map(|(_, path)| *path));
@@ -50,32 +51,32 @@ impl StartFiles {
         Ok(StartFiles { snapshot_bytes: files[0].metadata()?.len(), files })
     }
 
-    /// Length of all of them, bytes; a segment of the log has room that is not used.
+    /// Returns the length of all files, bytes. A log segment includes preallocated space.
     ///
     /// # Errors
-    /// When the kernel does not say.
+    /// When the kernel does not report it.
     pub fn bytes(&self) -> Result<u64> {
         let length = |file: &File| Ok(file.metadata()?.len());
         self.files.iter().map(length).sum()
     }
 
-    /// Has the kernel forget what it has in memory of them.
+    /// Drops the files from the kernel's page cache.
     ///
     /// # Errors
-    /// When one cannot be synced.
+    /// When a file cannot be synced.
     pub fn forget(&self) -> Result<()> {
         for file in &self.files {
-            // What is not on the device yet is not forgotten.
+            // The kernel keeps dirty pages, so sync first.
             file.sync_all()?;
             fadvise(file, 0, None, Advice::DontNeed)?;
         }
         Ok(())
     }
 
-    /// Seconds in which the disk gives them, one after the other, with nothing of them in memory.
+    /// Returns the seconds in which the disk reads the files one after the other, with nothing cached.
     ///
     /// # Errors
-    /// When one cannot be read.
+    /// When a file cannot be read.
     pub fn read_alone(&mut self) -> Result<f64> {
         self.forget()?;
         let mut buffer = vec![0; STEP];
@@ -87,14 +88,14 @@ impl StartFiles {
     }
 }
 
-/// Seconds in which the disk takes a new file of so many bytes in a directory, in steps that are each synced.
+/// Returns the seconds in which the disk writes a new file of this many bytes, in steps that are each synced.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub fn write_alone(directory: &Path, bytes: u64) -> Result<f64> {
     let directory = temporary(directory)?;
     let mut file = File::create_new(directory.path().join("alone"))?;
-    // No two blocks alike, nor zero: no device can take a short cut.
+    // No two blocks are equal and none is zero, so that no device can deduplicate or skip them.
     let mut step: Vec<u8> =
         (0..STEP as u64).map(|at| (at.wrapping_mul(0x9E37_79B9) >> 13) as u8 | 1).collect();
     let clock = Clock::start();

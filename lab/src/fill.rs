@@ -1,5 +1,5 @@
-//! `scurry-lab fill`: fills a store with very many accounts, weighs it, loads it, and does the
-//! same with fewer to compare.
+//! `scurry-lab fill`: fills a store with very many accounts, measures its memory, loads it, and does the same with
+//! fewer accounts to compare.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
@@ -32,29 +32,29 @@ pub struct FillReport {
     pub buckets: u32,
     /// Seconds of the load.
     pub seconds: f64,
-    /// Further arguments of the server.
+    /// Extra arguments of the server.
     pub server_arguments: Vec<String>,
-    /// The kind of file system, with `--recovery`.
+    /// File system type, with `--recovery`.
     pub filesystem: Option<String>,
-    /// The machine.
+    /// Machine of the measurement.
     #[serde(flatten)]
     pub host: Host,
-    /// One store each.
+    /// One row for each store.
     pub stores: Vec<StoreRow>,
-    /// Throughput of the first store in percent of the second's; none with one store.
+    /// Throughput of the first store in percent of the second's; None with one store.
     pub percent_of_second: Option<f64>,
 }
 
-/// One store.
+/// Results of one store.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct StoreRow {
     /// How it was filled.
     pub filling: Filling,
     /// Resident memory per account, bytes.
     pub bytes_per_account: f64,
-    /// moaf-scur on it.
+    /// Figures of moaf-scur on it.
     pub load: Figures,
-    /// Snapshot under load and start after a kill, with `--recovery`.
+    /// Snapshot under load and restart after a kill, with `--recovery`.
     pub revival: Option<Revival>,
 }
 
@@ -119,7 +119,7 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
     Ok(StoreRow { filling, bytes_per_account, load: measured.run.figures, revival })
 }
 
-/// moaf-scur, pipelined, on this many accounts with this many buckets.
+/// Returns moaf-scur, pipelined, with this many accounts and buckets.
 fn scenario(accounts: u32, buckets: u32, seconds: f64) -> Result<Scenario> {
     let mut scenario = Scenario::built_in("moaf-scur")?;
     scenario.accounts = accounts;
@@ -139,7 +139,7 @@ fn scenario(accounts: u32, buckets: u32, seconds: f64) -> Result<Scenario> {
 }
 
 impl FillReport {
-    /// As text.
+    /// Renders the report as text.
     pub fn render(&self) -> String {
         let mut grid = Grid::new(&[
             "accounts",
@@ -194,7 +194,7 @@ impl FillReport {
         out
     }
 
-    /// Snapshots and starts as text; nothing where there were none.
+    /// Renders snapshots and restarts as text; empty when none were measured.
     fn revivals(&self) -> String {
         let mut grid = Grid::new(&[
             "accounts",

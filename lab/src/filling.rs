@@ -1,4 +1,4 @@
-//! What filling a store took: time, and memory by its own count and by the kernel's.
+//! What filling a store took: time, and memory as the store and the kernel count it.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -7,12 +7,12 @@ use crate::client::Client;
 use crate::figures::{per, rounded};
 use crate::sampler::resident_bytes;
 
-/// The store around its filling.
+/// Measurements around the filling of a store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Filling {
-    /// Accounts or keys that went in.
+    /// Accounts or keys that were added.
     pub records: u32,
-    /// How long that took.
+    /// Duration, seconds.
     pub seconds: f64,
     /// Records per second.
     pub records_per_s: f64,
@@ -20,15 +20,15 @@ pub struct Filling {
     pub memory_before: u64,
     /// Resident memory after, bytes.
     pub memory_after: u64,
-    /// Lines of INFO memory after the filling; of a cluster those of its first node.
+    /// Lines of INFO memory after the filling; in a cluster those of its first node.
     pub info: Vec<String>,
 }
 
 impl Filling {
-    /// Fills by `fill` and weighs the server's processes before and after.
+    /// Runs `fill` and measures the memory of the server's processes before and after.
     ///
     /// # Errors
-    /// When the filling fails or the server has gone.
+    /// When the filling fails or a process has ended.
     pub fn watch(
         pids: &[u32],
         client: &mut Client,
@@ -52,7 +52,7 @@ impl Filling {
         })
     }
 
-    /// Growth of the resident memory per record, bytes.
+    /// Returns the growth of resident memory per record, bytes.
     pub fn bytes_per_record(&self) -> f64 {
         let growth = self.memory_after.saturating_sub(self.memory_before);
         rounded(per(growth, f64::from(self.records)), 1)
@@ -64,7 +64,7 @@ fn info_lines(info: &str) -> Vec<String> {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// The number of a line of INFO.
+/// Returns the number of a line of INFO.
 pub fn info_number(info: &str, name: &str) -> Option<u64> {
     let lines = info.lines();
     let mut values = lines.filter_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'));

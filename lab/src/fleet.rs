@@ -16,75 +16,74 @@ use crate::routes::Routes;
 use crate::sampler::resident_bytes;
 use crate::target::{NdbPlan, door};
 
-/// Primaries of a cluster: fewer make none.
+/// Primaries of a cluster, the minimum that Valkey accepts.
 pub const CLUSTER_PRIMARIES: usize = 3;
-/// Nodes of a group that keeps one log: any one of them may be lost.
+/// Nodes of a group that replicates one log: any one of them may fail.
 pub const GROUP_NODES: u32 = 3;
-/// Nodes of a group that have what it has acknowledged: a majority.
+/// Nodes of a group that hold an acknowledged entry: a majority.
 pub const GROUP_COPIES: u32 = 2;
-/// Replicas of each primary at most: the ports of one block have room for so many.
+/// Most replicas of each primary, limited by the ports of one block.
 pub const REPLICAS_MAX: u32 = 1;
-/// From a node's port to the one at which nodes talk to each other.
+/// Offset from a node's port to its port for other nodes.
 const BUS: u16 = 8;
-/// From one node's port to the next where several share the keys.
+/// Distance between the ports of nodes that share the keys.
 const NODE_PORTS: u16 = 3;
 /// Argument of the first data node of NDB.
 const NDB_FIRST: &str = "--ndb-nodeid=1";
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TOGETHER_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The processes. Dropping it stops them.
+/// Running processes. Dropping it stops them.
 #[derive(Debug)]
 pub struct Fleet {
-    /// Client of the servers through which the lab speaks to them, where it does not by itself.
+    /// Client process that relays for the lab, where the lab does not speak the servers' protocol.
     gateway: Option<ServerProcess>,
     primaries: Vec<ServerProcess>,
     replicas: Vec<ServerProcess>,
     is_cluster: bool,
-    /// The primary leads the replicas, which keep its log and may lead instead.
+    /// True when the first server and the replicas are a group that keeps one log; any of them may lead.
     is_group: bool,
     /// Owners of the keys, where only clients know them.
     partition: Option<Routes>,
-    /// Server that tells the others what they are: dropped behind them.
+    /// Server that configures the others; it is dropped after them.
     manager: Option<ServerProcess>,
 }
 
 /// How a fleet is started.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// How its first server is started; the others listen on the ports behind, on the same cores.
+    /// Command of the first server. The others listen on the following ports, on the same cores.
     pub first: ServerCommand,
-    /// The primaries are a cluster.
+    /// True when the primaries form a cluster.
     pub is_cluster: bool,
-    /// Threads of each node of a group that keeps one log, which the first and its replicas are; none
-    /// where they are none.
+    /// Threads of each node of a group (the first server and its replicas); None when there is no group.
     pub group: Option<u16>,
-    /// How long nodes of a cluster are silent until others take them for dead, milliseconds.
+    /// Silence after which cluster nodes consider another node dead, milliseconds.
     pub node_timeout_ms: u32,
-    /// The servers know each other, share the keys by themselves and are each other's backups.
+    /// True when the servers know each other, divide the keys themselves and back each other up.
     pub has_members: bool,
-    /// Servers of MySQL NDB beside the data nodes; none of other targets.
+    /// Extra servers of MySQL NDB beside the data nodes; None for other targets.
     pub ndb: Option<NdbPlan>,
-    /// Servers that share the keys; where they are no members they do not know it.
+    /// Number of servers that share the keys. If they are not members they do not know of each other.
     pub nodes: u32,
     /// Replicas of each primary.
     pub replicas: u32,
-    /// The core that replicas run on, away from their primaries; none leaves it to the kernel.
+    /// Core of the replicas, apart from their primaries; None leaves it to the kernel.
     pub replica_core: Option<usize>,
-    /// Words of the program that becomes the last server; none where nothing starts it but the lab.
+    /// Command line of a wrapper program that starts the last server; empty when the lab starts it directly.
     pub last_behind: Vec<OsString>,
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Words by which a group begins in the directory of its first node.
+/// Arguments that create a group in the directory of its first node.
 const BEGIN: [&str; 4] = ["replica", "init", "--dir", "data"];
 
 impl Fleet {
-    /// Starts them, and waits until every replica has what its primary has.
+    /// Starts the processes and waits until every replica has what its primary has.
     ///
     /// # Errors
-    /// When one does not start, or they do not come together.
+    /// When a process does not start, or the nodes do not connect.
     pub fn start(plan: &Plan<'_>) -> Result<Fleet> {
         let nodes = plan.nodes as usize;
         let ports =
@@ -122,12 +121,12 @@ impl Fleet {
             let is_joined = plan.group.is_some() && index > 0;
             if is_primary { &mut fleet.primaries } else { &mut fleet.replicas }.push(server);
             if is_joined {
-                // A node that joins while another does may have to try again, and for long.
+                // A node that joins while another one does may have to retry for a long time.
                 fleet.wait_until_whole(plan.interrupted)?;
             }
         }
         if let Some(ndb) = &plan.ndb {
-            // It answers when the data nodes have started, of which none says so itself.
+            // The gateway answers once the data nodes have started; they do not report that themselves.
             let gateway = ServerProcess::start(&ndb.client, plan.interrupted);
             fleet.gateway = Some(gateway.with_context(|| fleet.output_tail())?);
         }
@@ -148,10 +147,10 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Starts so many servers and the HTTP door before them, which then is the first.
+    /// Starts `nodes` servers and an HTTP door in front of them; the door is then the first process.
     ///
     /// # Errors
-    /// When one does not start, or the door does not find them.
+    /// When a process does not start, or the door does not find the servers.
     pub fn start_behind_door(plan: &Plan<'_>, nodes: u16) -> Result<Fleet> {
         let start = |command: &ServerCommand| ServerProcess::start(command, plan.interrupted);
         let mut servers = Vec::new();
@@ -176,63 +175,63 @@ impl Fleet {
         })
     }
 
-    /// The first server behind a door.
+    /// Returns the first server behind a door.
     pub fn behind_door(&self) -> Option<&ServerProcess> {
         self.primaries.get(1)
     }
 
-    /// The server, or the first node of a cluster.
+    /// Returns the server, or the first node of a cluster.
     pub fn first(&self) -> &ServerProcess {
         &self.primaries[0]
     }
 
-    /// The server that was started last: a replica, where there are any.
+    /// Returns the server that was started last: a replica, if there are any.
     pub fn last(&self) -> &ServerProcess {
         self.all().last().unwrap_or_else(|| self.first())
     }
 
-    /// Process that answers the lab: the server or its client, or the first node of a cluster.
+    /// Returns the process that answers the lab: the gateway, otherwise the server or the first node of a cluster.
     pub fn speaker(&self) -> &ServerProcess {
         self.gateway.as_ref().unwrap_or_else(|| self.first())
     }
 
-    /// Process id of the client through which the lab speaks to the servers.
+    /// Returns the process id of the gateway, if there is one.
     pub fn gateway_pid(&self) -> Option<u32> {
         self.gateway.as_ref().map(ServerProcess::pid)
     }
 
-    /// Stops the last of those that answer clients, and says whether it has ended.
+    /// Stops the last of the servers that answer clients, and reports whether it has ended.
     pub fn stop_last(&self) -> bool {
         self.primaries.last().is_some_and(|member| member.stop(TOGETHER_TIMEOUT))
     }
 
-    /// Process ids of those that answer clients.
+    /// Returns the process ids of the servers that answer clients.
     pub fn pids(&self) -> Vec<u32> {
         self.primaries.iter().map(ServerProcess::pid).collect()
     }
 
-    /// Process ids of the replicas.
+    /// Returns the process ids of the replicas.
     pub fn replica_pids(&self) -> Vec<u32> {
         self.replicas.iter().map(ServerProcess::pid).collect()
     }
 
-    /// Resident memory of those that answer clients, bytes.
+    /// Returns the resident memory of the servers that answer clients, bytes.
     ///
     /// # Errors
-    /// When one of them has gone.
+    /// When a process has ended.
     pub fn resident_bytes(&self) -> Result<u64> {
         self.primaries.iter().map(|server| resident_bytes(server.pid())).sum()
     }
 
-    /// Owners of the keys, where the servers do not know them.
+    /// Returns the owners of the keys, where the servers do not know them.
     pub fn partition(&self) -> Option<&Routes> {
         self.partition.as_ref()
     }
 
-    /// Connects to all who answer clients.
+    /// Connects to all servers that answer clients.
     ///
     /// # Errors
-    /// When one does not.
+    /// When a server does not answer.
     pub fn connect(&self) -> Result<Client> {
         if let Some(partition) = &self.partition {
             return Client::connect_partition(partition.clone());
@@ -241,10 +240,10 @@ impl Fleet {
         if self.is_cluster { Client::connect_cluster(address) } else { self.speaker().client() }
     }
 
-    /// One connection to each replica that answers reads: a node of a group that does not lead answers none.
+    /// Opens one connection to each replica that answers reads. Nodes of a group that do not lead answer none.
     ///
     /// # Errors
-    /// When one does not answer.
+    /// When a replica does not answer.
     pub fn connect_replicas(&self) -> Result<Vec<Client>> {
         if self.is_group {
             return Ok(Vec::new());
@@ -252,7 +251,7 @@ impl Fleet {
         self.replicas.iter().map(ServerProcess::client).collect()
     }
 
-    /// Addresses by which a client of a cluster finds who owns a key: of a group those of the first
+    /// Returns the addresses at which a cluster client finds the owner of a key; for a group those of the first
     /// threads.
     pub fn doors(&self) -> Vec<SocketAddr> {
         let door = |server: &ServerProcess| match self.is_group {
@@ -262,11 +261,11 @@ impl Fleet {
         self.all().map(door).collect()
     }
 
-    /// Number of the server that owns a key, as the first of them says that answers; one of them is not
+    /// Returns the number of the server that owns a key, according to the first server that answers; `but` is not
     /// asked.
     ///
     /// # Errors
-    /// When none answers, or knows the owner.
+    /// When no server answers or knows the owner.
     pub fn owner_of(&self, key: &[u8], but: Option<usize>) -> Result<usize> {
         let doors = self.doors();
         let asked = doors.iter().enumerate().filter(|(number, _)| Some(*number) != but);
@@ -281,7 +280,7 @@ impl Fleet {
         outcome
     }
 
-    /// Number of the owner of each of these keys, as the first server says.
+    /// Returns the number of the owner of each of these keys, according to the first server.
     ///
     /// # Errors
     /// When it does not answer, or knows no owner.
@@ -295,9 +294,9 @@ impl Fleet {
         self.number_of(map.addresses()[usize::from(map.owner_of(key))])
     }
 
-    /// Number of the server that listens at an address, by itself or by one of its threads.
+    /// Returns the number of the server that listens at an address, with its main port or that of a thread.
     fn number_of(&self, address: SocketAddr) -> Result<usize> {
-        // The ports of its threads come behind that of a server.
+        // The ports of a server's threads follow its main port, so the nearest port below wins.
         let distance = |server: &ServerProcess| address.port().checked_sub(server.address().port());
         let all = self.all().enumerate().filter_map(|(number, one)| Some((distance(one)?, number)));
         let (_, number) = all.min().with_context(|| format!("none listens at {address}"))?;
@@ -312,19 +311,19 @@ impl Fleet {
         self.all().nth(number).context("no server of this number")?.kill()
     }
 
-    /// Number of a server that is not this one: the last.
+    /// Returns the number of another server than this one: the last.
     ///
     /// # Errors
-    /// When there is no other.
+    /// When there is no other server.
     pub fn another(&self, than: usize) -> Result<usize> {
         let others = (0..self.all().count()).filter(|number| *number != than);
         others.max().context("there is no other server")
     }
 
-    /// Hands what a node owns over to another one, as an operator would before a restart.
+    /// Transfers what a node owns to another one, as an operator would before a restart.
     ///
     /// # Errors
-    /// When the node does not do that.
+    /// When the node refuses.
     pub fn transfer(&self, from: usize) -> Result<()> {
         let reply = if self.is_group {
             let to = self.all().nth(self.another(from)?).context("no server of this number")?;
@@ -344,7 +343,7 @@ impl Fleet {
     /// Starts an empty node in place of one that was killed, and waits until it has caught up.
     ///
     /// # Errors
-    /// When this is no group, or it does not come about.
+    /// When this is no group, or the node does not catch up.
     pub fn replace(&mut self, number: usize, interrupted: &AtomicBool) -> Result<()> {
         ensure!(self.is_group, "the lab replaces nodes of a group of scurry alone");
         let all: Vec<&ServerProcess> = self.all().collect();
@@ -366,7 +365,7 @@ impl Fleet {
     /// Waits until another server than this one owns a key.
     ///
     /// # Errors
-    /// When none has taken over for long.
+    /// When no server takes over in time.
     pub fn wait_until_taken_over(
         &self,
         key: &[u8],
@@ -377,7 +376,7 @@ impl Fleet {
         while !self.owner_of(key, Some(from)).is_ok_and(|owner| owner != from) {
             ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
             ensure!(clock.elapsed() < TOGETHER_TIMEOUT, "no other node has taken over");
-            // As long as one that lives does not end.
+            // Waits only as long as another server still runs.
             let other = self.all().enumerate().find(|(number, _)| *number != from);
             let (_, other) = other.context("there is no other server")?;
             ensure!(!other.ends_within(LOOK_EVERY), "another server has ended");
@@ -385,26 +384,26 @@ impl Fleet {
         Ok(())
     }
 
-    /// Starts the server of this number again, and waits until all are together.
+    /// Starts the server of this number again, and waits until all nodes are connected.
     ///
     /// # Errors
-    /// When it does not start, or they do not come together.
+    /// When it does not start, or the nodes do not connect.
     pub fn start_again(&mut self, number: usize, interrupted: &AtomicBool) -> Result<()> {
         let mut all = self.primaries.iter_mut().chain(&mut self.replicas);
         all.nth(number).context("no server of this number")?.start_again(interrupted)?;
         if self.is_cluster || self.is_group { self.wait_until_whole(interrupted) } else { Ok(()) }
     }
 
-    /// Starts the first server again, which has ended; until it answers it may run on these cores.
+    /// Starts the first server again after it has ended; until it answers it may run on these cores.
     ///
     /// # Errors
-    /// When it does not come.
+    /// When it does not start.
     pub fn start_first_on(&mut self, cores: &[usize], interrupted: &AtomicBool) -> Result<()> {
         let first = self.primaries.first_mut().context("no server")?;
         first.start_again_on(cores, interrupted)
     }
 
-    /// Waits until the nodes of a cluster or a group have all come together.
+    /// Waits until all nodes of a cluster or a group are connected.
     fn wait_until_whole(&self, interrupted: &AtomicBool) -> Result<()> {
         let mut patience = Looking { fleet: self, interrupted };
         if self.is_cluster {
@@ -417,7 +416,7 @@ impl Fleet {
         })
     }
 
-    /// Waits until the first node of a group leads it: it has the cores of the target.
+    /// Waits until the first node leads its group, because it has the cores of the target.
     fn wait_until_first_leads(&self, interrupted: &AtomicBool) -> Result<()> {
         let mut patience = Looking { fleet: self, interrupted };
         form::Patience::until(&mut patience, "the first node does not lead", &mut || {
@@ -425,7 +424,7 @@ impl Fleet {
             if first.leads() {
                 return true;
             }
-            // On a busy machine another may have been elected while they joined. Main ports lead to it.
+            // On a busy machine another node may have been elected while they joined. Main ports forward to the leader.
             let asked = self.first().client().and_then(|mut client| {
                 client.call(&["SCUR.REPLICA", "TRANSFER", first.node().unwrap_or_default()])
             });
@@ -433,7 +432,7 @@ impl Fleet {
         })
     }
 
-    /// Whether the first node of a group leads it.
+    /// Reports whether the first node of a group leads it.
     pub fn first_leads(&self) -> bool {
         GroupView::ask(self.first()).is_ok_and(|view| view.leads())
     }
@@ -442,10 +441,10 @@ impl Fleet {
         self.primaries.iter().chain(&self.replicas)
     }
 
-    /// Waits until the replicas have all that their primaries have. Nothing may be written meanwhile.
+    /// Waits until the replicas have everything that their primaries have. Nothing may be written meanwhile.
     ///
     /// # Errors
-    /// When they do not come to that.
+    /// When they do not catch up in time.
     pub fn wait_until_equal(&self, interrupted: &AtomicBool) -> Result<()> {
         if self.is_group {
             return self.wait_until_applied(interrupted);
@@ -481,7 +480,7 @@ impl Fleet {
         })
     }
 
-    /// The tail of what one of them has printed.
+    /// Returns the end of the output of the first process that printed anything.
     pub fn output_tail(&self) -> String {
         self.all().map(ServerProcess::output_tail).find(|tail| !tail.is_empty()).unwrap_or_default()
     }
@@ -495,15 +494,15 @@ impl Fleet {
     }
 }
 
-/// The map of the slots that a node has.
+/// Asks a node for its slot map.
 fn map_of(door: SocketAddr) -> Result<Routes> {
     Client::connect(door)?.routes(door)
 }
 
-/// How the server of this number is started.
+/// Returns the command that starts the server of this number.
 fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     let mut command = plan.first.clone();
-    // A server of ours listens behind its port as well, and so does a member.
+    // One of our servers also uses the ports after its main port, and so does a member.
     let step = match plan.group {
         Some(threads) => node_ports(threads),
         None if plan.nodes > 1 || plan.has_members => NODE_PORTS,
@@ -537,19 +536,19 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
         return command;
     }
     if plan.has_members {
-        // `serve SYSTEM PORT FIRST ...`: the first one's port is told to all.
+        // `serve SYSTEM PORT FIRST ...`: all servers are given the port of the first one.
         let at = command.arguments.iter().position(|word| word == "serve");
         if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 2)) {
             *place = port.to_string().into();
         }
-        // A data node of NDB says which one it is, and is told its port.
+        // A data node of NDB is given its node id and its port.
         if let Some(place) = command.arguments.iter_mut().find(|word| **word == *NDB_FIRST) {
             *place = NDB_FIRST.replace('1', &(index + 1).to_string()).into();
         }
         return command;
     }
     if let Some(script) = command.arguments.iter_mut().find(|word| is_settings(word)) {
-        // It has no flags: its settings are a line of its script.
+        // Tarantool has no flags: its settings are a line of its script.
         let mut text = script.to_string_lossy().replace(&first, &port.to_string());
         if !is_primary {
             let from = format!(", replication = '127.0.0.1:{first}' }}");
@@ -560,7 +559,7 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     }
     let mut add = |words: &[&str]| command.arguments.extend(words.iter().map(Into::into));
     if plan.is_cluster || plan.replicas > 0 {
-        // A replica that falls behind is not cut off, and no run pays for copying everything.
+        // A replica that lags is not disconnected, and no run pays for a full copy.
         add(&["--repl-diskless-sync-delay", "0", "--repl-backlog-size", "256mb"]);
         add(&["--client-output-buffer-limit", "replica", "0", "0", "0"]);
     }
@@ -575,18 +574,18 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     command
 }
 
-/// Ports of a node of a group: the main one, those of its threads, and the one for other nodes.
+/// Returns the number of ports of a group node: the main one, one for each thread, and the one for other nodes.
 fn node_ports(threads: u16) -> u16 {
     threads + 2
 }
 
-/// The port of the first thread answers by itself, where the main port asks the leader.
+/// Returns the port of the first thread, which answers by itself, while the main port asks the leader.
 fn thread_address(server: &ServerProcess) -> SocketAddr {
     let address = server.address();
     SocketAddr::new(address.ip(), address.port() + 1)
 }
 
-/// Group as one of its nodes sees it, in the lines of INFO replication.
+/// State of the group according to one of its nodes: the lines of INFO replication.
 #[derive(Debug)]
 struct GroupView {
     text: String,
@@ -602,13 +601,13 @@ impl GroupView {
         form::field(&self.text, "scurry_group_node")
     }
 
-    /// The node that others reach at an address.
+    /// Returns the id of the node that its peers reach at an address.
     fn id_at(&self, peer: &str) -> Option<&str> {
         let is_it = |line: &&str| line.split(',').any(|part| part == format!("peer={peer}"));
         self.numbered("member").find(is_it)?.split(',').find_map(|part| part.strip_prefix("id="))
     }
 
-    /// So many nodes have a vote and are connected, and somebody leads every thread.
+    /// Reports whether this many nodes vote and are connected, and every thread has a leader.
     fn is_whole(&self, nodes: usize) -> bool {
         let is_there = |line: &&str| line.contains("votes=yes") && line.contains("connected=yes");
         let members = self.numbered("member").filter(is_there).count();
@@ -617,13 +616,13 @@ impl GroupView {
             && self.numbered("shard").all(|line| !line.contains("leader=none"))
     }
 
-    /// True when this node executes everything.
+    /// Reports whether this node leads every shard.
     fn leads(&self) -> bool {
         self.numbered("shard").next().is_some()
             && self.numbered("shard").all(|line| line.contains("serves=yes"))
     }
 
-    /// How much of the log of each thread the node has applied.
+    /// Returns how much of each thread's log the node has applied.
     fn applied(&self) -> Vec<String> {
         let applied = |line: &str| {
             line.split(',').find_map(|part| part.strip_prefix("applied=")).map(str::to_owned)
@@ -631,18 +630,18 @@ impl GroupView {
         self.numbered("shard").filter_map(applied).collect()
     }
 
-    /// Values of the lines `name0`, `name1` and so on.
+    /// Returns the values of the lines `name0`, `name1` and so on.
     fn numbered(&self, name: &str) -> impl Iterator<Item = &str> {
         (0..).map_while(move |number: u32| form::field(&self.text, &format!("{name}{number}")))
     }
 }
 
-/// The settings in the script of Tarantool.
+/// Recognizes the settings in Tarantool's script.
 fn is_settings(word: &OsString) -> bool {
     word.to_string_lossy().starts_with("settings = {")
 }
 
-/// Looks until something has come about.
+/// Polls until a condition holds.
 struct Looking<'l> {
     fleet: &'l Fleet,
     interrupted: &'l AtomicBool,
@@ -658,7 +657,7 @@ impl form::Patience for Looking<'_> {
             if clock.elapsed() > TOGETHER_TIMEOUT {
                 bail!("{what} within {} s", TOGETHER_TIMEOUT.as_secs());
             }
-            // Ends early when the server has.
+            // Ends early when the server has ended.
             ensure!(!self.fleet.first().ends_within(LOOK_EVERY), "the server ended: {what}");
         }
         Ok(())

@@ -1,11 +1,11 @@
-//! The machine and the build that a row was measured with.
+//! The machine and the build of a measured row.
 
 use std::fs;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-/// The machine.
+/// Machine and build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Host {
@@ -13,15 +13,15 @@ pub struct Host {
     pub kernel: String,
     /// CPU model.
     pub cpu: String,
-    /// Cores that this process may use.
+    /// Number of cores that this process may use.
     pub cores: usize,
-    /// Commit of the working directory, with `+changes` when more than documents had changed; empty
-    /// when the lab does not run in a git checkout.
+    /// Commit of the working directory, with `+changes` when more than documents had changed; empty when the lab does
+    /// not run in a git checkout.
     pub git_commit: String,
 }
 
 impl Host {
-    /// Looks.
+    /// Reads the facts from the system.
     pub fn look() -> Host {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -39,7 +39,7 @@ fn cpu_model(cpus: &str) -> Option<&str> {
     Some(line.split_once(':')?.1.trim())
 }
 
-/// All that figures depend on: everything but the documents, into which `make figures` writes its tables.
+/// Paths on which figures depend: everything but the documents, into which `make figures` writes its tables.
 const MEASURED: &[&str] = &[":(top)", ":(top,exclude)docs", ":(top,exclude)README.md"];
 
 fn commit() -> Option<String> {

@@ -1,21 +1,20 @@
-//! Latencies of one kind of operation: an HdrHistogram with three significant digits, and
-//! the figures that a row prints.
+//! Latencies of one kind of operation: an HdrHistogram with three significant digits, and the figures of a row.
 
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The longest latency that is told apart, nanoseconds; longer ones count as this.
+/// Longest distinguishable latency, nanoseconds; longer ones count as this.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Records latencies in nanoseconds.
+/// Recorder of latencies in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct LatencyRecorder {
     histogram: Histogram<u64>,
 }
 
-/// The figures of a row, microseconds.
+/// Figures of a row, microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.
@@ -30,12 +29,12 @@ pub struct LatencySummary {
     pub p99: f64,
     /// 999 of 1000 are at or below.
     pub p999: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
 }
 
 impl LatencyRecorder {
-    /// An empty recorder.
+    /// Creates an empty recorder.
     ///
     /// # Errors
     /// Never for the built-in bounds; the library's check is passed on.
@@ -45,35 +44,35 @@ impl LatencyRecorder {
         Ok(LatencyRecorder { histogram })
     }
 
-    /// Counts one latency.
+    /// Records one latency.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
         self.histogram.saturating_record(nanos);
     }
 
-    /// Adds everything that `other` counted.
+    /// Adds everything that `other` recorded.
     pub fn add(&mut self, other: &LatencyRecorder) {
         // Both have the same bounds, so the addition cannot fail.
         let added = self.histogram.add(&other.histogram);
         debug_assert!(added.is_ok());
     }
 
-    /// Forgets everything.
+    /// Resets the recorder.
     pub fn clear(&mut self) {
         self.histogram.reset();
     }
 
-    /// How many were counted.
+    /// Returns how many were recorded.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The latency at or below which this share (0 to 1) lies, microseconds.
+    /// Returns the latency at or below which this share (0 to 1) lies, microseconds.
     pub fn quantile_us(&self, share: f64) -> f64 {
         micros(self.histogram.value_at_quantile(share))
     }
 
-    /// The figures of a row.
+    /// Returns the figures of a row.
     pub fn summary(&self) -> LatencySummary {
         if self.count() == 0 {
             return LatencySummary::default();
@@ -91,7 +90,7 @@ impl LatencyRecorder {
 }
 
 impl LatencySummary {
-    /// With as many digits as the histogram can vouch for at the scale of microseconds.
+    /// Rounds to the precision that the histogram has at the scale of microseconds.
     pub fn rounded(&self) -> LatencySummary {
         let round = |value| crate::figures::rounded(value, 2);
         LatencySummary {

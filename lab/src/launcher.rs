@@ -1,6 +1,6 @@
-//! `scurry-lab launch`, hidden: becomes the server it is told to start, after binding itself to
-//! its cores and asking the kernel to end it with the lab. So a server that the lab started is gone
-//! on every path, even when the lab is killed, and no unsafe code is needed between fork and exec.
+//! `scurry-lab launch`, hidden: becomes the server that it is told to start, after binding itself to its cores and
+//! asking the kernel to kill it when the lab ends. So a server that the lab started never outlives it, even when the
+//! lab is killed, and no unsafe code is needed between fork and exec.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -11,18 +11,18 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::cores::bind;
 
-/// Command of a launched process, and where it runs.
+/// Command to launch, and where it runs.
 #[derive(Debug)]
 pub struct Launch {
-    /// The cores to run on; any without.
+    /// Cores to run on; empty means any.
     pub cores: Vec<usize>,
-    /// The process that must still be the parent.
+    /// Process id that must still be the parent.
     pub parent: i32,
-    /// The program and its arguments.
+    /// Program and its arguments.
     pub command: Vec<OsString>,
 }
 
-/// Becomes the command. Comes back only with an error.
+/// Replaces this process by the command. Returns only with an error.
 ///
 /// # Errors
 /// When the cores cannot be used or the program cannot be started.

@@ -1,4 +1,4 @@
-//! `scurry-lab list`: what can be run, and what helps where it cannot.
+//! `scurry-lab list`: what can be run here, and how to get the rest to run.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Durability, Target};
 
-/// The scenarios and the targets as text.
+/// Returns the scenarios and the targets as text.
 ///
 /// # Errors
 /// When a shipped scenario is broken, which a test excludes.

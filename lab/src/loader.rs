@@ -1,6 +1,5 @@
-//! The loader: one thread that keeps every session of a closed loop going over epoll, or sends by
-//! the clock. It sleeps in `epoll_wait` whenever there is nothing to do, so that its CPU time shows
-//! how near it is to being the limit itself.
+//! The loader: one thread over epoll that runs every session of a closed loop, or sends at a fixed rate. It sleeps in
+//! `epoll_wait` when there is nothing to do, so its CPU time shows how near it is to being the bottleneck.
 
 mod connection;
 mod pace;
@@ -29,52 +28,52 @@ const NANOS: f64 = 1e9;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Longest sleep, so that an interrupt is noticed soon.
 const WAIT_NS_MAX: u64 = 100_000_000;
-/// Where a clock says when requests are due, those of so long go together at high rates. Sent one by one,
-/// 600,000 a second take all of the loader's core, and what shares it with the loader (a server's log) waits.
+/// Interval in which due requests of a paced load are sent together, nanoseconds. Sent one by one, 600,000 a second
+/// take all of the loader's core, and whatever shares that core (a server's log thread) waits.
 const WAIT_NS_PACED_MIN: u64 = 100_000;
-/// A server that answers nothing for this long has failed.
+/// Time without any answer after which the server counts as failed.
 const SILENCE_NS_MAX: u64 = 20_000_000_000;
 const READ_BUFFER: usize = 262_144;
 
-/// Load to carry out.
+/// Load to run.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
     /// Protocol of the target.
     pub wire: Wire,
-    /// Where the server listens; connections are dealt out to several ports in turn.
+    /// Server addresses; connections are spread over several ports in turn.
     pub addresses: Vec<SocketAddr>,
-    /// The load goes over RDMA, to this address of a device and the port of the server; over TCP without.
+    /// Device address for a load over RDMA, with the port of the server; None over TCP.
     pub rdma: Option<IpAddr>,
-    /// Sessions at a time.
+    /// Concurrent sessions.
     pub sessions: u32,
-    /// Connections that they share.
+    /// Connections that the sessions share.
     pub connections: u32,
-    /// Requests in flight on one connection at most.
+    /// Most requests in flight on one connection.
     pub depth: u32,
-    /// Requests per second, by the clock; a closed loop without.
+    /// Requests per second of a paced load; None for a closed loop.
     pub rate: Option<f64>,
     /// Seconds under load before measuring.
     pub warmup_seconds: f64,
     /// Measured seconds.
     pub seconds: f64,
-    /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT goes behind
-    /// the requests that are written in one go. None asks for none.
+    /// Copies required for an acknowledgement, including the primary's: a WAIT follows the requests that are written
+    /// together. None sends no WAIT.
     pub copies: Option<u32>,
 }
 
 /// Listener to the progress of the load.
 pub trait Observer {
-    /// Called as the measured interval begins and as it ends.
+    /// Called when the measured interval begins and when it ends.
     ///
     /// # Errors
-    /// When what the observer samples cannot be read: the run ends.
+    /// When the observer's samples cannot be read: the run ends.
     fn measuring(&mut self, begins: bool) -> Result<()>;
 
     /// Called about once a second.
     fn second(&mut self, second: &Second);
 }
 
-/// Where the run stands.
+/// Stage of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadStage {
     WarmUp,
@@ -85,41 +84,41 @@ enum LoadStage {
     Closing,
 }
 
-/// The loader.
+/// Loader of one run.
 #[derive(Debug)]
 pub struct Loader<'a, W> {
     plan: LoadPlan,
     workload: &'a mut W,
     interrupted: &'a AtomicBool,
     connections: Vec<Connection>,
-    /// None over TCP.
+    /// RDMA connections; None over TCP.
     rdma: Option<rdma::RdmaConnections>,
     epoll: OwnedFd,
     clock: Clock,
     recorder: Recorder,
-    /// Of an open loop.
+    /// Schedule of an open loop.
     pace: Option<Pace>,
-    /// The connection whose turn it is in an open loop.
+    /// Index of the next connection in an open loop.
     turn: usize,
     stage: LoadStage,
-    /// A second whose 99th percentile is above this ends the load, microseconds.
+    /// Bound on the 99th percentile of each second, microseconds; a second above it ends the load.
     autostop_us: Option<f64>,
     is_stopped: bool,
-    /// Ends the load when it is set.
+    /// Flag that ends the load when it is set.
     over: Option<&'a AtomicBool>,
     in_flight: u64,
     answered_at: u64,
     received: Vec<u8>,
     out: Vec<u8>,
-    /// A request before, or a reply after it was translated.
+    /// Scratch buffer for a request before translation, or a reply after it.
     translated: Vec<u8>,
 }
 
 impl<'a, W: Workload> Loader<'a, W> {
-    /// Connects.
+    /// Opens the connections.
     ///
     /// # Errors
-    /// When a connection cannot be made.
+    /// When a connection cannot be opened.
     pub fn connect(
         plan: LoadPlan,
         workload: &'a mut W,
@@ -171,28 +170,27 @@ impl<'a, W: Workload> Loader<'a, W> {
         })
     }
 
-    /// Lets the load end early when the 99th percentile of a second is above this, microseconds: a
-    /// store that does not keep up gets no better by waiting.
+    /// Ends the load early when the 99th percentile of a second is above this, microseconds: a store that cannot keep
+    /// up does not recover by waiting.
     pub fn stop_above(mut self, p99_us: f64) -> Loader<'a, W> {
         self.autostop_us = Some(p99_us);
         self
     }
 
-    /// Lets the load end early when this is set.
+    /// Ends the load early when this flag is set.
     pub fn stop_at(mut self, over: &'a AtomicBool) -> Loader<'a, W> {
         self.over = Some(over);
         self
     }
 
-    /// Runs warm-up and the measured interval, then lets everything in flight finish and closes
-    /// the open sessions.
+    /// Runs the warm-up and the measured interval, then waits for everything in flight and closes the open sessions.
     ///
     /// # Errors
-    /// When a connection fails, the server falls silent or the run is interrupted.
+    /// When a connection fails, the server stops answering or the run is interrupted.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<LoadResult> {
         self.clock = Clock::start();
         if let Some(rate) = self.plan.rate {
-            // Without this the kernel may wake a sleeper 50 us late.
+            // With the default timer slack the kernel may wake a sleeping thread 50 us late.
             rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
             self.pace = Some(Pace::new(rate, self.clock.nanos()));
         }
@@ -252,7 +250,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         Ok(())
     }
 
-    /// Waits for something to do, at most until `until`, and does it.
+    /// Waits for something to do, until `until` at most, and does it.
     fn turn(&mut self, now: u64, until: u64) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
         ensure!(
@@ -274,7 +272,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             Err(error) => return Err(error).context("waiting for replies"),
         };
         for event in ready {
-            // The kernel's struct is packed: copy its fields before looking at them.
+            // The kernel's struct is packed: copy its fields before using them.
             let (data, flags) = (event.data, event.flags);
             let index = usize::try_from(data.u64())?;
             if flags.contains(epoll::EventFlags::OUT) {

@@ -7,46 +7,46 @@ use crate::client::Client;
 use crate::figures::{per, rounded};
 use crate::filling::info_number;
 
-/// One look at the counts of INFO persistence.
+/// Sample of the counts of INFO persistence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogCounts {
-    /// Changes that were committed.
+    /// Changes committed.
     pub sequence: u64,
-    /// Bytes that were given to the log.
+    /// Bytes written to the log.
     pub bytes: u64,
-    /// In how many batches.
+    /// Batches written to the log.
     pub batches: u64,
-    /// Snapshots that were written.
+    /// Snapshots written.
     pub snapshots: u64,
-    /// Snapshots that could not be written.
+    /// Snapshots that failed.
     pub snapshots_failed: u64,
 }
 
-/// The log between two looks.
+/// Growth of the log between two samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogGrowth {
     /// Changes per second.
     pub changes_per_s: f64,
-    /// Bytes of the log per Change, with what frames add.
+    /// Log bytes per Change, including frame headers.
     pub bytes_per_change: f64,
-    /// Batches per second: each is one write, and one sync where there are any.
+    /// Batches per second; each is one write, and one sync if the server syncs.
     pub batches_per_s: f64,
-    /// Mean length of a batch.
+    /// Mean length of a batch, bytes.
     pub bytes_per_batch: u64,
     /// Mean number of Changes in a batch.
     pub changes_per_batch: f64,
-    /// Snapshots that were written meanwhile.
+    /// Snapshots written in the interval.
     pub snapshots: u64,
-    /// Snapshots that could not be written meanwhile.
+    /// Snapshots that failed in the interval.
     pub snapshots_failed: u64,
-    /// Seconds of the one snapshot that was asked for, where it was.
+    /// Seconds of the one snapshot that was requested, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot_seconds: Option<f64>,
 }
 
 impl LogCounts {
-    /// Looks; none where the server has no log.
+    /// Samples the counts; None where the server has no log.
     ///
     /// # Errors
     /// When the connection fails.
@@ -67,7 +67,7 @@ impl LogCounts {
         })
     }
 
-    /// Growth since an earlier look.
+    /// Returns the growth since an earlier sample.
     pub fn since(&self, begin: &LogCounts, seconds: f64) -> LogGrowth {
         let changes = self.sequence.saturating_sub(begin.sequence);
         let bytes = self.bytes.saturating_sub(begin.bytes);
@@ -87,7 +87,7 @@ impl LogCounts {
 }
 
 impl LogGrowth {
-    /// For the notes of a row.
+    /// Describes the growth for the notes of a row.
     pub fn words(&self) -> String {
         format!(
             "log: {} bytes and {} changes per batch, {} bytes per change, {} batches/s",

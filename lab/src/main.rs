@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does it, and says whether everything passed.
+/// Runs the command and reports whether everything passed.
 fn dispatch(command: LabCommand) -> Result<bool> {
     match command {
         LabCommand::Run(arguments) => return run(&arguments),

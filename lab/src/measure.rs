@@ -1,4 +1,4 @@
-//! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
+//! One run of one target: starts, probes, fills, loads, audits and stops it.
 
 mod charging;
 mod driver;
@@ -36,12 +36,11 @@ use load::{Sampling, figures};
 pub use system::Standing;
 use system::System;
 
-/// The audit of a run in whose measured time nothing was acknowledged.
+/// Audit text of a run that acknowledged nothing in its measured time.
 const AUDIT_IDLE: &str = "failed: nothing was done";
-/// How long a node of a cluster is silent until others take it for dead: longer than a full core keeps
-/// one from answering.
+/// Silence after which cluster nodes consider another node dead: longer than a busy core delays an answer.
 const NODE_TIMEOUT_MS: u32 = 15_000;
-/// The same where a node is killed: as docs/cluster.md advises.
+/// The same in scenarios that kill a node, as docs/cluster.md advises.
 const FAILOVER_TIMEOUT_MS: u32 = 5_000;
 /// Servers behind the HTTP door.
 const HTTP_NODES: u16 = 3;
@@ -51,76 +50,77 @@ const HTTP_NODES: u16 = 3;
 pub struct Bench<'a> {
     /// Scenario to run.
     pub scenario: &'a Scenario,
-    /// Against what.
+    /// System under test.
     pub target: Target,
-    /// How safe a change is when it is answered.
+    /// Durability of acknowledged changes.
     pub durability: Durability,
-    /// Where the server keeps what it keeps.
+    /// Directory for the server's data.
     pub place: &'a Path,
-    /// Snapshots that are written under the load.
+    /// Snapshots that are written under load.
     pub snapshots: Snapshots,
-    /// Behind the load a snapshot is written under another one, and the server is killed and started again.
+    /// True when a snapshot is written under a second load after the first, and the server is then killed and
+    /// restarted.
     pub revives: bool,
-    /// Where it runs already; the lab starts it without.
+    /// Address of a system that already runs; None when the lab starts it.
     pub address: Option<SocketAddr>,
-    /// Program of scurry.
+    /// Path of the scurry binary.
     pub program: PathBuf,
-    /// The cores to use; none are bound without.
+    /// Cores to use; None binds nothing.
     pub cores: Option<&'a Cores>,
-    /// How scurry is started.
+    /// Options with which scurry is started.
     pub scurry: &'a ScurryOptions,
     /// Ports of scurry that get the load.
     pub ports: Ports,
-    /// How the load goes over RDMA; none over TCP.
+    /// RDMA settings of the load; None over TCP.
     pub rdma: Option<&'a OverRdma>,
-    /// Copies behind an acknowledgement.
+    /// Copies required for an acknowledgement.
     pub copies: Copies,
-    /// The echo server's answers.
+    /// Reply sizes of the echo server.
     pub echo_sizes: &'a str,
-    /// A Lua library instead of the built-in one.
+    /// Lua library that replaces the built-in one.
     pub library: Option<&'a str>,
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
-    /// Where this run stands among others.
+    /// Position of this run among all runs.
     pub step: RunCount,
-    /// No live line.
+    /// True to show no live line.
     pub quiet: bool,
 }
 
-/// Copies behind an acknowledgement.
+/// Copies required for an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// Replicas of each primary.
     pub replicas: u32,
-    /// Copies that an operation must be on to be acknowledged, the primary's too (K of M); none
-    /// does not ask.
+    /// Copies that an operation must be on to count as acknowledged, including the primary's (K of M); None requires
+    /// none.
     pub acknowledged: Option<u32>,
 }
 
 /// Result of a run.
 #[derive(Debug)]
 pub struct Measured {
-    /// The run.
+    /// Figures and verdict of the run.
     pub run: Run,
     /// Product, version and durability that the server reports.
     pub identity: Identity,
-    /// How it was filled; none of the echo server.
+    /// How it was filled; None for the echo server.
     pub filling: Option<Filling>,
-    /// How the lab started it; empty where it did not.
+    /// Command line with which the lab started it; empty when it did not.
     pub configuration: Vec<String>,
 }
 
 impl Bench<'_> {
-    /// Runs it. A target that breaks a rule gives a run whose audit says so.
+    /// Runs the target. If it breaks a rule, the audit of the run says so.
     ///
     /// # Errors
-    /// When the server does not start or the load cannot be carried out.
+    /// When the server does not start or the load cannot be run.
     pub fn measure(&self, number: u32, runs: u32) -> Result<Measured> {
         self.measure_on(&mut Standing::default(), number, runs)
     }
 
-    /// As [`Bench::measure`], on what stands from the run before where that was started alike, and
-    /// leaves what is worth to be kept: a system in a JVM, whose start takes longer than a short load.
+    /// Like [`Bench::measure`], but reuses the system of the previous run if that was started in the same way, and
+    /// keeps systems that are worth it: those in a JVM, whose start takes longer than a short load.
     ///
     /// # Errors
     /// As [`Bench::measure`].
@@ -165,7 +165,7 @@ impl Bench<'_> {
             Some(_) => Vec::new(),
             None => self.command(system.first_address()).words(),
         };
-        // Where backups were asked for, the audit has stopped a member.
+        // With backups the audit has stopped a member, so the system cannot be reused.
         let is_ours = self.address.is_none() && self.copies.replicas == 0;
         if self.target.jvm_system().is_some() && run.is_sound() && is_ours {
             standing.keep(asked, system);
@@ -208,14 +208,14 @@ impl Bench<'_> {
         }
     }
 
-    /// How it is started, wherever it listens: what was started alike may be used again, for the same
-    /// kind of load, which its driver was told.
+    /// Returns a key for how the system is started, without its port. A system with the same key can be reused for the
+    /// same kind of load, because its driver was configured for that.
     fn asked(&self) -> String {
         let command = self.command(SocketAddr::from(([127, 0, 0, 1], 0)));
         format!("{} for {:?}", command.words().join(" "), self.scenario.kind)
     }
 
-    /// Starts the target on its core, and its replicas on the loader's.
+    /// Starts the target on its cores, and its replicas on the loader's.
     ///
     /// # Errors
     /// When it does not start.
@@ -249,13 +249,13 @@ impl Bench<'_> {
         }
     }
 
-    /// Threads of each node of a group; none of other targets.
+    /// Returns the threads of each node of a group; None for other targets.
     fn group_threads(&self) -> Result<Option<u16>> {
         let threads = self.scurry.threads.unwrap_or(1);
         Ok(self.target.is_group().then(|| u16::try_from(threads)).transpose()?)
     }
 
-    /// Protocol of the load: over HTTP the quorum is a part of it.
+    /// Returns the protocol of the load; over HTTP it includes the quorum.
     fn wire(&self) -> Result<Wire> {
         let quorum = self.scenario.kv.as_ref().and_then(|kv| kv.quorum.as_deref());
         match (self.target, quorum) {
@@ -266,7 +266,7 @@ impl Bench<'_> {
         }
     }
 
-    /// How it is started.
+    /// Returns the command that starts the target.
     fn command(&self, address: SocketAddr) -> ServerCommand {
         let mut command = self.target.command(Start {
             program: self.program.clone(),
@@ -282,13 +282,13 @@ impl Bench<'_> {
             backups: self.copies.replicas,
             connections: self.scenario.connections,
         });
-        // A target that does not speak it has been left out before.
+        // Targets that do not speak RDMA were excluded earlier.
         let words = self.rdma.and_then(|rdma| rdma.arguments(self.target, address.port()).ok());
         command.arguments.extend(words.into_iter().flatten().map(OsString::from));
         command
     }
 
-    /// Fills the store, with progress; the echo server has none.
+    /// Fills the store and shows progress; the echo server is not filled.
     fn fill(
         &self,
         fleet: &System,
@@ -305,20 +305,21 @@ impl Bench<'_> {
             self.go_on()
         };
         let pids = fleet.pids();
-        // Of a store that was filled before nothing is seen to grow, nor of one that has taken all its memory.
+        // Memory growth cannot be seen in a store that was filled before, nor in one that allocates all its memory at
+        // startup.
         if pids.is_empty() || fleet.is_used() || self.target.is_ndb() {
             return fill(client, &mut step).map(|()| None);
         }
         Filling::watch(&pids, client, records, |client| fill(client, &mut step)).map(Some)
     }
 
-    /// Ends a long loop on Ctrl-C.
+    /// Returns an error after Ctrl-C, to end a long loop.
     fn go_on(&self) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 
-    /// Owners of the keys, where the load goes to the owners.
+    /// Returns the owners of the keys, where requests go directly to the owners.
     fn routes(&self, fleet: &System, client: &mut Client) -> Result<Option<Routes>> {
         if let Some(partition) = fleet.partition() {
             return Ok(Some(partition.clone()));
@@ -330,7 +331,7 @@ impl Bench<'_> {
         client.routes(fleet.address()).map(Some)
     }
 
-    /// Text of the audit's column.
+    /// Returns the text of the audit column.
     fn verdict(&self, errors: &ErrorTally, audit: impl FnOnce() -> Result<()>) -> String {
         if let Some(errors) = errors.describe() {
             return format!("failed audit: {errors}");
@@ -345,22 +346,22 @@ impl Bench<'_> {
     }
 }
 
-/// The ports that the load goes to.
+/// Returns the addresses that get the load.
 fn addresses(fleet: &System, routes: Option<&Routes>) -> Vec<SocketAddr> {
     routes.map_or_else(|| vec![fleet.address()], |routes| routes.addresses().to_vec())
 }
 
-/// Nothing was sent twice.
+/// Checks that no answer was marked as replayed: nothing was sent twice.
 fn replays_are_none(replays: u64) -> Result<()> {
     ensure!(replays == 0, "{replays} new requests were called replays");
     Ok(())
 }
 
-/// A run that failed its audit keeps no figures.
+/// Stores verdict and memory in the run; a run that failed its audit loses its figures.
 fn settle(run: &mut Run, verdict: String, filling: Option<&Filling>, progress: &Progress) {
     run.figures.memory_bytes_per_account = filling.map(Filling::bytes_per_record);
     run.audit = verdict;
-    // A store that keeps every rule by doing nothing has shown nothing.
+    // A store that breaks no rule because it did nothing has proved nothing.
     if run.is_sound() && run.figures.operations == Some(0) {
         run.audit = AUDIT_IDLE.to_owned();
     }

@@ -1,10 +1,10 @@
-//! What is missing here, and its cure.
+//! What is missing on this machine, and how to get it.
 
-/// Why a target cannot be measured here, and what helps.
+/// Why a target cannot be measured here, and the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}: {cure}")]
 pub struct Missing {
-    /// Name of the missing thing.
+    /// Name of what is missing.
     pub why: String,
     /// Cure that the user can apply.
     pub cure: String,

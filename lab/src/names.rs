@@ -1,15 +1,15 @@
-//! The ids that the load uses. All have a fixed width, so that request templates can be
-//! patched in place and every request of a kind is equally long.
+//! The ids that the load uses. All have a fixed width, so that request templates can be patched in place and every
+//! request of a kind is equally long.
 
-/// Accounts (and keys) at most: the lab keeps a tally of each.
+/// Most accounts (and keys): the lab keeps a tally of each.
 pub const ACCOUNTS_MAX: u32 = 100_000_000;
 
-/// `acc:` and seven digits in base 36.
+/// Account id: `acc:` and seven digits in base 36.
 pub type AccountText = [u8; 11];
-/// `s` and seven digits in base 36: 78 thousand million sessions.
+/// Session id: `s` and seven digits in base 36, enough for 78 thousand million sessions.
 pub type SessionText = [u8; 8];
 
-/// The id of an account.
+/// Returns the id of an account.
 #[inline]
 pub fn account_text(number: u32) -> AccountText {
     let mut text = *b"acc:0000000";
@@ -17,7 +17,7 @@ pub fn account_text(number: u32) -> AccountText {
     text
 }
 
-/// The key of a plain value: as wide as an account.
+/// Returns the key of a plain value, as long as an account id.
 #[inline]
 pub fn key_text(number: u32) -> AccountText {
     let mut text = *b"key:0000000";
@@ -25,7 +25,7 @@ pub fn key_text(number: u32) -> AccountText {
     text
 }
 
-/// The id of a session.
+/// Returns the id of a session.
 #[inline]
 pub fn session_text(number: u64) -> SessionText {
     let mut text = *b"s0000000";
@@ -33,10 +33,10 @@ pub fn session_text(number: u64) -> SessionText {
     text
 }
 
-/// Bytes of the number that a value begins with, in base 36.
+/// Length of the number at the start of a value, bytes in base 36.
 pub const STAMP_LEN: usize = 8;
 
-/// The number of a write, as a value begins with it.
+/// Returns the number of a write as it stands at the start of a value.
 #[inline]
 pub fn stamp(number: u64) -> [u8; STAMP_LEN] {
     let mut stamp = [0; STAMP_LEN];
@@ -44,7 +44,7 @@ pub fn stamp(number: u64) -> [u8; STAMP_LEN] {
     stamp
 }
 
-/// Writes `number` right-aligned in this base, from the right; what does not fit is cut off.
+/// Writes `number` right-aligned in this base, padded with zeros; digits that do not fit are cut off.
 #[inline]
 pub fn digits(out: &mut [u8], mut number: u64, base: u64) {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";

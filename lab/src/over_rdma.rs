@@ -1,4 +1,4 @@
-//! Loads over RDMA: what a server needs to be started with, and where it is reached.
+//! Loads over RDMA: the arguments that a server needs, and its address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ pub enum TransportKind {
     Rdma,
 }
 
-/// How a load goes over RDMA.
+/// RDMA settings of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverRdma {
-    /// An address of an RDMA device of this machine. The port is that of TCP: the two do not meet.
+    /// Address of an RDMA device of this machine. The port number is the same as that of TCP; the two do not conflict.
     pub address: IpAddr,
-    /// The module by which a valkey-server speaks RDMA.
+    /// Module with which a valkey-server speaks RDMA.
     pub module: Option<PathBuf>,
 }
 
 impl OverRdma {
-    /// Arguments that the server needs besides, when it listens on this port.
+    /// Returns the extra arguments of a server that listens on this port.
     ///
     /// # Errors
     /// [`Missing`] for a target that does not speak RDMA.
@@ -38,7 +38,7 @@ impl OverRdma {
             Target::Scurry => {
                 let listen = SocketAddr::new(self.address, port.parse().unwrap_or_default());
                 let listen = listen.to_string();
-                // The device is this machine's, and the load the only one that knows the port.
+                // Open access is safe here: the device is on this machine, and only the load knows the port.
                 let open = "--allow-open-access-without-password";
                 Ok(words(&["--rdma-listen", &listen, open]))
             }

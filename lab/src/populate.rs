@@ -9,13 +9,13 @@ use crate::resp::{Template, Value};
 use crate::scenario::Charging;
 use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyValueWorkload};
 
-/// How often progress is shown.
+/// Records between two updates of the progress.
 const STEP: usize = 50_000;
 
-/// Creates every account with these arguments behind its id.
+/// Creates every account; `rest` are the arguments after its id.
 ///
 /// # Errors
-/// When one cannot be created, or the first error of `progress`.
+/// When an account cannot be created, or the first error of `progress`.
 pub fn create_accounts(
     client: &mut Client,
     dialect: Dialect,
@@ -26,7 +26,7 @@ pub fn create_accounts(
     each_account(client, dialect, "CREATE", rest, accounts, progress)
 }
 
-/// Gives every account its counters, one after the other.
+/// Adds the counters to every account, one after the other.
 ///
 /// # Errors
 /// As [`create_accounts`].
@@ -61,11 +61,11 @@ fn each_account(
     })
 }
 
-/// Copies the first account to all others, as the bytes that the store keeps of it, which it returns: where the
-/// rules are a library, to call it for each takes longer than what is measured.
+/// Copies the first account to all others in its stored form, which it returns. Where the rules are a library, creating
+/// each account by a call would take longer than the measurement.
 ///
 /// # Errors
-/// When there is no such account, one cannot be written, or the first error of `progress`.
+/// When the first account does not exist, a copy cannot be written, or the first error of `progress`.
 pub fn copy_account(
     client: &mut Client,
     accounts: u32,
@@ -84,10 +84,10 @@ pub fn copy_account(
     Ok(kept)
 }
 
-/// Gives every key that is set before its first value.
+/// Writes the first value of every key that exists at the start.
 ///
 /// # Errors
-/// When one cannot be set, or the first error of `progress`.
+/// When a key cannot be set, or the first error of `progress`.
 pub fn set_keys(
     client: &mut Client,
     workload: &mut KeyValueWorkload,
@@ -100,7 +100,7 @@ pub fn set_keys(
 /// Writes every record of an index.
 ///
 /// # Errors
-/// When one cannot be written, or the first error of `progress`.
+/// When a record cannot be written, or the first error of `progress`.
 pub fn put_records(
     client: &mut Client,
     workload: &mut IndexWorkload,
@@ -110,10 +110,10 @@ pub fn put_records(
     fill(client, keys, progress, |number, out| workload.append_first(number, out))
 }
 
-/// Gives every account of the yardstick its first fields.
+/// Writes the first fields of every account of the yardstick.
 ///
 /// # Errors
-/// When one cannot be set, or the first error of `progress`.
+/// When an account cannot be set, or the first error of `progress`.
 pub fn set_hashes(
     client: &mut Client,
     workload: &mut HashFieldsWorkload,
@@ -123,7 +123,7 @@ pub fn set_hashes(
     fill(client, accounts, progress, |number, out| workload.append_first(number, out))
 }
 
-/// Sends one request per record, pipelined; every one must be answered without an error.
+/// Sends one request per record, pipelined; none may be answered with an error.
 ///
 /// # Errors
 /// The first error reply, or the first error of `progress`.

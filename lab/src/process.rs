@@ -1,5 +1,4 @@
-//! A server that the lab started: found on a free port, its output in a file, and stopped by
-//! its process id on every path.
+//! A server that the lab started: on a free port, its output in a file, and stopped by its process id on every path.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,8 +23,8 @@ use crate::cores::bind;
 use crate::data_directory::temporary;
 use crate::wire::Wire;
 
-/// A JVM with a cluster of one in it may take half a minute on a busy core, and a start that reads a hundred
-/// million accounts as long as the disk takes.
+/// Startup timeout. A JVM that runs a cluster may take half a minute on a busy core, and a startup that reads a hundred
+/// million accounts takes as long as the disk needs.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(10);
@@ -34,23 +33,23 @@ const LOG_TAIL: usize = 600;
 /// How to start a server.
 #[derive(Clone, Debug)]
 pub struct ServerCommand {
-    /// The program.
+    /// Program to run.
     pub program: PathBuf,
     /// Arguments of the program.
     pub arguments: Vec<OsString>,
-    /// The cores to run on; none leaves it to the kernel.
+    /// Cores to run on; empty leaves it to the kernel.
     pub cores: Vec<usize>,
-    /// Where it will listen.
+    /// Address that it will listen on.
     pub address: SocketAddr,
-    /// Protocol that the server speaks there.
+    /// Protocol that it speaks there.
     pub wire: Wire,
-    /// Where its directory is made, which goes with it.
+    /// Parent of its temporary directory.
     pub place: PathBuf,
 }
 
 impl ServerCommand {
-    /// The program and its arguments as a reader needs them: files by their names alone, and a text
-    /// of several lines by their number.
+    /// Returns the program and its arguments for a reader: files by name only, and a multi-line text as its number of
+    /// lines.
     pub fn words(&self) -> Vec<String> {
         let program = [self.program.clone().into_os_string()];
         let brief = |word: &OsString| {
@@ -68,7 +67,7 @@ impl ServerCommand {
         program.iter().chain(&self.arguments).map(brief).collect()
     }
 
-    /// The same, started by a program that becomes it: these are the words of that.
+    /// Wraps the command: `words` are a program and its arguments that then execute the server.
     #[must_use]
     pub fn behind(mut self, words: &[OsString]) -> ServerCommand {
         if let Some((starter, words)) = words.split_first() {
@@ -79,27 +78,28 @@ impl ServerCommand {
     }
 }
 
-/// A running server. Dropping it stops it.
+/// Running server. Dropping it stops it.
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
-    /// Names this process and no later one with the same number.
+    /// Process descriptor, which never refers to a later process with the same id.
     handle: OwnedFd,
-    /// To start it again.
+    /// Command for a restart.
     command: Box<ServerCommand>,
     directory: TempDir,
 }
 
 impl ServerProcess {
-    /// Starts the server in a directory of its own, and waits until it answers PING.
+    /// Starts the server in a directory of its own and waits until it answers PING.
     ///
     /// # Errors
-    /// When it does not: the message has the tail of its output.
+    /// When it does not answer; the message has the end of its output.
     pub fn start(command: &ServerCommand, interrupted: &AtomicBool) -> Result<ServerProcess> {
         ServerProcess::start_after(&[], command, interrupted)
     }
 
-    /// The same, after its program was run in that directory with these words, if there are any.
+    /// Like [`ServerProcess::start`], but first runs the program in that directory with the arguments `before`, if
+    /// there are any.
     ///
     /// # Errors
     /// As [`ServerProcess::start`], and when that run fails.
@@ -124,7 +124,7 @@ impl ServerProcess {
         Ok(server)
     }
 
-    /// Starts it again where it was, with what it has kept there, once it has ended.
+    /// Waits for the server to end, then starts it again in the same directory with the same data.
     ///
     /// # Errors
     /// As [`ServerProcess::start`].
@@ -132,7 +132,7 @@ impl ServerProcess {
         self.start_again_on(&self.command.cores.clone(), interrupted)
     }
 
-    /// As [`ServerProcess::start_again`], and until it answers it may run on these cores.
+    /// Like [`ServerProcess::start_again`]; until the server answers it may run on these cores.
     ///
     /// # Errors
     /// As [`ServerProcess::start`].
@@ -143,8 +143,8 @@ impl ServerProcess {
         self.bind_to_one_core()
     }
 
-    /// Starts it again, once it has ended, as if it had lost its directory: these words take the place of an
-    /// argument and the one behind it, where it has that.
+    /// Waits for the server to end, then starts it again as if it had lost its directory. The given words replace an
+    /// option and its value, where the command has that option.
     ///
     /// # Errors
     /// As [`ServerProcess::start`].
@@ -164,37 +164,37 @@ impl ServerProcess {
         self.start_again(interrupted)
     }
 
-    /// The argument behind this one.
+    /// Returns the argument after the one with this name.
     pub fn argument_behind(&self, name: &str) -> Option<String> {
         let arguments = &self.command.arguments;
         let at = arguments.iter().position(|word| word == name)?;
         Some(arguments.get(at + 1)?.to_string_lossy().into_owned())
     }
 
-    /// Process id of the server.
+    /// Returns the process id of the server.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.command.address
     }
 
-    /// Where it keeps what it keeps, which goes with this.
+    /// Returns the server's directory, which is removed on drop.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A connection to it.
+    /// Connects to the server.
     ///
     /// # Errors
-    /// When it does not listen.
+    /// When the connection is refused.
     pub fn client(&self) -> Result<Client> {
         Client::connect_over(self.command.wire, self.command.address)
     }
 
-    /// The end of what it has printed.
+    /// Returns the end of the server's output.
     pub fn output_tail(&self) -> String {
         let mut text = Vec::new();
         let read = File::open(self.directory.path().join("output"))
@@ -206,7 +206,7 @@ impl ServerProcess {
         String::from_utf8_lossy(&text[start..]).trim().to_owned()
     }
 
-    /// Kills it, as a machine that fails would, and waits for its end.
+    /// Kills the server, as a failing machine would, and waits for its end.
     ///
     /// # Errors
     /// When it does not end.
@@ -216,14 +216,14 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Asks it to end, waits this long at most, and says whether it has.
+    /// Asks the server to stop, waits up to `time`, and reports whether it has ended.
     pub fn stop(&self, time: Duration) -> bool {
-        // It may have ended by itself: then there is nothing to do.
+        // Ignore the error: the server may have ended by itself.
         let _ = pidfd_send_signal(&self.handle, Signal::TERM);
         self.ends_within(time)
     }
 
-    /// Waits this long at most, and says whether the server has ended.
+    /// Waits up to `time` and reports whether the server has ended.
     pub fn ends_within(&self, time: Duration) -> bool {
         let Ok(timeout) = Timespec::try_from(time) else { return false };
         let mut handles = [PollFd::new(&self.handle, PollFlags::IN)];
@@ -249,7 +249,7 @@ impl ServerProcess {
                     START_TIMEOUT.as_secs(),
                     self.last_words()
                 ),
-                // Tried again soon, or at once when the server has ended.
+                // Retry soon, or stop waiting at once when the server ends.
                 _ => {
                     self.ends_within(RETRY);
                 }
@@ -257,7 +257,8 @@ impl ServerProcess {
         }
     }
 
-    /// Whether it answers PING; where the lab does not speak its protocol, whether it listens.
+    /// Reports whether the server answers PING; where the lab does not speak its protocol, whether it accepts
+    /// connections.
     fn answers(&self) -> Result<bool> {
         if self.command.wire == Wire::Foreign {
             return Ok(TcpStream::connect(self.command.address).is_ok());
@@ -265,8 +266,8 @@ impl ServerProcess {
         Ok(self.client()?.call(&["PING"])?.text() == Some("PONG"))
     }
 
-    /// A server may choose cores for its threads itself; here all stay on the one it was given. With
-    /// more it may give each thread its own.
+    /// Moves all threads to the server's only core, because a server may bind its threads itself. With several cores it
+    /// may give each thread its own.
     fn bind_to_one_core(&self) -> Result<()> {
         let &[core] = self.command.cores.as_slice() else { return Ok(()) };
         for entry in fs::read_dir(format!("/proc/{}/task", self.pid()))? {
@@ -276,7 +277,7 @@ impl ServerProcess {
                 continue;
             }
             match bind(thread, &[core]) {
-                // One of a JVM may have ended since it was listed.
+                // A thread of a JVM may have ended since the directory was listed.
                 Err(error) if error.downcast_ref() == Some(&Errno::SRCH) => {}
                 bound => bound?,
             }
@@ -294,7 +295,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Starts the process on these cores in this directory, where its output goes too.
+/// Starts the process on these cores in this directory, which also gets its output.
 fn spawn(command: &ServerCommand, cores: &[usize], directory: &Path) -> Result<(Child, OwnedFd)> {
     let output = File::options().create(true).append(true).open(directory.join("output"))?;
     let lab = std::env::current_exe().context("finding the lab's own program")?;
@@ -303,7 +304,7 @@ fn spawn(command: &ServerCommand, cores: &[usize], directory: &Path) -> Result<(
     for core in cores {
         launcher.arg("--core").arg(core.to_string());
     }
-    // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
+    // Its own process group, so that Ctrl-C reaches only the lab, which then stops the server.
     let mut child = launcher
         .arg("--")
         .arg(&command.program)
@@ -330,21 +331,21 @@ fn open_handle(child: &Child) -> Result<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).context("opening a handle of the server's process")
 }
 
-/// Ports from which servers get theirs: below those that the kernel gives to clients, whose
-/// closed connections would keep a server from listening for a minute.
+/// Ports for servers, below those that the kernel gives to clients: a closed client connection can block a port for a
+/// minute.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
-/// A server may listen on so many ports behind its own, one for each core.
+/// Ports after its main port that a server may use, one for each core.
 const PORTS_FOLLOWING: u16 = 16;
 /// Ports of a block.
 pub const PORTS_MAX: u16 = PORTS_FOLLOWING + 1;
 
-/// A loopback address with a port that nobody uses, nor those behind it.
+/// Returns a loopback address whose port, and those after it in its block, are unused.
 ///
 /// # Errors
-/// When none is free.
+/// When no block is free.
 pub fn free_address() -> Result<SocketAddr> {
     let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    // Labs that run at the same time begin at different places.
+    // Start at a position that depends on the process id, so that concurrent labs rarely collide.
     let block = usize::from(PORTS_MAX);
     let blocks = PORTS.len() / block;
     let first = std::process::id() as usize % blocks;

@@ -1,5 +1,5 @@
-//! What a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no
-//! terminal each run has a line when it is done, so that a log shows where the time goes.
+//! What a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no terminal, each
+//! finished run prints one line, so that a log shows where the time goes.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
@@ -9,18 +9,18 @@ use crate::figures::per;
 use crate::loader::Second;
 use crate::report::grouped;
 
-/// Where a run stands among those of one command.
+/// Position of a run among those of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunCount {
-    /// Runs that are done.
+    /// Runs that are finished.
     pub done: u32,
-    /// Runs that were asked for; 0 where nobody counts.
+    /// Total number of runs; 0 when unknown.
     pub of: u32,
-    /// How long those took that are done.
+    /// Time that the finished runs took.
     pub taken: Duration,
 }
 
-/// The live line.
+/// Live line.
 #[derive(Debug)]
 pub struct Progress {
     prefix: String,
@@ -28,28 +28,28 @@ pub struct Progress {
     total_seconds: f64,
     step: RunCount,
     clock: Clock,
-    /// Somebody sees the live line.
+    /// True when stderr is a terminal and the line is wanted.
     is_live: bool,
 }
 
-/// Back to the begin of the line, and nothing on it.
+/// Escape sequence that returns to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[2K";
 
 impl Progress {
-    /// A line for one run of one target.
+    /// Creates the line for one run of one target.
     pub fn new(prefix: &str, quiet: bool, total_seconds: f64) -> Progress {
         let is_live = !quiet && stderr().is_terminal();
         let (prefix, step, clock) = (prefix.to_owned(), RunCount::default(), Clock::start());
         Progress { prefix, quiet, total_seconds, step, clock, is_live }
     }
 
-    /// The same with the runs before and behind it.
+    /// Sets the position among all runs.
     pub fn with_step(mut self, step: RunCount) -> Progress {
         self.step = step;
         self
     }
 
-    /// Says something that stays.
+    /// Prints a message that stays.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             self.clear();
@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// Shows how far the filling is.
+    /// Shows the progress of the filling.
     pub fn filling(&self, done: usize, total: usize) {
         let rate = per(done as u64, self.clock.elapsed().as_secs_f64());
         self.show(&format!(
@@ -87,8 +87,8 @@ impl Progress {
         )
     }
 
-    /// Seconds until all is done: the rest of this run, and for those behind it as long as those before
-    /// it took, or as this one is meant to.
+    /// Estimates the seconds until all runs are finished: the rest of this run, and for each later run the mean of the
+    /// finished ones, or the planned time of this one.
     fn left(&self, elapsed: f64) -> f64 {
         let behind = f64::from(self.step.of.saturating_sub(self.step.done + 1));
         let each = match self.step.done {
@@ -100,7 +100,7 @@ impl Progress {
 
     fn show(&self, text: &str) {
         if self.is_live {
-            // A terminal that has gone is no reason to end.
+            // Ignore the error: a closed terminal is no reason to stop.
             let _ = write!(stderr(), "{CLEAR}{} {text}", self.prefix);
         }
     }
@@ -118,14 +118,14 @@ impl Drop for Progress {
     }
 }
 
-/// Says what came of a run and how long all of it took, where nobody sees the live line.
+/// Prints the result of a run and its total time, where there is no live line.
 pub fn tell(name: &str, audit: &str, taken: Duration) {
     if !std::io::stderr().is_terminal() {
         eprintln!("{name}: {audit}, {:.1} s", taken.as_secs_f64());
     }
 }
 
-/// 75 seconds as 1:15.
+/// Formats seconds as minutes and seconds: 75 as 1:15.
 fn clock_words(seconds: f64) -> String {
     let seconds = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default().as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
@@ -148,7 +148,7 @@ mod tests {
         let alone = Progress::new("a", true, 12.0);
         let expected = "measuring 4 of 12 s, 86 187 ops/s, p99 812 us, 3 errors, 0:08 left";
         assert_eq!(alone.words(&second), expected);
-        // Two are done in a minute, and three of five are left with this one.
+        // Two runs took a minute, and three of five are left including this one.
         let step = RunCount { done: 2, of: 5, taken: Duration::from_secs(60) };
         let one = alone.with_step(step);
         assert!(one.words(&second).ends_with("1:08 left"), "{}", one.words(&second));

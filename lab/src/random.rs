@@ -1,19 +1,19 @@
-//! A small seeded generator: a run is repeatable from its seed, and a draw costs a few
-//! instructions. SplitMix64 (Steele, Lea, Flood 2014).
+//! A small seeded generator: a run is repeatable from its seed, and a draw costs a few instructions. SplitMix64
+//! (Steele, Lea, Flood 2014).
 
-/// SplitMix64.
+/// SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// A generator that always gives the same draws for the same seed.
+    /// Creates a generator that gives the same draws for the same seed.
     pub fn seeded(seed: u64) -> Random {
         Random { state: seed }
     }
 
-    /// 64 uniform bits.
+    /// Returns 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -23,8 +23,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform in `0..bound`; 0 when `bound` is 0. The bias of the multiplication is below
-    /// `bound / 2^32`, which no load can see.
+    /// Returns a uniform number in `0..bound`; 0 when `bound` is 0. The bias of the multiplication is below `bound /
+    /// 2^32`, which no load can see.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         let product = (self.next_u64() >> 32) * u64::from(bound);

@@ -1,5 +1,4 @@
-//! Reading what the lab wrote, of this release or an older one: fields that an older one did not
-//! write are empty.
+//! Reads results that this release of the lab or an older one wrote; fields that the older one did not write are empty.
 
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use crate::row::Report;
 /// Reads the rows of a file that `scurry-lab run` or `compare` wrote.
 ///
 /// # Errors
-/// When it cannot be read, or has other contents.
+/// When the file cannot be read, or has other contents.
 pub fn read(path: &Path) -> Result<Report> {
     let text = std::fs::read_to_string(path);
     let text = text.with_context(|| format!("reading {}", path.display()))?;

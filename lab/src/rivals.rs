@@ -1,13 +1,13 @@
-//! Ours against the best of the others, figure by figure and run by run: who wins, who loses, and
-//! where the runs support no claim. Only rows that promise the same are compared.
+//! Compares ours with the best of the others, figure by figure and run by run: which one wins, and where the runs
+//! support no claim. Only rows with the same guarantees are compared.
 
 use crate::figures::{median, percent, range};
 use crate::row::{Row, Run, SPREAD_PERCENT_MAX};
 
-/// The memory of fewer accounts is not compared: what a process takes beside them, in pages, is more.
+/// Fewest accounts for which memory is compared: with fewer, the pages of the process itself outweigh them.
 const ACCOUNTS_WEIGHED: u32 = 1_000;
 
-/// A figure that counts.
+/// Figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Business operations per second.
@@ -27,38 +27,38 @@ pub enum Outcome {
     Wins,
     /// Ours is worse in every pair of runs.
     Loses,
-    /// Some pairs say one thing, some the other.
+    /// Neither is better in every pair.
     Even,
-    /// The runs support nothing, for this reason.
+    /// The runs support no claim, for this reason.
     NoClaim(String),
 }
 
 /// One comparison.
 #[derive(Clone, Debug)]
 pub struct Finding<'a> {
-    /// Ours.
+    /// Our row.
     pub ours: &'a Row,
-    /// The best of the others by this figure.
+    /// Best of the other rows by this figure.
     pub peer: &'a Row,
-    /// The figure.
+    /// Figure that is compared.
     pub figure: Figure,
     /// Ours as a multiple of the other's: the median over pairs of runs of the same number.
     pub median: f64,
-    /// The least of these.
+    /// Minimum over the pairs.
     pub min: f64,
-    /// The greatest.
+    /// Maximum over the pairs.
     pub max: f64,
-    /// How many.
+    /// Number of pairs.
     pub pairs: usize,
     /// Conclusion from the runs.
     pub outcome: Outcome,
 }
 
 impl Figure {
-    /// All of them.
+    /// All figures.
     pub const ALL: [Figure; 4] = [Figure::Throughput, Figure::Latency, Figure::Cpu, Figure::Memory];
 
-    /// As a table says it.
+    /// Returns the name for tables.
     pub fn name(self) -> &'static str {
         match self {
             Figure::Throughput => "throughput",
@@ -79,7 +79,7 @@ impl Figure {
         found.filter(|value| *value > 0.0)
     }
 
-    /// The figure of a row: that of its median run by throughput.
+    /// Returns the figure of a row, which is that of its median run by throughput.
     pub fn of_row(self, row: &Row) -> Option<f64> {
         let figures = row.figures.clone();
         self.of(&Run { figures, ..Run::default() })
@@ -89,7 +89,7 @@ impl Figure {
         row.runs.iter().filter_map(|run| self.of(run)).collect()
     }
 
-    /// How much the runs differ in it, in percent of the median.
+    /// Returns the spread of the runs in this figure, percent of the median.
     fn spread_percent(self, row: &Row) -> f64 {
         let values = self.values(row);
         let (least, greatest) = range(&values);
@@ -101,24 +101,24 @@ impl Figure {
     }
 }
 
-/// The row has figures.
+/// Reports whether the row has figures.
 pub fn is_measured(row: &Row) -> bool {
     row.figures.business_ops_per_s.is_some()
 }
 
-/// The project's own: the server, and the module in another's.
+/// Reports whether the row is of this project: the server, or its module in another server.
 pub fn is_ours(row: &Row) -> bool {
     let system = row.target.split([':', ' ']).next().unwrap_or_default();
     ["scurry", "scurry+replicas", "scurry-http"].contains(&system) || system.ends_with("+module")
 }
 
-/// Another system that does the same work. Echo and a plain HSET are limits and no rivals.
+/// Reports whether the row is of another system that does the same work. Echo and plain HSET are limits, not rivals.
 pub fn is_peer(row: &Row) -> bool {
     let system = row.target.split([':', ' ']).next().unwrap_or_default();
     !is_ours(row) && !["echo", "http-echo"].contains(&system) && !system.ends_with("+hset")
 }
 
-/// Promise of the durability that a server names, in words that all share.
+/// Returns the guarantee of a durability, in words that are the same for all servers.
 pub fn promise(durability: &str) -> &str {
     match durability {
         "none" => "kept in memory",
@@ -129,7 +129,7 @@ pub fn promise(durability: &str) -> &str {
     }
 }
 
-/// Each of ours against the best of the others that promise the same, in the order of the rows.
+/// Compares each of our rows with the best of the others that give the same guarantee, in the order of the rows.
 pub fn findings(rows: &[Row]) -> Vec<Finding<'_>> {
     let of_ours = |ours| Figure::ALL.into_iter().filter_map(move |one| finding(rows, ours, one));
     rows.iter().filter(|row| is_ours(row) && is_measured(row)).flat_map(of_ours).collect()
@@ -167,7 +167,7 @@ fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding
     Some(Finding { ours, peer, figure, median: middle, min, max, pairs: ratios.len(), outcome })
 }
 
-/// Why the runs support no claim.
+/// Returns why the runs support no claim, if so.
 fn refusal(ours: &Row, peer: &Row, figure: Figure, pairs: usize) -> Option<String> {
     if pairs < 2 {
         return Some("one run each".to_owned());
@@ -196,12 +196,12 @@ fn refusal(ours: &Row, peer: &Row, figure: Figure, pairs: usize) -> Option<Strin
 }
 
 impl Finding<'_> {
-    /// The median says that ours is worse, whether or not the runs support it.
+    /// Reports whether the median says that ours is worse, whether or not the runs support it.
     pub fn is_behind(&self) -> bool {
         self.median != 1.0 && (self.median < 1.0) == self.figure.is_better_when_greater()
     }
 
-    /// In one sentence.
+    /// Describes the comparison in one sentence.
     pub fn words(&self) -> String {
         let range = format!(
             "{} times ({} to {} over {} pairs of runs)",
@@ -225,7 +225,7 @@ impl Finding<'_> {
     }
 }
 
-/// A multiple with the digits that it deserves.
+/// Formats a multiple with as many digits as are significant.
 pub fn times(value: f64) -> String {
     if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") }
 }

@@ -1,4 +1,4 @@
-//! Room for many accounts: memory and disk are looked at before hours are spent on filling a store.
+//! Checks memory and disk before hours are spent on filling a store with many accounts.
 
 use std::fs;
 use std::path::Path;
@@ -6,31 +6,30 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use rustix::fs::statvfs;
 
-/// Bytes that an account of so many buckets takes in memory at least, the lab's own included.
+/// Least bytes of memory of an account and of each of its buckets, including the lab's own.
 const ACCOUNT: u64 = 80;
 const BUCKET: u64 = 35;
 /// The same in a snapshot.
 const WRITTEN_ACCOUNT: u64 = 40;
 const WRITTEN_BUCKET: u64 = 32;
-/// Snapshots that are there at a time: the two that are kept, one that is written; and as much again to see
-/// what the disk alone does.
+/// Snapshots on disk at a time: two that are kept, one being written, and as much again to measure the disk alone.
 const SNAPSHOTS: u64 = 4;
-/// Bytes of the log beside them: four times what it grows by between two snapshots.
+/// Bytes of log beside them: four times its growth between two snapshots.
 const LOG: u64 = 4 << 30;
-/// Below this no store is too large for a machine: nothing is looked at.
+/// Stores with fewer accounts are not checked: they fit on any machine.
 const FEW: u32 = 5_000_000;
 
-/// Room that a store needs, or that there is, in bytes.
+/// Space needed or available, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     memory: u64,
     disk: u64,
 }
 
-/// Says when a store of so many accounts has no room here; `kept` says where it keeps them, if it does.
+/// Checks that a store of this many accounts fits here; `kept` is its directory, if it has one.
 ///
 /// # Errors
-/// When memory or disk do not suffice, with the cure.
+/// When memory or disk space is too small, with the cure.
 pub fn check(accounts: u32, buckets: u32, kept: Option<&Path>) -> Result<()> {
     if accounts < FEW {
         return Ok(());
@@ -40,7 +39,7 @@ pub fn check(accounts: u32, buckets: u32, kept: Option<&Path>) -> Result<()> {
         Ok::<_, anyhow::Error>(found.f_bavail.saturating_mul(found.f_frsize))
     })?;
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    // A kernel that does not say stands in nobody's way.
+    // If the kernel does not report available memory, do not block the run.
     let memory = available(&text).unwrap_or(u64::MAX);
     suffices(needed(accounts, buckets), Room { memory, disk })
 }

@@ -1,5 +1,5 @@
-//! The map of a server with a port per core, as a client of a cluster learns it: it asks
-//! CLUSTER SLOTS once and sends each request to the core that owns its key.
+//! The slot map of a server with a port per core, as a cluster client gets it: it asks CLUSTER SLOTS once and sends
+//! each request to the core that owns its key.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::resp::Value;
 
 const SLOTS: usize = 16_384;
-/// Cores that one byte can tell apart.
+/// Most nodes that one byte can number.
 const NODES_MAX: usize = 256;
 
 /// Ports of a server that get the load.
@@ -23,7 +23,7 @@ pub enum Ports {
 }
 
 impl Ports {
-    /// As on the command line.
+    /// Returns the name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Ports::Main => "main",
@@ -44,7 +44,7 @@ impl Routes {
     /// Reads the reply to CLUSTER SLOTS of this server.
     ///
     /// # Errors
-    /// When it has none, or the map leaves a slot without an owner.
+    /// When it has no map, or the map leaves a slot without an owner.
     pub fn read(reply: &Value, server: SocketAddr) -> Result<Routes> {
         let ranges = reply.elements();
         ensure!(!ranges.is_empty(), "CLUSTER SLOTS gives no map of the cores: {reply}");
@@ -69,10 +69,10 @@ impl Routes {
         Ok(routes)
     }
 
-    /// A partition that only clients know: each server has a part of the slots, equally many.
+    /// Creates a partition that only clients know: each server owns an equal share of the slots.
     ///
     /// # Errors
-    /// When there are more servers than can be told apart.
+    /// When there are no servers or too many.
     pub fn partition(addresses: Vec<SocketAddr>) -> Result<Routes> {
         let count = addresses.len();
         ensure!((1..=NODES_MAX).contains(&count), "there are 1 to {NODES_MAX} nodes");
@@ -91,20 +91,20 @@ impl Routes {
         Ok(u8::try_from(index)?)
     }
 
-    /// The ports, each once.
+    /// Returns the addresses, each once.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The owner of a key, as an index into the addresses.
+    /// Returns the owner of a key, as an index into the addresses.
     pub fn owner_of(&self, key: &[u8]) -> u8 {
         self.owners[slot_of(key)]
     }
 
-    /// The owner of each of `count` keys.
+    /// Returns the owner of each of `count` keys.
     ///
     /// # Errors
-    /// When a core owns none of them: its connections would have nothing to ask for.
+    /// When a core owns none of them: its connections would have nothing to request.
     pub fn owners<K: AsRef<[u8]>>(
         &self,
         count: u32,
@@ -125,8 +125,8 @@ impl Routes {
     }
 }
 
-/// The owner of each numbered key, and so which keys a session may use: those of the core that
-/// its connection goes to.
+/// Owner of each numbered key, which decides the keys that a session may use: those of the core that its connection
+/// goes to.
 #[derive(Clone, Debug)]
 pub struct Owners {
     owners: Vec<u8>,
@@ -135,15 +135,15 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Whether the key's owner is the core that this session's connection goes to. The loader
-    /// deals sessions out to connections, and connections to cores, in turn.
+    /// Reports whether the key's owner is the core of this session's connection. The loader assigns sessions to
+    /// connections, and connections to cores, in turn.
     #[inline]
     pub fn serves(&self, session: u32, key: u32) -> bool {
         u32::from(self.owners[key as usize]) == session % self.connections % self.nodes
     }
 }
 
-/// The port of a node: `[ip, port, ...]`. Where it names no ip it is the server's.
+/// Parses the address of a node: `[ip, port, ...]`. An empty ip means the server's.
 fn address(node: &Value, server: SocketAddr) -> Option<SocketAddr> {
     let [ip, port, ..] = node.elements() else { return None };
     let port = port.integer().and_then(|port| u16::try_from(port).ok())?;
@@ -154,7 +154,7 @@ fn address(node: &Value, server: SocketAddr) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// The slot of a key: CRC16 of the key, or of what stands between its first braces.
+/// Returns the slot of a key: CRC16 of the key, or of the text within its first braces.
 fn slot_of(key: &[u8]) -> usize {
     let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
         let rest = &key[open + 1..];
@@ -163,7 +163,7 @@ fn slot_of(key: &[u8]) -> usize {
     usize::from(crc16(tag.unwrap_or(key))) % SLOTS
 }
 
-/// CRC-16/XMODEM, as the cluster specification says.
+/// Computes CRC-16/XMODEM, as the cluster specification requires.
 fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0u16, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {

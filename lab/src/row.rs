@@ -14,7 +14,7 @@ use crate::slow_disk::Syncs;
 use crate::teller::Told;
 use crate::workload::LiveCounts;
 
-/// Runs of one target that differ by more than this, in percent of the median, support no claim.
+/// Spread of the runs of one target, percent of the median, above which they support no claim.
 pub const SPREAD_PERCENT_MAX: f64 = 20.0;
 /// Text of an audit that passed.
 pub const AUDIT_OK: &str = "ok";
@@ -32,29 +32,28 @@ pub struct Report {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// The step of a scenario that is run in several.
+    /// Step, for a scenario with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The target's name.
+    /// Name of the target.
     pub target: String,
-    /// The figures: those of the median run by throughput.
+    /// Figures of the median run by throughput.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Result of what became of a node in each run, where something did.
+    /// Losses over all runs, of a scenario with an event on a node.
     #[serde(flatten)]
     pub losses: Option<Losses>,
-    /// Durability of what was acknowledged, as the server says.
+    /// Durability of acknowledged changes, as the server reports it.
     pub durability: String,
-    /// The kind of file system that it keeps that on; none where it keeps nothing.
+    /// File system type of the data; None where nothing is stored.
     pub filesystem: Option<String>,
     /// Replicas of each primary.
     pub replicas: u32,
-    /// Copies that an operation must be on to be acknowledged, the primary's too; none where nobody
-    /// asks.
+    /// Copies that an operation must be on to count as acknowledged, including the primary's; None when not required.
     pub acknowledged_copies: Option<u32>,
-    /// `ok`, `n/a`, or what was wrong.
+    /// `ok`, `n/a`, or the fault.
     pub audit: String,
     /// Why it could not be measured.
     pub not_measured: Option<String>,
@@ -62,81 +61,81 @@ pub struct Row {
     pub notes: Vec<String>,
     /// Product and version of the system under test.
     pub version: String,
-    /// The words that it was started with; empty where the lab did not start it.
+    /// Command line that started it; empty where the lab did not start it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub configuration: Vec<String>,
     /// `loopback` or RDMA; empty in older results, which are of the loopback.
     pub stand: String,
-    /// The load.
+    /// Form of the load.
     #[serde(flatten)]
     pub load: Load,
-    /// The machine.
+    /// Machine of the measurement.
     #[serde(flatten)]
     pub host: Host,
     /// Spread of the throughput over the runs.
     pub spread: Option<Spread>,
     /// Throughput against the other targets, run by run.
     pub ratios: Vec<Ratio>,
-    /// Each run.
+    /// All runs.
     pub runs: Vec<Run>,
 }
 
-/// The load of a row.
+/// Load of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Load {
-    /// Sessions at a time.
+    /// Concurrent sessions.
     pub sessions: u32,
-    /// Connections.
+    /// Number of connections.
     pub connections: u32,
-    /// Requests in flight per connection at most.
+    /// Most requests in flight per connection.
     pub depth: u32,
-    /// Requests per second by the clock; none of a closed loop.
+    /// Requests per second of a paced load; None for a closed loop.
     pub rate: Option<f64>,
-    /// Accounts, or keys.
+    /// Number of accounts, or of keys.
     pub accounts: u32,
-    /// Measured seconds asked for.
+    /// Measured seconds, as requested.
     pub seconds: f64,
-    /// Seconds under load before.
+    /// Seconds under load before measuring.
     pub warmup_seconds: f64,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Business operations of one session (8, or 7 without the last SESSION); none for kv.
+    /// Business operations of one session (8, or 7 without the last SESSION); None for kv.
     pub ops_per_session: Option<usize>,
-    /// Changes of one operation; none where they are not batched.
+    /// Changes per operation; None where they are not batched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
-    /// Threads that scurry was told to use; none where it was not told.
+    /// Configured threads of scurry; None when not configured.
     pub threads: Option<u32>,
-    /// Ports of scurry that got the load: `main` or `cores`; none of other targets.
+    /// Ports of scurry that got the load: `main` or `cores`; None for other targets.
     pub door: Option<String>,
-    /// The cores of the system under test; none where nothing was bound.
+    /// Cores of the system under test; empty where nothing was bound.
     pub target_cores: Vec<usize>,
-    /// The core of the loader.
+    /// Core of the loader.
     pub loader_core: Option<usize>,
 }
 
-/// A store that had to write all it has, and to read it again.
+/// Times in which a store writes all its data, and reads it again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Revival {
-    /// The load while the snapshot was written.
+    /// Figures of the load while the snapshot was written.
     pub during: Figures,
-    /// Length of the snapshot.
+    /// Length of the snapshot, bytes.
     pub snapshot_bytes: u64,
-    /// From when it was asked for until it was written.
+    /// Seconds from the request for the snapshot until it was written.
     pub snapshot_seconds: f64,
-    /// In which the disk alone takes as many bytes, each 1 MiB of them synced.
+    /// Seconds in which the disk alone writes as many bytes, with a sync after each 1 MiB.
     pub write_alone_seconds: f64,
-    /// Length of the files that the start read: the snapshot, and segments of the log with their room.
+    /// Length of the files that the restart read, bytes: the snapshot, and log segments including preallocated space.
     pub start_bytes: u64,
-    /// From the start after SIGKILL until an account was answered, with none of those files in memory.
+    /// Seconds from the restart after SIGKILL until an account was answered, with none of those files cached.
     pub start_seconds: f64,
-    /// In which the disk alone gives those files.
+    /// Seconds in which the disk alone reads those files.
     pub read_alone_seconds: f64,
 }
 
-/// Measured figures. All empty in a row that failed.
+/// Measured figures. All are empty in a row that failed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figures {
@@ -144,25 +143,25 @@ pub struct Figures {
     pub business_ops_per_s: Option<f64>,
     /// Latency, microseconds.
     pub latency_us: Option<LatencySummary>,
-    /// Latency of an open loop from when each request was written, beside that from when it was meant
-    /// to be sent; none of a closed loop, where they are the same.
+    /// Latency of an open loop since each request was written, beside the one since it was due; None for a closed loop,
+    /// where the two are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_uncorrected_us: Option<LatencySummary>,
-    /// Operations per second and core of the system under test; none where it is bound to none.
+    /// Operations per second and core of the system under test; None where it is not bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s_per_core: Option<f64>,
     /// CPU of all processes of the system under test, 100 per core.
     pub cpu_percent: Option<f64>,
     /// CPU microseconds of the system under test per operation.
     pub cpu_us_per_op: Option<f64>,
-    /// CPU microseconds of all replicas per operation; none without replicas. They are not part of
-    /// the two above.
+    /// CPU microseconds of all replicas per operation; None without replicas. They are not part of the two figures
+    /// above.
     pub replica_cpu_us_per_op: Option<f64>,
-    /// Operations that were done and not on as many copies as asked; none where nobody asked.
+    /// Operations executed on fewer copies than required; None when no number was required.
     pub not_enough_copies: Option<u64>,
-    /// How much of its core the loader did not use.
+    /// Share of its core that the loader did not use, percent.
     pub loader_idle_percent: Option<f64>,
-    /// The loader had less than 10 % left: the figure is its limit, not the target's.
+    /// True when the loader had less than 10 % of its core left: the figure is its limit, not the target's.
     pub loader_bound: Option<bool>,
     /// Use of each core of the machine, for all processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -175,13 +174,13 @@ pub struct Figures {
     pub rx_kb_per_s: Option<f64>,
     /// Kilobytes (1000) per second sent over the interface.
     pub tx_kb_per_s: Option<f64>,
-    /// Resident memory of the system under test as the load ended.
+    /// Resident memory of the system under test at the end of the load.
     pub memory_bytes: Option<u64>,
-    /// Growth of the resident memory per account or key as they were created.
+    /// Growth of the resident memory per account or key during filling.
     pub memory_bytes_per_account: Option<f64>,
     /// Business operations in the measured interval.
     pub operations: Option<u64>,
-    /// How the log grew; none where scurry had none, and of other targets.
+    /// Growth of the log; None for other targets, and where scurry had no log.
     pub log: Option<LogGrowth>,
 }
 
@@ -189,7 +188,7 @@ pub struct Figures {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Run {
-    /// Counted from 1.
+    /// Number of the run, from 1.
     pub run: u32,
     /// Figures of the run.
     #[serde(flatten)]
@@ -200,24 +199,24 @@ pub struct Run {
     pub errors: ErrorTally,
     /// Latencies per kind of operation.
     pub by_operation: Vec<OperationResult>,
-    /// Second by second.
+    /// Figures of each second.
     pub timeline: Vec<Second>,
-    /// The search for the highest rate, where there was one: the figures are those of that rate.
+    /// Search for the highest rate, if there was one: the figures are those of that rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Found>,
-    /// How the totals were read under the load, where they were.
+    /// Latencies of reading the totals under load, if they were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<Told>,
-    /// Reports that were given nothing; of usage loads.
+    /// Reports for which nothing was granted, in usage loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denials: Option<u64>,
-    /// Result of what became of a node, where something did.
+    /// Losses, in a scenario with an event on a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
-    /// Snapshot under load and start after a kill, where there were.
+    /// Snapshot under load and restart after a kill, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revival: Option<Revival>,
-    /// Syncs of the server with a slow disk, where there is one.
+    /// Syncs of the server with the slow disk, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<Syncs>,
     /// Counts of the requests of live sessions.
@@ -225,92 +224,92 @@ pub struct Run {
     pub live: Option<LiveCounts>,
 }
 
-/// Result of the loss of a node in one run. It stands also where the audit failed.
+/// Effect of an event on a node in one run. It is kept even when the audit failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// Requests that were acknowledged and are not there.
+    /// Acknowledged requests that are missing.
     pub lost: u64,
-    /// Requests that were done more than once.
+    /// Requests executed more than once.
     pub done_twice: u64,
-    /// The longest time from the kill on in which no client got an answer, milliseconds.
+    /// Longest time after the event in which no client got an answer, milliseconds.
     pub gap_ms: f64,
-    /// Times that a request was sent again, because it had no clear answer.
+    /// Number of resends, because the outcome was unknown.
     pub resent: u64,
-    /// Answers that called themselves repeated.
+    /// Answers marked as replayed.
     pub replayed: u64,
-    /// Time from the event until all nodes were together again, milliseconds.
+    /// Time from the event until all nodes were connected again, milliseconds.
     #[serde(default)]
     pub whole_ms: f64,
-    /// 99th percentile of the answers' times before the event, microseconds.
+    /// 99th percentile of the latencies before the event, microseconds.
     #[serde(default)]
     pub p99_before_us: f64,
-    /// The same of the answers between the event and all being together again.
+    /// 99th percentile between the event and all nodes being connected again, microseconds.
     #[serde(default)]
     pub p99_meanwhile_us: f64,
 }
 
-/// Result of the losses of a node over all runs.
+/// Effect of the events over all runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Losses {
-    /// Requests that were acknowledged and are not there, of all runs.
+    /// Acknowledged requests that are missing, of all runs.
     pub lost: u64,
-    /// Requests that were done more than once, of all runs.
+    /// Requests executed more than once, of all runs.
     pub done_twice: u64,
-    /// The median of the runs' gaps, milliseconds.
+    /// Median of the runs' gaps, milliseconds.
     pub gap_ms_median: f64,
-    /// The longest of them.
+    /// Longest gap, milliseconds.
     pub gap_ms_max: f64,
-    /// The median time until all nodes were together again, milliseconds.
+    /// Median time until all nodes were connected again, milliseconds.
     #[serde(default)]
     pub whole_ms_median: f64,
-    /// The median 99th percentile of answers before the event, microseconds.
+    /// Median of the runs' 99th percentiles before the event, microseconds.
     #[serde(default)]
     pub p99_before_us_median: f64,
-    /// The same of the answers until all were together again.
+    /// Median of the runs' 99th percentiles until all nodes were connected again, microseconds.
     #[serde(default)]
     pub p99_meanwhile_us_median: f64,
 }
 
-/// Least and greatest throughput of the runs.
+/// Range of the throughput over the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// The greatest.
+    /// Maximum.
     pub max: f64,
-    /// The difference in percent of the median.
+    /// Difference in percent of the median.
     pub percent: f64,
 }
 
 /// Throughput against another target, over the pairs of runs of the same number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The other target.
+    /// Name of the other target.
     pub to: String,
-    /// The median of the pairs.
+    /// Median of the pairs.
     pub median: f64,
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// The greatest.
+    /// Maximum.
     pub max: f64,
-    /// How many pairs.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
 impl Run {
-    /// A run that ended without figures.
+    /// Creates a run that ended without figures.
     pub fn failed(run: u32, audit: String) -> Run {
         Run { run, audit, ..Run::default() }
     }
 
-    /// Whether the audit passed, or there was nothing to audit.
+    /// Reports whether the audit passed, or there was nothing to audit.
     pub fn is_sound(&self) -> bool {
         self.audit == AUDIT_OK || self.audit == AUDIT_NONE
     }
 }
 
 impl Row {
-    /// The scenario, and the step where it has several.
+    /// Returns the scenario, and the step if it has several.
     pub fn title(&self) -> String {
         match &self.step {
             Some(step) => format!("{} {step}", self.scenario),
@@ -318,12 +317,12 @@ impl Row {
         }
     }
 
-    /// Whether the audit passed, or there was nothing to audit.
+    /// Reports whether the audit passed, or there was nothing to audit.
     pub fn is_sound(&self) -> bool {
         self.audit == AUDIT_OK || self.audit == AUDIT_NONE
     }
 
-    /// Takes the figures of the median run. One run that is not sound leaves the row without.
+    /// Takes over the figures of the median run. One run that failed leaves the row without figures.
     pub fn conclude(&mut self) {
         self.losses = losses(&self.runs);
         if let Some(run) = self.runs.iter().find(|run| !run.is_sound()) {
@@ -334,7 +333,7 @@ impl Row {
         let rates: Vec<f64> =
             self.runs.iter().filter_map(|run| run.figures.business_ops_per_s).collect();
         let Some(median) = median_index(&rates) else {
-            // A search that found no rate has an audit and no figures.
+            // A search that found no sustained rate has an audit but no figures.
             if let Some(run) = self.runs.first() {
                 self.audit.clone_from(&run.audit);
             }
@@ -350,7 +349,7 @@ impl Row {
     }
 }
 
-/// Losses of the runs in which something became of a node, whether their audits passed or not.
+/// Sums up the losses of the runs, whether their audits passed or not.
 fn losses(runs: &[Run]) -> Option<Losses> {
     let all: Vec<Loss> = runs.iter().filter_map(|run| run.loss).collect();
     let gaps: Vec<f64> = all.iter().map(|loss| loss.gap_ms).collect();
@@ -367,7 +366,7 @@ fn losses(runs: &[Run]) -> Option<Losses> {
     })
 }
 
-/// Rows of one scenario and one load each, in the order in which they come.
+/// Groups the rows by scenario and load, in order of first appearance.
 pub fn by_load(rows: &[Row]) -> Vec<Vec<Row>> {
     let key = |row: &Row| {
         let load = &row.load;
@@ -384,7 +383,7 @@ pub fn by_load(rows: &[Row]) -> Vec<Vec<Row>> {
     groups
 }
 
-/// Fills in the ratios between all rows that have figures.
+/// Computes the ratios between all rows that have figures.
 pub fn compare(rows: &mut [Row]) {
     let rates: Vec<(String, Vec<Option<f64>>)> = rows
         .iter()

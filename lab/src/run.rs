@@ -1,5 +1,5 @@
-//! `scurry-lab run`: every target in turn, as often as asked, alternating, so that a machine
-//! that slows down slows all of them down.
+//! `scurry-lab run`: runs every target in turn, as often as requested, alternating, so that a machine that slows down
+//! affects all of them.
 
 mod entry;
 mod notes;
@@ -29,11 +29,10 @@ use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
 use entry::Entry;
 
-/// Files that a run needs beside one per connection.
+/// Open files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
 
-/// Runs a scenario in which nothing happens to a node or its disk, prints the table, and says whether every
-/// target that was measured passed its audit.
+/// Runs a scenario without faults, prints the table, and reports whether every measured target passed its audit.
 ///
 /// # Errors
 /// When the arguments contradict each other, or no target could be measured.
@@ -47,7 +46,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     show(arguments, &steps)
 }
 
-/// As [`run`], of a scenario in which something does.
+/// Like [`run`], for a scenario with a fault of a node or its disk.
 ///
 /// # Errors
 /// As [`run`].
@@ -61,8 +60,7 @@ pub fn faults(arguments: &RunArguments) -> Result<bool> {
     show(arguments, &steps)
 }
 
-/// Runs a scenario again and again for so many minutes, each round with a seed of its own on fresh servers,
-/// until a target fails.
+/// Repeats a scenario for the given minutes, each round with its own seed on fresh servers, until a target fails.
 ///
 /// # Errors
 /// As [`run`].
@@ -91,8 +89,8 @@ fn show(arguments: &RunArguments, steps: &[Scenario]) -> Result<bool> {
     Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
 }
 
-/// Measures the targets under the steps of a scenario. After the first round a target runs again
-/// where that ends `within` by what its last round took.
+/// Measures the targets under the steps of a scenario. After the first round a target runs again only if it would end
+/// `within` this time, judging by its last round.
 ///
 /// # Errors
 /// When the arguments contradict each other, or the run is interrupted.
@@ -107,7 +105,7 @@ pub(crate) fn measure(
     let connections = steps.iter().map(|step| step.connections).max().unwrap_or(0);
     allow_files(u64::from(connections) + FILES_SPARE)?;
     let interrupted = catch_signals()?;
-    // The next scenario may use the cores that this one had.
+    // Restores the affinity at the end, so that the next scenario may use these cores again.
     let _allowed = Allowed::look()?;
     let mut session = RunCommand {
         arguments,
@@ -149,11 +147,11 @@ struct RunCommand<'a> {
     arguments: &'a RunArguments,
     scenario: &'a Scenario,
     clock: Clock,
-    /// No run after the first round ends later.
+    /// Time by which every run after the first round must end.
     within: Option<Duration>,
-    /// The placement of targets that have one thread.
+    /// Core assignment of targets with one thread.
     one_core: Option<Cores>,
-    /// The placement of scurry.
+    /// Core assignment of scurry.
     cores: Option<Cores>,
     scurry: ScurryOptions,
     place: DataDirectory,
@@ -163,7 +161,7 @@ struct RunCommand<'a> {
     interrupted: &'a AtomicBool,
 }
 
-/// One step of a scenario on its way to its rows; all steps have the same targets.
+/// One step of a scenario and its rows so far; all steps have the same targets.
 struct Part<'a> {
     scenario: &'a Scenario,
     sizes: EchoSizes,
@@ -192,7 +190,7 @@ impl<'a> RunCommand<'a> {
         Part { scenario: self.scenario, sizes: self.echo_sizes(targets), entries }
     }
 
-    /// Runs target after target under every step, and all that again as often as asked.
+    /// Runs one target after the other under every step, and repeats all of that as often as requested.
     fn rounds(&mut self, parts: &mut [Part<'a>]) -> Result<()> {
         let targets = parts.first().map_or(0, |part| part.entries.len());
         let all = parts.iter().flat_map(|part| &part.entries);
@@ -205,7 +203,7 @@ impl<'a> RunCommand<'a> {
                 if number > 1
                     && self.within.is_some_and(|within| begun.saturating_add(*taken) > within)
                 {
-                    // Nor later, so that runs of one number belong together.
+                    // Skip it in later rounds too, so that runs of one number belong together.
                     *taken = Duration::MAX;
                     continue;
                 }
@@ -264,7 +262,7 @@ impl<'a> RunCommand<'a> {
             Err(_) if self.interrupted.load(Ordering::Relaxed) => {
                 bail!("interrupted; every server that was started has been stopped")
             }
-            // One target that fails must not hide the others.
+            // One target that fails must not hide the results of the others.
             Err(error) => {
                 let audit = format!("failed: {error:#}");
                 eprintln!("{}: {audit}", row.target);
@@ -280,7 +278,7 @@ impl<'a> RunCommand<'a> {
         Ok(())
     }
 
-    /// Bench of a run that keeps nothing.
+    /// Returns the bench of a run that reuses nothing.
     fn bench<'b>(
         &'b self,
         target: Target,
@@ -314,7 +312,7 @@ impl<'a> RunCommand<'a> {
         self.arguments.replicas.unwrap_or(self.scenario.replicas)
     }
 
-    /// Replicas that a target gets.
+    /// Returns the number of replicas of a target.
     fn replicas(&self, variant: Variant) -> u32 {
         if variant.target.is_group() {
             return GROUP_NODES - 1;
@@ -323,19 +321,19 @@ impl<'a> RunCommand<'a> {
         if has_them { self.wanted_replicas() } else { 0 }
     }
 
-    /// Copies that an operation must be on to be acknowledged; none where nobody asks.
+    /// Returns the copies required for an acknowledgement; None when not required.
     fn acknowledged_copies(&self, variant: Variant) -> Option<u32> {
         let target = variant.target;
         if target.is_group() {
             return Some(GROUP_COPIES);
         }
-        // Its data nodes commit together or not at all.
+        // The data nodes of NDB commit together or not at all.
         let together =
             Some(1 + self.replicas(variant)).filter(|copies| target.is_ndb() && *copies > 1);
         together.or_else(|| self.asked_copies(target))
     }
 
-    /// The part of these for which a client has to ask.
+    /// Returns the copies for which a client has to send WAIT.
     fn asked_copies(&self, target: Target) -> Option<u32> {
         let failover = self.scenario.failover.as_ref().map(|failover| failover.copies);
         let asked = self.arguments.acknowledged_copies.or(failover.filter(|copies| *copies > 1));
@@ -347,7 +345,7 @@ impl<'a> RunCommand<'a> {
         if has_more { self.cores.as_ref() } else { self.one_core.as_ref() }
     }
 
-    /// The lengths of the echo server's answers: learnt from a real server where there is one.
+    /// Returns the reply sizes of the echo server, measured on a real server if there is one.
     fn echo_sizes(&self, targets: &[Variant]) -> EchoSizes {
         if !targets.iter().any(|variant| variant.target.is_echo()) {
             return EchoSizes::default();
@@ -365,7 +363,7 @@ impl<'a> RunCommand<'a> {
     }
 }
 
-/// Numbers of cores as text.
+/// Joins core numbers as text.
 fn joined(cores: &[usize]) -> String {
     cores.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
 }

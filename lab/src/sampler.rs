@@ -1,5 +1,5 @@
-//! What the kernel says about the system under test: its CPU time and memory, what each core did,
-//! and the packets over the interface.
+//! What the kernel reports about the system under test: CPU time and memory, the use of each core, and the packets over
+//! the interface.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::{percent, rounded};
 
-/// Clock ticks of /proc per second: USER_HZ, 100 on every Linux that matters.
+/// Clock ticks of /proc per second: USER_HZ, 100 on every common Linux.
 const TICKS_PER_S: f64 = 100.0;
 
-/// One look.
+/// One sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// CPU seconds of the process and its children since they began.
+    /// CPU seconds of the processes and their children since they started.
     pub cpu_seconds: f64,
     /// Packets received over the interface.
     pub rx_packets: u64,
@@ -24,7 +24,7 @@ pub struct Sample {
     pub rx_bytes: u64,
     /// Bytes sent over the interface.
     pub tx_bytes: u64,
-    /// Ticks of each core since the machine began.
+    /// Ticks of each core since boot.
     cores: Vec<CoreTicks>,
 }
 
@@ -33,15 +33,15 @@ pub struct Sample {
 pub struct CoreUse {
     /// Number of the core.
     pub core: usize,
-    /// The share of the interval in which it was not idle, percent.
+    /// Share of the interval in which it was not idle, percent.
     pub busy_percent: f64,
-    /// The part of that in which it handled interrupts, packets among them, percent of the interval.
+    /// Part of that in which it handled interrupts, including packets, percent of the interval.
     pub interrupts_percent: f64,
-    /// The share that the machine below gave to others, percent; not part of `busy_percent`.
+    /// Share that the hypervisor gave to others, percent; not part of `busy_percent`.
     pub stolen_percent: f64,
 }
 
-/// A line of /proc/stat.
+/// Tick counters of a line of /proc/stat.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct CoreTicks {
     core: usize,
@@ -52,10 +52,10 @@ struct CoreTicks {
 }
 
 impl Sample {
-    /// Looks at these processes, at the loopback interface, and at the cores now.
+    /// Samples these processes, the loopback interface and the cores.
     ///
     /// # Errors
-    /// When one of them has gone.
+    /// When a process has ended.
     pub fn take(pids: &[u32]) -> Result<Sample> {
         let devices = fs::read_to_string("/proc/net/dev")?;
         let mut sample = read_loopback(&devices).context("the kernel counts nothing for lo")?;
@@ -64,7 +64,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// Use of the cores since an earlier look.
+    /// Returns the use of the cores since an earlier sample.
     pub fn core_use(&self, earlier: &Sample) -> Vec<CoreUse> {
         let since = |now: &CoreTicks| {
             let then = earlier.cores.iter().find(|then| then.core == now.core)?;
@@ -82,15 +82,15 @@ impl Sample {
     }
 }
 
-/// CPU seconds of processes and their children since they began.
+/// Returns the CPU seconds of processes and their children since they started.
 ///
 /// # Errors
-/// When one of them has gone.
+/// When a process has ended.
 pub fn cpu_seconds(pids: &[u32]) -> Result<f64> {
     let mut seconds = 0.0;
     for pid in pids {
         for member in family(*pid)? {
-            // A child may end between the listing and the look.
+            // A child may end between the listing and the read.
             if let Ok(stat) = fs::read_to_string(format!("/proc/{member}/stat")) {
                 seconds += read_cpu_seconds(&stat).unwrap_or(0.0);
             }
@@ -99,10 +99,10 @@ pub fn cpu_seconds(pids: &[u32]) -> Result<f64> {
     Ok(seconds)
 }
 
-/// Resident memory of a process and its children, bytes.
+/// Returns the resident memory of a process and its children, bytes.
 ///
 /// # Errors
-/// When the process has gone.
+/// When the process has ended.
 pub fn resident_bytes(pid: u32) -> Result<u64> {
     let mut total = 0;
     for member in family(pid)? {
@@ -113,7 +113,7 @@ pub fn resident_bytes(pid: u32) -> Result<u64> {
     Ok(total)
 }
 
-/// The process and all its descendants.
+/// Returns the process and all its descendants.
 fn family(pid: u32) -> Result<Vec<u32>> {
     let mut members = vec![pid];
     let mut at = 0;
@@ -132,7 +132,7 @@ fn family(pid: u32) -> Result<Vec<u32>> {
     Ok(members)
 }
 
-/// utime + stime of a `stat` line. The command in brackets may hold spaces.
+/// Returns utime + stime of a `stat` line. The command in brackets may contain spaces.
 fn read_cpu_seconds(stat: &str) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;
@@ -146,7 +146,7 @@ fn read_resident(status: &str) -> Option<u64> {
     Some(kilobytes * 1_024)
 }
 
-/// user nice system idle iowait irq softirq steal, of each core.
+/// Parses user nice system idle iowait irq softirq steal of each core.
 fn read_cores(stat: &str) -> Vec<CoreTicks> {
     let core = |line: &str| {
         let (name, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;

@@ -47,76 +47,76 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("ncache-80-20", include_str!("../scenarios/ncache-80-20.toml")),
 ];
 
-/// Connections of one loader at most: as many as a process may have files open on most systems, but for
-/// those that loader and target need besides.
+/// Most connections of one loader: the number of files that a process may open on most systems, less those that loader
+/// and target need otherwise.
 pub const CONNECTIONS_MAX: u32 = 19_500;
-/// Sessions at a time at most.
+/// Most concurrent sessions.
 pub const SESSIONS_MAX: u32 = 1_000_000;
-/// Requests per second at most.
+/// Most requests per second.
 pub const RATE_MAX: f64 = 10_000_000.0;
-/// Bytes of one value at most.
+/// Most bytes of one value.
 pub const VALUE_SIZE_MAX: usize = 1_048_576;
-/// Servers that share the keys at most.
+/// Most servers that share the keys.
 pub const NODES_MAX: u32 = 5;
 
 /// One scenario.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// The name on the command line and in every row.
+    /// Name on the command line and in every row.
     pub name: String,
-    /// The step of a scenario that is run in several.
+    /// Step, for a scenario with several.
     #[serde(skip)]
     pub step: Option<String>,
     /// Kind of load.
     pub kind: Kind,
     /// One line for `scurry-lab list`.
     pub description: String,
-    /// The published tables that it reproduces, by id.
+    /// Published tables that it reproduces, by id.
     #[serde(default)]
     pub published: Vec<String>,
     /// Targets that are measured unless the command line names others.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// Servers that share the keys, each with a part of them that clients know.
+    /// Servers that share the keys; clients know which server has which part.
     #[serde(default = "one")]
     pub nodes: u32,
-    /// Replicas of each primary; a target that has none is not measured.
+    /// Replicas of each primary; a target without replicas is not measured.
     #[serde(default)]
     pub replicas: u32,
-    /// Cores of the system under test, one of them the loader's where there are not more. Not said, it
-    /// is one, or for scurry as many as it has threads.
+    /// Cores of the system under test, including the loader's where there are too few. The default is one, or for
+    /// scurry the number of its threads.
     pub target_cores: Option<u32>,
-    /// Sessions at a time, each with at most one request in flight.
+    /// Concurrent sessions, each with at most one request in flight.
     pub sessions: u32,
     /// Connections that the sessions share.
     pub connections: u32,
-    /// Requests in flight on one connection at most.
+    /// Most requests in flight on one connection.
     pub depth: u32,
-    /// Requests per second, by the clock (an open loop); a closed loop without.
+    /// Requests per second of a paced load (an open loop); None for a closed loop.
     pub rate: Option<f64>,
-    /// Accounts, for charging.
+    /// Number of accounts, for charging.
     #[serde(default)]
     pub accounts: u32,
-    /// Measured time.
+    /// Measured seconds.
     pub seconds: f64,
-    /// Time under load before measuring.
+    /// Seconds under load before measuring.
     pub warmup_seconds: f64,
     /// Seed of every random choice.
     pub seed: u64,
-    /// The charging loop.
+    /// Charging loop.
     pub charging: Option<Charging>,
-    /// The key-value mix.
+    /// Key-value mix.
     pub kv: Option<KeyValue>,
     /// Usage reports and refills.
     pub usage: Option<Usage>,
     /// Live sessions.
     pub live: Option<Live>,
-    /// Charging through the loss of a node.
+    /// Charging while a node fails or hands over.
     pub failover: Option<Failover>,
     /// Disk of the last server.
     pub slow_disk: Option<SlowDisk>,
-    /// The search for the highest rate, instead of one rate.
+    /// Search for the highest rate, instead of one rate.
     pub search: Option<Search>,
 }
 
@@ -138,19 +138,19 @@ pub enum Kind {
     Usage,
     /// Live charging sessions.
     Live,
-    /// Charging while something becomes of a node.
+    /// Charging while a node fails or hands over.
     Failover,
 }
 
 impl Kind {
-    /// The target needs the rules of charging.
+    /// Reports whether the target needs the charging rules.
     pub fn is_charging(self) -> bool {
         matches!(self, Kind::Charging | Kind::Usage | Kind::Live | Kind::Failover)
     }
 }
 
 impl Scenario {
-    /// Every scenario that the lab ships, without its steps.
+    /// Returns every scenario that the lab ships, without its steps.
     ///
     /// # Errors
     /// When a shipped file is broken, which a test excludes.
@@ -158,31 +158,31 @@ impl Scenario {
         BUILT_IN.iter().map(|(_, text)| Scenario::parse(text)).collect()
     }
 
-    /// A shipped scenario by name, without its steps.
+    /// Returns a shipped scenario by name, without its steps.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When no scenario has this name.
     pub fn built_in(name: &str) -> Result<Scenario> {
         Scenario::parse(built_in_text(name)?)
     }
 
-    /// Every step of a shipped scenario by name; one without a name where it has no steps.
+    /// Returns every step of a shipped scenario; one without a name where it has no steps.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When no scenario has this name.
     pub fn built_in_steps(name: &str, form: Form, set: &[String]) -> Result<Vec<Scenario>> {
         Scenario::parse_steps(built_in_text(name)?, form, set)
     }
 
-    /// Reads a scenario without its steps.
+    /// Parses a scenario without its steps.
     ///
     /// # Errors
-    /// When it is not TOML of this shape, or its values contradict each other.
+    /// When the text is not TOML of this shape, or its values contradict each other.
     pub fn parse(text: &str) -> Result<Scenario> {
         File::read(text)?.plain()
     }
 
-    /// Reads the steps of a scenario in this form, with these values in the place of the file's.
+    /// Parses the steps of a scenario in this form; the values in `set` replace those of the file.
     ///
     /// # Errors
     /// As [`Scenario::parse`].
@@ -190,12 +190,12 @@ impl Scenario {
         File::read(text)?.steps(form, set)
     }
 
-    /// Requests per second by the clock; none in a closed loop and in a search.
+    /// Returns the requests per second of a paced load; None for a closed loop and for a search.
     pub fn clock_rate(&self) -> Option<f64> {
         self.rate.or_else(|| self.live.as_ref().map(|live| live.rate(self.sessions)))
     }
 
-    /// How many accounts or keys there are.
+    /// Returns the number of accounts or keys.
     pub fn records(&self) -> u32 {
         self.kv.as_ref().map_or(self.accounts, |kv| kv.keys)
     }
@@ -203,7 +203,7 @@ impl Scenario {
     /// Checks every bound.
     ///
     /// # Errors
-    /// The first that does not hold, in words.
+    /// The first bound that does not hold, in words.
     pub fn check(&self) -> Result<()> {
         self.slow_disk.map_or(Ok(()), SlowDisk::check)?;
         let bounds = [
@@ -282,7 +282,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Something happens to a node or to its disk: a scenario of `scurry-lab faults`.
+    /// Reports whether something happens to a node or its disk, which makes it a scenario of `scurry-lab faults`.
     pub fn is_fault(&self) -> bool {
         self.failover.is_some() || self.slow_disk.is_some()
     }
@@ -293,10 +293,10 @@ impl Scenario {
     }
 }
 
-/// Refusal of a scenario of two kinds, or of none.
+/// Error for a scenario with the parts of two kinds, or of none.
 const PARTS: &str = "a scenario has exactly the part that its kind names";
 
-/// The text of a shipped scenario.
+/// Returns the text of a shipped scenario.
 fn built_in_text(name: &str) -> Result<&'static str> {
     let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
     let found = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);

@@ -1,52 +1,52 @@
-//! The search for the highest rate that keeps a limit: up until one does not, then between the two.
+//! The search for the highest rate within a limit: upwards until a rate fails, then between the two.
 
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Search;
 
-/// Below this no rate is tried.
+/// Lowest rate that is tried.
 const RATE_MIN: f64 = 1.0;
 
-/// One rate that was tried.
+/// One trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Requests per second by the clock.
+    /// Requests per second sent.
     pub rate: f64,
     /// Operations answered per second.
     pub ops_per_s: f64,
-    /// 99th percentile from when a request was meant to be sent, microseconds.
+    /// 99th percentile since a request was due, microseconds.
     pub p99_us: f64,
-    /// Whether the trial was ended early: a second was far above the limit.
+    /// True when the trial was ended early, because a second was far above the limit.
     pub stopped: bool,
-    /// Whether the target answered what came, within the limit.
+    /// True when the target sustained the rate within the limit.
     pub kept: bool,
 }
 
 /// Result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// The limit of the 99th percentile, milliseconds.
+    /// Limit of the 99th percentile, milliseconds.
     pub p99_ms: f64,
-    /// The highest rate that kept it; none where none did.
+    /// Highest sustained rate; None when no rate was sustained.
     pub rate: Option<f64>,
-    /// All that were tried, in order.
+    /// All trials, in order.
     pub trials: Vec<Trial>,
 }
 
-/// A search on its way.
+/// Search in progress.
 #[derive(Clone, Debug)]
 pub struct Seeker<'s> {
     plan: &'s Search,
-    /// The highest rate that kept the limit.
+    /// Highest rate that was sustained.
     kept: Option<f64>,
-    /// The lowest that did not.
+    /// Lowest rate that failed.
     missed: Option<f64>,
-    /// The tries of a rate that is not decided.
+    /// Trials of a rate that is not decided yet.
     open: Option<Tries>,
     tried: u32,
 }
 
-/// Tries of one rate.
+/// Trials of one rate.
 #[derive(Clone, Copy, Debug)]
 struct Tries {
     rate: f64,
@@ -55,12 +55,12 @@ struct Tries {
 }
 
 impl<'s> Seeker<'s> {
-    /// A search that has tried nothing.
+    /// Creates a search without trials.
     pub fn new(plan: &'s Search) -> Seeker<'s> {
         Seeker { plan, kept: None, missed: None, open: None, tried: 0 }
     }
 
-    /// The rate to try next; none at the end.
+    /// Returns the rate to try next; None at the end.
     pub fn rate(&self) -> Option<f64> {
         if self.tried >= self.plan.trials_max {
             return None;
@@ -82,9 +82,9 @@ impl<'s> Seeker<'s> {
         (rate >= RATE_MIN).then(|| rate.round())
     }
 
-    /// How a try of the rate did. One that keeps the limit at once is kept. One that misses it is tried again, as
-    /// often as the plan says, and is kept when most of its tries were: one pause of the device or the machine
-    /// does not decide, and neither does one lucky try.
+    /// Records a trial. A rate that stays within the limit at once is sustained. One that misses it is tried again, as
+    /// often as the plan says, and is sustained when most of its trials were within the limit. So one pause of the
+    /// device or the machine does not decide, and neither does one lucky trial.
     pub fn tell(&mut self, rate: f64, kept: bool) {
         self.tried += 1;
         let mut tries = self.open.take().unwrap_or(Tries { rate, kept: 0, missed: 0 });
@@ -99,14 +99,14 @@ impl<'s> Seeker<'s> {
         }
     }
 
-    /// The highest rate that kept the limit.
+    /// Returns the highest sustained rate.
     pub fn kept(&self) -> Option<f64> {
         self.kept
     }
 }
 
 impl Found {
-    /// How many rates were tried, each once or several times.
+    /// Returns how many different rates were tried.
     pub fn rates(&self) -> usize {
         let mut rates: Vec<f64> = self.trials.iter().map(|trial| trial.rate).collect();
         rates.sort_by(f64::total_cmp);
@@ -123,7 +123,7 @@ mod tests {
         Search { p99_ms: 10.0, from, growth: 2.0, precision_percent: 5.0, trials_max: 50, tries: 1 }
     }
 
-    /// Searches a store that keeps the limit up to `knee`. Gives the rate and how many were tried.
+    /// Searches a store that stays within the limit up to `knee`. Returns the rate and the number of trials.
     fn search(plan: &Search, knee: f64) -> (Option<f64>, u32) {
         let mut seeker = Seeker::new(plan);
         while let Some(rate) = seeker.rate() {
@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(search(&few, f64::MAX), (Some(40.0), 3));
     }
 
-    /// Searches with three tries a rate a store that keeps the limit up to `knee`, but for the trials, counted
-    /// from 1, that go the other way.
+    /// Searches with three trials per rate a store that stays within the limit up to `knee`; the listed trials, counted
+    /// from 1, give the opposite result.
     fn search_thrice(knee: f64, other_way: &[u32]) -> Vec<(f64, bool)> {
         let plan = Search { tries: 3, ..plan(1_000.0) };
         let mut seeker = Seeker::new(&plan);
@@ -179,11 +179,11 @@ mod tests {
         let steady = search_thrice(74_321.0, &[]);
         let misses = steady.iter().filter(|(_, kept)| !kept).count();
         assert_eq!(misses % 2, 0, "each rate that misses twice is missed");
-        // The first try misses by a pause, and the two that follow keep the limit.
+        // The first trial misses because of a pause, and the two that follow are within the limit.
         let paused = search_thrice(74_321.0, &[1]);
         assert_eq!(paused[..3], [(1_000.0, false), (1_000.0, true), (1_000.0, true)]);
         assert_eq!(paused.len(), steady.len() + 2);
-        // A rate that is too high misses, is lucky, and misses.
+        // A rate that is too high misses, is lucky once, and misses again.
         let first = steady.iter().position(|(_, kept)| !kept).unwrap();
         let lucky = search_thrice(74_321.0, &[u32::try_from(first).unwrap() + 2]);
         let rate = steady[first].0;

@@ -1,5 +1,5 @@
-//! A slow disk without root: strace starts the server and holds back its syncs. A server whose disk is as it
-//! is starts so too, held back by nothing: what strace itself costs is in every row.
+//! A slow disk without root: strace starts the server and delays its syncs. The server with a normal disk also runs
+//! under strace, with a delay of 0, so that every row includes the cost of strace itself.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,35 +15,35 @@ use crate::missing::Missing;
 const DELAY_MS_MAX: f64 = 1_000.0;
 const MS_US: f64 = 1_000.0;
 
-/// Stops the process at these calls alone.
+/// Options with which strace stops the process only at these calls.
 const TRACE: [&str; 5] = ["-f", "-qq", "--seccomp-bpf", "-e", "trace=fdatasync,fsync"];
-/// Where it writes a line for each, in the directory of the server.
+/// File with a line for each call, in the directory of the server.
 const LINES: &str = "strace";
 
 /// Disk of the last server of a scenario: the only one, or a follower of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowDisk {
-    /// Milliseconds by which a sync is late; with 0 strace delays nothing.
+    /// Delay of a sync, milliseconds; with 0 strace delays nothing.
     pub delay_ms: f64,
-    /// One of so many syncs is late.
+    /// One in this many syncs is delayed.
     pub every: u16,
 }
 
-/// Syncs of a server until now.
+/// Syncs of a server so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syncs {
-    /// Syncs that were done.
+    /// All syncs.
     pub all: u64,
-    /// Part of them that was held back, also by nothing.
+    /// Syncs that were selected for the delay, even if it is 0.
     pub late: u64,
 }
 
 impl Syncs {
-    /// Counts those of the server in this directory.
+    /// Counts the syncs of the server in this directory.
     ///
     /// # Errors
-    /// When strace has written nothing there.
+    /// When strace has not written its file there.
     pub fn count(directory: &Path) -> Result<Syncs> {
         let lines =
             fs::read_to_string(directory.join(LINES)).context("reading what strace wrote")?;
@@ -56,7 +56,7 @@ impl Syncs {
         Syncs { all: count(" = 0") + late, late }
     }
 
-    /// Counts those since an earlier look.
+    /// Returns the syncs since an earlier count.
     #[must_use]
     pub fn since(self, before: Syncs) -> Syncs {
         Syncs { all: self.all - before.all, late: self.late - before.late }
@@ -67,7 +67,7 @@ impl SlowDisk {
     /// Checks every bound.
     ///
     /// # Errors
-    /// The first that does not hold, in words.
+    /// The first bound that does not hold, in words.
     pub fn check(self) -> Result<()> {
         ensure!(
             (0.0..=DELAY_MS_MAX).contains(&self.delay_ms),
@@ -77,9 +77,9 @@ impl SlowDisk {
         Ok(())
     }
 
-    /// Words that stand before those of a server. The server stays the child of the lab (-D).
+    /// Returns the strace command line that goes before the server's. With -D the server stays the child of the lab.
     pub fn words(self) -> Vec<OsString> {
-        // A number without a unit is of microseconds, in every release.
+        // A number without a unit means microseconds, in every release of strace.
         let SlowDisk { delay_ms, every } = self;
         let delay = delay_ms * MS_US;
         let inject = format!("inject=fdatasync,fsync:delay_enter={delay:.0}:when={every}+{every}");
@@ -87,7 +87,7 @@ impl SlowDisk {
         ["strace", "-D"].iter().chain(&TRACE).map(OsString::from).chain(own).collect()
     }
 
-    /// Words for the notes of a row.
+    /// Describes the syncs for the notes of a row.
     pub fn describe(self, syncs: Syncs) -> String {
         let Syncs { all, late } = syncs;
         match self.delay_ms > 0.0 {
@@ -100,10 +100,10 @@ impl SlowDisk {
     }
 }
 
-/// Says why nothing can be held back here.
+/// Checks that strace works here.
 ///
 /// # Errors
-/// When strace is not there, or may not trace.
+/// When strace is missing or may not trace.
 pub fn check() -> Result<(), Missing> {
     let tried = Command::new("strace").args(TRACE).arg("true").output();
     let output = match tried {

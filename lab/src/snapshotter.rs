@@ -1,4 +1,4 @@
-//! Has a server write snapshots under load: one, or the next as soon as the last one is done.
+//! Makes a server write snapshots under load: one, or the next as soon as the last one is finished.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use crate::figures::rounded;
 use crate::log_growth::LogCounts;
 use crate::resp::Value;
 
-/// How often it is asked for: a refusal while one is written costs the server next to nothing.
+/// Polling interval; the server rejects a request during a snapshot at almost no cost.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Snapshots that are asked for under a load.
+/// Snapshots that are requested under a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Snapshots {
     /// None: the server writes one when its log has grown enough.
     #[default]
     None,
-    /// One, and the load ends with it.
+    /// One, and the load ends when it is written.
     One,
 }
 
-/// The thread that asks. It ends when this is finished or dropped.
+/// Thread that requests the snapshots. It ends when this is finished or dropped.
 #[derive(Debug)]
 pub struct Snapshotter {
     thread: JoinHandle<Result<Option<f64>>>,
@@ -37,10 +37,10 @@ pub struct Snapshotter {
 }
 
 impl Snapshotter {
-    /// Connects and begins; none where nothing is asked for.
+    /// Connects and starts; returns None when no snapshots are requested.
     ///
     /// # Errors
-    /// When the server does not take the connection.
+    /// When the server does not accept the connection.
     pub fn start(address: SocketAddr, snapshots: Snapshots) -> Result<Option<Snapshotter>> {
         if snapshots == Snapshots::None {
             return Ok(None);
@@ -57,24 +57,25 @@ impl Snapshotter {
         Ok(Some(Snapshotter { thread, end, over }))
     }
 
-    /// Set when nothing more is asked for: the one snapshot is written, or the server has refused.
+    /// Returns the flag that is set when no more requests follow: the one snapshot is written, or the server has
+    /// refused.
     pub fn over(&self) -> &AtomicBool {
         &self.over
     }
 
-    /// Asks no more. Gives the seconds that the one snapshot took.
+    /// Stops, and returns the seconds that the one snapshot took.
     ///
     /// # Errors
-    /// When the server has refused, or the one snapshot is not written.
+    /// When the server refused, or the one snapshot was not written.
     pub fn finish(self) -> Result<Option<f64>> {
-        // It may have ended by itself, with an error that is given below.
+        // Ignore the error: the thread may have ended already, and its own error is returned below.
         let _ = self.end.send(());
         let outcome = self.thread.join().map_err(|_| anyhow!("asking for snapshots panicked"))?;
         outcome.context("asking for snapshots")
     }
 }
 
-/// True when the server has begun one; false while it writes another.
+/// Requests a snapshot. Returns true when it has started, false while the server writes another.
 fn begins(client: &mut Client) -> Result<bool> {
     let reply = client.call(&["SCUR.SNAPSHOT"])?;
     let is_busy = matches!(&reply, Value::Error(text) if text.contains("already"));
@@ -83,7 +84,7 @@ fn begins(client: &mut Client) -> Result<bool> {
     Ok(is_begun)
 }
 
-/// True when nobody waits for more.
+/// Waits for the polling interval; returns true when the thread is to end.
 fn is_ended(ended: &Receiver<()>) -> bool {
     !matches!(ended.recv_timeout(EVERY), Err(RecvTimeoutError::Timeout))
 }
@@ -91,8 +92,8 @@ fn is_ended(ended: &Receiver<()>) -> bool {
 fn one(client: &mut Client, ended: &Receiver<()>) -> Result<Option<f64>> {
     let mut written = count(client)?;
     if !begins(client)? {
-        // Under this load the server may write one after the other by itself: the next begins with the end
-        // of this one, asked for or not.
+        // Under this load the server may write snapshots one after the other by itself. So wait for the end of one:
+        // then the next starts, requested or not.
         written = next(client, ended, written)?;
         begins(client)?;
     }
@@ -101,7 +102,7 @@ fn one(client: &mut Client, ended: &Receiver<()>) -> Result<Option<f64>> {
     Ok(Some(rounded(clock.elapsed().as_secs_f64(), 3)))
 }
 
-/// Waits until more than so many are written, and gives how many.
+/// Waits until the number of written snapshots exceeds `written`, and returns it.
 fn next(client: &mut Client, ended: &Receiver<()>, written: u64) -> Result<u64> {
     loop {
         ensure!(!is_ended(ended), "a snapshot is not written before the load ends");
@@ -112,7 +113,7 @@ fn next(client: &mut Client, ended: &Receiver<()>, written: u64) -> Result<u64> 
     }
 }
 
-/// Snapshots that the server has written.
+/// Returns how many snapshots the server has written.
 fn count(client: &mut Client) -> Result<u64> {
     let counts = LogCounts::ask(client)?.context("the server keeps nothing: use fsync or write")?;
     ensure!(counts.snapshots_failed == 0, "the server could not write one");

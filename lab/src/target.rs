@@ -1,5 +1,5 @@
-//! The systems that can be measured: where their program is, how it is started, and how the
-//! charging commands are spelt there.
+//! The systems that can be measured: where their program is, how it is started, and how they spell the charging
+//! commands.
 
 mod command;
 mod durability;
@@ -32,44 +32,45 @@ pub use probe::{probe_charging, probe_key_value, probe_refill};
 pub use two_phase::probe_two_phase;
 pub use variant::Variant;
 
-/// The rules as a Lua library of the Redis family.
+/// Charging rules as a Lua library of the Redis family.
 const LIBRARY: &str = include_str!("../peers/scur.lua");
-/// Functions that a client needs of the Redis family when it decides by itself.
+/// Functions of the Redis family for a client that decides by itself.
 const SWAP: &str = include_str!("../peers/swap.lua");
-/// An index on the value, of the Redis family.
+/// Index on the value, for the Redis family.
 const INDEX: &str = include_str!("../peers/index.lua");
-/// The rules as stored procedures of Tarantool, and what a client that decides needs.
+/// Charging rules as stored procedures of Tarantool, and the functions for a client that decides by itself.
 const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 
-/// Makes the targets of a table: name, how charging is spelt, protocol, and a line for `scurry-lab list`.
+/// Defines the targets from a table: name, spelling of the charging commands, protocol, and a line for `scurry-lab
+/// list`.
 macro_rules! targets {
     ($($target:ident = $name:literal, $dialect:expr, $wire:expr => $description:literal;)*) => {
-        /// A system and a way of doing the logic.
+        /// System under test together with the place where its charging logic runs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Target {
             $(#[doc = $description] $target,)*
         }
 
         impl Target {
-            /// All of them.
+            /// All targets.
             pub const ALL: &'static [Target] = &[$(Target::$target),*];
 
-            /// The name on the command line and in every row.
+            /// Returns the name on the command line and in every row.
             pub fn name(self) -> &'static str {
                 match self { $(Target::$target => $name,)* }
             }
 
-            /// One line for `scurry-lab list`.
+            /// Returns the line for `scurry-lab list`.
             pub fn description(self) -> &'static str {
                 match self { $(Target::$target => $description,)* }
             }
 
-            /// How charging is spelt; `None` where the target cannot do it.
+            /// Returns the spelling of the charging commands; `None` where the target does no charging.
             pub fn dialect(self) -> Option<Dialect> {
                 match self { $(Target::$target => $dialect,)* }
             }
 
-            /// Protocol of the target.
+            /// Returns the protocol of the target.
             pub fn wire(self) -> Wire {
                 match self { $(Target::$target => $wire,)* }
             }
@@ -136,83 +137,84 @@ targets! {
         "answers as long as scurry's with no store behind: the loopback's limit";
 }
 
-/// How scurry is started, beyond where it listens.
+/// Options of scurry beside its address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScurryOptions {
-    /// Threads of the server; none for its own default.
+    /// Threads of the server; None for its own default.
     pub threads: Option<u32>,
-    /// Further arguments of `scurry serve`.
+    /// Extra arguments of `scurry serve`.
     pub arguments: Vec<String>,
 }
 
 impl Target {
-    /// The target of this name.
+    /// Returns the target of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no target has this name.
     pub fn parse(name: &str) -> Result<Target> {
         let names: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
         let found = Target::ALL.iter().copied().find(|target| target.name() == name);
         found.with_context(|| format!("no target `{name}`: there are {}", names.join(", ")))
     }
 
-    /// True when the rules run in the client, and the store keeps what it is given.
+    /// Reports whether the rules run in the client, and the store only keeps values.
     pub fn decides_in_client(self) -> bool {
         let wire = self.wire();
         matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
             || matches!(self, Target::HazelcastClient | Target::IgniteClient | Target::NdbClient)
     }
 
-    /// True of Tarantool, whatever decides.
+    /// Reports whether the target is Tarantool, wherever the rules run.
     pub fn is_tarantool(self) -> bool {
         matches!(self, Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk)
     }
 
-    /// True when it loads [`module`].
+    /// Reports whether the server loads [`module`].
     pub fn has_module(self) -> bool {
         matches!(self, Target::ValkeyModule | Target::RedisModule | Target::ValkeyClusterModule)
     }
 
-    /// Several servers share the keys by their hash slots.
+    /// Reports whether several servers share the keys by their hash slots.
     pub fn is_cluster(self) -> bool {
         self == Target::ValkeyClusterModule
     }
 
-    /// Whether it is `scurry serve` that is charged, over RESP.
+    /// Reports whether the load goes to `scurry serve`, over RESP.
     pub fn is_scurry(self) -> bool {
         matches!(self, Target::Scurry | Target::ScurryReplicas)
     }
 
-    /// Three servers keep one log, one of which executes everything: the replicas are a part of it.
+    /// Reports whether three servers keep one log, one of which executes all commands; the replicas are part of the
+    /// target.
     pub fn is_group(self) -> bool {
         self == Target::ScurryReplicas
     }
 
-    /// The lab can give it replicas: Tarantool and the Redis family, where it starts them.
+    /// Reports whether the lab can add replicas: to Tarantool and the Redis family, where it starts them.
     pub fn replicates(self) -> bool {
         let is_other =
             self.is_scurry() || self == Target::Echo || self.is_http() || self.has_members();
         !is_other && !self.is_by_address()
     }
 
-    /// Whether several of its servers know each other.
+    /// Reports whether several of its servers know each other.
     pub fn has_members(self) -> bool {
         self.jvm_system().is_some() || self.is_ndb()
     }
 
-    /// Whether the members are each other's backups: those in a JVM of plain keys alone, because the
-    /// entry processors of charging are not repeated there.
+    /// Reports whether the members back each other up. JVM members do so for plain keys only, because the entry
+    /// processors of charging do not run on backups.
     pub fn backs_up(self, kind: Kind) -> bool {
         self.is_ndb() || self.jvm_system().is_some() && !self.is_two_phase() && kind == Kind::Kv
     }
 
-    /// Whether the target has what replicas must have: what a primary keeps (Tarantool has none
+    /// Reports whether the target meets the requirements of replicas: a durable primary (Tarantool does not replicate
     /// without a log), or members that back each other up.
     pub fn replicates_with(self, durability: Durability, kind: Kind) -> bool {
         self.backs_up(kind) || self.replicates() && (!self.is_tarantool() || durability.keeps())
     }
 
-    /// The lab can start several of it that share the keys, by the slots that clients count or by
+    /// Reports whether the lab can start several servers that share the keys, by hash slots that clients compute or in
     /// their own way.
     pub fn is_partitioned(self) -> bool {
         matches!(
@@ -227,7 +229,7 @@ impl Target {
         )
     }
 
-    /// How it writes and finds records by an index; `None` where it has none.
+    /// Returns how it writes and finds records by an index; `None` where it has no index.
     pub fn index_dialect(self) -> Option<IndexDialect> {
         match self {
             Target::Scurry | Target::TarantoolLua | Target::HazelcastJava => {
@@ -238,45 +240,46 @@ impl Target {
         }
     }
 
-    /// Whether the target does no charging, and is loaded as if it did.
+    /// Reports whether the target does no charging, but gets a load of the same shape.
     pub fn is_yardstick(self) -> bool {
         self == Target::ValkeyHset
     }
 
-    /// A library of functions keeps all of an account in one key, and nothing of it elsewhere.
+    /// Reports whether a function library keeps everything of an account in one key.
     pub fn keeps_accounts_in_keys(self) -> bool {
         matches!(self, Target::ValkeyLua | Target::RedisLua)
     }
 
-    /// Whether replies are filler, and there is nothing to audit.
+    /// Reports whether replies are filler, and there is nothing to audit.
     pub fn is_echo(self) -> bool {
         matches!(self, Target::Echo | Target::HttpEcho)
     }
 
-    /// Whether the target is the HTTP door, with the servers behind it.
+    /// Reports whether the target is the HTTP door with the servers behind it.
     pub fn is_http(self) -> bool {
         matches!(self, Target::ScurryHttp | Target::HttpEcho)
     }
 
-    /// Sets an amount aside and takes a part of it, and knows nothing else of charging.
+    /// Reports whether the target only holds an amount and then takes part of it, and supports nothing else of
+    /// charging.
     pub fn is_two_phase(self) -> bool {
         matches!(self, Target::TigerBeetle | Target::Aerospike)
     }
 
-    /// Only found where it runs already.
+    /// Reports whether the lab cannot start it and needs an address.
     fn is_by_address(self) -> bool {
         matches!(self, Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet)
             || self.is_two_phase()
     }
 
-    /// May run where the lab did not start it: a store of the Redis family without logic, Tarantool that was
-    /// started with our procedures, and what is found in no other way.
+    /// Reports whether the target may run at an address that the lab was given: a store of the Redis family without
+    /// logic, Tarantool with our procedures, and targets that need an address.
     pub fn may_be_addressed(self) -> bool {
         let is_plain = matches!(self, Target::Valkey | Target::Redis);
         is_plain || self.is_by_address() || self.is_tarantool()
     }
 
-    /// Makes a fresh server ready for this kind of load.
+    /// Prepares a new server for this kind of load.
     ///
     /// # Errors
     /// When the function library does not load.

@@ -1,5 +1,4 @@
-//! Asks a store for its totals again and again while it is loaded, as an operator would, and checks
-//! that each answer adds up.
+//! Reads a store's totals at an interval while it is loaded, as an operator would, and checks that each answer adds up.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -13,16 +12,16 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::figures::rounded;
 
-/// Counts that were told.
+/// Statistics of these reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// How often the totals were read.
+    /// Number of reads.
     pub reads: u64,
-    /// The longest that one took, microseconds.
+    /// Longest read, microseconds.
     pub longest_us: f64,
 }
 
-/// The thread that asks. It ends when this is finished or dropped.
+/// Thread that reads the totals. It ends when this is finished or dropped.
 #[derive(Debug)]
 pub struct Teller {
     thread: JoinHandle<Result<Told>>,
@@ -30,10 +29,10 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// Begins: the first question comes after as long as lies between two.
+    /// Starts the thread; the first read follows after one interval.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When the thread cannot be started.
     pub fn start(mut client: Client, unit: &str, seconds: f64) -> Result<Teller> {
         let (end, ended) = channel::<()>();
         let unit = unit.to_owned();
@@ -56,12 +55,12 @@ impl Teller {
         Ok(Teller { thread, end })
     }
 
-    /// Asks no more.
+    /// Stops, and returns the statistics.
     ///
     /// # Errors
-    /// When an answer did not add up, or none came.
+    /// When an answer did not add up, or a read failed.
     pub fn finish(self) -> Result<Told> {
-        // It may have ended by itself, with an error that is given below.
+        // Ignore the error: the thread may have ended already, and its own error is returned below.
         let _ = self.end.send(());
         let outcome = self.thread.join().map_err(|_| anyhow!("asking for totals panicked"))?;
         outcome.context("asking for totals")

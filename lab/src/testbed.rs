@@ -15,30 +15,30 @@ use crate::host::Host;
 use crate::scenario::Kind;
 use crate::target::{ScurryOptions, Target};
 
-/// The machine, and how a server is started on it.
+/// Machine, and how a server is started on it.
 #[derive(Debug)]
 pub struct Testbed {
-    /// The scurry program.
+    /// Path of the scurry binary.
     pub program: PathBuf,
-    /// The cores to use; none are bound without.
+    /// Cores to use; None binds nothing.
     pub cores: Option<Cores>,
-    /// The machine.
+    /// Machine of the measurement.
     pub host: Host,
-    /// How scurry is started.
+    /// Options of scurry.
     pub scurry: ScurryOptions,
-    /// Where servers keep what they keep.
+    /// Directory for the data of servers.
     pub place: DataDirectory,
     /// Set by Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
-    /// No live line.
+    /// True to show no live line.
     pub quiet: bool,
 }
 
 impl Testbed {
-    /// Finds everything.
+    /// Finds the binary, the cores and the directories.
     ///
     /// # Errors
-    /// When there is no scurry, or no place for the results.
+    /// When the scurry binary is missing, or the results cannot be written.
     pub fn prepare(common: &CommonArguments) -> Result<Testbed> {
         common.json.as_deref().map_or(Ok(()), check_json)?;
         Ok(Testbed {
@@ -52,17 +52,17 @@ impl Testbed {
         })
     }
 
-    /// Ends a long loop on Ctrl-C.
+    /// Returns an error after Ctrl-C, to end a long loop.
     ///
     /// # Errors
-    /// When there was one.
+    /// When the run was interrupted.
     pub fn go_on(&self) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 }
 
-/// A flag that Ctrl-C and SIGTERM set.
+/// Returns a flag that Ctrl-C and SIGTERM set.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -77,7 +77,7 @@ pub fn catch_signals() -> Result<Arc<AtomicBool>> {
 /// Raises the limit of open files where it is too low; the servers inherit it.
 ///
 /// # Errors
-/// When it may not be raised so far.
+/// When the hard limit is lower.
 pub fn allow_files(needed: u64) -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
@@ -92,7 +92,7 @@ pub fn allow_files(needed: u64) -> Result<()> {
     setrlimit(Resource::Nofile, raised).context("raising the limit of open files")
 }
 
-/// Says before anything is measured that its results would have no place.
+/// Checks before the measurement that the results can be written.
 fn check_json(path: &Path) -> Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     ensure!(
@@ -103,7 +103,7 @@ fn check_json(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a result as JSON, where it was asked for.
+/// Writes a result as JSON, if a path is given.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -1,5 +1,5 @@
-//! How requests travel to a target that does not speak RESP. Everything in the lab makes requests
-//! and reads replies in RESP; a translator at the socket makes of them what the target speaks.
+//! How requests reach a target that does not speak RESP. All of the lab writes requests and reads replies in RESP; a
+//! translator at the socket converts them to the target's protocol.
 
 mod bulk;
 mod http;
@@ -25,54 +25,54 @@ pub enum Wire {
     Resp,
     /// Tarantool's binary protocol.
     Iproto,
-    /// RESP, with the charging logic on this side of it.
+    /// RESP, with the charging logic in the client.
     RespLogic,
-    /// Tarantool's binary protocol, with the charging logic on this side of it.
+    /// Tarantool's binary protocol, with the charging logic in the client.
     IprotoLogic,
-    /// RESP, with the charging logic on this side of it, many accounts at a time.
+    /// RESP, with the charging logic in the client, for many accounts at a time.
     RespBulk,
-    /// Tarantool's binary protocol, with the same.
+    /// Tarantool's binary protocol, with the charging logic in the client, for many accounts at a time.
     IprotoBulk,
-    /// Protocol of the client of MySQL NDB, with the charging logic on this side of it.
+    /// Protocol of the client of MySQL NDB, with the charging logic in the lab.
     Locked,
-    /// Protocol that the lab does not speak: a server is ready when it listens.
+    /// Protocol that the lab does not speak: the server counts as ready when it listens.
     Foreign,
     /// HTTP, as the door to entities speaks it.
     Http(HttpTarget),
 }
 
-/// Meaning of the first bytes of what was received.
+/// Meaning of the bytes at the start of what was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing that the lab asked for.
+    /// Nothing that the lab requested.
     Nothing,
-    /// A part of what a request needs; the next part is to be sent.
+    /// One step of a request; the next step is to be sent.
     Again,
-    /// The reply to the request of this session.
+    /// Reply to the request of this session.
     Answer(u32),
 }
 
-/// Outcome of a translator's look at the target's bytes.
+/// Buffers for the output of a translator.
 #[derive(Debug)]
 pub struct Sink<'a> {
-    /// The reply to the lab's request, in RESP.
+    /// Reply to the lab's request, in RESP.
     pub reply: &'a mut Vec<u8>,
-    /// Requests to the target before it has answered all that a request needs.
+    /// Further requests to the target that the lab's request needs.
     pub again: &'a mut Vec<u8>,
 }
 
-/// One connection's translator. A session has at most one request in flight; replies may come in
-/// another order than requests went.
+/// Translator of one connection. A session has at most one request in flight; replies may arrive in another order than
+/// the requests were sent.
 pub trait Translator: Debug + Send {
-    /// Appends to `out` what goes to the target for a request in RESP.
+    /// Appends to `out` the translation of a request in RESP.
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>);
 
-    /// Appends to `out` what was kept back to go together: called behind the requests that are
-    /// written in one go, and behind the replies that were read in one.
+    /// Appends to `out` what was delayed in order to be sent together: called after the requests that are written in
+    /// one go, and after the replies that were read in one.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Reads what stands at the start of `bytes`: its length, and what it is. An answer of no
-    /// length came with the reply that still stands there.
+    /// Reads the start of `bytes` and returns its length and meaning. An answer of length 0 belongs to the reply at the
+    /// same position, which is consumed with its last answer.
     ///
     /// # Errors
     /// [`Stop`].
@@ -80,7 +80,7 @@ pub trait Translator: Debug + Send {
 }
 
 impl Wire {
-    /// The translator of a new connection.
+    /// Returns the translator of a new connection.
     pub fn translator(self) -> Option<Box<dyn Translator>> {
         match self {
             Wire::Resp | Wire::Foreign => None,

@@ -1,5 +1,5 @@
-//! The scenario charging-failover against a store in this process that drops connections, and that may
-//! lose what it acknowledges or do twice what comes twice: the row must say so.
+//! The scenario charging-failover against a store in this process that drops connections, and that may lose
+//! acknowledged requests or execute duplicates twice: the row must report it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -18,18 +18,18 @@ use scurry_lab::resp::Value;
 use scurry_lab::row::{Loss, Row, Run};
 use scurry_lab::scenario::{CREDIT, Scenario};
 
-/// Of the requests each seventh meets a fault.
+/// Every seventh request meets a fault.
 const FAULT_EVERY: u64 = 7;
 const CLIENTS: u32 = 4;
 const ACCOUNTS: u32 = 400;
 
-/// A fault of the store, beside the connections that it drops.
+/// Fault of the store, beside the connections that it drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
     /// Acknowledges some requests and forgets them.
     Loses,
-    /// Knows no request again.
+    /// Does not recognize duplicates.
     Doubles,
     /// Never has a second copy, and loses some requests.
     HasOneCopy,
@@ -42,7 +42,7 @@ struct Book {
     requests: u64,
 }
 
-/// The store. It executes everything at once, and listens to nothing but these requests.
+/// In-process store that executes every request at once and supports only those of the scenario.
 struct Store {
     address: SocketAddr,
     book: Arc<Mutex<Book>>,
@@ -91,7 +91,7 @@ fn serve(mut stream: TcpStream, address: SocketAddr, fault: Fault, book: &Mutex<
 }
 
 impl Book {
-    /// Reply to a request; none where the connection ends instead.
+    /// Executes a request and returns the reply; None drops the connection instead.
     fn execute(&mut self, words: &[&str], fault: Fault) -> Option<String> {
         self.requests += 1;
         let has_fault = self.requests.is_multiple_of(FAULT_EVERY);
@@ -108,13 +108,13 @@ impl Book {
             let amount: i128 = used.or(debit).map_or(0, |amount| amount.parse().unwrap());
             *self.consumed.entry(words[1].to_owned()).or_default() += amount;
         }
-        // Done, and the answer goes nowhere.
+        // The request was executed, but the client gets no answer.
         (!has_fault || forgets)
             .then(|| format!("*4\r\n+OK\r\n:{}\r\n:1\r\n*0\r\n", i32::from(is_done)))
     }
 }
 
-/// Scene in which nothing happens beside the store's own faults.
+/// Scene without an event, so that only the store's own faults occur.
 struct Still;
 
 impl Scene for Still {
@@ -127,7 +127,7 @@ impl Scene for Still {
     }
 }
 
-/// Charges the store, and gives the run's row with what was wrong.
+/// Charges the store, and returns the row of the run with its losses.
 fn charged(fault: Fault) -> (Row, Loss, u64) {
     let store = Store::start(fault);
     let failover = Scenario::built_in("charging-failover").unwrap().failover.unwrap();
@@ -164,7 +164,7 @@ fn what_is_sent_again_until_it_is_answered_is_done_once() {
     let (row, loss, not_enough) = charged(Fault::None);
     assert_eq!((loss.lost, loss.done_twice, not_enough), (0, 0, 0), "{}", row.runs[0].audit);
     assert_eq!(row.audit, "ok");
-    // Answers that went nowhere came as replays, and the others as what they were.
+    // Requests whose answer was lost came back as replays, the others as new.
     assert!(loss.replayed > 0 && loss.resent > loss.replayed, "{loss:?}");
 }
 
@@ -195,7 +195,7 @@ fn an_answer_on_too_few_copies_is_no_acknowledgement() {
 fn accounts_that_do_not_last_are_refused_before_the_load() {
     let failover = Scenario::built_in("charging-failover").unwrap().failover.unwrap();
     let accounts = |count: u32| (0..count).collect::<Vec<u32>>();
-    // 600 requests are 100 accounts, and each client may begin one more.
+    // 600 requests need 100 accounts, and each client may begin one more.
     for (count, fits) in [(104, true), (103, false)] {
         let plan = FailoverPlan {
             failover: &failover,

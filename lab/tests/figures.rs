@@ -1,5 +1,5 @@
-//! The way from the programs to the documents: parts of `cargo xtask figures` at a size that says nothing, their
-//! results, and the tables that are written from these.
+//! The path from the programs to the documents: parts of `cargo xtask figures` at a tiny size, their results, and the
+//! tables that are written from these.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -66,7 +66,7 @@ fn parts_are_measured_written_into_documents_and_a_table_that_is_tampered_with_i
     let directory = tempfile::tempdir().unwrap();
     let (results, into) = (directory.path().join("results"), directory.path().join("into"));
     copy(&repository().join("docs/results"), &results);
-    // Whatever the last run was, of this one two parts alone are recorded.
+    // Forget the previous record, so that exactly two parts are recorded.
     std::fs::remove_file(results.join("figures.json")).unwrap();
     std::fs::create_dir_all(into.join("docs")).unwrap();
     for page in PAGES {
@@ -77,7 +77,7 @@ fn parts_are_measured_written_into_documents_and_a_table_that_is_tampered_with_i
         command.args(["run", "--quiet", "--package", "xtask", "--", "figures"]).args(words);
         command.arg("--results").arg(&results).arg("--into").arg(&into);
         command.env("SCURRY_LAB", env!("CARGO_BIN_EXE_scurry-lab"));
-        // Beside the lab, as its other tests find it.
+        // The binary beside the lab, as the lab's other tests find it.
         let beside = Path::new(env!("CARGO_BIN_EXE_scurry-lab")).with_file_name("scurry");
         command.env("SCURRY_BIN", std::env::var_os("SCURRY_BIN").unwrap_or(beside.into()));
         command.current_dir(repository()).output().unwrap()
@@ -87,7 +87,7 @@ fn parts_are_measured_written_into_documents_and_a_table_that_is_tampered_with_i
     assert!(output.status.success(), "{}", said(&output));
     assert!(!said(&output).contains("FAILED"), "{}", said(&output));
 
-    // The parts and their machine are recorded, and the rows are those that were measured now.
+    // The parts and their machine are recorded, and the rows are newly measured.
     let record = json(&results.join("figures.json"));
     for part in ["kv-pipelined.json", "lab/kv.json"] {
         let known = &record["files"][part];
@@ -101,7 +101,7 @@ fn parts_are_measured_written_into_documents_and_a_table_that_is_tampered_with_i
     let ours: Vec<&Value> = ours.filter(|one| one["file"] == "lab/kv.json").collect();
     assert!(ours.iter().any(|one| one["connections"] == 4), "{ours:?}");
 
-    // The documents have them, and name their commit beside that of the others.
+    // The documents contain the figures, and name their commit beside that of the others.
     let path = into.join("docs/performance.md");
     let page = std::fs::read_to_string(&path).unwrap();
     assert_ne!(page, before);

@@ -1,12 +1,12 @@
-//! Hazelcast, Ignite and Ignite 3 under plain keys and under an index, through their own clients: what was
-//! acknowledged is there, on the backups too. Only functions are tested, never figures.
+//! Hazelcast, Ignite and Ignite 3 under plain keys and under an index, through their own clients: acknowledged writes
+//! are present, on the backups too. Only functions are tested, never figures.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Whether `make lab-peers` has been here; says so where it has not.
+/// Reports whether `make lab-peers` has been run; prints a note if not.
 fn are_built() -> bool {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/classes").is_dir();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -17,7 +17,7 @@ fn are_built() -> bool {
     built && has_java
 }
 
-/// Runs the lab's short form with these words; a name of several words has its spaces as ~ here.
+/// Runs the lab's short form with these arguments; spaces within a name are written as ~.
 fn measured(line: &str) -> (Vec<Value>, String) {
     let directory = tempfile::tempdir().unwrap();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -55,11 +55,11 @@ fn values_are_written_read_and_deleted_on_one_start_of_each_system() {
         .collect();
     let expected = ["set", "get", "del"].map(|step| [[step, "none"], [step, "fsync"]]);
     assert_eq!(found, expected.concat());
-    // Of a store that was filled before nothing grows.
+    // A store that was filled before shows no growth.
     let of_hazelcast: Vec<bool> =
         rows.iter().step_by(2).map(|row| row["memory_bytes_per_account"].is_number()).collect();
     assert_eq!(of_hazelcast, [true, false, false]);
-    // Where nobody sees the live line, each run says what it took.
+    // Without a live line, each run prints a line with its time.
     assert!(said.contains("kts-persistence set, hazelcast+java, run 1/1: ok, "), "{said}");
 }
 

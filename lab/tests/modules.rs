@@ -1,5 +1,5 @@
-//! The lab on other servers than the project's, end to end and in small: every scenario of charging on Valkey
-//! and Redis with the module, replicas, and a cluster. Only functions are tested, never figures.
+//! The lab on other servers than the project's, end to end and in small: every scenario of charging on Valkey and Redis
+//! with the module, replicas, and a cluster. Only functions are tested, never figures.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const LAB: &str = env!("CARGO_BIN_EXE_scurry-lab");
 
-/// The lab in this directory with libscurry.so beside it, which is built alone with a profile of its own, or is
+/// Puts the lab into this directory with libscurry.so beside it. The module is built alone with its own profile, or is
 /// the one that `SCURRY_MODULE` names.
 fn lab_with_module(directory: &Path) -> PathBuf {
     let lab = Path::new(LAB);
@@ -22,19 +22,19 @@ fn lab_with_module(directory: &Path) -> PathBuf {
         target.join("module/libscurry.so")
     });
     std::fs::copy(module, directory.join("libscurry.so")).unwrap();
-    // A link, for a program that is written here cannot be started while a child of another test, which has not
-    // begun its own program yet, holds the file open as well.
+    // A hard link, because a program file that is written here cannot be started while a child forked by another test
+    // still holds it open for writing.
     let link = directory.join("scurry-lab");
     std::fs::hard_link(lab, &link).unwrap();
     link
 }
 
-/// On the file system of the lab, which a link cannot leave.
+/// Creates a directory on the file system of the lab, because hard links cannot cross file systems.
 fn beside_the_lab() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// Runs the lab's short form with these words on both servers, and gives their rows.
+/// Runs the lab's short form with these arguments on both servers, and returns their rows.
 fn measured(lab: &Path, line: &str) -> Vec<Value> {
     let json = lab.with_file_name("rows.json");
     let output = Command::new(lab)
@@ -81,7 +81,7 @@ fn the_module_is_audited_under_every_charging_scenario() {
     }
 }
 
-/// Runs moaf-scur in small and gives its row of the JSON report, and the table.
+/// Runs moaf-scur in small and returns its row of the JSON report, and the table.
 fn run(lab: &Path, words: &[&str]) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");

@@ -1,12 +1,12 @@
-//! MySQL NDB under charging and under plain keys, through the client of `lab/ndb`: what was acknowledged is
-//! there, also when one of two data nodes has gone. Only functions are tested, never figures.
+//! MySQL NDB under charging and under plain keys, through the client of `lab/ndb`: acknowledged writes are present,
+//! also after one of two data nodes has stopped. Only functions are tested, never figures.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Whether the step that builds it has been here; says so where it has not.
+/// Reports whether NDB has been built; prints a note if not.
 fn is_built() -> bool {
     let built =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/ndb/bin/scurry-ndb").is_file();
@@ -16,7 +16,7 @@ fn is_built() -> bool {
     built
 }
 
-/// Runs the lab's short form with these words, and gives its rows and what it said.
+/// Runs the lab's short form with these arguments, and returns its rows and its output.
 fn measured(line: &str) -> (Vec<Value>, String) {
     let directory = tempfile::tempdir().unwrap();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -63,7 +63,7 @@ fn an_account_that_needs_several_rows_is_written_whole() {
     if !is_built() {
         return;
     }
-    // All sessions are on one account, which holds them open, and remembers those that have ended.
+    // All sessions use one account, which keeps them open and remembers those that have ended.
     let line = "charging-hot --target ndb+client --sessions 400 --connections 4 --depth 100";
     measured(&format!("{line} --seconds 1"));
 }

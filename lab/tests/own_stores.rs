@@ -1,5 +1,5 @@
-//! What the lab makes of replicas, and of what another process acknowledged in its stead, against stores of
-//! the test's own that say what they like.
+//! How the lab handles replicas, and writes that another process acknowledged in its place. The stores are the test's
+//! own and give scripted replies.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -25,12 +25,12 @@ impl Observer for Nobody {
     fn second(&mut self, _: &Second) {}
 }
 
-/// A store for one connection: answers each request as it is told to.
+/// Serves one connection and answers each request with `answer`.
 fn serve(listener: &TcpListener, mut answer: impl FnMut(&[u8]) -> String) {
     let (mut stream, _) = listener.accept().unwrap();
     let mut bytes = Vec::new();
     let mut chunk = [0; 4_096];
-    // It ends with an error where the other side has not read all that it was told.
+    // The read fails when the client closes with unread data.
     while let Ok(count @ 1..) = stream.read(&mut chunk) {
         bytes.extend_from_slice(&chunk[..count]);
         let mut out = String::new();
@@ -38,7 +38,7 @@ fn serve(listener: &TcpListener, mut answer: impl FnMut(&[u8]) -> String) {
             out.push_str(&answer(&bytes[..length]));
             bytes.drain(..length);
         }
-        // The other side may have seen enough.
+        // The client may have closed already.
         if stream.write_all(out.as_bytes()).is_err() {
             return;
         }
@@ -89,7 +89,7 @@ fn operations_on_too_few_copies_are_counted() {
             let share = result.not_enough_copies.unwrap() as f64 / result.operations as f64;
             assert!((least..=most).contains(&share), "{replicas:?}: {share}");
         });
-        // Four sessions, and none goes on before the WAIT.
+        // Four sessions, and none continues before the WAIT.
         assert!(others > 8 && 4 * waits == others, "{waits} for {others}");
     }
 }
@@ -124,7 +124,7 @@ fn totals_of_several_nodes_are_summed() {
     }
 }
 
-/// Audits three keys, of which the store holds what is said here, by what a driver knows of them.
+/// Audits three keys, of which the store holds these values, with what a driver reports about them.
 fn audit(store: [&str; 3], known: [i64; 3], wrong: u64) -> Result<()> {
     let (listener, address) = listen();
     let kv = KeyValue { keys: 3, value_size: 10, set_share: 1, ..KeyValue::default() };
@@ -144,7 +144,7 @@ fn audit(store: [&str; 3], known: [i64; 3], wrong: u64) -> Result<()> {
 fn what_a_driver_knows_is_compared_with_the_store() {
     let seven = "$10\r\n00000007xx\r\n";
     let store = [seven, "$-1\r\n", seven];
-    // The last write of the first was the seventh, the second is absent, of the third nobody knows.
+    // The last write of the first key was the seventh, the second key is missing, and the third is unknown.
     audit(store, [7, 0, -1], 0).unwrap();
     for (known, wrong, expected) in [
         ([8, 0, -1], 0, "key 0 holds"),

@@ -1,5 +1,5 @@
-//! The lab against a real peer, end to end: start, probe, fill, load, audit, report, stop. Only
-//! functions are tested, never figures.
+//! The lab against a real peer, end to end: start, probe, fill, load, audit, report, stop. Only functions are tested,
+//! never figures.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-/// Runs the lab with these words and gives its row of the JSON report.
+/// Runs the lab with these arguments and returns its row of the JSON report.
 fn run(words: &[&str]) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");
@@ -38,7 +38,7 @@ fn need_redis() {
     );
 }
 
-/// Whether an optional peer is here; says so where it is not.
+/// Reports whether an optional peer is installed; prints a note if not.
 fn has_peer(program: &str) -> bool {
     let found = is_installed(program);
     if !found {
@@ -150,7 +150,7 @@ fn ignite_is_audited_as_a_plain_store() {
 }
 
 fn peer_in_a_jvm(target: &str, version: &str) {
-    // Few accounts and many sessions: where clients decide, some come too late and decide again.
+    // Few accounts and many sessions: where clients decide, some writes lose a race and are decided again.
     let load = "moaf-scur --accounts 200 --sessions 64 --connections 4 --depth 16 --target";
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/classes");
     if !has_peer("java") || !built.is_dir() {
@@ -168,7 +168,7 @@ fn peer_in_a_jvm(target: &str, version: &str) {
 #[test]
 fn logic_in_the_client_is_audited_also_when_clients_meet() {
     need_redis();
-    // Few accounts and many sessions: some come too late and decide again.
+    // Few accounts and many sessions: some writes lose a race and are decided again.
     let load = "moaf-scur --accounts 200 --sessions 64 --connections 4 --depth 16";
     for (target, program) in [("redis+client", "redis-server"), ("tarantool+client", "tarantool")] {
         if has_peer(program) {
@@ -198,7 +198,7 @@ fn the_shorter_loop_is_named_in_the_row() {
     assert_eq!(row["ops_per_session"], 7);
 }
 
-/// The built-in opponent with one known bug each: the lab must give none of them a number.
+/// The built-in opponent with one known bug each: the lab must give none of them a figure.
 #[test]
 fn mutants_of_the_opponent_get_no_number() {
     need_redis();
@@ -207,11 +207,11 @@ fn mutants_of_the_opponent_get_no_number() {
         "redis+lua",
         library,
         &[
-            // The probe finds rules that are broken for everyone.
+            // The probe finds rules that are always broken.
             ("if not late then", "if false then", "an update replaces the hold"),
             ("if text ~= body then return mismatch() end", "", "another body is refused"),
-            // The audit finds what only some operations lose: those of the load that use 700, which the
-            // probe never does.
+            // The audit finds bugs that only lose something in some operations: those of the load that use 700, which
+            // the probe never does.
             (
                 "rest = rest - taken",
                 "rest = rest - taken; if taken == 700 then a[b + 7] = a[b + 7] - 1; a[b + 4] = a[b + 4] + 1 end",
@@ -246,7 +246,7 @@ fn mutants_of_tarantools_procedures_get_no_number() {
     );
 }
 
-/// Each mutant is a text of the library, what stands there instead, and what the row must say.
+/// Runs each mutant: a text of the library, its replacement, and what the row must say.
 fn no_number_for_mutants(target: &str, library: &str, mutants: &[(&str, &str, &str)]) {
     for (rule, broken, expected) in mutants {
         let text = library.replacen(rule, broken, 1);
@@ -286,7 +286,7 @@ fn key_values_on_redis_are_audited() {
     assert_measured(&row);
 }
 
-/// The lab takes the newest server that it finds, and another by its major version.
+/// The lab uses the newest server that it finds, and another by its major version.
 #[test]
 fn the_newest_release_is_measured_and_another_by_its_major_version() {
     need_redis();
@@ -305,7 +305,7 @@ fn the_newest_release_is_measured_and_another_by_its_major_version() {
     let table = kv("redis");
     assert!(table.contains("redis-server is the one of PATH: `make lab-peers`"), "{table}");
 
-    // A newer one is that of PATH under another name, and says when it was started.
+    // The newer one is the server on PATH under another name, and records that it was started.
     let newest = place.path().join(".cache/releases/redis-99");
     std::fs::create_dir_all(&newest).unwrap();
     let program = newest.join("redis-server");
@@ -327,7 +327,7 @@ fn the_newest_release_is_measured_and_another_by_its_major_version() {
     assert!(table.contains("no redis-server of major version 98 is here, only 99.0.0"), "{table}");
 }
 
-/// A server that the lab did not start. Stopped when it is dropped.
+/// Server that the lab did not start. Stopped when it is dropped.
 struct Elsewhere(Child);
 
 impl Elsewhere {
@@ -371,7 +371,7 @@ fn a_store_that_runs_already_is_audited_and_its_cpu_is_not_known() {
     assert!(table.contains("start it and say --address keydb=HOST:PORT"), "{table}");
 }
 
-/// A Tarantool that the lab did not start, with the lab's procedures. Stopped when it is dropped.
+/// Starts a Tarantool outside the lab, with the lab's procedures. Stopped when it is dropped.
 fn tarantool_elsewhere(port: u16, directory: &Path) -> Elsewhere {
     let settings = format!("settings = {{ host = '127.0.0.1', port = {port}, wal_mode = 'none' }}");
     let mut child = Command::new("tarantool")

@@ -1,5 +1,5 @@
-//! What the lab shows: one page of HTML, and a comparison from the servers to the
-//! page. The results that docs/results holds were written by several releases of the lab.
+//! What the lab shows: one HTML page, and a comparison from the servers to the page. The results in docs/results were
+//! written by several releases of the lab.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,7 +18,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Every kept file of rows.
+/// Returns every committed file of rows.
 fn kept() -> Vec<PathBuf> {
     let all = std::fs::read_dir(repository().join("docs/results")).unwrap();
     let mut files: Vec<PathBuf> = all
@@ -34,7 +34,7 @@ fn kept() -> Vec<PathBuf> {
     files
 }
 
-/// The page of these files.
+/// Writes the page of these files and returns its path.
 fn page(directory: &Path, files: &[PathBuf]) -> PathBuf {
     let page = directory.join("report.html");
     let mut paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -44,7 +44,7 @@ fn page(directory: &Path, files: &[PathBuf]) -> PathBuf {
     page
 }
 
-/// Rows of one target, with these rates as its runs.
+/// Writes the rows of one target, with these rates as its runs.
 fn rows(directory: &Path, name: &str, audit: &str, rates: &[f64]) -> PathBuf {
     let mut sorted = rates.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -73,7 +73,7 @@ fn the_page_needs_nothing_but_itself_and_hides_no_terms() {
     for shown in ["class=\"pairs\"", "prefers-color-scheme", "@media print"] {
         assert!(html.contains(shown), "the page lacks {shown}");
     }
-    // A picture comes first, then the tables; what others have published stands apart, behind them.
+    // The picture comes first, then the tables; the figures that others have published follow them.
     let places =
         ["class=\"pairs\"", "Measured here", "Published by others"].map(|part| html.find(part));
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
@@ -97,7 +97,7 @@ fn a_row_without_its_audit_is_no_row() {
     assert!(said(&output).contains("without an audit"), "{}", said(&output));
 }
 
-/// The page of these two targets under one load, each with these rates as its runs.
+/// Returns the page of these two targets under one load, each with these rates as its runs.
 fn duel(ours: &[f64], peer: &[f64]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let mut all = Vec::new();
@@ -121,7 +121,7 @@ fn a_loss_is_said_and_wild_runs_have_no_ratio() {
     let wild = duel(&[200.0, 300.0, 250.0], &[100.0, 101.0, 102.0]);
     assert!(wild.contains("the runs of scurry differ by 40 %, more than 20 %"));
     assert!(!wild.contains("beats") && !wild.contains("loses to"));
-    // It is behind by the median, and that is not hidden behind its wild runs.
+    // Ours loses by the median, and the large spread of its runs does not hide that.
     let behind = duel(&[60.0, 99.0, 80.0], &[100.0, 101.0, 102.0]);
     assert!(behind.contains("Scurry is behind in 1 of 1 rows"));
 }
@@ -163,7 +163,7 @@ fn a_comparison_writes_its_rows_and_its_page() {
     assert!(output.status.success(), "{}", said(&output));
     let text = said(&output);
     assert!(text.contains("not measured here\n  dragonfly: "), "{text}");
-    // Nobody looks: the live line is not written into a file.
+    // Without a terminal the live line is not written.
     assert!(!text.contains("measuring") && !text.contains('\u{1b}'), "{text}");
     let json = std::fs::read(out.join("kv.json")).unwrap();
     let report: Value = serde_json::from_slice(&json).unwrap();
@@ -179,7 +179,7 @@ fn a_comparison_writes_its_rows_and_its_page() {
 fn all_scenarios_have_the_same_cores_and_end_in_time() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
-    // What only two scenarios can measure, so that this is short.
+    // A target that only two scenarios can measure, which keeps this short.
     let words = "compare --all --runs 3 --within 0.02 --target valkey+hset --out";
     let words: Vec<&str> = words.split(' ').collect();
     let rest = "-- --sessions 20 --connections 5 --seconds 0.2 --warmup 0 --accounts 1000";
@@ -193,13 +193,13 @@ fn all_scenarios_have_the_same_cores_and_end_in_time() {
     };
     let [first, second] = ["moaf-scur", "moaf-scur-pipelined"].map(|name| rows(name)[0].clone());
     assert_eq!((&first["audit"], &second["audit"]), (&"ok".into(), &"ok".into()));
-    // What a scenario was bound to does not bind the next one.
+    // The core binding of one scenario does not affect the next one.
     for name in ["loader_core", "target_cores"] {
         assert_eq!(first[name], second[name], "{name}");
     }
-    // There is no time for another round, and the first is run all the same.
+    // No time is left for another round, and the first is run all the same.
     assert_eq!(first["runs"].as_array().unwrap().len(), 1, "{first}");
-    // A log shows where the time goes.
+    // The log shows where the time goes.
     assert!(said(&output).contains("moaf-scur, valkey+hset, run 1/3: ok, "), "{}", said(&output));
 }
 
@@ -216,7 +216,7 @@ fn an_open_loop_shows_what_correction_hides() {
     let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     let row = &report["rows"][0];
     let p50 = |figures: &str| row[figures]["p50"].as_f64().unwrap();
-    // Half a second of waiting stands in the one and not in the other.
+    // Half a second of waiting is in the corrected figure and not in the other.
     assert!(p50("latency_us") > 100_000.0, "{row}");
     assert!(p50("latency_uncorrected_us") < 50_000.0, "{row}");
 }

@@ -1,5 +1,5 @@
-//! Every scenario in small, end to end, against real servers: what each writes is audited, and what
-//! a target cannot do is a row that says so. Only functions are tested, never figures.
+//! Every scenario in small, end to end, against real servers: what each writes is audited, and a load that a target
+//! does not support is a row that says so. Only functions are tested, never figures.
 
 mod support;
 
@@ -10,7 +10,7 @@ use scurry_lab::scenario::Scenario;
 use serde_json::Value;
 use support::scurry;
 
-/// Runs the lab's short form with these words. Gives the rows and all that it said.
+/// Runs the lab's short form with these arguments. Returns the rows and the output.
 fn lab(line: &str) -> (Vec<Value>, Output) {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");
@@ -21,7 +21,7 @@ fn lab(line: &str) -> (Vec<Value>, Output) {
         } else {
             "run"
         })
-        // A name of several words has its spaces as ~ here.
+        // Spaces within a name are written as ~.
         .args(line.split_whitespace().map(|word| word.replace('~', " ")))
         .arg("--scurry-bin")
         .arg(scurry())
@@ -38,14 +38,14 @@ fn said(output: &Output) -> String {
     String::from_utf8([output.stdout.as_slice(), output.stderr.as_slice()].concat()).unwrap()
 }
 
-/// As [`lab`], for a run that must succeed.
+/// Like [`lab`], for a run that must succeed.
 fn sound(line: &str) -> (Vec<Value>, String) {
     let (rows, output) = lab(line);
     assert!(output.status.success(), "{line}: {}", said(&output));
     (rows, said(&output))
 }
 
-/// As [`sound`], where every row has figures.
+/// Like [`sound`], where every row must have figures.
 fn measured(line: &str) -> (Vec<Value>, String) {
     let (rows, text) = sound(line);
     for row in &rows {
@@ -55,7 +55,7 @@ fn measured(line: &str) -> (Vec<Value>, String) {
     (rows, text)
 }
 
-/// Runs the lab with a library that breaks a rule: it must give no number, and say why.
+/// Runs the lab with a library that breaks a rule: it must give no figure, and say why.
 fn no_number(line: &str, library: &str, expected: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mutant.lua");
@@ -167,7 +167,7 @@ fn a_group_whose_leader_is_killed_loses_nothing_and_does_nothing_twice() {
     }
 }
 
-/// An answer for whoever asks for it at the leader's main port, although connections of that port end with it.
+/// A request at the leader's main port gets its answer, although a transfer ends connections of that port.
 #[test]
 fn a_group_that_hands_over_loses_nothing_and_says_that_it_does() {
     let (rows, text) = sound("charging-transfer --runs 3 --seconds 2 --target scurry+replicas");
@@ -194,7 +194,7 @@ fn a_replica_of_tarantool_has_what_its_primary_has() {
 
 #[test]
 fn a_run_in_which_nothing_was_acknowledged_has_failed() {
-    // Each write takes longer than the whole run: it is answered when that is over.
+    // Each write takes longer than the whole run and is answered after its end.
     let library = include_str!("../peers/index.lua");
     let slow = "local begun = os.clock() while os.clock() - begun < 1.5 do end local before";
     let text = library.replacen("local before", slow, 1);
@@ -225,7 +225,7 @@ fn a_batch_is_one_operation_of_many_changes() {
     assert!(text.contains("10000 changes an operation"), "{text}");
 }
 
-/// charglt in small, with a limit that any machine keeps at some rate or that none can keep.
+/// Writes a small charglt, with a limit that any machine meets at some rate or that none can meet.
 fn small_charglt(directory: &Path, p99_ms: f64) -> String {
     let path = directory.join("small.toml");
     let text = format!(
@@ -319,7 +319,7 @@ fn accounts_sessions_and_connections_grow_step_by_step() {
     };
     assert_eq!(counts("growth-accounts", "accounts"), [10_000, 100_000]);
     assert_eq!(counts("growth-connections", "connections"), [10, 100]);
-    // A thousand on each of two accounts.
+    // A thousand sessions on each of two accounts.
     assert_eq!(counts("growth-sessions", "sessions"), [2_000]);
     assert_eq!(counts("growth-sessions", "accounts"), [2]);
 }
@@ -390,7 +390,7 @@ fn entities_over_http_are_on_as_many_copies_as_asked() {
 
 #[test]
 fn a_client_that_decides_for_many_accounts_at_once_loses_nothing() {
-    // Few accounts and many sessions: some come too late and decide again.
+    // Few accounts and many sessions: some writes lose a race and are decided again.
     let mut line = "moaf-scur-pipelined --target valkey+bulk --target redis+bulk".to_owned();
     if has("tarantool") {
         line.push_str(" --target tarantool+bulk");

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use support::scurry;
 
-/// Runs the lab with these words. Gives its JSON, where it wrote one, and all that it said.
+/// Runs the lab with these arguments. Returns its JSON, if it wrote any, and its output.
 fn lab(line: &str) -> (Value, Output) {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("result.json");
@@ -29,7 +29,7 @@ fn said(output: &Output) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// As [`lab`], for a run that must succeed.
+/// Like [`lab`], for a run that must succeed.
 fn sound(line: &str) -> (Value, String) {
     let (result, output) = lab(line);
     assert!(output.status.success(), "{line}: {}", said(&output));
@@ -66,7 +66,7 @@ fn a_store_writes_a_snapshot_under_load_and_comes_back_after_a_kill_with_every_u
     for name in ["snapshot_seconds", "write_alone_seconds", "start_seconds", "read_alone_seconds"] {
         assert!(number(name) >= 0.0, "{name}: {revival}");
     }
-    // Each account has a name of eleven bytes.
+    // Each account has an id of eleven bytes.
     assert!(number("snapshot_bytes") > 3_000.0 * 11.0, "{revival}");
     assert!(number("start_bytes") > number("snapshot_bytes"), "{revival}");
     assert!(revival["during"]["operations"].as_u64().unwrap() > 0, "{revival}");

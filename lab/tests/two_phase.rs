@@ -1,5 +1,5 @@
-//! Two phases alone, RESERVE and TERMINATE: our own stores, and what runs at an address. Only functions are
-//! tested, never figures.
+//! The two-phase scenario, RESERVE and TERMINATE: our own stores, and systems at an address. Only functions are tested,
+//! never figures.
 
 mod support;
 
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use support::scurry;
 
-/// Runs the lab's short form in small with these words; gives the rows, and all that it said.
+/// Runs the lab's short form in small with these arguments; returns the rows and the output.
 fn lab(line: &str) -> (Vec<Value>, String) {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");
@@ -49,7 +49,7 @@ fn every_unit_is_accounted_for_with_any_number_in_flight() {
     assert_eq!(depths, [1, 64, 8_189]);
 }
 
-/// Whether `make lab-peers` has been here; says so where it has not.
+/// Reports whether `make lab-peers` has been run; prints a note if not.
 fn is_built() -> bool {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/classes").is_dir();
     if !built {
@@ -84,7 +84,7 @@ fn an_address_where_nobody_listens_is_named() {
     }
 }
 
-/// A server of TigerBeetle, from the program that `SCURRY_TIGERBEETLE` names. Stopped when it is dropped.
+/// Server of TigerBeetle, from the program that `SCURRY_TIGERBEETLE` names. Stopped when it is dropped.
 struct TigerBeetle(Child);
 
 impl TigerBeetle {
@@ -105,7 +105,7 @@ impl TigerBeetle {
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let server = TigerBeetle(child);
         assert!(said.any(|line| line.contains("listening on")), "TigerBeetle does not start");
-        // It goes on to say things, and must not wait until somebody reads them.
+        // The server keeps writing output: read it, so that the pipe never fills up.
         std::thread::spawn(move || said.for_each(drop));
         server
     }
@@ -125,7 +125,7 @@ fn tigerbeetle_at_an_address_is_audited() {
         return;
     };
     assert!(is_built());
-    // On a file system that reads and writes past the page cache.
+    // On a file system that supports direct I/O, which TigerBeetle uses.
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let _server = TigerBeetle::start(Path::new(&program), &place.path().join("0_0.tb"), port);

@@ -1,4 +1,4 @@
-//! `--address dragonfly=127.0.0.1:6379`: where a system runs that the lab does not start.
+//! `--address dragonfly=127.0.0.1:6379`: the address of a system that the lab does not start itself.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use anyhow::{Context, Result, ensure};
 
 use crate::target::Target;
 
-/// A target and where it is.
+/// Target and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetAddress {
-    /// The target.
+    /// System under test.
     pub target: Target,
-    /// Where it listens.
+    /// Address that it listens on.
     pub address: SocketAddr,
 }
 

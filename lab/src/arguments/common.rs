@@ -30,10 +30,10 @@ pub struct CommonArguments {
     pub quiet: bool,
 }
 
-/// A length of time on the command line.
+/// Parses a duration in seconds from the command line.
 ///
 /// # Errors
-/// When it is not one, in words.
+/// When the value is out of range; the message names the flag and the bounds.
 pub(super) fn seconds(flag: &str, value: f64, max: f64) -> Result<f64> {
     ensure!(value > 0.0 && value <= max, "{flag} must be above 0 and at most {max}");
     Ok(value)

@@ -1,4 +1,4 @@
-//! `scurry-lab compare`.
+//! The flags of `scurry-lab compare`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::CommonArguments;
 
-/// Minutes at most: a day.
+/// Longest comparison, minutes: one day.
 const MINUTES_MAX: f64 = 1_440.0;
 
 /// `scurry-lab compare`.
@@ -56,7 +56,7 @@ impl CompareArguments {
     /// Checks every bound.
     ///
     /// # Errors
-    /// The first that does not hold, in words.
+    /// The first bound that does not hold, in words.
     pub fn check(&self) -> Result<()> {
         let is_time = |minutes: f64| minutes > 0.0 && minutes <= MINUTES_MAX;
         ensure!(

@@ -7,7 +7,7 @@ use super::CommonArguments;
 use super::common::seconds;
 use crate::names::ACCOUNTS_MAX;
 
-/// Buckets of an account at most, as the server's default has it.
+/// Most buckets of an account, the default bound of the server.
 const BUCKETS_MAX: u32 = 32;
 const SECONDS_MAX: f64 = 3_600.0;
 
@@ -41,7 +41,7 @@ pub struct FillArguments {
 }
 
 impl FillArguments {
-    /// How many accounts each store gets.
+    /// Returns the number of accounts of each store.
     ///
     /// # Errors
     /// The first bound that does not hold, in words.

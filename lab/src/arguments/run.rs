@@ -16,9 +16,9 @@ use crate::scenario::{Form, Scenario};
 use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
-/// Targets where neither the command line nor the scenario names any.
+/// Default targets where neither the command line nor the scenario names any.
 const TARGETS: &[&str] = &["scurry", "valkey+lua"];
-/// Threads of one server at most, as many as a core's number can tell apart.
+/// Most threads of one server, which is also the number of CPU ids that an affinity mask can hold.
 const THREADS_MAX: u32 = 1_024;
 
 /// `scurry-lab run`.
@@ -132,11 +132,11 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// The steps of the scenario, with everything that the command line overrides; one of a
-    /// scenario without steps.
+    /// Returns the steps of the scenario with all overrides from the command line applied; a scenario without steps is
+    /// one step.
     ///
     /// # Errors
-    /// When there is none of this name, or what was asked for contradicts itself.
+    /// When the scenario or a step does not exist, or the arguments contradict each other.
     pub fn scenarios(&self) -> Result<Vec<Scenario>> {
         ensure!((1..=RUNS_MAX).contains(&self.runs), "--runs must be 1 to {RUNS_MAX}");
         let all = self.find()?;
@@ -160,17 +160,17 @@ impl RunArguments {
         set(&mut scenario.sessions, self.sessions);
         set(&mut scenario.depth, self.depth);
         if self.rate.is_some() {
-            // One rate instead of the search for the highest.
+            // A given rate replaces the search for the highest one.
             scenario.search = None;
         }
         scenario.rate = self.rate.or(scenario.rate);
         set(&mut scenario.seconds, self.seconds);
         set(&mut scenario.warmup_seconds, self.warmup);
-        // Fewer sessions need fewer connections, unless both were asked for.
+        // Fewer sessions need fewer connections, unless both were given.
         scenario.connections =
             self.connections.unwrap_or_else(|| scenario.connections.min(scenario.sessions));
         if scenario.failover.is_some() {
-            // A client is a session with a connection of its own, and one request in flight.
+            // In a failover scenario a client is a session with its own connection and one request in flight.
             (scenario.sessions, scenario.depth) = (scenario.connections, 1);
         }
         let is_paced = self.rate.is_some() && scenario.live.is_some();
@@ -184,10 +184,10 @@ impl RunArguments {
         Ok(scenario)
     }
 
-    /// The targets, each once: those of the command line, else of the scenario.
+    /// Returns the targets without duplicates: those of the command line, otherwise those of the scenario.
     ///
     /// # Errors
-    /// When there is none of a name, or one is named twice.
+    /// When a target is unknown or named twice.
     pub fn targets(&self, scenario: &Scenario) -> Result<Vec<Variant>> {
         let names: Vec<&str> = match (self.target.as_slice(), scenario.targets.as_slice()) {
             ([], []) => TARGETS.to_vec(),
@@ -205,16 +205,16 @@ impl RunArguments {
         Ok(targets)
     }
 
-    /// Where a target runs already.
+    /// Returns the address of a target that already runs.
     pub fn address_of(&self, target: Target) -> Option<SocketAddr> {
         let found = self.addresses.iter().find(|one| one.target == target);
         found.map(|one| one.address)
     }
 
-    /// How scurry is started.
+    /// Returns the options with which scurry is started.
     ///
     /// # Errors
-    /// When the number of threads is none, or a door is named twice.
+    /// When the number of threads is out of range, or a port is named twice.
     pub fn scurry(&self) -> Result<ScurryOptions> {
         self.check_copies()?;
         if let Some(threads) = self.threads {
@@ -225,10 +225,10 @@ impl RunArguments {
         Ok(ScurryOptions { threads: self.threads, arguments: self.common.server_arg.clone() })
     }
 
-    /// How the load goes over RDMA; none over TCP.
+    /// Returns the RDMA settings of the load; None over TCP.
     ///
     /// # Errors
-    /// When it is not said by which address, or something is asked for that RDMA does not have.
+    /// When the RDMA address is missing, or an option is given that RDMA does not support.
     pub fn over_rdma(&self) -> Result<Option<OverRdma>> {
         if self.transport == TransportKind::Tcp {
             let alone = self.rdma_address.is_none() && self.valkey_rdma_module.is_none();
@@ -245,7 +245,7 @@ impl RunArguments {
         Ok(Some(OverRdma { address, module: self.valkey_rdma_module.clone() }))
     }
 
-    /// Refuses what no target can do.
+    /// Rejects numbers of copies and replicas that no target supports.
     fn check_copies(&self) -> Result<()> {
         let replicas = self.replicas.unwrap_or(0);
         ensure!(replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
@@ -260,7 +260,7 @@ impl RunArguments {
         let form = match (self.short, self.steps.is_empty()) {
             (false, _) => Form::Long,
             (true, true) => Form::Short,
-            // What is named is run, also where the short form leaves it out.
+            // A step named with --step runs even where the short form leaves it out.
             (true, false) => Form::ShortSteps,
         };
         if self.scenario.ends_with(".toml") {
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(batches, [Some(10), Some(1_000)]);
         assert!(steps.iter().all(|step| step.sessions == 2));
         assert!(parse("kts-batches --short").unwrap().seconds < 1.0);
-        // A step that the short form leaves out is there for who names it.
+        // A step that the short form leaves out still runs when it is named.
         assert_eq!(parse_run("kts-batches --short").unwrap().scenarios().unwrap().len(), 3);
         assert!(parse("kts-batches --short --step 10").unwrap().seconds < 1.0);
     }

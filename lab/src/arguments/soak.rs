@@ -22,10 +22,10 @@ pub struct SoakArguments {
 }
 
 impl SoakArguments {
-    /// How long rounds begin.
+    /// Returns for how long new rounds are started.
     ///
     /// # Errors
-    /// When it is no time.
+    /// When the value is out of range.
     pub fn minutes(&self) -> Result<Duration> {
         let is_time = self.minutes > 0.0 && self.minutes <= MINUTES_MAX;
         ensure!(is_time, "--minutes must be above 0 and at most {MINUTES_MAX}");

@@ -1,4 +1,4 @@
-//! The audit of stores of keys: each key, record or hash holds its last acknowledged write.
+//! The audit of key-value stores: each key, record or hash holds its last acknowledged write.
 
 use anyhow::{Result, ensure};
 
@@ -12,7 +12,7 @@ use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyCheck, KeyValueWorkl
 /// Audits a key-value store: each key holds its last acknowledged write.
 ///
 /// # Errors
-/// What differed first, or why the store could not be asked.
+/// The first difference, or why the store could not be queried.
 pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u64) -> Result<()> {
     ensure!(workload.wrong() == 0, "{} GET replies were no value of this load", workload.wrong());
     let keys = looked_at(workload, seed);
@@ -35,7 +35,7 @@ pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u
     })
 }
 
-/// Each key that the load has changed, up to a bound, and some of the others: a load that changes few of
+/// Returns each key that the load has changed, up to a bound, and a sample of the others. So a load that changes few of
 /// many keys is not audited for longer than it ran.
 fn looked_at(workload: &KeyValueWorkload, seed: u64) -> Vec<u32> {
     let (changed, others): (Vec<u32>, Vec<u32>) =
@@ -53,11 +53,11 @@ fn looked_at(workload: &KeyValueWorkload, seed: u64) -> Vec<u32> {
     keys
 }
 
-/// Audits an index: the last acknowledged value of each record finds that record alone, and one
-/// that it had before finds nothing.
+/// Audits an index: the last acknowledged value of each record finds that record alone, and an earlier value finds
+/// nothing.
 ///
 /// # Errors
-/// What differed first, or why the store could not be asked.
+/// The first difference, or why the store could not be queried.
 pub fn audit_index(client: &mut Client, workload: &IndexWorkload, seed: u64) -> Result<()> {
     ensure!(workload.wrong() == 0, "{} FINDs did not give their record", workload.wrong());
     let mut questions: Vec<(u32, Option<Vec<u8>>, Vec<u8>)> = Vec::new();
@@ -94,7 +94,7 @@ pub fn audit_index(client: &mut Client, workload: &IndexWorkload, seed: u64) -> 
 /// Audits the yardstick: each account holds its last acknowledged fields.
 ///
 /// # Errors
-/// What differed first, or why the store could not be asked.
+/// The first difference, or why the store could not be queried.
 pub fn audit_hash_fields(
     client: &mut Client,
     workload: &HashFieldsWorkload,

@@ -1,16 +1,16 @@
-//! The least that any RESP server must do: find where each request ends and what it is called.
+//! The minimum that any RESP server must do: find where each request ends and its command name.
 
 /// One complete request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// Name of the command. A function call is named by its function.
+    /// Command name; for a function call the name of the function.
     pub(super) name: &'a [u8],
     /// Length of the request in bytes.
     pub(super) length: usize,
 }
 
-/// The request at the start of `bytes`. The outer option is empty for what is not an array of
-/// bulk strings, the inner one while the request is incomplete.
+/// Finds the request at the start of `bytes`. The outer option is None for input that is not an array of bulk strings,
+/// the inner one while the request is incomplete.
 pub(super) fn next_request(bytes: &[u8]) -> Option<Option<Request<'_>>> {
     let Some((count, mut at)) = line(bytes, 0, b'*')? else { return Some(None) };
     let mut name: &[u8] = b"";
@@ -29,7 +29,7 @@ pub(super) fn next_request(bytes: &[u8]) -> Option<Option<Request<'_>>> {
     Some(Some(Request { name, length: at }))
 }
 
-/// The number of a line that begins with `kind`, and where the next one begins.
+/// Parses a line that begins with `kind`; returns its number and the offset of the next line.
 fn line(bytes: &[u8], at: usize, kind: u8) -> Option<Option<(usize, usize)>> {
     let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) else { return Some(None) };
     if rest[0] != kind {

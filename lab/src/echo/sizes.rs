@@ -1,20 +1,20 @@
-//! How long the echo server's answers are, by command.
+//! Reply lengths of the echo server, by command.
 
 use anyhow::{Context, Result, ensure};
 
 const REPLY_MAX: usize = 16 * 1_048_576;
 
-/// Replies by command name, all made beforehand.
+/// Prebuilt replies by command name.
 #[derive(Clone, Debug, Default)]
 pub struct ReplySizes {
     replies: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl ReplySizes {
-    /// Reads `NAME=BYTES,...`.
+    /// Parses `NAME=BYTES,...`.
     ///
     /// # Errors
-    /// When an entry is not that.
+    /// When an entry has another form.
     pub fn parse(text: &str) -> Result<ReplySizes> {
         let mut sizes = ReplySizes::default();
         for entry in text.split(',').filter(|entry| !entry.is_empty()) {
@@ -28,7 +28,7 @@ impl ReplySizes {
         Ok(sizes)
     }
 
-    /// The answer to a command.
+    /// Returns the reply to a command.
     #[inline]
     pub(super) fn reply(&self, name: &[u8]) -> &[u8] {
         if let Some((_, reply)) = self.replies.iter().find(|(known, _)| known == name) {
@@ -38,8 +38,8 @@ impl ReplySizes {
     }
 }
 
-/// A RESP reply of this many bytes: a bulk string, or a simple one where it is too short for
-/// that. Where no bulk string has that length (16 bytes, 107, ...) it is one byte shorter.
+/// Builds a RESP reply of this many bytes: a bulk string, or a simple string if it is too short for one. Where no bulk
+/// string has that length (16 bytes, 107, ...) it is one byte shorter.
 fn filler(bytes: usize) -> Vec<u8> {
     if bytes < 6 {
         let mut reply = vec![b'x'; bytes.max(3) - 2];

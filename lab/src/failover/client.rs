@@ -1,4 +1,4 @@
-//! One client: a request at a time, each by the clock, and each sent again until its answer is clear.
+//! One client: sends a request at a time, each when the clock says, and resends it until its outcome is known.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,14 +13,14 @@ use crate::clock::Clock;
 use crate::names::account_text;
 use crate::resp::Value;
 
-/// From one try of a request to the next: nodes say nothing when one of them serves again.
+/// Interval between tries of a request; nodes do not announce that they serve again.
 const TRY_EVERY: Duration = Duration::from_millis(25);
-/// How long a request may have no clear answer.
+/// Longest time without a known outcome of a request.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// Longest sleep, so that an interrupt is noticed soon.
 const SLEEP_MAX: Duration = Duration::from_millis(100);
 
-/// Everything that a client has seen.
+/// Results of one client.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) rounds: Vec<Round>,
@@ -31,7 +31,7 @@ pub(super) struct Seen {
     pub(super) not_enough: u64,
 }
 
-/// The client.
+/// Client that charges its share of the accounts.
 pub(super) struct Client<'c> {
     plan: &'c FailoverPlan<'c>,
     number: u32,
@@ -39,7 +39,7 @@ pub(super) struct Client<'c> {
     give_up: &'c AtomicBool,
     way: Way<'c>,
     seen: Seen,
-    /// Requests that were meant to be sent so far.
+    /// Number of requests scheduled so far.
     meant: u32,
 }
 
@@ -54,8 +54,7 @@ impl<'c> Client<'c> {
         Client { plan, number, clock, give_up, way, seen: Seen::default(), meant: 0 }
     }
 
-    /// Charges account after account until nothing falls due any more. A round that has begun is
-    /// brought to its end.
+    /// Charges account after account until the load is over. A round that has begun is finished.
     pub(super) fn load(mut self) -> Result<Seen> {
         let accounts = self.plan.accounts.iter().skip(self.number as usize);
         for account in accounts.step_by(self.plan.clients as usize) {
@@ -74,7 +73,7 @@ impl<'c> Client<'c> {
         Ok(self.seen)
     }
 
-    /// When the next request is meant to be sent.
+    /// Returns when the next request is scheduled.
     fn due(&self) -> Duration {
         let clients = f64::from(self.plan.clients);
         let turns = f64::from(self.meant) * clients + f64::from(self.number);
@@ -82,7 +81,7 @@ impl<'c> Client<'c> {
     }
 
     fn step(&mut self, round: &mut Round, step: usize) -> Result<()> {
-        // Behind the end a round is finished without a pause.
+        // After the end of the load the rest of a round is sent without pauses.
         let meant = self.due().min(self.plan.length);
         self.meant += 1;
         self.sleep_until(meant)?;
@@ -131,7 +130,7 @@ impl<'c> Client<'c> {
 }
 
 impl Seen {
-    /// Takes the answer to a request, which was sent `again` or not.
+    /// Records the answer to a request; `again` says that the request had been resent.
     fn take(&mut self, round: &mut Round, step: usize, answer: Answer, again: bool) {
         match answer.reply.elements() {
             [code, replayed, ..] if code.text() == Some("OK") => {

@@ -1,5 +1,5 @@
-//! Charging while something becomes of a node: clients that send by the clock, and send again what
-//! has no clear answer; then what was acknowledged is compared with what is there.
+//! Charging while a node fails or hands over: clients send at a fixed rate and resend every request without a known
+//! outcome; then the acknowledged requests are compared with the balances.
 
 mod client;
 mod round;
@@ -24,41 +24,41 @@ pub use round::{Round, STEPS};
 use verdict::Verdict;
 
 const NANOS_PER_MS: f64 = 1e6;
-/// How soon an interrupt is noticed.
+/// Interval at which interrupts are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Load to carry out.
+/// Load to run.
 #[derive(Clone, Copy, Debug)]
 pub struct FailoverPlan<'p> {
     /// Unit and item of the requests.
     pub failover: &'p Failover,
-    /// How the commands are spelt.
+    /// Spelling of the commands.
     pub dialect: Dialect,
-    /// Addresses at which nodes tell who owns a key.
+    /// Addresses of nodes that report which node owns a key.
     pub doors: &'p [SocketAddr],
     /// Accounts of one owner.
     pub accounts: &'p [u32],
-    /// Copies behind an acknowledgement that a client asks for, the owner's too.
+    /// Copies that a client requires before it counts a request as acknowledged, including the owner's.
     pub copies: u32,
-    /// Clients, each with a connection of its own.
+    /// Clients, each with its own connection.
     pub clients: u32,
     /// Requests per second of all clients.
     pub rate: f64,
-    /// When the scene begins, counted from the begin of the load.
+    /// Time from the start of the load to the start of the scene.
     pub begin_at: Duration,
-    /// How long requests fall due.
+    /// How long requests are scheduled.
     pub length: Duration,
     /// Set by Ctrl-C.
     pub interrupted: &'p AtomicBool,
 }
 
 impl FailoverPlan<'_> {
-    /// Says that the accounts do not last.
+    /// Checks that there are enough accounts.
     ///
     /// # Errors
-    /// When they do not.
+    /// When there are too few for the rate and the length.
     pub fn check(&self) -> Result<()> {
-        // Each client may have begun another one at the end.
+        // Each client may have started one more account at the end.
         let rounds = self.rate * self.length.as_secs_f64() / STEPS.len() as f64;
         let needed = rounds.ceil() + f64::from(self.clients);
         ensure!(
@@ -70,57 +70,57 @@ impl FailoverPlan<'_> {
     }
 }
 
-/// Everything that the clients have seen.
+/// Results of all clients.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Accounts that were charged.
     pub rounds: Vec<Round>,
-    /// Each answer: the step, when it came, and how long after it was meant to be asked for.
+    /// Answers: the step, when each arrived, and how long after the scheduled time of its request.
     pub answers: Vec<Answered>,
     /// When the scene began.
     pub begun_at: u64,
-    /// When all nodes were together again.
+    /// When all nodes were connected again.
     pub whole_at: u64,
-    /// Requests that were sent again.
+    /// Requests that were resent.
     pub resent: u64,
-    /// Answers that called themselves repeated.
+    /// Answers marked as replayed.
     pub replayed: u64,
-    /// New requests whose answer called itself repeated.
+    /// Answers to new requests that were marked as replayed.
     pub wrong: u64,
-    /// Answers on fewer copies than were asked for.
+    /// Answers on fewer copies than were required.
     pub not_enough: u64,
 }
 
-/// One answer, in nanoseconds by the clock of the load.
+/// One answer; times are nanoseconds by the clock of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// Index into the steps.
     pub step: usize,
-    /// When it came.
+    /// Time of arrival.
     pub at: u64,
-    /// From when its request was meant to be sent.
+    /// Time since its request was scheduled.
     pub latency: u64,
 }
 
-/// Events on the side of the servers.
+/// Events on the server side.
 pub trait Scene {
-    /// Does to a node what is to become of it.
+    /// Does to a node what the scenario is about.
     ///
     /// # Errors
-    /// When that cannot be done.
+    /// When that is not possible.
     fn begin(&mut self) -> Result<()>;
 
-    /// Waits until the accounts are served and all nodes are together, and does what that takes.
+    /// Waits until the accounts are served and all nodes are connected, and takes the steps that this needs.
     ///
     /// # Errors
-    /// When one of these does not come about.
+    /// When the nodes do not recover in time.
     fn mend(&mut self) -> Result<()>;
 }
 
-/// Runs the clients, and the scene in the middle; comes back when each request has its clear answer.
+/// Runs the clients and, in the middle, the scene; returns when the outcome of every request is known.
 ///
 /// # Errors
-/// When the scene fails, a request has no clear answer for long, or the run is interrupted.
+/// When the scene fails, the outcome of a request stays unknown for too long, or the run is interrupted.
 pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
     let give_up = &AtomicBool::new(false);
     let clock = Clock::start();
@@ -139,7 +139,7 @@ pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
             client.join().map_err(|_| anyhow!("a client has panicked"))?
         };
         let seen: Vec<Result<Seen>> = clients.into_iter().map(join).collect();
-        // A client that gave up because of this says nothing new.
+        // The error of the scene comes first: clients that gave up because of it add nothing.
         let (begun_at, whole_at) = played?;
         let mut outcome = Outcome { begun_at, whole_at, ..Outcome::default() };
         for seen in seen {
@@ -149,7 +149,7 @@ pub fn run(plan: &FailoverPlan<'_>, scene: &mut impl Scene) -> Result<Outcome> {
     })
 }
 
-/// Plays the scene, and gives when it began and ended.
+/// Runs the scene and returns when it began and ended.
 fn play(plan: &FailoverPlan<'_>, clock: Clock, scene: &mut impl Scene) -> Result<(u64, u64)> {
     while let Some(left) = plan.begin_at.checked_sub(clock.elapsed()).filter(|left| !left.is_zero())
     {
@@ -172,7 +172,7 @@ impl Outcome {
         self.not_enough += seen.not_enough;
     }
 
-    /// Compares what was acknowledged with the balance of each account, when all has settled, and says
+    /// Compares the acknowledged requests with the balance of each account, after everything has settled, and returns
     /// what is wrong.
     pub fn judge(&self, balance: impl Fn(u32) -> Balance) -> (Loss, Result<()>) {
         let verdict = Verdict::of(self.rounds.iter().map(|round| (round, balance(round.account))));
@@ -192,13 +192,13 @@ impl Outcome {
         Ok(())
     }
 
-    /// The longest time without any client's answer from the scene's begin on, nanoseconds.
+    /// Returns the longest time without an answer to any client since the scene began, in nanoseconds.
     pub fn gap(&self) -> u64 {
         gap(self.begun_at, self.answers.iter().map(|answered| answered.at))
     }
 }
 
-/// The longest time between the begin of the scene, and the answers after it, in any order.
+/// Returns the longest gap between the start of the scene and the answers after it, which may be in any order.
 fn gap(begun_at: u64, answers: impl Iterator<Item = u64>) -> u64 {
     let mut after: Vec<u64> = answers.filter(|at| *at > begun_at).collect();
     after.push(begun_at);
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_gap_is_the_longest_silence_of_all_clients_from_the_begin_of_the_scene_on() {
         let found = |begun_at, answers: &[u64]| gap(begun_at, answers.iter().copied());
-        // Before it any silence is the load's.
+        // Gaps before the start belong to the load.
         assert_eq!(found(100, &[10, 90, 130, 140]), 30);
         assert_eq!(found(100, &[105, 190, 101, 195]), 85);
         assert_eq!(found(100, &[50]), 0);

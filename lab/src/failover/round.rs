@@ -1,5 +1,5 @@
-//! The requests of one account, and what their amounts say: each consumes another power of four, so
-//! what the account has consumed says of each request how often it was done.
+//! The requests of one account and their amounts. Each request consumes a different power of four, so the consumption
+//! of the account tells how many times each request was executed.
 
 use crate::dialect::Dialect;
 use crate::names::{account_text, session_text};
@@ -8,12 +8,12 @@ use crate::resp::encode;
 use crate::scenario::CREDIT;
 use crate::scenario::Failover;
 
-/// Units that RESERVE and UPDATE ask for: no request uses more.
+/// Units that RESERVE and UPDATE request: no request uses more.
 const REQUESTED: u32 = 300;
-/// Base of the amounts: a request that is done up to three times is told apart.
+/// Base of the amounts: it distinguishes up to three executions of a request.
 const BASE: i128 = 4;
 
-/// Kind of a request.
+/// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// RESERVE, which consumes nothing.
@@ -26,7 +26,7 @@ pub enum Step {
     Terminate(u32),
 }
 
-/// Requests of an account, in their order.
+/// Requests of an account, in order.
 pub const STEPS: [Step; 6] = [
     Step::Reserve,
     Step::Update(1),
@@ -37,7 +37,7 @@ pub const STEPS: [Step; 6] = [
 ];
 
 impl Step {
-    /// As a row and an error name it.
+    /// Returns the name for rows and errors.
     pub fn name(self) -> &'static str {
         match self {
             Step::Reserve => "RESERVE",
@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// Amount that the request of this number consumes.
+/// Returns the amount that this step consumes.
 fn amount(step: usize) -> i128 {
     match step.checked_sub(1) {
         Some(power) => BASE.pow(u32::try_from(power).unwrap_or(0)),
@@ -56,8 +56,7 @@ fn amount(step: usize) -> i128 {
     }
 }
 
-/// How often each request was done by what the account has consumed; none where no number of times
-/// explains that.
+/// Derives from the consumption how many times each step was executed. Returns None when no combination explains it.
 pub(super) fn times_done(consumed: i128) -> Option<[u8; STEPS.len()]> {
     let mut times = [0; STEPS.len()];
     let mut rest = consumed;
@@ -68,24 +67,24 @@ pub(super) fn times_done(consumed: i128) -> Option<[u8; STEPS.len()]> {
     (rest == 0).then_some(times)
 }
 
-/// One account and the fate of its requests.
+/// One account and the outcome of its requests.
 #[derive(Clone, Debug, Default)]
 pub struct Round {
-    /// Number of the account.
+    /// Account number.
     pub account: u32,
-    /// Requests that were acknowledged, on as many copies as were asked for.
+    /// Requests acknowledged on the required number of copies.
     pub acknowledged: [bool; STEPS.len()],
-    /// Request that was refused, and what the server said: nothing is sent behind it.
+    /// Request that was refused, and the server's text; nothing is sent after it.
     pub refused: Option<(usize, String)>,
 }
 
 impl Round {
-    /// Nothing was sent yet.
+    /// Starts a round in which nothing was sent yet.
     pub fn new(account: u32) -> Round {
         Round { account, ..Round::default() }
     }
 
-    /// A request of it, the same whenever it is asked for.
+    /// Encodes a request of this account; the same bytes every time.
     pub fn request(&self, plan: &Failover, dialect: Dialect, step: usize) -> Vec<u8> {
         let account = account_text(self.account).escape_ascii().to_string();
         let session = session_text(0).escape_ascii().to_string();
@@ -143,9 +142,9 @@ mod tests {
         let whole: i128 = (0..STEPS.len()).map(amount).sum();
         assert_eq!(times_done(whole), Some([0, 1, 1, 1, 1, 1]));
         assert_eq!(times_done(0), Some([0; 6]));
-        // The first DEBIT is not there, and the second was done twice.
+        // The first DEBIT is missing, and the second was executed twice.
         assert_eq!(times_done(whole - 4 + 64), Some([0, 1, 0, 1, 2, 1]));
-        // Each three times, and no more than that.
+        // Each was executed three times, the most that can be distinguished.
         assert_eq!(times_done(3 * whole), Some([0, 3, 3, 3, 3, 3]));
         assert_eq!(times_done(3 * whole + 1), None);
         assert_eq!(times_done(-1), None);

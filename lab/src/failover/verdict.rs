@@ -1,4 +1,4 @@
-//! Comparison of what was acknowledged with what the store has when all has settled.
+//! Compares the acknowledged requests with the store after everything has settled.
 
 use anyhow::{Result, bail};
 
@@ -6,24 +6,24 @@ use super::round::{Round, STEPS, times_done};
 use crate::audit::Balance;
 use crate::names::account_text;
 
-/// The first words of the refusal of a request behind one that was acknowledged and is not there.
+/// Error codes which show that an earlier, acknowledged request is missing.
 const GONE: &[&str] = &["UNKNOWN_SESSION", "UNKNOWN_ACCOUNT", "UNKNOWN_TRANSACTION"];
 
-/// Counts of requests that are not as they were acknowledged.
+/// Numbers of requests whose effect differs from what was acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Acknowledged, and not there.
+    /// Acknowledged requests that are missing.
     pub(super) lost: u64,
-    /// Requests that were done more than once, acknowledged or not.
+    /// Requests executed more than once, acknowledged or not.
     pub(super) done_twice: u64,
     /// Accounts with another fault.
     pub(super) other: u64,
-    /// The first of all these, in words.
+    /// Description of the first fault.
     pub(super) first: Option<String>,
 }
 
 impl Verdict {
-    /// Compares the accounts with their balances, in the same order.
+    /// Compares the accounts with their balances, given in the same order.
     pub(super) fn of<'a>(rounds: impl Iterator<Item = (&'a Round, Balance)>) -> Verdict {
         let mut verdict = Verdict::default();
         rounds.for_each(|(round, balance)| verdict.compare(round, &balance));
@@ -48,7 +48,7 @@ impl Verdict {
                 balance.consumed
             ));
         };
-        // RESERVE consumes nothing: the request behind it says whether it is there.
+        // RESERVE consumes nothing: the request after it shows whether the session exists.
         for (step, times) in times.into_iter().enumerate().skip(1) {
             let step_name = STEPS[step].name();
             if round.acknowledged[step] && times == 0 {
@@ -62,7 +62,7 @@ impl Verdict {
                 self.tell(format!("{step_name} ({step}) of {name} was done {times} times"));
             }
         }
-        // What is held by a session whose end is lost was told above.
+        // A hold left by a lost TERMINATE was already counted above.
         if balance.held != 0 && !is_told {
             self.other += 1;
             self.tell(format!("{name} holds {} when all its sessions have ended", balance.held));
@@ -73,7 +73,7 @@ impl Verdict {
         self.first.get_or_insert(words);
     }
 
-    /// Says what is wrong, if anything is.
+    /// Returns an error that describes the faults, if there are any.
     pub(super) fn check(&self) -> Result<()> {
         let Some(first) = &self.first else { return Ok(()) };
         bail!(
@@ -90,7 +90,7 @@ impl Verdict {
 mod tests {
     use super::*;
 
-    /// Every request done once.
+    /// Consumption when every request was executed once.
     const ONCE: i128 = 1 + 4 + 16 + 64 + 256;
 
     fn found(acknowledged: [bool; 6], consumed: i128, held: i128) -> Verdict {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_there_once_is_right() {
         assert!(found([true; 6], ONCE, 0).check().is_ok());
-        // A request that was not acknowledged may be there or not.
+        // A request that was not acknowledged may or may not have been executed.
         let mut all = [true; 6];
         all[5] = false;
         assert!(found(all, ONCE, 0).check().is_ok());
@@ -120,7 +120,7 @@ mod tests {
                 "{first}"
             );
         }
-        // With its end a session loses its hold too, which is one fault.
+        // A session that lost its end still has its hold, which counts as one fault.
         let verdict = found([true; 6], ONCE - 256, 300);
         assert_eq!((verdict.lost, verdict.other), (1, 0));
         assert_eq!(found([true; 6], 0, 0).lost, 5);
@@ -132,7 +132,7 @@ mod tests {
             let verdict = found(acknowledged, ONCE + 64, 0);
             assert_eq!((verdict.lost, verdict.done_twice, verdict.other), (0, 1, 0));
         }
-        // A loss and a double in one account do not make up for each other.
+        // A lost and a repeated request of one account do not cancel out.
         let verdict = found([true; 6], ONCE - 64 + 4 + 1, 0);
         assert_eq!((verdict.lost, verdict.done_twice), (1, 2));
         let words = verdict.check().unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! A client's way to the node that owns an account: it asks any node for the map of the slots, as
-//! every client of a cluster does, and asks again when its node is gone.
+//! A client's route to the node that owns an account: it asks any node for the slot map, as every cluster client does,
+//! and asks again when the node is gone.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,12 +9,11 @@ use crate::clock::Clock;
 use crate::resp::{Stop, Value, encode};
 use crate::routes::Routes;
 
-/// An answer that takes longer is none.
+/// Timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long WAIT waits for copies, milliseconds.
+/// Timeout of WAIT, milliseconds.
 const WAIT_MS: &str = "1000";
-/// First words of the errors of a node that has done nothing: another serves the account, or this one
-/// later.
+/// Codes of errors after which nothing was executed: another node serves the account, or this one will later.
 const UNDONE: [&str; 8] =
     ["CLUSTERDOWN", "TRYAGAIN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK"];
 
@@ -22,27 +21,27 @@ const UNDONE: [&str; 8] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) reply: Value,
-    /// When it came, by the clock of the load.
+    /// Time of arrival, by the clock of the load.
     pub(super) at: u64,
-    /// On as many copies as were asked for.
+    /// True when it is on the required number of copies.
     pub(super) is_enough: bool,
 }
 
-/// The way. One request is under way at most.
+/// Route to the owner, with at most one request in flight.
 #[derive(Debug)]
 pub(super) struct Way<'w> {
-    /// Addresses at which nodes tell the map.
+    /// Addresses of nodes that report the slot map.
     doors: &'w [SocketAddr],
-    /// The door to ask first.
+    /// Index of the address to ask first.
     next: usize,
-    /// Copies that an answer must be on, the owner's too.
+    /// Copies required of an answer, including the owner's.
     copies: u32,
     clock: Clock,
     map: Option<Routes>,
     line: Option<Line>,
 }
 
-/// A connection.
+/// Connection to one node.
 #[derive(Debug)]
 struct Line {
     address: SocketAddr,
@@ -55,8 +54,8 @@ impl Way<'_> {
         Way { doors, next: first, copies, clock, map: None, line: None }
     }
 
-    /// Sends one request about a key, and waits for its answer. With an error it is not known what was
-    /// done: the request is sent again, and finds its way anew.
+    /// Sends one request about a key and waits for its answer. After an error it is unknown whether the request was
+    /// executed; the caller sends it again, and the route is looked up again.
     pub(super) fn ask(&mut self, key: &[u8], request: &[u8]) -> Result<Answer> {
         let answer = self.try_to_ask(key, request);
         if answer.is_err() {
@@ -85,7 +84,7 @@ impl Way<'_> {
         Ok(Answer { reply, at, is_enough })
     }
 
-    /// The owner of a key, by the map; connected.
+    /// Returns a connection to the owner of a key by the map.
     fn line_to(&mut self, key: &[u8]) -> Result<&mut Line> {
         let map = match self.map.take() {
             Some(map) => map,
@@ -100,7 +99,7 @@ impl Way<'_> {
         Ok(self.line.insert(line))
     }
 
-    /// The map that the first node has which answers.
+    /// Returns the map of the first node that answers.
     fn look(&mut self) -> Result<Routes> {
         let mut outcome = Err(Error::from(ErrorKind::NotConnected));
         for _ in self.doors {
@@ -118,7 +117,7 @@ impl Way<'_> {
     }
 }
 
-/// By the reply to WAIT, which counts replicas.
+/// Reads the reply to WAIT, which counts replicas.
 fn has_copies(reply: &Value, copies: u32) -> Result<bool> {
     match reply {
         Value::Integer(replicas) => Ok(replicas + 1 >= i64::from(copies)),

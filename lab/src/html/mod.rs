@@ -1,5 +1,5 @@
-//! `scurry-lab report`: one page of HTML from files of results. It needs nothing but itself: no
-//! script, no font, no picture from elsewhere. It reads on a phone and in print, light and dark.
+//! `scurry-lab report`: one HTML page from result files. The page is self-contained, without scripts, fonts or pictures
+//! from elsewhere. It works on a phone and in print, in light and dark mode.
 
 mod picture;
 
@@ -19,12 +19,12 @@ use picture::Pair;
 
 const STYLE: &str = include_str!("style.css");
 
-/// A file and what is in it.
+/// Result file and its content.
 #[derive(Debug)]
 pub struct Source {
-    /// The file's name without its directory.
+    /// File name without its directory.
     pub name: String,
-    /// Rows in the file.
+    /// Rows of the file.
     pub report: Report,
 }
 
@@ -33,7 +33,7 @@ pub struct Source {
 struct Group {
     file: String,
     rows: Vec<Row>,
-    /// The part of the page that it is.
+    /// Id of its section of the page.
     anchor: String,
 }
 
@@ -61,7 +61,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
 /// Writes the page of these results.
 ///
 /// # Errors
-/// When it cannot be written, or a row breaks the rule that none stands without its audit.
+/// When it cannot be written, or a row has no audit.
 pub fn write(out: &Path, title: &str, sources: &[Source]) -> Result<()> {
     let page = page(title, sources)?.into_string();
     std::fs::write(out, page).with_context(|| format!("writing {}", out.display()))
@@ -118,12 +118,12 @@ fn page(title: &str, sources: &[Source]) -> Result<Markup> {
 }
 
 impl Group {
-    /// The scenario: what a row of the picture has room for.
+    /// Returns the scenario's name as the picture shows it.
     fn name(&self) -> String {
         self.rows[0].title()
     }
 
-    /// Connections, and requests in flight on each.
+    /// Returns the number of connections, and of requests in flight on each.
     fn form(&self) -> String {
         let load = &self.rows[0].load;
         format!("{} \u{d7} {} in flight", load.connections, load.depth)
@@ -152,7 +152,7 @@ impl Group {
     }
 }
 
-/// The machines and the commits that the figures are of.
+/// Renders the machines and commits of the figures.
 fn machines(groups: &[Group]) -> String {
     let mut machines: Vec<String> = Vec::new();
     let mut commits: Vec<&str> = Vec::new();
@@ -174,7 +174,7 @@ fn machines(groups: &[Group]) -> String {
     format!("{}; {commits}", machines.join("; "))
 }
 
-/// Rows whose store does not hold what it acknowledged: nothing stands before them.
+/// Renders the rows whose store lost acknowledged data; they come before everything else.
 fn failed(groups: &[Group]) -> Markup {
     let rows = groups.iter().flat_map(|group| &group.rows);
     let failed: Vec<&Row> =
@@ -189,7 +189,7 @@ fn failed(groups: &[Group]) -> Markup {
     }
 }
 
-/// The published tables of the scenarios, each once.
+/// Renders the published tables of the scenarios, each once.
 fn published(groups: &[Group]) -> Result<String> {
     let mut names: Vec<&str> = groups.iter().map(|group| group.rows[0].scenario.as_str()).collect();
     names.dedup();

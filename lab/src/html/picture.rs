@@ -1,6 +1,6 @@
-//! The picture with which the page begins: each of ours beside the best peer that promises the same, a row
-//! for each load. The longer bar of a row is the whole width, so that one scale, the share of the better
-//! one, serves rows of millions and of thousands.
+//! The picture at the top of the page: each of our rows beside the best peer with the same guarantees, one pair for
+//! each load. The longer bar of a pair has the full width. So one scale, the share of the better one, serves pairs of
+//! millions and of thousands.
 
 use maud::{Markup, html};
 
@@ -9,14 +9,14 @@ use crate::report::grouped;
 use crate::rivals::{Figure, Finding, Outcome, findings, promise, times};
 use crate::row::Row;
 
-/// One row of the picture.
+/// One pair of bars.
 #[derive(Debug)]
 pub(super) struct Pair<'a> {
-    /// Where its rows are.
+    /// Id of the section with its rows.
     anchor: String,
     /// Scenario and step.
     title: String,
-    /// Form of the load, where another row has the same title.
+    /// Form of the load, where another pair has the same title.
     form: Option<String>,
     found: Finding<'a>,
     ours: f64,
@@ -26,19 +26,19 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// The rows of these groups: those that ours is behind in come first, and the worst of them first.
+    /// Returns the pairs of these groups: those in which ours loses come first, the worst of them at the top.
     pub(super) fn all(groups: &'a [Group]) -> Vec<Pair<'a>> {
         let is_shared =
             |group: &Group| groups.iter().filter(|other| other.name() == group.name()).count() > 1;
         let of = |group| Pair::of(group, is_shared(group));
         let mut all: Vec<Pair<'a>> = groups.iter().flat_map(of).collect();
-        // The others stay in the order of the page.
+        // The sort is stable: the other pairs keep the order of the page.
         let key = |pair: &Pair<'_>| if pair.is_behind() { pair.times() } else { 1.0 };
         all.sort_by(|a, b| b.is_behind().cmp(&a.is_behind()).then(key(a).total_cmp(&key(b))));
         all
     }
 
-    /// One for each promise and kind of ours: the server, and the fastest of the modules.
+    /// Returns one pair for each guarantee and kind of our rows: the server, and the fastest module.
     fn of(group: &'a Group, is_shared: bool) -> Vec<Pair<'a>> {
         let all = findings(&group.rows);
         let mut pairs: Vec<Pair<'a>> = Vec::new();
@@ -62,13 +62,13 @@ impl<'a> Pair<'a> {
         pairs
     }
 
-    /// Whom it is of: the server or a module, and what it promises.
+    /// Returns the kind of our row: server or module, and what it guarantees.
     fn kind(&self) -> (bool, u32, &str) {
         let row = self.found.ours;
         (row.target.contains("+module"), row.replicas, promise(&row.durability))
     }
 
-    /// How many times as good ours is, by the median over pairs of runs.
+    /// Returns how many times better ours is, by the median over pairs of runs.
     fn times(&self) -> f64 {
         if self.found.figure == Figure::Throughput {
             self.found.median
@@ -81,7 +81,7 @@ impl<'a> Pair<'a> {
         self.found.is_behind()
     }
 
-    /// Why a reader should not lean on it; nothing where the runs support it.
+    /// Returns why the pair is not conclusive; None when the runs support it.
     fn doubt(&self) -> Option<String> {
         match &self.found.outcome {
             Outcome::Wins | Outcome::Loses => None,
@@ -141,15 +141,15 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Percent of the width; the better one has all of it. The quotient is that of the pairs of runs, as
-    /// the figure beside it is.
+    /// Returns the bar lengths in percent of the width; the better one has 100. The quotient is the median over pairs
+    /// of runs, as in the printed figure.
     fn lengths(&self) -> (f64, f64) {
         let times = self.times();
         if times < 1.0 { (100.0 * times, 100.0) } else { (100.0, 100.0 / times) }
     }
 }
 
-/// The figure that a row of the picture shows: where a clock sets the rate, throughput says nothing.
+/// Selects the figure that a pair shows: under a paced load throughput says nothing, so CPU.
 fn figure(ours: &Row) -> Figure {
     if ours.load.rate.is_some() { Figure::Cpu } else { Figure::Throughput }
 }
@@ -171,12 +171,12 @@ fn also(lost: &Finding<'_>) -> String {
     )
 }
 
-/// A figure stays in one line with its unit.
+/// Replaces spaces so that a figure and its unit stay on one line.
 fn unbroken(figure: &str) -> String {
     figure.replace(' ', "\u{a0}")
 }
 
-/// The picture with its legend.
+/// Renders the picture with its legend.
 pub(super) fn render(pairs: &[Pair<'_>]) -> Markup {
     let behind = pairs.iter().filter(|pair| pair.is_behind()).count();
     html! {

@@ -1,5 +1,4 @@
-//! One connection of the loader: its sessions, what is in flight on it, and bytes that could
-//! not be read or written in one go.
+//! One connection of the loader: its sessions, its requests in flight, and bytes of partial reads and writes.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -16,10 +15,10 @@ use crate::wire::{Translator, Wire};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A request without its reply.
+/// Request that has no reply yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestInFlight {
-    /// When it was meant to be sent, by the clock of an open loop; when it was written in a closed one.
+    /// When it was due in an open loop; when it was written in a closed one.
     pub(super) sent: u64,
     /// When it was written.
     pub(super) written: u64,
@@ -27,10 +26,10 @@ pub(super) struct RequestInFlight {
     pub(super) operation: u8,
 }
 
-/// In the place of a session: the request asks how many copies there are of those before it.
+/// Session number of a WAIT, which asks for the number of copies of the requests before it.
 pub(super) const COPIES: u32 = u32::MAX;
 
-/// Carrier of a connection's bytes.
+/// Transport of a connection.
 #[derive(Debug)]
 enum Carrier {
     Tcp(TcpStream),
@@ -44,11 +43,11 @@ pub(super) struct Connection {
     number: u64,
     ready: VecDeque<u32>,
     in_flight: VecDeque<RequestInFlight>,
-    /// Answered, and not known to be on enough copies.
+    /// Requests that were answered but not yet confirmed to be on enough copies.
     held: VecDeque<RequestInFlight>,
     unread: Vec<u8>,
     unsent: Vec<u8>,
-    /// None where the target speaks RESP.
+    /// Translator; None where the target speaks RESP.
     pub(super) translator: Option<Box<dyn Translator>>,
 }
 
@@ -65,7 +64,7 @@ impl Connection {
         Ok(Connection::over(Carrier::Tcp(stream), wire, sessions))
     }
 
-    /// Connection that is open over RDMA.
+    /// Wraps a connection that is already open over RDMA.
     pub(super) fn over_rdma(
         endpoint: Endpoint<scurry_rdma::Connection>,
         wire: Wire,
@@ -88,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// RDMA's side of the connection; none over TCP.
+    /// Returns the RDMA endpoint; None over TCP.
     pub(super) fn endpoint(&mut self) -> Option<&mut Endpoint<scurry_rdma::Connection>> {
         match &mut self.carrier {
             Carrier::Tcp(_) => None,
@@ -98,13 +97,13 @@ impl Connection {
 
     pub(super) fn register(&mut self, set: &OwnedFd, number: u64) -> Result<()> {
         self.number = number;
-        // The completions of all connections over RDMA are watched together.
+        // RDMA connections share one completion queue, which is watched separately.
         let Carrier::Tcp(stream) = &self.carrier else { return Ok(()) };
         epoll::add(set, stream, EventData::new_u64(number), EventFlags::IN)
             .context("watching a connection")
     }
 
-    /// How many requests are in flight, or answered and not acknowledged.
+    /// Returns how many requests are in flight, or answered but not acknowledged.
     pub(super) fn depth(&self) -> usize {
         self.in_flight.len() + self.held.len()
     }
@@ -117,8 +116,7 @@ impl Connection {
         self.in_flight.push_back(RequestInFlight { sent: 0, written: 0, session, operation });
     }
 
-    /// Gives each of the last `count` requests, which are written `now`, the time from which its
-    /// latency counts.
+    /// Sets the times of the last `count` requests, which are written at `now`; `time` returns when each was due.
     pub(super) fn stamp(&mut self, count: usize, now: u64, time: impl Fn(u64) -> u64) {
         let first = self.in_flight.len() - count;
         for (request, number) in self.in_flight.range_mut(first..).zip(0..) {
@@ -130,14 +128,14 @@ impl Connection {
         self.in_flight.front().copied()
     }
 
-    /// The oldest request has its reply: its session may go on.
+    /// Completes the oldest request: its session may continue.
     pub(super) fn answered(&mut self) {
         if let Some(request) = self.in_flight.pop_front() {
             self.ready.push_back(request.session);
         }
     }
 
-    /// The request of this session has its reply, maybe before older ones.
+    /// Completes the request of this session, whose reply may have overtaken older ones.
     pub(super) fn answered_by(&mut self, session: u32) -> Option<RequestInFlight> {
         let at = self.in_flight.iter().position(|request| request.session == session)?;
         let request = self.in_flight.remove(at)?;
@@ -145,19 +143,19 @@ impl Connection {
         Some(request)
     }
 
-    /// The oldest request has its reply, and is acknowledged when there are enough copies.
+    /// Moves the oldest request to those that wait for enough copies.
     pub(super) fn hold(&mut self) {
         self.held.extend(self.in_flight.pop_front());
     }
 
-    /// The number of copies has come: gives those before it, whose sessions may go on.
+    /// Handles the reply to a WAIT: returns the requests before it, and their sessions may continue.
     pub(super) fn acknowledged(&mut self) -> impl Iterator<Item = RequestInFlight> {
         self.in_flight.pop_front();
         self.ready.extend(self.held.iter().map(|request| request.session));
         self.held.drain(..)
     }
 
-    /// Moves the start of a reply that was kept to the front of `buffer`.
+    /// Moves a partial reply from the last read to the front of `buffer`.
     pub(super) fn take_unread(&mut self, buffer: &mut [u8]) -> usize {
         let length = self.unread.len();
         buffer[..length].copy_from_slice(&self.unread);
@@ -176,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// The last write did not go out whole.
+    /// Reports whether part of the last write is still buffered.
     pub(super) fn is_blocked(&self) -> bool {
         let waits = match &self.carrier {
             Carrier::Tcp(_) => false,
@@ -185,7 +183,7 @@ impl Connection {
         waits || !self.unsent.is_empty()
     }
 
-    /// Writes, and keeps for later what the socket does not take.
+    /// Writes, and buffers what the socket does not accept.
     pub(super) fn write(&mut self, bytes: &[u8], set: &OwnedFd) -> Result<()> {
         if let Carrier::Rdma(endpoint) = &mut self.carrier {
             endpoint.parts().1.extend_from_slice(bytes);
@@ -209,7 +207,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes what was kept.
+    /// Writes the buffered bytes.
     pub(super) fn flush(&mut self, set: &OwnedFd) -> Result<()> {
         let stream = match &mut self.carrier {
             Carrier::Tcp(stream) => stream,
@@ -236,7 +234,7 @@ impl Connection {
     }
 }
 
-/// As much as there is and fits.
+/// Copies as many received bytes as fit.
 fn read_endpoint(
     endpoint: &mut Endpoint<scurry_rdma::Connection>,
     buffer: &mut [u8],

@@ -1,16 +1,16 @@
-//! The clock of an open loop: when each request is meant to be sent, whatever the answers do.
+//! The schedule of an open loop: when each request is due, independent of the answers.
 
 use super::nanos;
 
 const PICOS: u64 = 1_000;
 
-/// A schedule of so many requests per second.
+/// Schedule at a fixed number of requests per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     begun: u64,
-    /// Picoseconds from one request to the next: no rate drifts that a run can tell.
+    /// Picoseconds from one request to the next, fine enough that no run can see the rate drift.
     period: u64,
-    /// Requests that were sent.
+    /// Requests sent so far.
     sent: u64,
 }
 
@@ -19,12 +19,12 @@ impl Pace {
         Pace { begun, period: nanos(PICOS as f64 / rate).max(1), sent: 0 }
     }
 
-    /// When the request after `ahead` more is meant to be sent.
+    /// Returns when the request `ahead` positions after the next one is due.
     pub(super) fn time_of(&self, ahead: u64) -> u64 {
         self.begun + (self.sent + ahead) * self.period / PICOS
     }
 
-    /// Requests that should have been sent by now and were not, up to `most`.
+    /// Returns how many requests are overdue, up to `most`.
     pub(super) fn due(&self, now: u64, most: usize) -> usize {
         let meant = now.saturating_sub(self.begun) * PICOS / self.period + 1;
         usize::try_from(meant.saturating_sub(self.sent)).unwrap_or(most).min(most)

@@ -1,5 +1,5 @@
-//! The load over RDMA: one completion queue for all connections. As over TCP the loader sleeps when there
-//! is nothing to do.
+//! The load over RDMA, with one completion queue for all connections. As over TCP, the loader sleeps when there is
+//! nothing to do.
 
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
@@ -20,25 +20,25 @@ use crate::workload::Workload;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Memory that the loader may pin, bytes.
 const PINNED_MAX: u64 = 4 << 30;
-/// The loader looks so often for what is due on its connections, ms.
+/// Interval at which connections are checked for due work, ms.
 const TICK_MS: i64 = 500;
-/// In the place of a connection's number: completions, and connections that end.
+/// Epoll tokens beside the connection numbers: completions, and connections that end.
 const COMPLETIONS: u64 = u64::MAX;
 const ENDS: u64 = u64::MAX - 1;
 
-/// Device and budget of the loader for RDMA.
+/// Device and memory budget of the loader for RDMA.
 #[derive(Debug)]
 pub(super) struct RdmaConnections {
     hub: Hub,
-    /// Connections by their queue pairs.
+    /// Connection index by queue pair number.
     indices: BTreeMap<u32, usize>,
-    /// Of which something was said, and which have not had their turn.
+    /// Connections that had an event and have not been served yet.
     touched: Vec<usize>,
     tick_ms: i64,
 }
 
 impl RdmaConnections {
-    /// For so many connections to this address.
+    /// Prepares the device for this many connections to an address.
     pub(super) fn new(
         to: SocketAddr,
         connections: u32,
@@ -57,7 +57,7 @@ impl RdmaConnections {
         Ok(RdmaConnections { hub, indices: BTreeMap::new(), touched: Vec::new(), tick_ms: TICK_MS })
     }
 
-    /// Connects, and announces where replies go.
+    /// Connects and announces the buffer for replies.
     pub(super) fn connect(&mut self, to: SocketAddr, index: usize) -> Result<Endpoint<Queue>> {
         let queue = self.hub.connect(to, &queues(), CONNECT_TIMEOUT)?;
         self.indices.insert(queue.number(), index);
@@ -66,7 +66,7 @@ impl RdmaConnections {
         Ok(endpoint)
     }
 
-    /// Hands on what `poll` finds, and notes whose turn it is.
+    /// Passes the events that `poll` finds to their connections, and notes which connections need service.
     fn take(
         &mut self,
         connections: &mut [Connection],
@@ -93,7 +93,7 @@ impl RdmaConnections {
 }
 
 impl<W: Workload> Loader<'_, W> {
-    /// As the turn over TCP: waits for something to do for so long at most, and does it.
+    /// Waits up to `wait` for something to do and does it, like the loop over TCP.
     pub(super) fn turn_over_rdma(&mut self, now: u64, wait: u64) -> Result<()> {
         let Some(mut place) = self.rdma.take() else { return Ok(()) };
         let now_ms = i64::try_from(now / 1_000_000)?;
@@ -107,7 +107,7 @@ impl<W: Workload> Loader<'_, W> {
                 Err(error) => return Err(error).context("waiting for completions"),
             };
             for event in ready {
-                // The kernel's struct is packed: copy its fields before looking at them.
+                // The kernel's struct is packed: copy its fields before using them.
                 let data = event.data;
                 if data.u64() == COMPLETIONS {
                     place.hub.notified()?;
@@ -139,7 +139,7 @@ impl<W: Workload> Loader<'_, W> {
     }
 }
 
-/// Queues that are large enough for an endpoint as it comes.
+/// Returns queue sizes that fit the default settings of an endpoint.
 fn queues() -> Queues {
     let settings = Settings::default().bounded(Role::Client);
     let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);

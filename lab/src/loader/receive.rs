@@ -1,4 +1,4 @@
-//! Replies: read from a connection, taken one after the other, and counted.
+//! Replies: read from a connection, processed one after the other, and counted.
 
 use std::io::ErrorKind;
 
@@ -10,11 +10,11 @@ use crate::resp::{Stop, Value, skip};
 use crate::wire::{Sink, Step};
 use crate::workload::Workload;
 
-/// The longest reply, bytes.
+/// Longest reply, bytes.
 const READ_BUFFER_MAX: usize = 64 * 1_048_576;
 
 impl<W: Workload> Loader<'_, W> {
-    /// Reads once and takes every complete reply. True when it has filled the buffer: there may
+    /// Reads once and processes every complete reply. Returns true when the read filled the buffer, so that there may
     /// be more.
     pub(super) fn receive(&mut self, index: usize) -> Result<bool> {
         let connection = &mut self.connections[index];
@@ -73,7 +73,7 @@ impl<W: Workload> Loader<'_, W> {
         Ok(is_full)
     }
 
-    /// Makes room where a reply fills all there is and is not complete.
+    /// Grows the buffer when one incomplete reply fills it.
     fn grow(&mut self, filled: usize, taken: usize) -> Result<()> {
         if filled == self.received.len() && taken == 0 {
             ensure!(
@@ -85,8 +85,7 @@ impl<W: Workload> Loader<'_, W> {
         Ok(())
     }
 
-    /// Takes every complete reply of a target that does not speak RESP, and may answer in another
-    /// order than it was asked.
+    /// Processes every complete reply of a target that does not speak RESP and may answer out of order.
     fn receive_translated(&mut self, index: usize, filled: usize, now: u64) -> Result<()> {
         let connection = &mut self.connections[index];
         let bytes = &self.received[..filled];
@@ -126,7 +125,7 @@ impl<W: Workload> Loader<'_, W> {
     }
 }
 
-/// How many copies there are by the reply to WAIT, which counts replicas.
+/// Returns the number of copies from the reply to WAIT, which counts replicas.
 fn reply_copies(reply: &[u8]) -> Result<u32> {
     let (_, value) = Value::read(reply)?;
     let replicas = value.integer().and_then(|replicas| u32::try_from(replicas).ok());

@@ -8,7 +8,7 @@ use super::{SECOND_NS, seconds};
 use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
 
-/// The interval between two ticks of the live line.
+/// Figures of the interval between two updates of the live line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Second {
@@ -16,13 +16,13 @@ pub struct Second {
     pub elapsed: f64,
     /// Operations per second in this interval.
     pub ops_per_s: f64,
-    /// The interval's median, microseconds; 0 in results that do not have it.
+    /// Median of the interval, microseconds; 0 in results that lack it.
     pub p50_us: f64,
-    /// The interval's 99th percentile, microseconds.
+    /// 99th percentile of the interval, microseconds.
     pub p99_us: f64,
     /// Error replies since the load began.
     pub errors: u64,
-    /// Part of the measured interval.
+    /// True within the measured interval.
     pub measured: bool,
 }
 
@@ -31,38 +31,38 @@ pub struct Second {
 pub struct OperationResult {
     /// Name of the operation.
     pub operation: String,
-    /// How many were answered.
+    /// Number of answers.
     pub count: u64,
     /// Latencies of the operation, microseconds.
     pub latency_us: LatencySummary,
 }
 
-/// The load's figures over the measured interval.
+/// Figures of the load over the measured interval.
 #[derive(Clone, Debug)]
 pub struct LoadResult {
-    /// How long it was.
+    /// Length of the interval, seconds.
     pub seconds: f64,
     /// Operations answered in it.
     pub operations: u64,
     /// Latencies of all operations, microseconds.
     pub latency_us: LatencySummary,
-    /// The same per kind.
+    /// The same per kind of operation.
     pub by_operation: Vec<OperationResult>,
     /// CPU seconds of the loader's thread.
     pub loader_cpu_seconds: f64,
-    /// Operations that were done and not on as many copies as asked; none where nobody asked.
+    /// Operations executed on fewer copies than required; None when no number was required.
     pub not_enough_copies: Option<u64>,
-    /// Second by second.
+    /// Figures of each second.
     pub timeline: Vec<Second>,
-    /// Latencies of an open loop from when each request was written, microseconds; none of a closed
-    /// loop, where they are those above.
+    /// Latencies of an open loop since each request was written, microseconds; None for a closed loop, where they equal
+    /// those above.
     pub uncorrected_us: Option<LatencySummary>,
-    /// Whether the load was ended early.
+    /// True when the load was ended early.
     pub stopped: bool,
 }
 
 impl Second {
-    /// For the report; the live line prints what it was given.
+    /// Rounds for the report; the live line prints the exact figures.
     fn rounded(&self) -> Second {
         Second {
             elapsed: rounded(self.elapsed, 3),
@@ -75,14 +75,14 @@ impl Second {
     }
 }
 
-/// The recorder. Latencies go to the current interval, which is added to the totals at its
-/// end, so that the live line costs nothing per operation.
+/// Recorder of the load. Latencies go to the current interval, which is added to the totals at its end, so that the
+/// live line costs nothing per operation.
 #[derive(Debug)]
 pub(super) struct Recorder {
     names: Vec<String>,
     interval: Vec<LatencyRecorder>,
     totals: Vec<LatencyRecorder>,
-    /// From when each was written, over the measured interval.
+    /// Latencies since each request was written, over the measured interval.
     uncorrected: Option<LatencyRecorder>,
     interval_started: u64,
     measuring: bool,
@@ -116,7 +116,7 @@ impl Recorder {
         }
     }
 
-    /// So many operations are not on enough copies.
+    /// Counts operations that are on too few copies.
     #[inline]
     pub(super) fn not_enough(&mut self, count: u64) {
         if self.measuring {
@@ -124,7 +124,7 @@ impl Recorder {
         }
     }
 
-    /// When the current interval should end.
+    /// Returns when the current interval should end.
     pub(super) fn next_tick(&self) -> u64 {
         self.interval_started + SECOND_NS
     }
@@ -135,10 +135,10 @@ impl Recorder {
         self.measuring = true;
     }
 
-    /// Nothing that is answered from now on counts.
+    /// Ends the measured interval: later answers do not count.
     pub(super) fn end_measuring(&mut self, now: u64, errors: u64) {
         self.close_interval(now, errors);
-        // The rest that was answered in the same instant has no throughput of its own.
+        // Drop a last interval of zero length, which has no throughput of its own.
         self.timeline.pop_if(|second| second.ops_per_s == 0.0);
         self.measuring = false;
     }

@@ -1,4 +1,4 @@
-//! Requests: as many as the depth allows, or as many as the clock says.
+//! Requests: as many as the depth allows, or as many as are due.
 
 use anyhow::Result;
 
@@ -7,13 +7,12 @@ use super::{LoadStage, Loader};
 use crate::resp::encode;
 use crate::workload::Workload;
 
-/// How long a WAIT waits at most.
+/// Timeout of a WAIT, milliseconds.
 const COPIES_PATIENCE_MS: &str = "1000";
 
 impl<W: Workload> Loader<'_, W> {
-    /// Sends what is due by the clock, on one connection after the other. Gives when the next
-    /// request is due; what finds no session that is free goes when one is, and its latency
-    /// counts from when it was meant to go.
+    /// Sends what is due, on one connection after the other, and returns when the next request is due. A request
+    /// without a free session is sent as soon as there is one, and its latency counts from when it was due.
     pub(super) fn send_due(&mut self, now: u64) -> Result<u64> {
         let Some(pace) = self.pace else { return Ok(u64::MAX) };
         let mut due = pace.due(now, self.plan.sessions as usize);
@@ -27,7 +26,7 @@ impl<W: Workload> Loader<'_, W> {
         Ok(if due > 0 { u64::MAX } else { self.pace.map_or(u64::MAX, |pace| pace.time_of(0)) })
     }
 
-    /// Writes as many requests as the depth allows, in one go, where no clock says when.
+    /// Writes as many requests as the depth allows, in one go, in a closed loop.
     pub(super) fn send(&mut self, index: usize) -> Result<()> {
         if self.pace.is_some() && self.stage != LoadStage::Closing {
             return Ok(());
@@ -35,7 +34,7 @@ impl<W: Workload> Loader<'_, W> {
         self.send_some(index, usize::MAX).map(drop)
     }
 
-    /// Writes `most` requests at most, and gives how many.
+    /// Writes up to `most` requests and returns how many.
     fn send_some(&mut self, index: usize, most: usize) -> Result<usize> {
         let connection = &mut self.connections[index];
         if self.stage == LoadStage::Draining || connection.is_blocked() {
@@ -85,7 +84,7 @@ impl<W: Workload> Loader<'_, W> {
             connection.sending(COPIES, 0);
             self.in_flight += 1;
         }
-        // Silence is counted from the last answer, or from the first request after a pause.
+        // The silence timeout counts from the last answer, or from the first request after a pause.
         if was_quiet {
             self.answered_at = now;
         }

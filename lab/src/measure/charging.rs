@@ -128,7 +128,7 @@ impl Bench<'_> {
     }
 }
 
-/// Words that tell the driver of the loop.
+/// Returns the parameters of the charging loop for an external driver.
 fn charging_words(charging: &Charging) -> Vec<(&'static str, String)> {
     let operations: Vec<&str> = charging.operations().into_iter().map(Operation::name).collect();
     vec![

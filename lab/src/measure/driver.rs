@@ -1,5 +1,5 @@
-//! The load of a target whose own client runs in another process: the driver carries it out and
-//! says how it goes; the lab samples, audits and reports as ever. docs/lab.md has what they say.
+//! The load of a target whose own client runs in another process. That process, the driver, runs the load and reports
+//! progress; the lab samples, audits and reports as usual. docs/lab.md describes the protocol between them.
 
 use std::net::SocketAddr;
 
@@ -21,15 +21,15 @@ use crate::target::{driver, driver_of_another};
 /// Facts of a load that the audit needs.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// Of each account what was consumed; of each key the number of its last write, 0 where it is
-    /// absent, -1 where writes overlapped.
+    /// Consumption of each account; or for each key the number of its last write, 0 where it is missing, -1 where
+    /// writes overlapped.
     pub(super) records: Vec<i64>,
     pub(super) replays: u64,
-    /// Reads that did not give what they should.
+    /// Reads that returned a wrong value.
     pub(super) wrong: u64,
 }
 
-/// Words of the driver when it is done.
+/// Final report of the driver.
 #[derive(Debug, Deserialize)]
 struct Driven {
     seconds: f64,
@@ -48,7 +48,7 @@ impl Bench<'_> {
         let (address, arguments) = match self.address {
             None => driver(system, server, self.target, self.scenario.kind),
             Some(server) => {
-                // Its own client may try for ever.
+                // Check the connection first: the system's own client may retry forever.
                 Client::connect(server).with_context(|| format!("no {system} is there"))?;
                 let address = free_address()?;
                 (address, driver_of_another(system, address, server))
@@ -65,7 +65,7 @@ impl Bench<'_> {
         ServerProcess::start(&command, self.interrupted).context("starting the driver").map(Some)
     }
 
-    /// Lets the driver carry out the load, with these words beside those that all loads have.
+    /// Runs the load in the driver, with these parameters beside the common ones.
     pub(super) fn drive(
         &self,
         number: u32,
@@ -140,10 +140,10 @@ impl Bench<'_> {
         Ok((run, Tally { records, replays: driven.replays, wrong: driven.wrong }))
     }
 
-    /// The request of the load: names and values.
+    /// Returns the load request for the driver as names and values.
     fn words(&self, own: &[(&str, String)]) -> Vec<String> {
         let scenario = self.scenario;
-        // As many as the connections of another target would let in.
+        // As many sessions as the connections of another target would allow.
         let sessions = scenario.sessions.min(scenario.connections.saturating_mul(scenario.depth));
         let all = [
             ("sessions", sessions.to_string()),
@@ -159,7 +159,7 @@ impl Bench<'_> {
     }
 }
 
-/// Elapsed seconds, operations per second and the 99th percentile, as text.
+/// Parses elapsed seconds, operations per second and the 99th percentile from text.
 fn second(figures: &[Value], measured: bool) -> Result<Second> {
     let figure = |index: usize| figures.get(index)?.text()?.parse().ok();
     match (figure(0), figure(1), figure(2)) {

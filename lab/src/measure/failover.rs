@@ -1,4 +1,4 @@
-//! The load during which something becomes of a node.
+//! The load during which a node fails or hands over.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::target::probe_charging;
 const SECOND_NS: u64 = 1_000_000_000;
 
 impl Bench<'_> {
-    /// Probes, fills, charges while something becomes of a node, and audits when all nodes are together again.
+    /// Probes, fills, charges during the event, and audits when all nodes are connected again.
     pub(super) fn failover(
         &self,
         number: u32,
@@ -65,8 +65,8 @@ impl Bench<'_> {
         plan.check()?;
         let mut scene = Played { bench: self, fleet, event: failover.event, node: 0 };
         let outcome = run(&plan, &mut scene)?;
-        // After a kill a cluster waits longer than a short load lasts, and the gap and what was lost are
-        // known all the same.
+        // After a kill a cluster may need longer to recover than a short load lasts; the gap and the losses are known
+        // anyway.
         ensure!(
             failover.event == Event::Kill || u128::from(outcome.whole_at) <= plan.length.as_nanos(),
             "the load ended before all nodes were together again: use more --seconds"
@@ -81,7 +81,7 @@ impl Bench<'_> {
         Ok(run)
     }
 
-    /// Figures of the measured interval.
+    /// Returns the figures of the measured interval.
     fn charged(&self, number: u32, outcome: &Outcome) -> Result<Run> {
         let nanos = |seconds: f64| -> Result<u64> {
             Ok(u64::try_from(Duration::try_from_secs_f64(seconds)?.as_nanos())?)
@@ -142,14 +142,14 @@ impl Bench<'_> {
     }
 }
 
-/// Accounts that the same server owns as the first of them.
+/// Returns the accounts that have the same owner as the first one.
 fn owned_with_the_first(fleet: &Fleet, all: &[u32]) -> Result<Vec<u32>> {
     let owners = fleet.owners_of(all.iter().map(|number| account_text(*number)))?;
     let of_first = |(_, owner): &(&u32, &usize)| Some(*owner) == owners.first();
     Ok(all.iter().zip(&owners).filter(of_first).map(|(number, _)| *number).collect())
 }
 
-/// The loss with what clients felt before and meanwhile.
+/// Adds the latencies of clients before and during the event to the loss.
 fn felt(loss: Loss, outcome: &Outcome) -> Result<Loss> {
     let p99_us = |begin: u64, end: u64| -> Result<f64> {
         let mut recorder = LatencyRecorder::new()?;
@@ -166,12 +166,12 @@ fn felt(loss: Loss, outcome: &Outcome) -> Result<Loss> {
     })
 }
 
-/// Scene in which something becomes of a node.
+/// Scene that applies the event to a node.
 struct Played<'k, 'b> {
     bench: &'k Bench<'b>,
     fleet: &'k mut Fleet,
     event: Event,
-    /// The node of which something becomes.
+    /// Number of the affected node.
     node: usize,
 }
 

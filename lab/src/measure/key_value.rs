@@ -62,8 +62,7 @@ impl Bench<'_> {
         Ok((run, filling))
     }
 
-    /// Audits what the backups of members have: one member is stopped, without handing anything over,
-    /// and the others are asked again.
+    /// Audits the backups of members: stops one member without a handover and queries the others again.
     pub(super) fn audit_backups(
         &self,
         fleet: &System,
@@ -109,7 +108,7 @@ impl Bench<'_> {
     }
 }
 
-/// Words that tell the driver of the mix.
+/// Returns the parameters of the mix for an external driver.
 pub(super) fn key_value_words(kv: &KeyValue) -> Vec<(&'static str, String)> {
     vec![
         ("value_size", kv.value_size.to_string()),

@@ -72,7 +72,7 @@ impl Bench<'_> {
         Ok((run, filling))
     }
 
-    /// Denials and replays by the store's own count, where it counts them.
+    /// Returns the store's own counts of denials and replays, where it has them.
     fn told(&self, client: &mut Client) -> Result<Option<[u64; 2]>> {
         if !self.target.is_scurry() {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Bench<'_> {
     }
 }
 
-/// The store has denied and replayed as often as its clients were told.
+/// Checks that the store counted as many denials and replays as its clients received.
 fn same_counts(counts: LiveCounts, before: [u64; 2], after: [u64; 2]) -> Result<()> {
     let counted = [after[0] - before[0], after[1] - before[1]];
     let expected = [counts.denials, counts.replays];

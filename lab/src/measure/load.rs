@@ -1,5 +1,5 @@
-//! A load that the lab's own loader carries out, sampled at both ends of the measured interval; for a search
-//! one after the other on the same store, up to the highest rate that keeps a limit.
+//! A load run by the lab's own loader, with samples at both ends of the measured interval. For a search it runs one
+//! load after the other on the same store, up to the highest rate that stays within a limit.
 
 use std::net::SocketAddr;
 
@@ -20,24 +20,24 @@ use crate::snapshotter::Snapshotter;
 use crate::target::Target;
 use crate::workload::Workload;
 
-/// A rate is kept when this share of it is answered.
+/// Share of a rate that must be answered for the rate to count as sustained.
 const KEPT_RATE_MIN: f64 = 0.99;
-/// A second this many times above the limit ends a trial.
+/// A second whose latency exceeds the limit this many times ends a trial.
 const AUTOSTOP_TIMES: f64 = 10.0;
-/// Below this idle share of its core the loader may be what is measured.
+/// Idle share of its core, percent, below which the loader may be the bottleneck.
 const IDLE_PERCENT_MIN: f64 = 10.0;
 
-/// Samples the kernel's view as the measured interval begins and ends.
+/// Samples from the kernel when the measured interval begins and ends.
 pub(super) struct Sampling<'a> {
     pub(super) pids: Vec<u32>,
     pub(super) samples: Vec<Sample>,
     pub(super) replica_pids: Vec<u32>,
     /// CPU seconds of the replicas.
     pub(super) replica_cpu: Vec<f64>,
-    /// Client through which the lab speaks to the servers, and its CPU seconds.
+    /// Process ids and CPU seconds of the gateway through which the lab talks to the servers.
     pub(super) gateway_pids: Vec<u32>,
     pub(super) gateway_cpu: Vec<f64>,
-    /// To ask the server for the counts of its log; none where it has none.
+    /// Connection for the counts of the log; None where the server has no log.
     pub(super) client: Option<&'a mut Client>,
     pub(super) log: Vec<LogCounts>,
     pub(super) progress: &'a Progress,
@@ -60,7 +60,7 @@ impl Observer for Sampling<'_> {
 }
 
 impl Bench<'_> {
-    /// One load at the scenario's rate, or at every rate that the search for the highest tries.
+    /// Runs one load at the scenario's rate, or one at each rate of the search for the highest.
     pub(super) fn load<W: Workload>(
         &self,
         number: u32,
@@ -91,9 +91,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Tries rate after rate with `load`, which takes the rate and the 99th percentile of a second
-    /// that ends it, microseconds. Gives the run of the highest rate that kept the limit, or one
-    /// without figures.
+    /// Tries one rate after another with `load`, which takes the rate and the 99th percentile of a second that ends it,
+    /// microseconds. Returns the run of the highest sustained rate, or one without figures.
     pub(super) fn seek(
         &self,
         search: &Search,
@@ -119,20 +118,20 @@ impl Bench<'_> {
             ));
             seeker.tell(rate, kept);
             errors = Some(run.errors.clone());
-            // A rate is decided by the try that is the last of it.
+            // The last trial of a rate decides about it.
             if seeker.kept() != found.rate {
                 found.rate = seeker.kept();
                 best = Some(run);
             }
         }
         let mut run = best.unwrap_or_default();
-        // Those of every trial, and not of the one that is shown alone.
+        // Errors of all trials, not only of the one that is shown.
         run.errors = errors.unwrap_or_default();
         run.search = Some(found);
         Ok(run)
     }
 
-    /// One load, and whether it was ended early.
+    /// Runs one load; the result says whether it was ended early.
     #[expect(clippy::too_many_arguments, reason = "what one load needs, passed on by one caller")]
     fn load_once<W: Workload>(
         &self,
@@ -192,7 +191,7 @@ impl Bench<'_> {
             }
             _ => None,
         };
-        // It has the loader's core, and does a part of a loader's work.
+        // The gateway shares the loader's core and does part of a loader's work.
         if let [begin, end] = watch.gateway_cpu.as_slice() {
             result.loader_cpu_seconds += end - begin;
         }
@@ -218,20 +217,20 @@ impl Bench<'_> {
         Ok((run, result.stopped))
     }
 
-    /// Syncs of the last server until now; none where strace does not see them.
+    /// Counts the syncs of the last server so far; None where strace does not see them.
     fn syncs(&self, system: &System) -> Result<Option<Syncs>> {
         let directory = self.scenario.slow_disk.and_then(|_| system.last_directory());
         directory.map(Syncs::count).transpose()
     }
 
-    /// Throughput by the cores that the target is bound to.
+    /// Returns the throughput per core that the target is bound to.
     fn per_core(&self, result: &LoadResult) -> Option<f64> {
         let cores = self.cores.filter(|_| self.address.is_none())?.target.len();
         Some(rounded(per(result.operations, result.seconds) / cores.max(1) as f64, 1))
     }
 }
 
-/// `memory` is none where nothing is known of the system's processes.
+/// Builds the figures of a run. `memory` is None when the processes of the system are unknown.
 pub(super) fn figures(
     result: &LoadResult,
     begin: &Sample,

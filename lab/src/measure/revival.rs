@@ -1,4 +1,4 @@
-//! A snapshot under load, and a start after a kill: how long both take, beside what the disk alone does with
+//! A snapshot under load, and a restart after a kill: how long both take, compared with what the disk alone needs for
 //! as many bytes.
 
 use anyhow::{Context, Result, ensure};
@@ -17,13 +17,13 @@ use crate::scenario::Scenario;
 use crate::snapshotter::Snapshots;
 use crate::workload::Workload;
 
-/// A snapshot that takes longer has failed.
+/// Timeout of a snapshot.
 const SNAPSHOT_SECONDS_MAX: f64 = 900.0;
 const NUMBER: u32 = 1;
 
 impl Bench<'_> {
-    /// Loads until a snapshot is written, kills the server, starts it again, and has the disk do both alone.
-    /// The client is then one of the server that has come back.
+    /// Loads until a snapshot is written, kills the server, restarts it, and measures the disk alone for both.
+    /// Afterwards the client is connected to the restarted server.
     pub(super) fn revive<W: Workload>(
         &self,
         workload: &mut W,
@@ -49,7 +49,7 @@ impl Bench<'_> {
         let (snapshot_bytes, start_bytes) = (files.snapshot_bytes, files.bytes()?);
         files.forget()?;
         progress.note("killed; starting again");
-        // Nothing else runs: what a start gains by threads beside its own it gains here too.
+        // Nothing else runs, so the restart may use all cores for its extra threads.
         let cores: Vec<usize> = self.cores.map(Cores::all).unwrap_or_default();
         let clock = Clock::start();
         fleet.start_first_on(&cores, self.interrupted)?;

@@ -1,4 +1,4 @@
-//! A system under test: started by the lab, or running already at an address that the lab was given.
+//! A system under test: started by the lab, or already running at a given address.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,20 +12,20 @@ use crate::process::ServerProcess;
 use crate::routes::Routes;
 use crate::wire::Wire;
 
-/// System that stays up from one run to the next of the same target.
+/// System that is kept from one run of a target to the next.
 #[derive(Debug, Default)]
 pub struct Standing {
-    /// How it was started, and what it is.
+    /// Key of how it was started, and the system.
     kept: Option<(String, System)>,
 }
 
 impl Standing {
-    /// System that was started like this; any other is stopped.
+    /// Returns the kept system if it was started in this way; stops any other.
     pub(super) fn take(&mut self, asked: &str) -> Option<System> {
         self.kept.take().filter(|(how, _)| how == asked).map(|(_, system)| system)
     }
 
-    /// Leaves it for the next run.
+    /// Keeps the system for the next run.
     pub(super) fn keep(&mut self, asked: String, mut system: System) {
         if let System::Started { is_used, .. } = &mut system {
             *is_used = true;
@@ -34,22 +34,22 @@ impl Standing {
     }
 }
 
-/// Where the load goes.
+/// Target of the load.
 #[derive(Debug)]
 pub(super) enum System {
-    /// Stopped when it is dropped.
+    /// System that the lab started; it is stopped when this is dropped.
     Started {
         fleet: Box<Fleet>,
-        /// Carries out the load, with the system's own client.
+        /// Process that runs the load with the system's own client.
         driver: Option<ServerProcess>,
-        /// A run has filled it before.
+        /// True when an earlier run has filled it.
         is_used: bool,
     },
-    /// Somebody else's, so that nothing is known of its processes.
+    /// System started by others, whose processes are unknown.
     There {
         address: SocketAddr,
         wire: Wire,
-        /// As of a started one.
+        /// As for a started system.
         driver: Option<ServerProcess>,
     },
 }
@@ -62,7 +62,7 @@ impl System {
         }
     }
 
-    /// The servers, where the lab has started them.
+    /// Returns the servers, where the lab started them.
     pub(super) fn fleet_mut(&mut self) -> Option<&mut Fleet> {
         match self {
             System::Started { fleet, .. } => Some(fleet),
@@ -70,31 +70,31 @@ impl System {
         }
     }
 
-    /// Process that carries out the load in the lab's stead.
+    /// Returns the process that runs the load instead of the lab.
     pub(super) fn driver(&self) -> Option<&ServerProcess> {
         match self {
             System::Started { driver, .. } | System::There { driver, .. } => driver.as_ref(),
         }
     }
 
-    /// A run has filled it before.
+    /// Reports whether an earlier run has filled it.
     pub(super) fn is_used(&self) -> bool {
         matches!(self, System::Started { is_used: true, .. })
     }
 
-    /// Directory of the server that was started last.
+    /// Returns the directory of the server that was started last.
     pub(super) fn last_directory(&self) -> Option<&Path> {
         self.fleet().map(|fleet| fleet.last().directory())
     }
 
-    /// Stops the last of several members, which hands nothing over.
+    /// Stops the last of several members without a handover.
     pub(super) fn stop_last(&self) -> Result<()> {
         let fleet = self.fleet().context("the lab has started no members")?;
         ensure!(fleet.stop_last(), "a member did not end");
         Ok(())
     }
 
-    /// Process ids of those that answer clients, where they are the lab's.
+    /// Returns the process ids of the servers that answer clients; empty when the lab did not start them.
     pub(super) fn pids(&self) -> Vec<u32> {
         self.fleet().map(Fleet::pids).unwrap_or_default()
     }
@@ -103,12 +103,12 @@ impl System {
         self.fleet().map(Fleet::replica_pids).unwrap_or_default()
     }
 
-    /// Resident memory, bytes; none where it is not known.
+    /// Returns the resident memory, bytes; None when the processes are unknown.
     pub(super) fn resident_bytes(&self) -> Result<Option<u64>> {
         self.fleet().map(Fleet::resident_bytes).transpose()
     }
 
-    /// Of who answers the lab.
+    /// Returns the address of the process that answers the lab.
     pub(super) fn address(&self) -> SocketAddr {
         match self {
             System::Started { fleet, .. } => fleet.speaker().address(),
@@ -116,12 +116,12 @@ impl System {
         }
     }
 
-    /// Of the server, or of the first one.
+    /// Returns the address of the server, or of the first one.
     pub(super) fn first_address(&self) -> SocketAddr {
         self.fleet().map_or_else(|| self.address(), |fleet| fleet.first().address())
     }
 
-    /// Process id of the client through which the lab speaks to the servers, on the loader's core.
+    /// Returns the process id of the gateway, which runs on the loader's core.
     pub(super) fn gateway_pid(&self) -> Option<u32> {
         self.fleet().and_then(Fleet::gateway_pid)
     }
@@ -129,19 +129,19 @@ impl System {
     pub(super) fn connect(&self) -> Result<Client> {
         match self {
             System::Started { fleet, .. } => fleet.connect(),
-            // Its driver says what it is.
+            // The driver reports what the system is.
             System::There { driver: Some(driver), .. } => driver.client(),
             System::There { address, wire, driver: None } => Client::connect_over(*wire, *address),
         }
     }
 
-    /// A connection to a server behind the HTTP door.
+    /// Connects to a server behind the HTTP door.
     pub(super) fn connect_behind_door(&self) -> Result<Client> {
         let server = self.fleet().and_then(Fleet::behind_door);
         server.context("there is no server behind the door")?.client()
     }
 
-    /// Owners of the keys, where the servers do not know them.
+    /// Returns the owners of the keys, where the servers do not know them.
     pub(super) fn partition(&self) -> Option<&Routes> {
         self.fleet().and_then(Fleet::partition)
     }
@@ -154,7 +154,7 @@ impl System {
         self.fleet().map_or(Ok(()), |fleet| fleet.wait_until_equal(interrupted))
     }
 
-    /// The end of what they have printed; nothing where that is not known.
+    /// Returns the end of the servers' output; empty when it is unknown.
     pub(super) fn output_tail(&self) -> String {
         self.fleet().map(Fleet::output_tail).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The load of usage reports and refills, with the totals read meanwhile.
+//! The load of usage reports and refills, while the totals are read.
 
 use anyhow::{Context, Result};
 

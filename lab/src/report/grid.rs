@@ -1,6 +1,6 @@
-//! Columns that line up.
+//! A text table with aligned columns.
 
-/// Rows of cells under headings. The first columns read as text, the rest as numbers.
+/// Rows of cells under headings. The first columns hold text, the rest numbers.
 #[derive(Debug)]
 pub(crate) struct Grid {
     rows: Vec<Vec<String>>,
@@ -8,7 +8,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// A grid with these headings; one that begins with `<` is of a column aligned to the left.
+    /// Creates a table with these headings; a leading `<` aligns the column to the left.
     pub(crate) fn new(headings: &[&str]) -> Grid {
         let left = headings.iter().map(|heading| heading.starts_with('<')).collect();
         let names = headings.iter().map(|heading| heading.trim_start_matches('<').to_owned());
@@ -41,7 +41,7 @@ impl Grid {
     }
 }
 
-/// Whole numbers with thousands apart.
+/// Formats a whole number with separated thousands.
 pub(crate) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut out = String::new();

@@ -30,7 +30,7 @@ const HEADINGS: &[&str] = &[
     "<audit",
 ];
 
-/// All of it.
+/// Renders the table, notes, ratios and conclusions.
 pub(crate) fn render(rows: &[Row]) -> String {
     let mut grid = Grid::new(HEADINGS);
     for row in rows {
@@ -42,7 +42,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
     out
 }
 
-/// The load, and what a reader must know of each row.
+/// Renders the conditions of the load and the details of each row.
 fn behind(rows: &[Row]) -> String {
     let mut out = rows.first().map(conditions).unwrap_or_default();
     for row in rows {
@@ -80,7 +80,7 @@ fn cells(row: &Row) -> Vec<String> {
     cells
 }
 
-/// A verdict as the table's last column has room for it; the whole text stands below.
+/// Shortens a verdict to the width of the table's last column; the whole text stands below.
 fn shortened(verdict: &str) -> String {
     let line = verdict.lines().next().unwrap_or_default();
     if line.chars().count() <= VERDICT_CHARS_MAX && line == verdict {
@@ -90,7 +90,7 @@ fn shortened(verdict: &str) -> String {
     format!("{}...", start.trim_end())
 }
 
-/// A latency with its unit, three digits.
+/// Formats a latency with its unit, three digits.
 pub(crate) fn duration(micros: f64) -> String {
     match micros {
         _ if micros < 1_000.0 => format!("{micros:.0}us"),
@@ -172,7 +172,7 @@ fn details(row: &Row) -> String {
     format!("{step}{}: {}\n", row.target, parts.join("; "))
 }
 
-/// Each pair once, in the order of the rows. Echo is a limit, not a rival.
+/// Renders the ratio of each pair once, in the order of the rows. Echo is a limit, not a rival.
 fn ratios(rows: &[Row]) -> String {
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {

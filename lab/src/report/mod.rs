@@ -1,4 +1,4 @@
-//! What is printed on stdout: the measured table, what its figures mean, and the published rows.
+//! The report on stdout: the measured table, what its figures mean, and the published rows.
 
 mod grid;
 mod measured;
@@ -13,7 +13,7 @@ pub(crate) use published::render as published_text;
 use crate::row::Report;
 use crate::scenario::Scenario;
 
-/// The whole report as text.
+/// Renders the whole report as text.
 ///
 /// # Errors
 /// When the shipped published figures are broken, which a test excludes.

@@ -1,5 +1,5 @@
-//! Figures that others published for the same workload. They stand beside the measured rows and
-//! are never part of a ratio: other hardware, other years.
+//! Figures that others published for the same workload. They are printed beside the measured rows and are never part of
+//! a ratio: other hardware, other years.
 
 use std::fmt::Write;
 
@@ -22,25 +22,25 @@ struct Table {
     id: String,
     source: String,
     hardware: String,
-    /// The scenario that reproduces it; others may name it too.
+    /// Scenario that reproduces the figures; other scenarios may also name the table.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the scenarios"))]
     scenario: String,
     note: Option<String>,
-    /// The system of all rows, where no column says it.
+    /// System of all rows, where no column names it.
     #[serde(default)]
     system: String,
     columns: Vec<String>,
     rows: Vec<Vec<toml::Value>>,
 }
 
-/// The published tables that a scenario names; nothing when there are none.
+/// Returns the published tables that a scenario names; empty when it names none.
 fn tables(scenario: &Scenario) -> Result<Vec<Table>> {
     let tables: Tables = toml::from_str(PUBLISHED).context("reading the published figures")?;
     let is_named = |table: &Table| scenario.published.contains(&table.id);
     Ok(tables.table.into_iter().filter(is_named).collect())
 }
 
-/// Tables of a scenario as text.
+/// Renders the tables of a scenario as text.
 pub(crate) fn render(scenario: &Scenario) -> Result<String> {
     let mut out = String::new();
     for table in &tables(scenario)? {
@@ -70,12 +70,12 @@ pub(crate) fn render(scenario: &Scenario) -> Result<String> {
 }
 
 impl Table {
-    /// The rows as text.
+    /// Returns the rows as text.
     fn cells(&self) -> impl Iterator<Item = Vec<String>> {
         self.rows.iter().map(|row| row.iter().map(cell).collect())
     }
 
-    /// Whether a column has words, not numbers alone.
+    /// Reports whether a column contains text.
     fn is_text(&self, column: usize) -> bool {
         self.rows.iter().any(|row| row.get(column).is_some_and(toml::Value::is_str))
     }

@@ -1,4 +1,4 @@
-//! A target on its way to a row.
+//! A target and the row that its runs will fill.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use crate::row::{Load, Row};
 use crate::slow_disk;
 use crate::target::{Target, Variant};
 
-/// A target on its way to a row.
+/// Target and the row that its runs will fill.
 pub(super) struct Entry {
     pub(super) variant: Variant,
     pub(super) ports: Ports,
-    /// None where it cannot be measured.
+    /// Program to start; None when the target cannot be measured.
     pub(super) program: Option<PathBuf>,
     pub(super) row: Row,
 }
 
 impl RunCommand<'_> {
-    /// One of each target, and one of scurry for each choice of its ports.
+    /// Returns one entry for the target; for scurry one for each choice of its ports.
     pub(super) fn entries(&self, variant: Variant) -> Vec<Entry> {
         let target = variant.target;
         let ports: &[Ports] =
@@ -27,7 +27,7 @@ impl RunCommand<'_> {
             let scurry = self.arguments.common.scurry_bin.as_deref();
             let there = self.arguments.address_of(target);
             let located = variant.fits(self.scenario).and_then(|()| match there {
-                // Nothing is started there.
+                // A system with an address is not started here.
                 Some(_) => target.locate_there(self.scenario.kind),
                 None => variant.locate(self.scenario.kind, scurry),
             });
@@ -66,9 +66,9 @@ impl RunCommand<'_> {
         let cores = self.placement(target);
         let is_scurry = target.is_scurry();
         let is_addressed = self.arguments.address_of(target).is_some();
-        // Where a node is killed, clients find the next by the map.
+        // Where a node is killed, clients find the next one by the slot map.
         let door = if scenario.failover.is_some() { Ports::Cores } else { ports };
-        // The plain name is that of the plain way in.
+        // The main port needs no suffix.
         let name = match ports {
             Ports::Main => variant.name(),
             Ports::Cores => format!("{} {}", variant.name(), ports.name()),
@@ -77,7 +77,7 @@ impl RunCommand<'_> {
             scenario: scenario.name.clone(),
             step: scenario.step.clone(),
             target: name,
-            // Until the server has said it.
+            // Unknown until the server reports it.
             durability: "unknown".to_owned(),
             filesystem: (variant.durability.keeps() && !is_addressed)
                 .then(|| self.place.filesystem.clone()),

@@ -9,18 +9,18 @@ use crate::report::{duration, grouped};
 use crate::row::Row;
 use crate::target::Target;
 
-/// A target that uses this much of its core has none left, within the precision of the figure.
+/// CPU percent of its core at which a target counts as saturated, within the precision of the figure.
 const BUSY_PERCENT: f64 = 95.0;
-/// An open loop that answers less than this share of its rate has not kept it.
+/// Share of its rate that an open loop must answer to have sustained it.
 const KEPT_RATE_MIN: f64 = 0.99;
-/// Interrupts are no work of others; above this it was more than those.
+/// CPU percent of other work that is tolerated: interrupts alone stay below it.
 const OTHER_PERCENT_MAX: f64 = 25.0;
 
-/// Below this a JVM is measured while it still compiles.
+/// Shortest warm-up of a JVM, seconds: with less, it still compiles while it is measured.
 const JVM_WARMUP_SECONDS: f64 = 2.0;
 
 impl RunCommand<'_> {
-    /// Says what a reader must know about the figures.
+    /// Adds the notes on the figures to the row.
     pub(super) fn annotate(&self, target: Target, sizes: &EchoSizes, row: &mut Row) {
         let shared = self.placement(target).is_none_or(Cores::are_shared);
         if row.figures.loader_bound == Some(true) {
@@ -174,13 +174,13 @@ impl RunCommand<'_> {
     }
 }
 
-/// Use of the cores of the loader and of the target by anything else, 100 per core; none where it
-/// is little, or not known.
+/// Returns the use of the loader's and the target's cores by anything else, 100 per core; None when it is small or
+/// unknown.
 fn other_work(row: &Row) -> Option<f64> {
     let figures = &row.figures;
     let is_ours =
         |core: usize| row.load.loader_core == Some(core) || row.load.target_cores.contains(&core);
-    // What replicas take is on the loader's core too, and told apart.
+    // Replicas share the loader's core, and their CPU time is reported separately.
     if row.load.loader_core.is_none() || row.replicas > 0 || figures.core_use.is_empty() {
         return None;
     }
@@ -190,7 +190,7 @@ fn other_work(row: &Row) -> Option<f64> {
     (other > OTHER_PERCENT_MAX).then_some(other)
 }
 
-/// Findings of the median run beside its figures, in words.
+/// Describes what was found in the median run beside its figures.
 fn findings(row: &Row) -> Vec<String> {
     let shown = row.figures.business_ops_per_s;
     let median = row.runs.iter().find(|run| run.figures.business_ops_per_s == shown);

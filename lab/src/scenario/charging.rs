@@ -1,9 +1,9 @@
-//! The charging part of a scenario: the loop of business operations and what each carries.
+//! The charging part of a scenario: the loop of business operations and their amounts.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-/// The charging loop.
+/// Charging loop.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Charging {
@@ -11,15 +11,15 @@ pub struct Charging {
     pub unit: String,
     /// Rating group of the one item of a session.
     pub item_key: u32,
-    /// Units asked for by RESERVE and UPDATE.
+    /// Units that RESERVE and UPDATE request.
     pub requested: i64,
     /// Units that an UPDATE reports as used.
     pub used_update: i64,
     /// Units that TERMINATE reports as used.
     pub used_terminate: i64,
-    /// Whether the last phase keeps its SESSION read.
+    /// False to skip the SESSION read of the last phase.
     pub last_session: bool,
-    /// No two sessions are on one account at the same time.
+    /// True when no two sessions use one account at the same time.
     #[serde(default)]
     pub alone: bool,
     /// Counters of every account.
@@ -27,11 +27,11 @@ pub struct Charging {
     pub counters: u32,
     /// Buckets of every account.
     pub bucket: Vec<Bucket>,
-    /// The loop.
+    /// Phases of the loop.
     pub phase: Vec<Phase>,
 }
 
-/// A bucket of every account.
+/// Bucket of every account.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
@@ -41,13 +41,13 @@ pub struct Bucket {
     pub amount: i64,
     /// Priority of the bucket; the lowest burns first.
     pub priority: i32,
-    /// So many alike, each with its number behind the id; one without a number where it is 1.
+    /// Number of such buckets, numbered after their id; the id has no number where it is 1.
     #[serde(default = "super::one")]
     pub count: u32,
 }
 
 impl Bucket {
-    /// The ids of those alike.
+    /// Returns the ids of these buckets.
     fn ids(&self) -> Vec<String> {
         match self.count {
             1 => vec![self.id.clone()],
@@ -56,7 +56,7 @@ impl Bucket {
     }
 }
 
-/// A phase of a session.
+/// Phase of a session.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
@@ -64,29 +64,29 @@ pub struct Phase {
     pub name: String,
     /// Business operations of a session, in order.
     pub operations: Vec<Operation>,
-    /// How often they are carried out, one round after the other.
+    /// Number of times that the operations are repeated.
     #[serde(default = "super::one")]
     pub repeat: u32,
 }
 
-/// A business operation.
+/// Business operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// Read the account.
+    /// Reads the account.
     Get,
-    /// Open the session.
+    /// Opens the session.
     Reserve,
-    /// Read session and account.
+    /// Reads session and account.
     Session,
-    /// Settle and grant.
+    /// Settles and grants.
     Update,
-    /// Settle and close.
+    /// Settles and closes.
     Terminate,
 }
 
 impl Operation {
-    /// The command's name without its prefix.
+    /// Returns the command's name without its prefix.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Get => "GET",
@@ -97,20 +97,20 @@ impl Operation {
         }
     }
 
-    /// Whether it carries a request number.
+    /// Reports whether the operation carries a request number.
     pub fn writes(self) -> bool {
         !matches!(self, Operation::Get | Operation::Session)
     }
 }
 
 impl Charging {
-    /// The business operations of one session, in order.
+    /// Returns the business operations of one session, in order.
     pub fn operations(&self) -> Vec<Operation> {
         let rounds = |phase: &Phase| phase.operations.repeat(phase.repeat as usize);
         let mut all: Vec<Operation> = self.phase.iter().flat_map(rounds).collect();
         if !self.last_session {
             let last = all.iter().rposition(|operation| *operation == Operation::Session);
-            // Only the read before the last write is left out.
+            // Only a read directly before the last write is left out.
             if let Some(at) = last.filter(|at| at + 2 == all.len()) {
                 all.remove(at);
             }
@@ -118,7 +118,7 @@ impl Charging {
         all
     }
 
-    /// The arguments of one operation behind the account.
+    /// Returns the arguments of one operation after the account.
     pub fn arguments(&self, operation: Operation, session: &str, request: u32) -> Vec<String> {
         let mut arguments = match operation {
             Operation::Get => return Vec::new(),
@@ -140,7 +140,7 @@ impl Charging {
         arguments
     }
 
-    /// The arguments of CREATE behind the account.
+    /// Returns the arguments of CREATE after the account.
     pub fn create_arguments(&self) -> Vec<String> {
         let mut arguments = Vec::new();
         for bucket in &self.bucket {
@@ -153,7 +153,7 @@ impl Charging {
         arguments
     }
 
-    /// The arguments of COUNTER behind the account, for each of its counters.
+    /// Returns the arguments of COUNTER after the account, for each of its counters.
     pub fn counter_arguments(&self) -> Vec<Vec<String>> {
         let counter = |number: u32| {
             let (txn, name) = (format!("counter{number:02}"), format!("c{number:02}"));
@@ -162,7 +162,7 @@ impl Charging {
         (1..=self.counters).map(counter).collect()
     }
 
-    /// Units that one account is credited when it is created.
+    /// Returns the units that one account is credited at its creation.
     pub fn credited_per_account(&self) -> i64 {
         let of = |bucket: &Bucket| bucket.amount.saturating_mul(i64::from(bucket.count));
         self.bucket.iter().map(of).fold(0, i64::saturating_add)

@@ -1,25 +1,25 @@
-//! The part of a scenario in which something becomes of a node in the middle.
+//! The part of a scenario in which a node fails or hands over in the middle of the load.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-/// Credit of an account: more than its requests consume when each is done three times.
+/// Credit of an account: more than its requests consume when each is executed three times.
 pub const CREDIT: i64 = 10_000;
 
-/// Change of a node in the middle of the load.
+/// Event on a node in the middle of the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// SIGKILL of the node that owns the accounts, which is started again when another owns them.
+    /// SIGKILL of the node that owns the accounts; it is restarted after another node has taken over.
     #[default]
     Kill,
     /// Planned transfer of the accounts to another node.
     Transfer,
-    /// SIGKILL of a node that owns none, and loss of its directory: an empty one takes its place.
+    /// SIGKILL of a node that owns no account, and loss of its directory: an empty node replaces it.
     Replace,
 }
 
-/// Charging through the loss of a node.
+/// Charging while a node fails or hands over.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failover {
@@ -27,15 +27,15 @@ pub struct Failover {
     pub unit: String,
     /// Rating group of the one item of a session.
     pub item_key: u32,
-    /// Copies behind an acknowledgement, where a client has to ask for them.
+    /// Copies required for an acknowledgement, for targets where a client has to request them.
     pub copies: u32,
-    /// The change of a node.
+    /// Event on a node.
     #[serde(default)]
     pub event: Event,
 }
 
 impl Failover {
-    /// The arguments of CREATE behind the account.
+    /// Returns the arguments of CREATE after the account.
     pub fn create_arguments(&self) -> Vec<String> {
         ["BUCKET", "main", &self.unit, &CREDIT.to_string()].map(str::to_owned).to_vec()
     }

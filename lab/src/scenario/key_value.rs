@@ -7,36 +7,36 @@ use super::{Kind, VALUE_SIZE_MAX};
 use crate::names::ACCOUNTS_MAX;
 use crate::wire::Quorum;
 
-/// Keys of one batch at most.
+/// Most keys of one batch.
 const BATCH_MAX: u32 = 100_000;
-/// A value that an index finds again has room for its number.
+/// Least bytes of a value that is indexed: it has to hold the number of its write.
 const INDEXED_SIZE_MIN: usize = 8;
 
-/// The key-value mix.
+/// Key-value mix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyValue {
-    /// How many keys.
+    /// Number of keys.
     pub keys: u32,
     /// Bytes of every value.
     pub value_size: usize,
-    /// Share of GET, as a weight; for an index of FIND.
+    /// Weight of GET; in an index load of FIND.
     pub get_share: u32,
-    /// Share of SET, as a weight.
+    /// Weight of SET.
     pub set_share: u32,
-    /// Share of DEL, as a weight.
+    /// Weight of DEL.
     pub del_share: u32,
-    /// Keys of one SET, which becomes an MSET: one request, and one unit of work where the keys are
-    /// one thread's. None is a plain SET.
+    /// Keys of one SET, which becomes an MSET: one request, and one unit of work where all keys belong to one thread.
+    /// None is a plain SET.
     #[serde(default)]
     pub batch: Option<u32>,
-    /// Keys that are set before; all without.
+    /// Keys that are set before the load; None means all.
     #[serde(default)]
     pub filled: Option<u32>,
     /// Choice of the next key.
     #[serde(default)]
     pub order: Order,
-    /// Copies of the HTTP door's `replicas=ack/from`; its default without.
+    /// Value for the HTTP door's `replicas=ack/from`; None for its default.
     #[serde(default)]
     pub quorum: Option<String>,
 }
@@ -45,16 +45,16 @@ pub struct KeyValue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Any, uniformly.
+    /// Any key, uniformly.
     #[default]
     Uniform,
-    /// The one after the last, so that nothing is written or read twice before all were. GETs
-    /// beside SETs are of any key that has been set.
+    /// The key after the last one, so that every key is used once before any is used again. GETs beside SETs read any
+    /// key that has been set.
     Sequential,
 }
 
 impl KeyValue {
-    /// Keys that are set before.
+    /// Returns the number of keys that are set before the load.
     pub fn filled(&self) -> u32 {
         self.filled.unwrap_or(self.keys)
     }

@@ -1,5 +1,5 @@
-//! The part of a scenario in which sessions live: they think between requests, meet on accounts,
-//! send requests twice, and spend all credit there is.
+//! The part of a scenario with live sessions: they pause between requests, share accounts, send some requests twice,
+//! and spend all the credit.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -12,25 +12,25 @@ pub struct Live {
     pub unit: String,
     /// Rating group of the one item of a session.
     pub item_key: u32,
-    /// Credit of every account: no more comes.
+    /// Credit of every account, which is never refilled.
     pub credit: i64,
     /// UPDATEs between RESERVE and TERMINATE.
     pub updates: u32,
-    /// Units asked for by RESERVE and UPDATE.
+    /// Units that RESERVE and UPDATE request.
     pub requested: i64,
-    /// How much of a grant is reported as used, in percent.
+    /// Percent of a grant that is reported as used.
     pub used_percent: u32,
-    /// Seconds from one request of a session to its next: sessions / think_seconds is the rate.
+    /// Seconds between two requests of a session: sessions / think_seconds is the rate.
     pub think_seconds: f64,
     /// Choice of a session's account.
     pub accounts: AccountChoice,
-    /// Exponent of the distribution of Zipf.
+    /// Exponent of the Zipf distribution.
     #[serde(default = "zipf_exponent")]
     pub zipf_exponent: f64,
-    /// Of 1,000 sessions so many take the hot account, the others any.
+    /// Of 1,000 sessions, how many use the hot account; the others use any.
     #[serde(default)]
     pub hot_per_mille: u32,
-    /// Of 1,000 writes so many are sent once more when they have been answered.
+    /// Of 1,000 writes, how many are sent again after they were answered.
     pub duplicates_per_mille: u32,
 }
 
@@ -38,9 +38,9 @@ pub struct Live {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccountChoice {
-    /// Any, uniformly.
+    /// Any account, uniformly.
     Uniform,
-    /// The n-th with a share of 1/n to the exponent.
+    /// The n-th account with a share of 1/n to the power of the exponent.
     Zipf,
     /// One account more often than the others.
     Hot,
@@ -51,12 +51,12 @@ fn zipf_exponent() -> f64 {
 }
 
 impl Live {
-    /// Requests per second of so many sessions.
+    /// Returns the requests per second of this many sessions.
     pub fn rate(&self, sessions: u32) -> f64 {
         f64::from(sessions) / self.think_seconds
     }
 
-    /// The arguments of CREATE behind the account.
+    /// Returns the arguments of CREATE after the account.
     pub fn create_arguments(&self) -> Vec<String> {
         let amount = self.credit.to_string();
         ["BUCKET", "main", &self.unit, &amount].map(str::to_owned).to_vec()

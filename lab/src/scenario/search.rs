@@ -1,26 +1,25 @@
-//! What a scenario says about the highest rate that keeps a latency.
+//! The settings of the search for the highest rate within a latency limit.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
 use super::RATE_MAX;
 
-/// The search for the highest rate at which the 99th percentile stays below a limit.
+/// Search for the highest rate at which the 99th percentile stays below a limit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// The limit of the 99th percentile, milliseconds, from when a request was meant to be sent.
+    /// Limit of the 99th percentile, milliseconds, since a request was due.
     pub p99_ms: f64,
-    /// The first rate, requests per second.
+    /// First rate, requests per second.
     pub from: f64,
-    /// From one rate to the next while it goes up.
+    /// Factor between two rates while the rate goes up.
     pub growth: f64,
-    /// The search ends when the highest rate that kept the limit and the lowest that did not are
-    /// this near, in percent.
+    /// Distance in percent between the highest sustained rate and the lowest failed one at which the search ends.
     pub precision_percent: f64,
-    /// Trials at most, of all rates together.
+    /// Most trials, of all rates together.
     pub trials_max: u32,
-    /// Tries of a rate that misses the limit; it is kept when most of them keep it.
+    /// Trials of a rate that misses the limit; it counts as sustained when most of them stay within it.
     #[serde(default = "once")]
     pub tries: u32,
 }

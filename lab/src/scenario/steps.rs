@@ -1,14 +1,13 @@
-//! Scenario files: one may build on another, has a short form, and may be run in several steps
-//! that differ by a few values.
+//! Scenario files: a file may extend another, have a short form, and define several steps that differ in a few values.
 
 use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
 use super::{Scenario, built_in_text};
 
-/// Steps of one scenario at most.
+/// Most steps of one scenario.
 const STEPS_MAX: usize = 1_000;
-/// Keys that stand beside a scenario's own values in its file.
+/// Keys of a file that are not values of the scenario.
 const BASE: &str = "base";
 const AXIS: &str = "axis";
 const SHORT: &str = "short";
@@ -18,13 +17,13 @@ const SHORT: &str = "short";
 pub enum Form {
     /// All of it.
     Long,
-    /// In its short form, which may leave steps out.
+    /// The short form, which may leave out steps.
     Short,
     /// Every step with the values of the short form.
     ShortSteps,
 }
 
-/// A scenario's file, with what it builds on already in it.
+/// Scenario file, merged with the one that it extends.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     values: Table,
@@ -32,20 +31,20 @@ pub(super) struct File {
     short: Table,
 }
 
-/// One value of an axis: its name, and what differs there.
+/// One value of an axis: its name, and the settings that differ.
 #[derive(Clone, Debug)]
 struct Case {
     name: String,
     values: Table,
-    /// The short form has it too.
+    /// True when the short form includes it.
     in_short: bool,
 }
 
 impl File {
-    /// Reads a file's text.
+    /// Parses a file's text.
     ///
     /// # Errors
-    /// When it is no TOML, builds on what the lab does not ship, or its axes are of another shape.
+    /// When the text is not TOML, extends a scenario that the lab does not ship, or has axes of another shape.
     pub(super) fn read(text: &str) -> Result<File> {
         let mut own: Table = toml::from_str(text).context("reading a scenario file")?;
         let axes = match own.remove(AXIS) {
@@ -70,12 +69,12 @@ impl File {
         Ok(File { values, axes, short })
     }
 
-    /// The scenario without its axes.
+    /// Returns the scenario without its axes.
     pub(super) fn plain(&self) -> Result<Scenario> {
         scenario(self.values.clone(), None)
     }
 
-    /// One scenario for each step: every value of the first axis with every value of the others.
+    /// Returns one scenario for each step: every combination of the values of all axes.
     pub(super) fn steps(&self, form: Form, set: &[String]) -> Result<Vec<Scenario>> {
         let over = set.iter().map(|one| value(one)).collect::<Result<Vec<_>>>()?;
         let mut steps = vec![(Vec::new(), self.values.clone())];
@@ -105,7 +104,7 @@ impl File {
     }
 }
 
-/// One value by its path, as the command line has it.
+/// Parses one `--set KEY=VALUE`, where KEY may be a path.
 fn value(text: &str) -> Result<Table> {
     ensure!(text.contains('='), "--set {text}: say KEY=VALUE");
     toml::from_str(text).with_context(|| format!("--set {text}"))
@@ -130,7 +129,7 @@ fn axis(value: Value) -> Result<Vec<Case>> {
     cases.iter().map(case).collect()
 }
 
-/// Values of `over` put in the place of those that were there; tables are merged.
+/// Replaces values by those of `over`; tables are merged.
 fn merge(values: &mut Table, over: Table) {
     for (name, value) in over {
         match (values.get_mut(&name), value) {
@@ -187,7 +186,7 @@ mod tests {
         let set_one = &steps[2];
         let kv = set_one.kv.as_ref().unwrap();
         assert_eq!((set_one.sessions, kv.get_share, kv.set_share), (1, 0, 1));
-        // What neither says is the base's.
+        // Values that neither file sets come from the base.
         assert_eq!((kv.keys, set_one.seconds), (1_000_000, 10.0));
         assert_eq!(file.plain().unwrap().step, None);
     }

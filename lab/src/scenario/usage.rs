@@ -1,4 +1,4 @@
-//! The part of a scenario in which users report usage, reserve more and are given credit.
+//! The part of a scenario in which users report usage, reserve more and get refills.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -13,25 +13,24 @@ pub struct Usage {
     pub item_key: u32,
     /// First credit of every account.
     pub credit: i64,
-    /// Share of usage reports, as a weight: an UPDATE, or the RESERVE that opens the session.
+    /// Weight of usage reports: an UPDATE, or the RESERVE that opens the session.
     pub report_share: u32,
-    /// Share of refills, as a weight: a TOPUP.
+    /// Weight of refills: a TOPUP.
     pub refill_share: u32,
-    /// How much of what is held is reported as used, in percent.
+    /// Percent of the held units that is reported as used.
     pub used_percent: u32,
-    /// A report asks for 1 up to this many units.
+    /// Most units that a report requests; the least is 1.
     pub wanted_max: u32,
-    /// A refill is at least this.
+    /// Least amount of a refill.
     pub refill_min: u32,
-    /// A refill is at most this.
+    /// Greatest amount of a refill.
     pub refill_max: u32,
-    /// How often the totals of all credit and of all that is held are read, seconds; never where it
-    /// is 0.
+    /// Seconds between two reads of the totals of all credit and all held units; 0 means never.
     pub totals_seconds: f64,
 }
 
 impl Usage {
-    /// The arguments of CREATE behind the account.
+    /// Returns the arguments of CREATE after the account.
     pub fn create_arguments(&self) -> Vec<String> {
         let amount = self.credit.to_string();
         ["BUCKET", "main", &self.unit, &amount].map(str::to_owned).to_vec()

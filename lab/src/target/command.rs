@@ -1,4 +1,4 @@
-//! How each target is started. Nothing is left to a server's default that says what is kept.
+//! How each target is started. Every setting about durability is explicit, never a server's default.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -9,42 +9,42 @@ use crate::process::ServerCommand;
 use crate::scenario::Kind;
 use crate::wire::{HttpTarget, Wire};
 
-/// Where a server listens, what it may use and what it keeps.
+/// Address, resources and durability of a server to start.
 #[derive(Clone, Debug)]
 pub struct Start<'a> {
-    /// The program.
+    /// Program to run.
     pub program: PathBuf,
-    /// Where it listens.
+    /// Address that it will listen on.
     pub address: SocketAddr,
-    /// The cores to run on; none leaves it to the kernel.
+    /// Cores to run on; empty leaves it to the kernel.
     pub cores: Vec<usize>,
-    /// How safe a change is when it is answered: one of those that the target has.
+    /// Durability of acknowledged changes, one of those that the target supports.
     pub durability: Durability,
-    /// Where its directory is made.
+    /// Parent of its directory.
     pub place: PathBuf,
-    /// The echo server's answers.
+    /// Reply sizes of the echo server.
     pub echo_sizes: &'a str,
-    /// How scurry is started.
+    /// Options of scurry.
     pub scurry: &'a ScurryOptions,
-    /// A Lua library instead of the built-in one.
+    /// Lua library that replaces the built-in one.
     pub library: Option<&'a str>,
     /// Kind of load.
     pub kind: Kind,
     /// Members of a system whose members know each other.
     pub members: u32,
-    /// Backups of each key among them.
+    /// Backups of each key among the members.
     pub backups: u32,
     /// Connections of the load.
     pub connections: u32,
 }
 
-/// Connections that every target takes without being told.
+/// Connections that every target accepts by default.
 const CLIENTS_MAX: u32 = 10_000;
 /// Connections of the lab beside those of the load.
 const CLIENTS_SPARE: u32 = 100;
 
 impl Target {
-    /// How to start it. What it keeps it keeps in the directory that it is started in.
+    /// Returns the command that starts the target. Its data goes to its working directory.
     pub fn command(self, start: Start<'_>) -> ServerCommand {
         let port = start.address.port().to_string();
         let words = match self {
@@ -62,7 +62,7 @@ impl Target {
         let wire = match self {
             // The servers behind the door speak RESP.
             _ if self.is_http() => Wire::Resp,
-            // The lab speaks to the client that is beside the data nodes.
+            // The lab speaks to the client beside the data nodes.
             _ if self.is_ndb() => Wire::Foreign,
             _ => self.wire(),
         };
@@ -75,7 +75,7 @@ fn echo(start: &Start<'_>) -> Vec<String> {
     words(&["echo-server", "--listen", &address, "--sizes", start.echo_sizes])
 }
 
-/// The door before these nodes, in the place of the first of them.
+/// Returns the command of the door in front of these nodes; it takes the place of the first one.
 pub(crate) fn door(
     node: &ServerCommand,
     nodes: &[SocketAddr],
@@ -97,7 +97,7 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     if start.durability.keeps() {
         all.extend(words(&["--dir", "data"]));
     }
-    // The ports of a group's nodes follow from their threads.
+    // The ports of group nodes depend on the number of threads.
     let threads = start.scurry.threads.or(target.is_group().then_some(1));
     if let Some(threads) = threads {
         all.extend(words(&["--threads", &threads.to_string()]));
@@ -113,8 +113,8 @@ fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     all
 }
 
-/// Arguments of Tarantool, which has no file of settings: a script says them, and then what the
-/// procedures are.
+/// Returns the arguments of Tarantool, which has no settings file: a script sets the options and then defines the
+/// procedures.
 fn tarantool(start: &Start<'_>, port: &str) -> Vec<String> {
     let mode = start.durability.word();
     let settings = format!(
@@ -124,19 +124,19 @@ fn tarantool(start: &Start<'_>, port: &str) -> Vec<String> {
     words(&["-e", &settings, "-e", start.library.unwrap_or(PROCEDURES)])
 }
 
-/// Redis and what descends from it.
+/// Returns the arguments of Redis and its descendants.
 fn family(target: Target, start: &Start<'_>, port: &str) -> Vec<String> {
     let ip = start.address.ip().to_string();
     let mut all = words(&["--bind", &ip, "--port", port, "--save", ""]);
     if start.durability.keeps() {
         all.extend(words(&["--appendonly", "yes", "--appendfsync", start.durability.word()]));
-        // In their favour: no run pays for rewriting the file.
+        // In their favor: no run pays for rewriting the file.
         all.extend(words(&["--auto-aof-rewrite-percentage", "0"]));
     } else {
         all.extend(words(&["--appendonly", "no"]));
     }
     if !start.address.ip().is_loopback() {
-        // On the stand's own wire, where nobody else is.
+        // The stand's own network has no other users.
         all.extend(words(&["--protected-mode", "no"]));
     }
     let clients = start.connections.max(CLIENTS_MAX) + CLIENTS_SPARE;
@@ -145,7 +145,7 @@ fn family(target: Target, start: &Start<'_>, port: &str) -> Vec<String> {
     all.extend(words(&["--hash-max-listpack-value", "4096"]));
     all.extend(words(&["--hash-max-listpack-entries", "16"]));
     if target.has_module() {
-        // It loads where nothing is evicted.
+        // The module loads only where nothing is evicted.
         all.extend(words(&["--maxmemory-policy", "noeviction", "--loadmodule"]));
         all.extend(locate::module().map(|path| path.to_string_lossy().into_owned()));
     }

@@ -1,29 +1,29 @@
-//! How safe a change is when a target answers it, in the target's own words.
+//! The durability of a change when a target acknowledges it, in the target's own words.
 
 use super::Target;
 
-/// State of a change when it is answered.
+/// Where a change is stored when it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Memory alone.
+    /// In memory only.
     #[default]
     None,
-    /// Scurry, Tarantool and Ignite (`LOG_ONLY`): the page cache.
+    /// Scurry, Tarantool and Ignite (`LOG_ONLY`): in the page cache.
     Write,
-    /// Scurry, Tarantool and Ignite: it is on the device.
+    /// Scurry, Tarantool and Ignite: on the device.
     Fsync,
-    /// Redis family: it is in memory, and goes to the page cache with its turn of the event loop;
-    /// the device follows within a second or two.
+    /// Redis family: in memory. It gets to the page cache in the same turn of the event loop, and to the device within
+    /// a second or two.
     Everysec,
-    /// Redis family: it is on the device.
+    /// Redis family: on the device.
     Always,
-    /// MySQL NDB: it is in the memory of all its data nodes; what is written for the device gets there with
-    /// the next global checkpoint, which begins every two seconds.
+    /// MySQL NDB: in the memory of all its data nodes; changes get to the device with the next global checkpoint, which
+    /// begins every two seconds.
     Checkpoint,
 }
 
 impl Durability {
-    /// The word on the command line, and the server's own for it.
+    /// Returns the word on the command line, which is also the server's own.
     pub fn word(self) -> &'static str {
         match self {
             Durability::None => "none",
@@ -35,15 +35,15 @@ impl Durability {
         }
     }
 
-    /// Something is written to a disk.
+    /// Reports whether the target writes to a disk.
     pub fn keeps(self) -> bool {
         self != Durability::None
     }
 
-    /// Durabilities that a target has.
+    /// Returns the durabilities that a target supports.
     pub fn of(target: Target) -> &'static [Durability] {
         match target {
-            // A node of a group has on its device what it has promised to the others.
+            // A node of a group has on its device everything that it has promised to the others.
             Target::ScurryReplicas => &[Durability::Fsync],
             Target::Scurry
             | Target::ScurryHttp
@@ -53,8 +53,8 @@ impl Durability {
             | Target::IgniteJava
             | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
             Target::Ndb | Target::NdbClient => &[Durability::None, Durability::Checkpoint],
-            // Hazelcast keeps things in its Enterprise edition alone.
-            // What is there already keeps what it was told.
+            // Only the Enterprise edition of Hazelcast is durable. A system that already runs has the durability that
+            // it was started with.
             Target::Dragonfly
             | Target::KeyDb
             | Target::Kvrocks

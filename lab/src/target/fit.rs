@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::scenario::{Charging, Kind, Operation, Order, Scenario};
 
 impl Variant {
-    /// Says what a target, with its durability, lacks for a scenario.
+    /// Checks that a target, with its durability, supports a scenario.
     ///
     /// # Errors
     /// [`Missing`].
@@ -25,7 +25,7 @@ impl Variant {
 }
 
 impl Target {
-    /// Says what a target lacks for a scenario.
+    /// Checks that a target supports a scenario.
     ///
     /// # Errors
     /// [`Missing`].
@@ -88,7 +88,7 @@ impl Target {
                 return missing(why, "measure scurry or valkey");
             }
         }
-        // Beyond the loop of moaf-scur a target needs commands that only some have.
+        // Beyond the loop of moaf-scur, scenarios need commands that only some targets have.
         let is_decided = self.decides_in_client() && !is_driven;
         let is_ours = self.has_module() || self.is_scurry() || is_decided;
         let has_rules = is_ours || matches!(self.dialect(), Some(Dialect::Functions));

@@ -1,26 +1,25 @@
-//! What a running server says about itself. Rows carry this, and not what the lab believes that
-//! it has started.
+//! What a running server reports about itself. Rows carry this, not what the lab believes that it started.
 
 use anyhow::{Context, Result};
 
 use super::Target;
 use crate::client::Client;
 
-/// Identity that a server reports of itself.
+/// Identity that a server reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Product and version.
     pub version: String,
-    /// Durability of what it acknowledges: of scurry and Tarantool INFO's word, of the others `none` without
-    /// an append-only file and else what their `appendfsync` is.
+    /// Durability of acknowledged changes. Scurry and Tarantool report it in INFO; for the others it is `none` without
+    /// an append-only file, otherwise their `appendfsync`.
     pub durability: String,
 }
 
 impl Target {
-    /// Asks a running server what it is.
+    /// Asks a running server for its identity.
     ///
     /// # Errors
-    /// When the connection fails, or it does not say.
+    /// When the connection fails, or the server does not report it.
     pub fn identify(self, client: &mut Client) -> Result<Identity> {
         if self.is_echo() {
             let version = format!("scurry-lab {}", env!("CARGO_PKG_VERSION"));
@@ -33,7 +32,7 @@ impl Target {
             _ if self.is_scurry() || self.is_tarantool() || self.has_members() => {
                 field(info, "durability").context("INFO names no durability")?.to_owned()
             }
-            // Not all of the family know the names of its settings.
+            // Not all servers of the family know these settings.
             _ if self.is_by_address() => setting(client, "appendonly")
                 .and_then(|word| {
                     if word == "no" {
@@ -60,7 +59,7 @@ fn field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
 }
 
-/// The most specific one counts: every server of the family also names a version of Redis.
+/// Returns the most specific version: every server of the family also reports a version of Redis.
 fn version(info: &str) -> Option<String> {
     [
         "scurry",

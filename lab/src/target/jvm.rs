@@ -1,5 +1,5 @@
-//! Peers that run in a JVM: a server and a driver with the system's own client, both started from
-//! `lab/jvm` as `make lab-peers` has built it.
+//! Peers that run in a JVM: a server and a driver with the system's own client, both started from `lab/jvm` as built by
+//! `make lab-peers`.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::{Start, Target};
 use crate::scenario::Kind;
 
-/// Where `make lab-peers` puts it, below the repository.
+/// Build directory of `make lab-peers`, below the repository.
 const BUILT: &str = ".cache/lab-jvm";
 const MAIN: &str = "scurry.lab.Main";
-/// The driver's port, counted from the first member's; the members and a client take those between.
+/// Offset of the driver's port from the first member's; the members and a client use the ports between.
 const DRIVER_PORT: u16 = 16;
 
-/// Packages that Java 17 must open, by Ignite's manual; Hazelcast's are a part of them.
+/// Packages that Java 17 must open, from Ignite's manual; Hazelcast's are a subset.
 const OPENED: [&str; 18] = [
     "java.base/jdk.internal.access",
     "java.base/jdk.internal.misc",
@@ -36,7 +36,7 @@ const OPENED: [&str; 18] = [
 ];
 
 impl Target {
-    /// The name of a system whose own client in a JVM carries the load.
+    /// Returns the name of a system whose load is run by its own client in a JVM.
     pub fn jvm_system(self) -> Option<&'static str> {
         match self {
             Target::HazelcastJava | Target::HazelcastClient => Some("hazelcast"),
@@ -48,19 +48,19 @@ impl Target {
     }
 }
 
-/// Whether the classes are built.
+/// Reports whether the classes are built.
 pub(super) fn is_built() -> bool {
     directory().is_some()
 }
 
-/// Directory of the built classes, looked for from the working directory upwards.
+/// Returns the directory of the built classes, searched from the working directory upwards.
 fn directory() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let built = |above: &Path| Some(above.join(BUILT)).filter(|path| path.join("classes").is_dir());
     here.ancestors().find_map(built)
 }
 
-/// The arguments of `java` for the first member.
+/// Returns the arguments of `java` for the first member.
 pub(super) fn server(target: Target, start: &Start<'_>) -> Vec<String> {
     let system = target.jvm_system().unwrap_or_default();
     let port = start.address.port().to_string();
@@ -68,8 +68,8 @@ pub(super) fn server(target: Target, start: &Start<'_>) -> Vec<String> {
     java(&["serve", system, &port, &port, &members, &backups, start.durability.word()])
 }
 
-/// Where the driver of the members at this address and behind listens, and the arguments of `java`
-/// for it.
+/// Returns the address of the driver for the members at this address and the following ports, and the arguments of
+/// `java` for it.
 pub(crate) fn driver(
     system: &str,
     server: SocketAddr,
@@ -82,7 +82,7 @@ pub(crate) fn driver(
     (address, java(&["drive", system, &port, &server, work(target, kind)]))
 }
 
-/// The arguments of `java` for a driver that listens here, of a system that runs already.
+/// Returns the arguments of `java` for a driver that listens at `address`, for a system that already runs.
 pub(crate) fn driver_of_another(
     system: &str,
     address: SocketAddr,
@@ -91,7 +91,7 @@ pub(crate) fn driver_of_another(
     java(&["drive", system, &address.port().to_string(), &server.to_string(), "holds"])
 }
 
-/// Driver's word for the kind of work.
+/// Returns the driver's name for the kind of work.
 fn work(target: Target, kind: Kind) -> &'static str {
     match kind {
         Kind::Kv => "values",
@@ -107,7 +107,7 @@ fn java(words: &[&str]) -> Vec<String> {
     let path = format!("{built}/classes:{built}/jars/*");
     let opened = OPENED.iter().map(|package| format!("--add-opens={package}=ALL-UNNAMED"));
     let mut all: Vec<String> = opened.collect();
-    // The collector that both recommend, also where there is one core.
+    // The collector that both vendors recommend, even with one core.
     all.extend(["-XX:+UseG1GC", "-Xms1g", "-Xmx4g"].map(str::to_owned));
     all.extend(["-Djava.net.preferIPv4Stack=true", "-cp", &path, MAIN].map(str::to_owned));
     all.extend(words.iter().map(|word| (*word).to_owned()));

@@ -1,4 +1,4 @@
-//! Where the program of each target is, or why it cannot be measured here and what helps.
+//! Where the program of each target is; or why the target cannot be measured here, and the cure.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use super::releases::{caveat, find, on_path};
 use super::{Missing, Target, Variant, jvm, ndb};
 use crate::scenario::Kind;
 
-/// The file of `scurry-valkey-module`.
+/// File name of `scurry-valkey-module`.
 const MODULE: &str = "libscurry.so";
 const INSTALL_PEERS: &str = "run `make lab-peers`";
 
 impl Target {
-    /// Says that a plain store does no charging.
+    /// Checks that the target suits the kind of load: a plain store does no charging.
     ///
     /// # Errors
     /// [`Missing`].
@@ -28,15 +28,15 @@ impl Target {
         Ok(())
     }
 
-    /// Finds its program, or says why it cannot be measured under this kind of load.
+    /// Finds the program of the target for this kind of load.
     ///
     /// # Errors
-    /// [`Missing`].
+    /// [`Missing`], when it cannot be measured here.
     pub fn locate(self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
         self.locate_release(kind, scurry, None)
     }
 
-    /// As [`Target::locate`], of this major version where one is asked for.
+    /// Like [`Target::locate`], for a major version if one is given.
     fn locate_release(
         self,
         kind: Kind,
@@ -77,7 +77,7 @@ impl Target {
                 why: "MySQL NDB is not built here or above".to_owned(),
                 cure: "run `scripts/install-tools.sh ndb`, which builds it from source".to_owned(),
             }),
-            // The echo server; what else there is has been found or refused before.
+            // Only the echo server is left: the other targets were found or rejected above.
             _ => std::env::current_exe().map_err(|error| Missing {
                 why: format!("the lab does not find its own program ({error})"),
                 cure: "start it by its path".to_owned(),
@@ -87,7 +87,8 @@ impl Target {
 }
 
 impl Target {
-    /// Program that carries the load to a system that runs already: nothing but the lab, or its own client in a JVM.
+    /// Finds the program that loads a system which already runs: none beside the lab, or the system's own client in a
+    /// JVM.
     ///
     /// # Errors
     /// [`Missing`].
@@ -110,7 +111,7 @@ fn not_installed(program: &str) -> Missing {
 }
 
 impl Variant {
-    /// As [`Target::locate`], of the release that its name says.
+    /// Like [`Target::locate`], for the release that the variant names.
     ///
     /// # Errors
     /// [`Missing`].
@@ -118,7 +119,7 @@ impl Variant {
         self.target.locate_release(kind, scurry, self.major)
     }
 
-    /// Caveat of the program that was found, for who reads the row.
+    /// Returns a caveat about the program, for the reader of the row.
     pub fn caveat(&self, program: &Path) -> Option<String> {
         let is_any = self.target.family().is_some() && self.major.is_none();
         is_any.then(|| caveat(program)).flatten()
@@ -127,7 +128,7 @@ impl Variant {
 
 fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
     if let Some(path) = asked {
-        // It is started in a directory of its own.
+        // Make the path absolute, because the server starts in a directory of its own.
         return path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| Missing {
             why: format!("there is no program {}", path.display()),
             cure: "give --scurry-bin the path of the scurry binary".to_owned(),
@@ -144,7 +145,7 @@ fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
     })
 }
 
-/// The module, beside the lab.
+/// Returns the path of the module, in the directory of the lab.
 pub(super) fn module() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(MODULE);
     path.is_file().then_some(path)

@@ -1,5 +1,5 @@
-//! MySQL NDB: data nodes, the management server that tells them what they are, and the client of
-//! `lab/ndb`, all of which `scripts/install-tools.sh ndb` builds from source.
+//! MySQL NDB: data nodes, the management server that configures them, and the client of `lab/ndb`, all built from
+//! source by `scripts/install-tools.sh ndb`.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,39 +8,39 @@ use super::{Durability, Target};
 use crate::process::ServerCommand;
 use crate::wire::Wire;
 
-/// Where the step puts it, below the repository.
+/// Build directory, below the repository.
 const BUILT: &str = ".cache/ndb/bin";
 const DATA_NODE: &str = "ndbmtd";
-/// The management server's beginning, and the client.
+/// Program that configures and starts the management server, and is also the client.
 const OURS: &str = "scurry-ndb";
-/// Ports, counted from that of the first data node; the other data nodes have those between.
+/// Port offsets from the first data node; the other data nodes use the ports between.
 const MANAGER_PORT: u16 = 8;
 const CLIENT_PORT: u16 = 16;
 
-/// Servers of NDB beside its data nodes, and who speaks for all.
+/// Servers of NDB beside its data nodes.
 #[derive(Clone, Debug)]
 pub struct NdbPlan {
-    /// Server that tells the data nodes what they are. It must be there before them.
+    /// Management server that configures the data nodes. It must run before they start.
     pub manager: ServerCommand,
-    /// Client, which the lab speaks to.
+    /// Client that relays for the lab.
     pub client: ServerCommand,
 }
 
 impl Target {
-    /// True of MySQL NDB, whatever it is loaded with.
+    /// Reports whether the target is MySQL NDB, with any kind of load.
     pub fn is_ndb(self) -> bool {
         matches!(self, Target::Ndb | Target::NdbClient)
     }
 }
 
-/// The program of a data node, looked for from the working directory upwards.
+/// Returns the program of a data node, searched from the working directory upwards.
 pub(super) fn data_node() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let built = |above: &Path| Some(above.join(BUILT)).filter(|path| path.join(OURS).is_file());
     here.ancestors().find_map(built).map(|path| path.join(DATA_NODE))
 }
 
-/// The arguments of the data node at this address, which the fleet counts from 1.
+/// Returns the arguments of the data node at this address; the fleet replaces the node id, counted from 1.
 pub(super) fn node(address: SocketAddr) -> Vec<String> {
     let mut manager = address;
     manager.set_port(address.port() + MANAGER_PORT);
@@ -49,7 +49,7 @@ pub(super) fn node(address: SocketAddr) -> Vec<String> {
     words.into_iter().map(str::to_owned).chain([manager]).collect()
 }
 
-/// The servers beside the data nodes, of which there are so many with as many copies of everything.
+/// Returns the servers beside `nodes` data nodes that keep `copies` copies of everything.
 pub(crate) fn beside(
     first: &ServerCommand,
     nodes: u32,

@@ -1,5 +1,5 @@
-//! The probe: before any load, a short script shows that a target keeps the rules which its
-//! figures will be about. A store that adds grants instead of replacing them is fast too.
+//! The probe: before any load, a short script checks that a target follows the rules on which its figures depend. A
+//! store that adds grants instead of replacing them is fast too.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -12,14 +12,14 @@ const UNIT: &str = "probe";
 /// Fields of an item in a reply: key, code, granted, final, uncollected. A cause may follow.
 const ITEM_FIELDS: usize = 5;
 
-/// A running probe.
+/// Probe of one store.
 #[derive(Debug)]
 struct Probe<'a> {
     client: &'a mut Client,
     dialect: Dialect,
 }
 
-/// Checks the rules that the charging scenario rests on.
+/// Checks the rules on which the charging scenario depends.
 ///
 /// # Errors
 /// The first rule that the target breaks.
@@ -37,7 +37,7 @@ pub fn probe_charging(client: &mut Client, dialect: Dialect) -> Result<()> {
     probe.balance()
 }
 
-/// Checks the rules of refills, on the account that [`probe_charging`] has left behind.
+/// Checks the rules of refills, on the account that [`probe_charging`] has left.
 ///
 /// # Errors
 /// The first rule that the target breaks.
@@ -64,7 +64,7 @@ pub fn probe_refill(client: &mut Client, dialect: Dialect) -> Result<()> {
 /// Checks that plain commands work.
 ///
 /// # Errors
-/// The first that does not.
+/// The first command that does not work.
 pub fn probe_key_value(client: &mut Client) -> Result<()> {
     let steps: [(&[&str], &str); 4] = [
         (&["SET", ACCOUNT, "value"], "OK"),
@@ -191,7 +191,7 @@ impl Probe<'_> {
         self.client.call(&self.dialect.arguments(command, ACCOUNT, rest))
     }
 
-    /// Compares the answer, in which a denied item may have a cause.
+    /// Compares an answer with the expected one, ignoring the causes of denied items.
     fn expect(&mut self, command: &str, rest: &[&str], expected: &str, rule: &str) -> Result<()> {
         let found = without_causes(self.call(command, rest)?).to_string();
         ensure!(
@@ -209,7 +209,7 @@ impl Probe<'_> {
         }
     }
 
-    /// Buckets as (id, available, held), in any order.
+    /// Compares buckets as (id, available, held), in any order.
     fn expect_buckets(&mut self, expected: &[(&str, i64, i64)], rule: &str) -> Result<()> {
         let account = self.call("GET", &[])?;
         let mut found: Vec<(&str, i64, i64)> = Vec::new();
@@ -227,7 +227,7 @@ impl Probe<'_> {
     }
 }
 
-/// A reply without the causes of its denied items, which not every target says.
+/// Removes the causes of denied items from a reply, because not every target reports them.
 fn without_causes(mut reply: Value) -> Value {
     if let Value::Array(fields) = &mut reply
         && let Some(Value::Array(items)) = fields.get_mut(3)

@@ -1,12 +1,11 @@
-//! Which of several servers a target of the Redis family is: of those that are here, the newest, or the
-//! newest of one major version.
+//! Which installed server a target of the Redis family uses: the newest, or the newest of one major version.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Missing, Target};
 
-/// Where `make lab-peers` unpacks servers, below the repository: one in each directory.
+/// Directory, below the repository, into which `make lab-peers` unpacks servers: one in each subdirectory.
 const UNPACKED: &str = ".cache/releases";
 const BRING: &str = "`make lab-peers` brings the newest that Debian has";
 
@@ -14,7 +13,7 @@ const BRING: &str = "`make lab-peers` brings the newest that Debian has";
 type Version = [u32; 3];
 
 impl Target {
-    /// The product's name and its program, of a target of the Redis family that the lab starts.
+    /// Returns the product's name and its program, for a target of the Redis family that the lab starts.
     pub(super) fn family(self) -> Option<(&'static str, &'static str)> {
         match self {
             Target::ValkeyLua
@@ -34,14 +33,14 @@ impl Target {
     }
 }
 
-/// The newest server that is here, of any major version unless one is asked for.
+/// Finds the newest installed server, of one major version if given.
 pub(super) fn find(program: &str, major: Option<u32>) -> Result<PathBuf, Missing> {
     let mut all: Vec<(Version, PathBuf)> = on_path(program)
         .into_iter()
         .chain(unpacked(program))
         .filter_map(|path| Some((version_of(&path)?, path)))
         .collect();
-    // Of two that are equally new the one of PATH stands first, and is taken.
+    // The sort is stable: of two equal versions the one on PATH comes first.
     all.sort_by(|(one, _), (other, _)| other.cmp(one));
     let wanted = |version: &Version| major.is_none_or(|major| version[0] == major);
     if let Some((_, path)) = all.iter().find(|(version, _)| wanted(version)) {
@@ -57,26 +56,26 @@ pub(super) fn find(program: &str, major: Option<u32>) -> Result<PathBuf, Missing
     Err(Missing { why, cure: "run scripts/install-tools.sh, or `make lab-peers`".to_owned() })
 }
 
-/// Caveat of a row where the newest release was not there to be measured.
+/// Returns a caveat for a row where only the server on PATH was available, which may not be the newest release.
 pub(super) fn caveat(program: &Path) -> Option<String> {
     let name = program.file_name()?.to_str()?;
     unpacked(name).is_empty().then(|| format!("{name} is the one of PATH: {BRING}"))
 }
 
-/// The servers that were unpacked here or above.
+/// Returns the unpacked servers below the working directory and its ancestors.
 fn unpacked(program: &str) -> Vec<PathBuf> {
     let Ok(here) = std::env::current_dir() else { return Vec::new() };
     here.ancestors().flat_map(|above| below(&above.join(UNPACKED), program)).collect()
 }
 
-/// The servers of this name in the directories of a directory.
+/// Returns the servers of this name in the subdirectories of a directory.
 fn below(directory: &Path, program: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let path = |entry: std::io::Result<std::fs::DirEntry>| Some(entry.ok()?.path().join(program));
     entries.filter_map(path).filter(|path| path.is_file()).collect()
 }
 
-/// A program on PATH.
+/// Returns a program on PATH.
 pub(super) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
@@ -84,13 +83,13 @@ pub(super) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The version that a server says it is; none where it does not run here.
+/// Returns the version that a server reports; None when it does not run here.
 fn version_of(program: &Path) -> Option<Version> {
     let output = Command::new(program).arg("--version").output().ok()?;
     parse(std::str::from_utf8(&output.stdout).ok()?)
 }
 
-/// From `Valkey server v=9.1.2 sha=...`.
+/// Parses `Valkey server v=9.1.2 sha=...`.
 fn parse(said: &str) -> Option<Version> {
     let text = said.split_whitespace().find_map(|word| word.strip_prefix("v="))?;
     let mut parts = text.split('.').map(|part| part.parse().ok());
@@ -126,7 +125,7 @@ mod tests {
         }
         let found = below(releases.path(), "valkey-server");
         assert_eq!(found, [releases.path().join("valkey-9/valkey-server")]);
-        // A file that does not run says no version, and is not taken.
+        // A file that does not run reports no version, and is not used.
         assert_eq!(version_of(&found[0]), None);
     }
 

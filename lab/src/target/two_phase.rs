@@ -1,4 +1,4 @@
-//! The probe of what knows two phases alone: an amount is set aside, and a part of it is taken.
+//! The probe of targets that only support two phases: hold an amount, then take part of it.
 
 use anyhow::{Result, bail, ensure};
 
@@ -8,7 +8,7 @@ use crate::resp::Value;
 
 const ACCOUNT: &str = "probe";
 
-/// Checks the rules that two phases rest on.
+/// Checks the rules on which the two phases depend.
 ///
 /// # Errors
 /// The first rule that the target breaks.
@@ -42,7 +42,7 @@ fn expect(found: &Value, expected: &str, rule: &str) -> Result<()> {
     Ok(())
 }
 
-/// Available, held, credited and consumed units.
+/// Checks available, held, credited and consumed units.
 fn balance(audit: &Value, expected: [i64; 4]) -> Result<()> {
     let bucket = audit.entry("buckets").elements().first();
     let row = bucket.map(Value::elements).unwrap_or_default();
@@ -76,7 +76,7 @@ mod tests {
         )
     }
 
-    /// Answers of a store that keeps the rules.
+    /// Returns the answers of a store that follows the rules.
     fn right() -> Vec<String> {
         vec![
             "*2\r\n+OK\r\n:1\r\n".to_owned(),
@@ -92,7 +92,7 @@ mod tests {
         ]
     }
 
-    /// The probe's verdict on a store that gives these answers, one after the other.
+    /// Returns the probe's verdict on a store that gives these answers, one after the other.
     fn verdict(replies: Vec<String>) -> Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -103,7 +103,7 @@ mod tests {
                 while skip(&received).is_err() {
                     let mut bytes = [0; 512];
                     match stream.read(&mut bytes).unwrap() {
-                        // The probe has found what it looks for.
+                        // The probe disconnects after it has found a broken rule.
                         0 => return,
                         count => received.extend_from_slice(&bytes[..count]),
                     }

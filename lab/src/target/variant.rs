@@ -1,25 +1,24 @@
-//! A target with a durability and, where asked for, a release: `scurry:fsync`, `valkey-8+lua:always`.
+//! A target with a durability and, if given, a release: `scurry:fsync`, `valkey-8+lua:always`.
 
 use anyhow::{Context, Result, ensure};
 
 use super::{Durability, Target};
 
-/// Target with a durability. A plain name is that of the target with nothing kept, or with the only
-/// durability that it has.
+/// Target with a durability. A plain name means no durability, or the only one that the target supports.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// The system.
+    /// System under test.
     pub target: Target,
-    /// How safe a change is when it is answered.
+    /// Durability of acknowledged changes.
     pub durability: Durability,
-    /// Major version of its server; the newest that is here without.
+    /// Major version of its server; None for the newest that is installed.
     pub major: Option<u32>,
-    /// The durability stands in the name.
+    /// True when the name contains the durability.
     named: bool,
 }
 
 impl PartialEq for Variant {
-    /// `scurry` is `scurry:none`.
+    /// `scurry` equals `scurry:none`.
     fn eq(&self, other: &Variant) -> bool {
         let of = |one: &Variant| (one.target, one.durability, one.major);
         of(self) == of(other)
@@ -27,10 +26,10 @@ impl PartialEq for Variant {
 }
 
 impl Variant {
-    /// The variant of this name.
+    /// Parses a variant.
     ///
     /// # Errors
-    /// When there is no such target, or it has no such durability.
+    /// When the target does not exist, or does not support the durability.
     pub fn parse(name: &str) -> Result<Variant> {
         let (system, word) = match name.split_once(':') {
             Some((system, word)) => (system, Some(word)),
@@ -49,7 +48,7 @@ impl Variant {
         Ok(Variant { target, durability, major, named: true })
     }
 
-    /// As it was asked for.
+    /// Returns the name as it was given.
     pub fn name(&self) -> String {
         let mut name = self.target.name().to_owned();
         if let (Some(major), Some((product, _))) = (self.major, self.target.family()) {
@@ -59,7 +58,7 @@ impl Variant {
     }
 }
 
-/// The target of a name that may say a major version behind the product: `valkey-8+lua`.
+/// Parses a target name that may contain a major version after the product: `valkey-8+lua`.
 fn released(name: &str) -> Result<(Target, Option<u32>)> {
     let product = name.split('+').next().unwrap_or_default();
     if let Some((server, digits)) = product.split_once('-')

@@ -1,7 +1,7 @@
-//! Logic in the client, many accounts at a time: all requests that a connection has at once become one
-//! read of all their accounts (MGET), the ledger decides each here, and those that change are
-//! written back in one call (`swap_all`), each if nobody has written it since. Who comes too late
-//! is read again with the next ones.
+//! Logic in the client, many accounts at a time. All requests that a connection has at once become one read of all
+//! their accounts (MGET). The ledger decides each request here, and changed accounts are written back in one call
+//! (`swap_all`), each only if nothing has written it since. Requests that lose this race are read again with the next
+//! ones.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use super::logic::{Desk, ReadOutcome};
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, Value, append, skip};
 
-/// A connection's translator.
+/// Translator of a connection.
 #[derive(Debug)]
 pub(super) struct Bulk {
-    /// Of what the target speaks; none of RESP.
+    /// Translator of the target's protocol; None for RESP.
     inner: Option<Box<dyn Translator>>,
     desk: Desk,
     /// Requests whose accounts are to be read.
@@ -22,10 +22,10 @@ pub(super) struct Bulk {
     /// Requests that the target has not answered, oldest first, by number.
     sent: VecDeque<(u32, Sent)>,
     number: u32,
-    /// Answers that have not been handed out, and how long the reply is that they came with.
+    /// Answers that have not been handed out, and the length of the reply that they came with.
     ready: VecDeque<(u32, Vec<u8>)>,
     ready_len: usize,
-    /// A request or a reply between the two translators.
+    /// Request or reply between the two translators.
     between: Vec<u8>,
 }
 
@@ -38,16 +38,16 @@ struct QueuedRequest {
 #[derive(Debug)]
 struct Write {
     request: QueuedRequest,
-    /// The version that was read.
+    /// Version that was read.
     version: Vec<u8>,
     value: Vec<u8>,
-    /// The answer if the value is taken.
+    /// Answer to give if the write succeeds.
     answer: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum Sent {
-    /// Request that is no charging command: the target's answer is the answer.
+    /// Request that is no charging command: the target's answer is passed on.
     Passed(u32),
     Reads(Vec<QueuedRequest>),
     Writes(Vec<Write>),
@@ -108,7 +108,7 @@ impl Bulk {
         self.send(Sent::Writes(writes), &encoded, out);
     }
 
-    /// The reply at the start of `bytes`, in RESP, and what it answers.
+    /// Reads the reply at the start of `bytes`, in RESP, and returns its length and the request that it answers.
     fn next(&mut self, bytes: &[u8]) -> Result<(usize, Option<Sent>), Stop> {
         self.between.clear();
         let Some(inner) = &mut self.inner else {
@@ -126,7 +126,7 @@ impl Bulk {
         Ok((length, Some(sent.ok_or(Stop::Malformed)?)))
     }
 
-    /// Decides over the accounts that were read.
+    /// Decides the requests over the accounts that were read.
     fn decide(&mut self, requests: Vec<QueuedRequest>) -> Result<(), Stop> {
         let (_, reply) = Value::read(&self.between)?;
         let Value::Array(held) = reply else { return self.fail(requests, &reply) };
@@ -145,7 +145,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Takes the answers of those that were written in time.
+    /// Hands out the answers of the accounts that were written; those that lost the race are read again.
     fn settle(&mut self, writes: Vec<Write>) -> Result<(), Stop> {
         let (_, reply) = Value::read(&self.between)?;
         let Value::Array(taken) = reply else {
@@ -164,14 +164,14 @@ impl Bulk {
         Ok(())
     }
 
-    /// The target has refused all of them.
+    /// Answers all requests with the target's error.
     fn fail(&mut self, requests: Vec<QueuedRequest>, reply: &Value) -> Result<(), Stop> {
         let error = format!("-ERR {reply}\r\n").into_bytes();
         self.ready.extend(requests.into_iter().map(|request| (request.session, error.clone())));
         Ok(())
     }
 
-    /// Hands out the oldest answer. The reply that it came with is taken with its last one.
+    /// Hands out the oldest answer. The reply that it came with is consumed with its last answer.
     fn hand_out(&mut self, sink: &mut Sink<'_>) -> Option<(usize, Step)> {
         let (session, answer) = self.ready.pop_front()?;
         sink.reply.extend_from_slice(&answer);
@@ -228,7 +228,7 @@ mod tests {
 
     const CREATE: &[&str] = &["SCUR.CREATE", "a", "BUCKET", "main", "u", "100"];
 
-    /// Takes every answer that a reply brings.
+    /// Returns all answers that a reply brings.
     fn take(bulk: &mut Bulk, bytes: &[u8]) -> Vec<(u32, String)> {
         let (mut at, mut all) = (0, Vec::new());
         while at < bytes.len() {

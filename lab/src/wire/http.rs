@@ -1,6 +1,6 @@
-//! The HTTP door to entities: SET, GET and DEL become PUT, GET and DELETE of an entity, PING asks
-//! whether all servers behind the door are ready. As a rung below, every request may become one that the door answers
-//! without a node (GET /healthz).
+//! The HTTP door to entities: SET, GET and DEL become PUT, GET and DELETE of an entity, and PING asks whether all
+//! servers behind the door are ready. For a lower bound, every request may become one that the door answers without a
+//! node (GET /healthz).
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -10,26 +10,26 @@ use anyhow::{Context, Result, ensure};
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, words};
 
-/// Headers of an answer at most.
+/// Most headers of an answer.
 const HEADERS_MAX: usize = 32;
 
-/// Nodes of a quorum at most: those that the lab starts.
+/// Most nodes of a quorum: those that the lab starts.
 const QUORUM_NODES: u8 = 3;
 
-/// Answers that are waited for, of how many copies.
+/// Answers to wait for, out of how many copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorum {
     /// Nodes that must have answered.
     pub ack: u8,
-    /// Nodes that keep an entity.
+    /// Nodes that store an entity.
     pub from: u8,
 }
 
 impl Quorum {
-    /// Reads `ack/from`.
+    /// Parses `ack/from`.
     ///
     /// # Errors
-    /// When it is not that, or asks for more than there is.
+    /// When the text has another form, or the numbers are out of range.
     pub fn parse(text: &str) -> Result<Quorum> {
         let wrong = || format!("the quorum `{text}` is not ack/from, as in 2/3");
         let (ack, from) = text.split_once('/').with_context(wrong)?;
@@ -43,20 +43,20 @@ impl Quorum {
     }
 }
 
-/// A connection's state.
+/// State of a connection.
 #[derive(Debug)]
 pub(super) struct Http {
     target: HttpTarget,
-    /// Requests without an answer, oldest first: answers come in that order.
+    /// Requests without an answer, oldest first: answers arrive in that order.
     pending: VecDeque<(u32, Asked)>,
 }
 
-/// Form that requests take.
+/// Form of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpTarget {
-    /// Requests for entities, with `replicas=ack/from` where that is said.
+    /// Requests for entities, with `replicas=ack/from` if given.
     Entities(Option<Quorum>),
-    /// GET /healthz, whatever was asked.
+    /// GET /healthz for every request.
     Healthz,
 }
 
@@ -66,7 +66,7 @@ enum Asked {
     Get,
     Put,
     Delete,
-    /// Request that the door has no word for.
+    /// Request that the door does not support.
     Unknown,
 }
 
@@ -160,7 +160,7 @@ impl Translator for Http {
     }
 }
 
-/// Whether every server counts, and not a majority alone, by the answer to /v0/status.
+/// Reports whether all servers are ready, and not only a majority, from the answer to /v0/status.
 fn all_are_ready(body: &[u8]) -> bool {
     let status: Option<serde_json::Value> = serde_json::from_slice(body).ok();
     let nodes = status.as_ref().and_then(|status| status["nodes"].as_array());

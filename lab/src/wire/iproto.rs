@@ -1,5 +1,5 @@
-//! Tarantool's binary protocol. A function call becomes CALL; SET, GET and DEL become REPLACE,
-//! SELECT and DELETE on the space of plain keys, with no Lua between, as its own clients do it.
+//! Tarantool's binary protocol. A function call becomes CALL; SET, GET and DEL become REPLACE, SELECT and DELETE on the
+//! space of plain keys, without Lua, as Tarantool's own clients do it.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -16,12 +16,12 @@ const GREETING_LEN: usize = 128;
 /// Bytes of a packet's length: a marker and 32 bits.
 const PREFIX_LEN: usize = 5;
 const MARKER_U32: u8 = 0xCE;
-/// The space of plain keys, as the procedures' script makes it.
+/// Space of plain keys, as the procedures' script creates it.
 const KEY_SPACE: u64 = 512;
-/// The space of records with an index on the value, and that index.
+/// Space of records with an index on the value, and the number of that index.
 const RECORD_SPACE: u64 = 515;
 const VALUE_INDEX: u64 = 1;
-/// Records that are found at most.
+/// Most records that a search returns.
 const FOUND_MAX: u64 = 10;
 const DEPTH_MAX: u32 = 32;
 
@@ -41,8 +41,7 @@ mod key {
     pub(super) const ERROR: u64 = 0x31;
 }
 
-/// Kind of request. It stands in the upper half of the number that a reply repeats, the session in
-/// the lower.
+/// Kind of request. It is stored in the upper half of the number that a reply repeats, the session in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestKind {
     Select = 1,
@@ -50,7 +49,7 @@ enum RequestKind {
     Delete = 5,
     Call = 10,
     Ping = 64,
-    /// A SELECT whose answer is the keys that were found.
+    /// SELECT that returns the keys that were found.
     Find = 0x101,
 }
 
@@ -67,7 +66,7 @@ impl RequestKind {
         all.into_iter().find(|one| *one as u64 == sync >> 32)
     }
 
-    /// Code of the request in the target's protocol.
+    /// Returns the code of the request in the target's protocol.
     fn code(self) -> u64 {
         match self {
             RequestKind::Find => RequestKind::Select as u64,
@@ -76,7 +75,7 @@ impl RequestKind {
     }
 }
 
-/// A connection's state.
+/// State of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Iproto {
     is_greeted: bool,
@@ -97,7 +96,7 @@ impl Translator for Iproto {
             b"GET" => select(out, session, RequestKind::Select, arguments),
             b"ENTITY.FIND" => select(out, session, RequestKind::Find, arguments),
             name @ (b"MSET" | b"MGET" | b"SWAP_ALL") => {
-                // One argument, a list: a procedure takes only so many.
+                // Pass one argument, a list: the number of arguments of a procedure is limited.
                 let name = name.to_ascii_lowercase();
                 header(out, RequestKind::Call, session);
                 map(out, 2);
@@ -123,7 +122,7 @@ impl Translator for Iproto {
                 arguments.next();
                 call(out, session, name, arguments);
             }
-            // Whatever else the lab asks a server is a procedure of that name.
+            // Any other command of the lab is a procedure of that name.
             other => call(out, session, &other.to_ascii_lowercase(), arguments),
         }
         let length = u32::try_from(out.len() - start - PREFIX_LEN).unwrap_or(u32::MAX);
@@ -142,7 +141,7 @@ impl Translator for Iproto {
         let [MARKER_U32, length @ ..] = prefix else { return Err(Stop::Malformed) };
         let length = u32::from_be_bytes(length.try_into().map_err(|_| Stop::Malformed)?) as usize;
         let mut packet = rest.get(..length).ok_or(Stop::Incomplete)?;
-        // All of the packet is here: what ends within it is malformed.
+        // The packet is complete: if a value is cut off in it, it is malformed.
         let sync = read_packet(&mut packet, sink.reply).ok_or(Stop::Malformed)?;
         let session = u32::try_from(sync & u64::from(u32::MAX)).map_err(|_| Stop::Malformed)?;
         Ok((PREFIX_LEN + length, Step::Answer(session)))
@@ -158,7 +157,7 @@ fn header(out: &mut Vec<u8>, request: RequestKind, session: u32) {
     write_u64(out, sync).expect("a vector takes every byte");
 }
 
-/// Puts a tuple of two fields in a space.
+/// Writes a tuple of two fields to a space.
 fn replace<'a>(
     out: &mut Vec<u8>,
     session: u32,
@@ -174,7 +173,7 @@ fn replace<'a>(
     arguments.take(2).for_each(|argument| text(out, argument));
 }
 
-/// Asks for a plain key, or for the records that have a value.
+/// Requests a plain key, or the records that have a value.
 fn select<'a>(
     out: &mut Vec<u8>,
     session: u32,
@@ -222,7 +221,7 @@ fn call<'a>(
     }
 }
 
-/// A number that a client of the target would send as one.
+/// Parses a number that a client of the target would send as an integer.
 fn decimal(text: &[u8]) -> Option<u64> {
     let is_canonical = !text.is_empty() && (text.len() == 1 || text[0] != b'0');
     if !is_canonical || text.len() > 15 || !text.iter().all(u8::is_ascii_digit) {
@@ -252,7 +251,7 @@ fn text(out: &mut Vec<u8>, bytes: &[u8]) {
     .expect("a vector takes every byte");
 }
 
-/// Reads header and body, writes the reply in RESP and gives the number that it repeats.
+/// Parses header and body, writes the reply in RESP and returns the request number that it repeats.
 fn read_packet(packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<u64> {
     let mut sync = None;
     for _ in 0..map_len(packet)? {
@@ -283,7 +282,7 @@ fn read_packet(packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<u64> {
     Some(sync)
 }
 
-/// The rows that a request gave back.
+/// Converts the rows that a request returned.
 fn data(request: RequestKind, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<()> {
     let rows = array_len(packet)?;
     match request {
@@ -291,7 +290,7 @@ fn data(request: RequestKind, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option
         RequestKind::Call => value(packet, reply, 0)?,
         RequestKind::Select if rows == 0 => reply.extend_from_slice(b"$-1\r\n"),
         RequestKind::Select => {
-            // The key, and what it holds.
+            // The key, and its value.
             let fields = array_len(packet)?;
             skip(packet, reply)?;
             value(packet, reply, 0)?;
@@ -316,7 +315,7 @@ fn data(request: RequestKind, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option
     (taken.min(rows)..rows).try_for_each(|_| skip(packet, reply))
 }
 
-/// One value as RESP. A map of `err` alone is an error reply; false is nil, as in Redis's Lua.
+/// Converts one value to RESP. A map with only `err` is an error reply; false is nil, as in Redis's Lua.
 fn value(packet: &mut &[u8], reply: &mut Vec<u8>, depth: u32) -> Option<()> {
     if depth > DEPTH_MAX {
         return None;
@@ -371,7 +370,7 @@ fn line(reply: &mut Vec<u8>, kind: u8, text: impl Display) {
     write!(reply, "{text}\r\n").expect("a vector takes every byte");
 }
 
-/// Reads a value that nobody wants to know.
+/// Skips a value.
 fn skip(packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<()> {
     let length = reply.len();
     value(packet, reply, 0)?;
@@ -421,7 +420,8 @@ fn string<'a>(packet: &mut &'a [u8]) -> Option<&'a [u8]> {
     packet.split_off(..length)
 }
 
-/// Outer: whether its bytes are there; inner: whether it is a string at all.
+/// Returns the length of a string. The outer option is None when bytes are missing, the inner one when the value is no
+/// string.
 fn length_of_string(marker: Marker, packet: &mut &[u8]) -> Option<Option<usize>> {
     let length = match marker {
         Marker::FixStr(length) => u32::from(length),

@@ -1,7 +1,7 @@
-//! The client of MySQL NDB, which is a process of its own beside the lab, with the charging logic on this
-//! side of it. What is only read is read; what may change is read with a lock, the ledger decides here,
-//! and the account is written and committed in the transaction that holds the lock. Every request and every
-//! answer carries the session's number in front, so that answers come in any order.
+//! The client of MySQL NDB, which is a process of its own beside the lab, with the charging logic in the lab. Accounts
+//! that are only read are read without a lock; one that may change is read with a lock, the ledger decides here, and
+//! the account is written and committed in the transaction that holds the lock. Every request and every answer begins
+//! with the session's number, so that answers may arrive in any order.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::logic::{Desk, ReadOutcome};
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, Value, append, skip, words};
 
-/// A connection's translator.
+/// Translator of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Locked {
     desk: Desk,
@@ -25,15 +25,15 @@ struct Pending {
 
 #[derive(Debug)]
 enum Stage {
-    /// Request that is no charging command: the answer of the store is the answer.
+    /// Request that is no charging command: the answer of the store is passed on.
     Passed,
-    /// The account is read, and nothing will be changed.
+    /// The account is being read, and will not change.
     Reading,
-    /// The account is read, with a lock that this client then holds.
+    /// The account is being read with a lock, which this client then holds.
     Locking,
-    /// The account is written: this is the answer once it is committed.
+    /// The account is being written: this is the answer after the commit.
     Writing(Vec<u8>),
-    /// The lock is given up, because nothing changes: this is the answer.
+    /// The lock is being released, because nothing changes: this is the answer.
     Freeing(Vec<u8>),
 }
 
@@ -45,7 +45,7 @@ impl Locked {
         append(&all, out);
     }
 
-    /// Asks for the account of a request.
+    /// Requests the account of a request.
     fn read(&mut self, session: u32, request: Vec<u8>, out: &mut Vec<u8>) {
         let key = self.desk.key(&request);
         let (name, stage) = match self.desk.only_reads(&request) {
@@ -65,7 +65,7 @@ impl Locked {
         is_locked: bool,
         sink: &mut Sink<'_>,
     ) -> Result<Step, Stop> {
-        // A lock that was not had is no lock to give up.
+        // A lock that was not acquired need not be released.
         let is_locked = is_locked && !matches!(held, Value::Error(_));
         let start = sink.reply.len();
         let outcome = self.desk.judge(&request, held, sink.reply)?;
@@ -117,7 +117,7 @@ impl Translator for Locked {
                 let (_, held) = Value::read(reply)?;
                 self.decide(session, pending.request, held, is_locked, sink)?
             }
-            // It was not committed, and what held the lock has gone.
+            // The commit failed and the transaction with its lock is gone, so start over.
             Stage::Writing(_) if reply == b":0\r\n" => {
                 self.read(session, pending.request, sink.again);
                 Step::Again
@@ -153,7 +153,7 @@ mod tests {
         words.join(" ")
     }
 
-    /// Request or answer that the client makes of a reply.
+    /// Returns the step, answer and next request that the client makes of a reply.
     fn hear(client: &mut Locked, bytes: &[u8]) -> (Step, String, Vec<u8>) {
         let (mut reply, mut again) = (Vec::new(), Vec::new());
         let mut sink = Sink { reply: &mut reply, again: &mut again };
@@ -162,7 +162,7 @@ mod tests {
         (step, String::from_utf8(reply).unwrap(), again)
     }
 
-    /// The value that a PUT writes.
+    /// Returns the value that a PUT writes.
     fn put(request: &[u8], session: &str) -> Vec<u8> {
         let words: Vec<&[u8]> = words(request).collect();
         assert_eq!(words[..2], [session.as_bytes(), b"PUT"]);
@@ -180,14 +180,14 @@ mod tests {
         let (step, _, again) = hear(&mut client, b":3\r\n$-1\r\n");
         assert_eq!(step, Step::Again);
         let value = put(&again, "3");
-        // Somebody else has made it meanwhile: everything once more.
+        // Another client has created the account meanwhile, so everything starts over.
         let (step, _, again) = hear(&mut client, b":3\r\n:0\r\n");
         assert_eq!((step, shown(&again)), (Step::Again, "3 LOCK a".to_owned()));
         hear(&mut client, b":3\r\n$-1\r\n");
         let (step, answer, again) = hear(&mut client, b":3\r\n:1\r\n");
         assert_eq!((step, again.len()), (Step::Answer(3), 0));
         assert_eq!(answer, "*2\r\n+OK\r\n:1\r\n");
-        // What is refused gives its lock up before it is answered.
+        // A refused command releases its lock before it is answered.
         assert_eq!(ask(&mut client, 4, "SCUR.CREATE a BUCKET main u 1"), "4 LOCK a");
         let (step, answer, again) = hear(&mut client, &held(4, &value));
         assert_eq!((step, answer.as_str(), shown(&again)), (Step::Again, "", "4 FREE".to_owned()));

@@ -1,6 +1,6 @@
-//! Logic in the client: the account is read, the ledger decides here, and the account is written
-//! back if nobody has written it since. A command of ours becomes a GET, and when it changes
-//! something a call of `swap`; when that comes too late, everything once more.
+//! Logic in the client: the account is read, the ledger decides here, and the account is written back if nothing has
+//! written it since. A SCUR command becomes a GET and, if it changes the account, a call of `swap`; when that loses a
+//! race, everything starts over.
 
 use std::collections::VecDeque;
 
@@ -16,23 +16,23 @@ use super::{Sink, Step, Translator};
 use crate::clock::unix_ms;
 use crate::resp::{Stop, Value, append, skip};
 
-/// Bytes of the version in front of an account's image.
+/// Bytes of the version before an account's image.
 const VERSION_LEN: usize = 8;
 const PREFIX: &[u8] = b"SCUR.";
 
-/// A connection's translator. Accounts and the lists of requests are room that is used again.
+/// Translator of a connection. Its buffers are reused from one request to the next.
 #[derive(Debug)]
 pub(super) struct Logic {
-    /// Of what the target speaks; none of RESP.
+    /// Translator of the target's protocol; None for RESP.
     inner: Option<Box<dyn Translator>>,
-    /// Oldest first.
+    /// Requests without an answer, oldest first.
     pending: VecDeque<Pending>,
     desk: Desk,
-    /// A request or a reply between the two translators.
+    /// Request or reply between the two translators.
     between: Vec<u8>,
 }
 
-/// A request that the target has not answered.
+/// Request that the target has not answered.
 #[derive(Debug)]
 struct Pending {
     session: u32,
@@ -42,11 +42,11 @@ struct Pending {
 
 #[derive(Debug)]
 enum Stage {
-    /// Request that is no charging command: the target's answer is the answer.
+    /// Request that is no charging command: the target's answer is passed on.
     Passed,
-    /// The account has been asked for.
+    /// The account has been requested.
     Reading,
-    /// The account has been sent back; this is the answer if it was taken.
+    /// The account has been sent back; this is the answer if the write succeeds.
     Writing(Vec<u8>),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Desk {
 enum Decided {
     /// Nothing is to be written.
     Answered,
-    /// The account at the desk is to be written.
+    /// The account in the buffer is to be written.
     Changed,
 }
 
@@ -74,7 +74,7 @@ impl Logic {
         Logic { inner, pending: VecDeque::new(), desk: Desk::default(), between: Vec::new() }
     }
 
-    /// Sends these words for a session.
+    /// Sends a command for a session.
     fn send(&mut self, session: u32, words: &[&[u8]], out: &mut Vec<u8>) {
         let Some(inner) = &mut self.inner else { return append(words, out) };
         self.between.clear();
@@ -82,14 +82,14 @@ impl Logic {
         inner.request(session, &self.between, out);
     }
 
-    /// Asks for the account of a request.
+    /// Requests the account of a request.
     fn read(&mut self, session: u32, request: Vec<u8>, out: &mut Vec<u8>) {
         let key = self.desk.key(&request);
         self.send(session, &[b"GET", &key], out);
         self.pending.push_back(Pending { session, request, stage: Stage::Reading });
     }
 
-    /// The reply at the start of `bytes`, in RESP: its length, and whose it is.
+    /// Reads the reply at the start of `bytes`, in RESP, and returns its length and its session.
     fn next(&mut self, bytes: &[u8]) -> Result<(usize, Option<u32>), Stop> {
         self.between.clear();
         let Some(inner) = &mut self.inner else {
@@ -172,11 +172,11 @@ impl Translator for Logic {
     }
 }
 
-/// Outcome of a value that was read.
+/// Outcome of a decision over a value that was read.
 pub(super) enum ReadOutcome {
-    /// Nothing: the answer is written.
+    /// The answer is written, and nothing changes.
     Answered,
-    /// If it still is of this version, it is to be replaced, and then the answer counts.
+    /// The value is to be replaced if it still has this version; the answer counts only then.
     Changed { version: Vec<u8>, value: Vec<u8> },
 }
 
@@ -213,24 +213,24 @@ impl Desk {
         Ok(ReadOutcome::Changed { version, value })
     }
 
-    /// Whether a request is one that is decided here.
+    /// Reports whether a request is a charging command.
     pub(super) fn is_charging(&mut self, request: &[u8]) -> bool {
         self.with(request, |_, args| args.at(0).starts_with(PREFIX)).unwrap_or(false)
     }
 
-    /// Whether a charging command changes nothing, whatever the account holds.
+    /// Reports whether a charging command is read-only.
     pub(super) fn only_reads(&mut self, request: &[u8]) -> bool {
         let id = |args: Args<'_>| table::find(args.at(0)).map(|spec| spec.id);
         self.with(request, |_, args| matches!(id(args), Some(CommandId::ScurRead(_))))
             .unwrap_or(false)
     }
 
-    /// The account of a charging command.
+    /// Returns the account of a charging command.
     pub(super) fn key(&mut self, request: &[u8]) -> Vec<u8> {
         self.with(request, |_, args| args.at(1).to_vec()).unwrap_or_default()
     }
 
-    /// Carries out a request on the account at the desk, and writes the answer.
+    /// Executes a request on the account in the buffer, and writes the answer.
     fn decide(&mut self, request: &[u8], out: &mut Vec<u8>) -> Result<Decided, Stop> {
         let mut reply = Reply::new(out, Protocol::Resp2);
         self.with(request, |desk, args| desk.run(args, &mut reply)).ok_or(Stop::Malformed)

@@ -3,7 +3,7 @@
 use crate::names::{STAMP_LEN, key_text};
 use crate::resp::Template;
 
-/// The batches of all sessions: each has at most one on its way.
+/// Batches of all sessions, each with at most one in flight.
 #[derive(Debug)]
 pub(super) struct Batches {
     head: Vec<u8>,
@@ -14,7 +14,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Formats the request.
+    /// Builds the templates of the request.
     pub(super) fn new(value_size: usize, size: u32, sessions: u32) -> Batches {
         let has_stamp = value_size >= STAMP_LEN;
         let pair = [key_text(0).to_vec(), vec![b'x'; value_size]];
@@ -27,7 +27,7 @@ impl Batches {
         }
     }
 
-    /// Keys of one batch.
+    /// Returns the number of keys of one batch.
     pub(super) fn size(&self) -> u32 {
         self.size
     }
@@ -38,7 +38,7 @@ impl Batches {
         self.keys[session as usize].clear();
     }
 
-    /// Appends one key of the batch that was begun.
+    /// Appends one key to the current batch.
     #[inline]
     pub(super) fn append(&mut self, session: u32, key: u32, stamp: &[u8], out: &mut Vec<u8>) {
         let stamp = if self.has_stamp { stamp } else { &[] };
@@ -46,7 +46,7 @@ impl Batches {
         self.keys[session as usize].push(key);
     }
 
-    /// The keys of the session's batch.
+    /// Returns the keys of the session's batch.
     pub(super) fn keys(&self, session: u32) -> &[u32] {
         &self.keys[session as usize]
     }

@@ -1,5 +1,5 @@
-//! The charging workload: sessions that read, reserve, update and terminate, and the exact
-//! tally of what the store acknowledged as consumed.
+//! The charging workload: sessions that read, reserve, update and terminate, and the exact tally of the consumption
+//! that the store acknowledged.
 
 use anyhow::Result;
 
@@ -15,23 +15,23 @@ use crate::scenario::{Charging, Operation};
 /// Settings of the workload.
 #[derive(Clone, Debug)]
 pub struct ChargingPlan<'a> {
-    /// The scenario's own part.
+    /// Charging part of the scenario.
     pub charging: &'a Charging,
-    /// How the target spells the commands.
+    /// Spelling of the commands.
     pub dialect: Dialect,
     /// Accounts to choose from.
     pub accounts: u32,
-    /// Sessions at a time.
+    /// Concurrent sessions.
     pub sessions: u32,
     /// Seed of the choice of accounts.
     pub seed: u64,
-    /// The replies are filler, as the echo server's are: they are only skipped.
+    /// True when the replies are filler, as the echo server's are: they are only skipped.
     pub opaque: bool,
-    /// Accounts that a session may use, where its connection goes to one core of several.
+    /// Owners of the accounts; a session uses only those of the core that its connection goes to.
     pub routes: Option<Owners>,
 }
 
-/// The workload.
+/// Charging workload.
 #[derive(Debug)]
 pub struct ChargingWorkload {
     operations: Vec<String>,
@@ -42,7 +42,7 @@ pub struct ChargingWorkload {
     session_counter: u64,
     opaque: bool,
     routes: Option<Owners>,
-    /// Accounts that a session is on, where none may meet.
+    /// Accounts in use, where no two sessions may share one.
     taken: Option<Vec<bool>>,
     consumed: Vec<i64>,
     consumed_total: i128,
@@ -77,7 +77,7 @@ struct SessionState {
 }
 
 impl ChargingWorkload {
-    /// Formats the templates of every step.
+    /// Builds the templates of every step.
     ///
     /// # Errors
     /// When the scenario's loop has more steps than can be numbered.
@@ -122,23 +122,23 @@ impl ChargingWorkload {
         })
     }
 
-    /// Units that the store acknowledged as consumed, per account.
+    /// Returns the units that the store acknowledged as consumed, per account.
     pub fn consumed(&self) -> &[i64] {
         &self.consumed
     }
 
-    /// Units that the store acknowledged as consumed, in all.
+    /// Returns the total units that the store acknowledged as consumed.
     pub fn consumed_total(&self) -> i128 {
         self.consumed_total
     }
 
-    /// Acknowledgements that called themselves repeated. Nothing was repeated, so any is wrong.
+    /// Returns the number of acknowledgements marked as replayed. Nothing was sent twice, so any is wrong.
     pub fn replays(&self) -> u64 {
         self.replays
     }
 
-    /// The account of a new session. A core owns some of the accounts at least, and there are more
-    /// accounts than sessions where none may meet, so this ends.
+    /// Picks the account of a new session. The loop ends: a core owns at least some of the accounts, and there are more
+    /// accounts than sessions where no two may share one.
     #[inline]
     fn account(&mut self, session: u32) -> u32 {
         loop {
@@ -155,7 +155,7 @@ impl ChargingWorkload {
         }
     }
 
-    /// Another session may take the account of this one.
+    /// Lets another session use the account of this one.
     #[inline]
     fn leave(&mut self, session: usize) {
         if let Some(taken) = &mut self.taken {
@@ -231,7 +231,7 @@ impl Workload for ChargingWorkload {
         if bytes.first() == Some(&b'-') {
             let length = skip(bytes)?;
             self.errors.add(bytes);
-            // The run has failed its audit: a session that cannot be closed is not tried for ever.
+            // The run has failed its audit: do not try forever to close a session that cannot be closed.
             let state = &mut self.sessions[index];
             (state.step, state.open) = (0, false);
             self.leave(index);
@@ -256,7 +256,7 @@ impl Workload for ChargingWorkload {
     }
 }
 
-/// The template and the effect of one operation.
+/// Builds the template and the effect of one operation.
 fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> TemplateStep {
     let account = account_text(0).escape_ascii().to_string();
     let session = session_text(0).escape_ascii().to_string();
@@ -379,7 +379,7 @@ mod tests {
             let owner = usize::from(routes.owner_of(&account));
             assert_eq!(owner, session as usize % 4 % 2);
             seen[owner] += 1;
-            // The next one begins anew.
+            // The next session starts from the beginning.
             workload.accept(session, b"-BUSY 50 later\r\n").unwrap();
         }
         assert_eq!(seen, [200, 200]);

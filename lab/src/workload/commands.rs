@@ -1,9 +1,9 @@
-//! The charging commands as loads write them whose amounts differ from one request to the next.
+//! The charging commands of loads whose amounts differ from one request to the next.
 
 use crate::dialect::Dialect;
 use crate::resp::{write_count, write_number, write_word};
 
-/// The commands of sessions with one item, and of refills, as a target spells them.
+/// Commands of sessions with one item, and of refills, in the target's spelling.
 #[derive(Debug)]
 pub(super) struct Commands {
     reserve: Head,
@@ -31,7 +31,7 @@ impl Head {
         Head { words: words.len() as u64, bytes }
     }
 
-    /// Begins a request that has so many arguments behind the account.
+    /// Begins a request with `more` arguments after the account.
     #[inline]
     fn begin(&self, out: &mut Vec<u8>, account: &[u8], more: u64) {
         write_count(out, self.words + 1 + more);
@@ -56,7 +56,7 @@ impl Commands {
         }
     }
 
-    /// `RESERVE account session request ITEM key unit REQUESTED n`
+    /// Appends `RESERVE account session request ITEM key unit REQUESTED n`.
     #[inline]
     pub(super) fn reserve(&self, out: &mut Vec<u8>, at: &RequestId<'_>, requested: i64) {
         self.reserve.begin(out, at.account, 7);
@@ -64,7 +64,7 @@ impl Commands {
         option(out, b"REQUESTED", requested);
     }
 
-    /// `UPDATE account session request ITEM key unit USED n REQUESTED n`
+    /// Appends `UPDATE account session request ITEM key unit USED n REQUESTED n`.
     #[inline]
     pub(super) fn update(&self, out: &mut Vec<u8>, at: &RequestId<'_>, used: i64, requested: i64) {
         self.update.begin(out, at.account, 9);
@@ -73,7 +73,7 @@ impl Commands {
         option(out, b"REQUESTED", requested);
     }
 
-    /// `TERMINATE account session request ITEM key unit USED n`
+    /// Appends `TERMINATE account session request ITEM key unit USED n`.
     #[inline]
     pub(super) fn terminate(&self, out: &mut Vec<u8>, at: &RequestId<'_>, used: i64) {
         self.terminate.begin(out, at.account, 7);
@@ -81,7 +81,7 @@ impl Commands {
         option(out, b"USED", used);
     }
 
-    /// `TOPUP account txn bucket amount`
+    /// Appends `TOPUP account txn bucket amount`.
     #[inline]
     pub(super) fn topup(&self, out: &mut Vec<u8>, account: &[u8], txn: &[u8], amount: i64) {
         self.topup.begin(out, account, 3);
@@ -98,7 +98,7 @@ impl Commands {
     }
 }
 
-/// Where a request of a session goes.
+/// Account, session and number of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestId<'a> {
     pub(super) account: &'a [u8],
@@ -106,7 +106,7 @@ pub(super) struct RequestId<'a> {
     pub(super) request: u32,
 }
 
-/// Amounts of loads are never negative.
+/// Appends an option; amounts of loads are never negative.
 #[inline]
 fn option(out: &mut Vec<u8>, name: &[u8], amount: i64) {
     write_word(out, name);

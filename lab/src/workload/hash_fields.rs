@@ -1,7 +1,6 @@
-//! The yardstick of charging: the same load, with an HSET of four fields in the place of each
-//! operation. It is what a server does for a write that needs no rules, no history and no reply
-//! beyond a number. Each HSET writes a new number into one field, so that the audit can tell the
-//! last acknowledged one.
+//! The yardstick of charging: the same load with an HSET of four fields in place of each operation. It is the work of a
+//! server for a write without rules, history or a reply beyond a number. Each HSET writes a new number into one field,
+//! so that the audit can identify the last acknowledged one.
 
 use super::Workload;
 use super::last_writes::{Last, LastWrites};
@@ -15,20 +14,20 @@ const AVAILABLE: &str = "999999999100";
 const HELD: &str = "1000";
 const CONSUMED: &str = "900";
 
-/// The workload.
+/// Yardstick workload.
 #[derive(Debug)]
 pub struct HashFieldsWorkload {
     operations: Vec<String>,
     template: Template,
     random: Random,
     writes: LastWrites,
-    /// The account of each session's request.
+    /// Account of each session's request.
     in_flight: Vec<u32>,
     errors: ErrorTally,
 }
 
 impl HashFieldsWorkload {
-    /// Formats the template.
+    /// Builds the template.
     pub fn new(accounts: u32, sessions: u32, seed: u64) -> HashFieldsWorkload {
         let account = account_text(0).escape_ascii().to_string();
         let stamp = "0".repeat(STAMP_LEN);
@@ -55,18 +54,18 @@ impl HashFieldsWorkload {
         }
     }
 
-    /// How many accounts there are.
+    /// Returns the number of accounts.
     pub fn accounts(&self) -> u32 {
         self.writes.keys()
     }
 
-    /// Appends the HSET that makes an account.
+    /// Appends the HSET that creates an account.
     pub fn append_first(&mut self, account: u32, out: &mut Vec<u8>) {
         self.append(account, out);
         self.writes.end(account);
     }
 
-    /// The fields of an account once nothing is in flight; none where writes overlapped.
+    /// Returns the expected fields of an account when nothing is in flight; None where writes overlapped.
     pub fn check(&self, account: u32) -> Option<[Vec<u8>; 4]> {
         let Last::Write(number) = self.writes.last(account) else { return None };
         let stamp = stamp(number).to_vec();

@@ -1,6 +1,5 @@
-//! The workload of an index: records are written by key and found by their value. Every value has
-//! the number of its write, so that it is of one record at most, and the one that a FIND gives can
-//! be told from any other.
+//! The workload of an index: records are written by key and found by their value. Every value contains the number of
+//! its write, so that at most one record has it, and the audit can tell the record that a FIND returns from any other.
 
 use super::Workload;
 use super::last_writes::{Last, LastWrites};
@@ -10,13 +9,13 @@ use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
 use crate::scenario::KeyValue;
 
-/// In front of the value in the name of its set.
+/// Prefix of the value in the name of its set.
 const SET_PREFIX: &str = "index:";
 
 const SET: u8 = 0;
 const FIND: u8 = 1;
 
-/// How a target spells the two.
+/// Spelling of the two operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexDialect {
     /// `ENTITY.PUT id value` and `ENTITY.FIND value`.
@@ -25,7 +24,7 @@ pub enum IndexDialect {
     Sets,
 }
 
-/// The workload.
+/// Index workload.
 #[derive(Debug)]
 pub struct IndexWorkload {
     operations: Vec<String>,
@@ -46,12 +45,12 @@ pub struct IndexWorkload {
 struct InFlight {
     key: u32,
     is_find: bool,
-    /// The write that is looked for; 0 where the answer may be anything.
+    /// Number of the write that is searched for; 0 where any answer is right.
     number: u64,
 }
 
 impl IndexWorkload {
-    /// Formats the templates.
+    /// Builds the templates.
     pub fn new(plan: &KeyValue, dialect: IndexDialect, sessions: u32, seed: u64) -> IndexWorkload {
         let key = key_text(0).to_vec();
         let value = vec![b'x'; plan.value_size];
@@ -84,19 +83,18 @@ impl IndexWorkload {
         }
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn keys(&self) -> u32 {
         self.writes.keys()
     }
 
-    /// FINDs that did not give the record that they should.
+    /// Returns the number of FINDs that did not return the expected record.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
 
-    /// Takes over from who carried out the load in another process: what is known of the last write
-    /// of each key (the number of its last write, 0 where it is absent, -1 where writes overlapped), and
-    /// how many reads were wrong.
+    /// Takes over the results of a load that ran in another process: the number of the last write of each key (0 where
+    /// it is missing, -1 where writes overlapped), and the number of wrong reads.
     pub(crate) fn take(&mut self, known: &[i64], wrong: u64) {
         self.writes.take(known);
         self.wrong += wrong;
@@ -108,8 +106,8 @@ impl IndexWorkload {
         self.writes.end(key);
     }
 
-    /// Appends the request that finds the last acknowledged value of a record, and gives that
-    /// value; nothing where it is not known.
+    /// Appends the request that finds the last acknowledged value of a record, and returns that value; None where it is
+    /// unknown.
     pub fn append_check(&self, key: u32, out: &mut Vec<u8>) -> Option<Vec<u8>> {
         let number = self.known(key)?;
         self.append_find(number, out);
@@ -118,8 +116,8 @@ impl IndexWorkload {
         Some(value)
     }
 
-    /// Appends the request that finds the first value of a record, which was its number's when all
-    /// were written one after the other; nothing where it still may have it.
+    /// Appends the request that finds the first value of a record, whose number follows from the order of filling.
+    /// Returns false, and appends nothing, where the record may still have it.
     pub fn append_check_old(&self, key: u32, out: &mut Vec<u8>) -> bool {
         let first = u64::from(key) + 1;
         let is_gone = self.known(key).is_some_and(|number| number != first);
@@ -152,7 +150,7 @@ impl IndexWorkload {
     }
 }
 
-/// Whether a reply names this key and no other.
+/// Reports whether a reply names this key and no other.
 pub(crate) fn names_only(reply: &[u8], key: u32) -> bool {
     let text = key_text(key);
     let named = |window: &&[u8]| window.starts_with(b"key:");
@@ -192,7 +190,7 @@ impl Workload for IndexWorkload {
         if bytes.first() == Some(&b'-') {
             self.errors.add(bytes);
         } else if is_find && number != 0 {
-            // It was the record's value all the time.
+            // The record had this value for the whole time of the request.
             let is_known = self.known(key) == Some(number);
             self.wrong += u64::from(is_known && !names_only(&bytes[..length], key));
         }

@@ -1,6 +1,5 @@
-//! The key-value workload: SET, GET and DEL of random keys, or MSET of several. Each write puts a
-//! new number into its value, so that the audit can tell the last acknowledged write of a key from
-//! an older one.
+//! The key-value workload: SET, GET and DEL of random keys, or MSET of several. Each write puts a new number into its
+//! value, so that the audit can tell the last acknowledged write of a key from an older one.
 
 use super::Workload;
 use super::batch::Batches;
@@ -16,7 +15,7 @@ const SET: u8 = 0;
 const GET: u8 = 1;
 const DEL: u8 = 2;
 
-/// The workload.
+/// Key-value workload.
 #[derive(Debug)]
 pub struct KeyValueWorkload {
     operations: Vec<String>,
@@ -28,11 +27,11 @@ pub struct KeyValueWorkload {
     random: Random,
     filled: u32,
     order: Order,
-    /// The key that is next, in order.
+    /// Next key, in sequential order.
     next: u32,
     writes: LastWrites,
     in_flight: Vec<InFlight>,
-    /// Where a SET is of several keys.
+    /// Batches, where a SET has several keys.
     batches: Option<Batches>,
     wrong: u64,
     errors: ErrorTally,
@@ -43,11 +42,11 @@ pub struct KeyValueWorkload {
 /// Value that the store must hold for one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyCheck {
-    /// Nothing.
+    /// No value.
     Absent,
     /// Exactly this value.
     Value(Vec<u8>),
-    /// Writes overlapped, so that either may have come last.
+    /// Writes overlapped, so that either may have been the last.
     Unknown,
 }
 
@@ -58,7 +57,7 @@ struct InFlight {
 }
 
 impl KeyValueWorkload {
-    /// Formats the templates.
+    /// Builds the templates.
     pub fn new(plan: &KeyValue, sessions: u32, seed: u64, opaque: bool) -> KeyValueWorkload {
         let key = key_text(0).to_vec();
         let words = |name: &str| vec![name.as_bytes().to_vec(), key.clone()];
@@ -98,9 +97,8 @@ impl KeyValueWorkload {
         self.routes = Some(owners);
     }
 
-    /// Takes over from who carried out the load in another process: what is known of the last write
-    /// of each key (the number of its last write, 0 where it is absent, -1 where writes overlapped), and
-    /// how many reads were wrong.
+    /// Takes over the results of a load that ran in another process: the number of the last write of each key (0 where
+    /// it is missing, -1 where writes overlapped), and the number of wrong reads.
     pub fn take(&mut self, known: &[i64], wrong: u64) {
         self.writes.take(known);
         self.wrong += wrong;
@@ -112,7 +110,7 @@ impl KeyValueWorkload {
         self.writes.end(key);
     }
 
-    /// Value that the store must hold for a key once nothing is in flight.
+    /// Returns the value that the store must hold for a key when nothing is in flight.
     pub fn check(&self, key: u32) -> KeyCheck {
         let number = match self.writes.last(key) {
             Last::Unknown => return KeyCheck::Unknown,
@@ -126,30 +124,30 @@ impl KeyValueWorkload {
         KeyCheck::Value(value)
     }
 
-    /// The load has written the key or taken it away.
+    /// Reports whether the load has written or removed the key.
     pub fn is_changed(&self, key: u32) -> bool {
         self.writes.is_changed(key)
     }
 
-    /// GET replies of another length than the values have.
+    /// Returns the number of GET replies whose length is not that of the values.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn keys(&self) -> u32 {
         self.writes.keys()
     }
 
-    /// How many of them are set before.
+    /// Returns the number of keys that are set before the load.
     pub fn filled(&self) -> u32 {
         self.filled
     }
 
-    /// The key of the next operation: one that the session may use.
+    /// Picks the key of the next operation, among those that the session may use.
     #[inline]
     fn key(&mut self, session: u32, operation: u8) -> u32 {
-        // A core owns some of the keys at least, so this ends.
+        // The loop ends: a core owns at least some of the keys.
         loop {
             let key = match self.order {
                 Order::Uniform => self.random.below(self.keys()),
@@ -168,7 +166,7 @@ impl KeyValueWorkload {
         }
     }
 
-    /// Appends an MSET and remembers its keys.
+    /// Appends an MSET and records its keys.
     fn append_batch(&mut self, session: u32, out: &mut Vec<u8>) -> bool {
         let Some(mut batches) = self.batches.take() else { return false };
         batches.begin(session, out);
@@ -180,7 +178,7 @@ impl KeyValueWorkload {
         true
     }
 
-    /// A write of the session was answered.
+    /// Records that a write of the session was answered.
     fn end(&mut self, session: u32, key: u32, operation: u8) {
         match &mut self.batches {
             Some(batches) if operation == SET => {
@@ -286,7 +284,7 @@ mod tests {
         assert_eq!(workload.accept(0, b"+OK\r\n"), Ok(5));
         assert_eq!(workload.check(2), KeyCheck::Value(b"00000003xx".to_vec()));
         assert_eq!(workload.check(3), KeyCheck::Absent);
-        // The next begins behind it, and at the end begins anew.
+        // The next batch continues after the last one, and wraps around at the end.
         workload.emit(0, &mut out);
         workload.accept(0, b"+OK\r\n").unwrap();
         assert_eq!(workload.check(0), KeyCheck::Value(b"00000005xx".to_vec()));

@@ -1,46 +1,46 @@
 //! Which write of each key was the last one, as far as a client can know.
 
-/// Knowledge of the last write of a key, once nothing is in flight.
+/// Last write of a key when nothing is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Last {
-    /// Removal of the key, or no write at all.
+    /// The key was removed, or never written.
     Absent,
     /// Write with this number.
     Write(u64),
-    /// Writes overlapped, so that either may have come last.
+    /// Writes overlapped, so that either may have been the last.
     Unknown,
 }
 
-/// The keys, by number.
+/// Last writes by key number.
 #[derive(Debug)]
 pub(super) struct LastWrites {
     keys: Vec<KeyState>,
     writes: u64,
 }
 
-/// Knowledge of one key: the number of its last write (0: absent).
+/// State of one key: the number of its last write (0: missing).
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyState {
     number: u64,
     writing: u16,
-    /// A write was sent while another was on its way, and none alone since.
+    /// True when a write was sent while another was in flight, and none alone since.
     overlapped: bool,
-    /// Whether the key was written or taken away, as far as is known.
+    /// True when the key was written or removed, as far as is known.
     changed: bool,
 }
 
 impl LastWrites {
-    /// Of keys that are absent.
+    /// Creates the state of `keys` missing keys.
     pub(super) fn new(keys: u32) -> LastWrites {
         LastWrites { keys: vec![KeyState::default(); keys as usize], writes: 0 }
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub(super) fn keys(&self) -> u32 {
         u32::try_from(self.keys.len()).unwrap_or(u32::MAX)
     }
 
-    /// A write of a key is sent. Gives its number, counted from 1.
+    /// Records that a write of a key is sent, and returns its number, counted from 1.
     pub(super) fn begin(&mut self, key: u32) -> u64 {
         self.writes += 1;
         let number = self.writes;
@@ -48,18 +48,18 @@ impl LastWrites {
         number
     }
 
-    /// Removal of a key, as it is sent.
+    /// Records that a removal of a key is sent.
     pub(super) fn begin_removal(&mut self, key: u32) {
         self.keys[key as usize].begin(0);
     }
 
-    /// A write of a key was answered.
+    /// Records that a write of a key was answered.
     pub(super) fn end(&mut self, key: u32) {
         self.keys[key as usize].writing -= 1;
     }
 
-    /// Takes over what somebody else knows who went on where this ended, with nothing on its way: of
-    /// each key the number of its last write, 0 where it is absent, -1 where writes overlapped.
+    /// Takes over the results of a load that continued in another process, with nothing in flight: the number of the
+    /// last write of each key, 0 where it is missing, -1 where writes overlapped.
     pub(super) fn take(&mut self, known: &[i64]) {
         self.keys = known
             .iter()
@@ -72,12 +72,12 @@ impl LastWrites {
             .collect();
     }
 
-    /// A write of a key is on its way.
+    /// Reports whether a write of a key is in flight.
     pub(super) fn is_writing(&self, key: u32) -> bool {
         self.keys[key as usize].writing > 0
     }
 
-    /// Whether the key was written or taken away: it may be absent all the same.
+    /// Reports whether the key was written or removed; it may be missing all the same.
     pub(super) fn is_changed(&self, key: u32) -> bool {
         self.keys[key as usize].changed
     }

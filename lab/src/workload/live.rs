@@ -1,6 +1,5 @@
-//! Live charging sessions: they meet on accounts, send some requests twice, and spend all credit
-//! there is. Denials are answers here, and so is BUSY to who wants one session more than an account
-//! takes.
+//! Live charging sessions: they share accounts, send some requests twice, and spend all the credit. Denials are valid
+//! answers here, and so is BUSY when an account has no room for one more session.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,19 +23,19 @@ const PER_MILLE: u32 = 1_000;
 /// Counts of the requests over the whole load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveCounts {
-    /// Answers that denied for want of credit.
+    /// Answers that denied a request because the credit was used up.
     pub denials: u64,
-    /// Grants that were less than was asked for.
+    /// Grants below the requested amount.
     pub partial: u64,
-    /// Requests that were sent once more when they had been answered.
+    /// Requests that were sent again after they were answered.
     pub duplicates: u64,
-    /// Answers that called themselves repeated.
+    /// Answers marked as replayed.
     pub replays: u64,
-    /// Sessions that an account had no room for.
+    /// Sessions for which an account had no room.
     pub busy: u64,
 }
 
-/// The workload.
+/// Live workload.
 #[derive(Debug)]
 pub struct LiveWorkload {
     operations: Vec<String>,
@@ -48,26 +47,26 @@ pub struct LiveWorkload {
     session_counter: u64,
     consumed: Vec<i64>,
     counts: LiveCounts,
-    /// Answers that a duplicate must not have, or that only a duplicate may have.
+    /// Duplicates with a wrong answer, and new requests with an answer that only a duplicate may have.
     wrong: u64,
     errors: ErrorTally,
     routes: Option<Owners>,
 }
 
-/// One session of the load: the charging session that it has now, and its last request.
+/// One session of the load: its current charging session, and its last request.
 #[derive(Clone, Copy, Debug, Default)]
 struct LiveSession {
     account: u32,
     number: u64,
     is_open: bool,
-    /// The next request ends it.
+    /// True when the next request ends it.
     is_ending: bool,
     held: i64,
     next_request: u32,
     last: LiveRequest,
-    /// The last request goes once more.
+    /// True when the last request is to be sent again.
     again: bool,
-    /// Whether the request is on its way once more.
+    /// True when the request in flight is a duplicate.
     is_again: bool,
     granted: i64,
 }
@@ -80,7 +79,7 @@ struct LiveRequest {
 }
 
 impl LiveWorkload {
-    /// A load of so many sessions on so many accounts.
+    /// Creates a load of `sessions` sessions on `accounts` accounts.
     pub fn new(
         plan: &Live,
         dialect: Dialect,
@@ -109,23 +108,24 @@ impl LiveWorkload {
         self.routes = Some(owners);
     }
 
-    /// Units that the store acknowledged as consumed, by account.
+    /// Returns the units that the store acknowledged as consumed, by account.
     pub fn consumed(&self) -> &[i64] {
         &self.consumed
     }
 
-    /// Counts of the requests.
+    /// Returns the counts of the requests.
     pub fn counts(&self) -> LiveCounts {
         self.counts
     }
 
-    /// Duplicates with another answer than the first, and first requests with that of a duplicate.
+    /// Returns the number of duplicates with another answer than the first, and of first requests answered as
+    /// duplicates.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
 
-    /// The account of a new session. Where others are another node's, one is drawn until it is
-    /// this one's, uniformly after the first.
+    /// Picks the account of a new session. If the first draw belongs to another node, the following ones are uniform
+    /// until one belongs to this node.
     fn account(&mut self, session: u32) -> u32 {
         let count = u32::try_from(self.consumed.len()).unwrap_or(u32::MAX);
         let mut account = self.pick.draw(&mut self.random);
@@ -135,7 +135,7 @@ impl LiveWorkload {
         account
     }
 
-    /// The request that a session sends when nothing is to be sent again.
+    /// Returns the next new request of a session.
     fn next(&mut self, session: u32) -> LiveRequest {
         let index = session as usize;
         if !self.sessions[index].is_open {
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(step(&mut workload, &denied), "SCUR.UPDATE 1");
         assert_eq!(step(&mut workload, &reply(0, 0, 0, "OK")), "SCUR.TERMINATE 2");
         assert_eq!(step(&mut workload, &reply(0, 0, 0, "CREDIT_LIMIT_REACHED")), "SCUR.RESERVE 0");
-        // It was not opened: another begins.
+        // The session was not opened, so another begins.
         assert_eq!(step(&mut workload, b"-BUSY 50 later\r\n"), "SCUR.RESERVE 0");
         assert_eq!(workload.consumed(), [90]);
         let expected = LiveCounts { denials: 2, busy: 1, ..LiveCounts::default() };
@@ -295,7 +295,7 @@ mod tests {
             assert_eq!(first, again);
             workload.accept(0, &second).unwrap();
             assert_eq!((workload.wrong(), workload.counts().duplicates), (wrong, 1));
-            // Once more only.
+            // A request is sent again only once.
             assert_eq!(step(&mut workload, &reply(0, 2, 100, "OK")), "SCUR.UPDATE 1");
         }
     }

@@ -1,5 +1,5 @@
-//! What the load does: it writes requests, reads their replies and keeps the tallies that the
-//! audit compares with the store.
+//! The content of the load: it writes requests, reads their replies and keeps the tallies that the audit compares with
+//! the store.
 
 mod batch;
 mod charging;
@@ -24,23 +24,23 @@ pub use usage::{UsageWorkload, User};
 use crate::errors::ErrorTally;
 use crate::resp::Stop;
 
-/// A closed loop of sessions. Each session has at most one request in flight.
+/// Closed loop of sessions. Each session has at most one request in flight.
 pub trait Workload {
-    /// The names of the operations, by the index that [`Workload::emit`] gives.
+    /// Returns the names of the operations, by the index that [`Workload::emit`] returns.
     fn operations(&self) -> &[String];
 
-    /// Appends the next request of a session and gives its operation.
+    /// Appends the next request of a session and returns its operation.
     fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8;
 
-    /// Appends the request that ends whatever the session has open; `None` when it has nothing.
+    /// Appends the request that closes the session; `None` when nothing is open.
     fn emit_closing(&mut self, session: u32, out: &mut Vec<u8>) -> Option<u8>;
 
-    /// Reads the reply to the session's request at the start of `bytes`, gives its length.
+    /// Reads the reply to the session's request at the start of `bytes` and returns its length.
     ///
     /// # Errors
     /// [`Stop`]. An error reply is counted, not an error.
     fn accept(&mut self, session: u32, bytes: &[u8]) -> Result<usize, Stop>;
 
-    /// The error replies so far.
+    /// Returns the error replies so far.
     fn errors(&self) -> &ErrorTally;
 }

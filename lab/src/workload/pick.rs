@@ -1,21 +1,21 @@
-//! Which account a session takes.
+//! Which account a session uses.
 
 use crate::random::Random;
 use crate::scenario::{AccountChoice, Live};
 
 const PER_MILLE: u32 = 1_000;
 
-/// A distribution over numbered accounts.
+/// Distribution over numbered accounts.
 #[derive(Clone, Debug)]
 pub(super) enum Pick {
     Uniform {
         count: u32,
     },
-    /// The share of the first n accounts, ascending to 1.
+    /// Cumulative share of the first n accounts, ascending to 1.
     Zipf {
         shares: Vec<f64>,
     },
-    /// Account 0 in so many of 1,000 draws, any in the others.
+    /// Account 0 in `per_mille` of 1,000 draws, any account in the others.
     Hot {
         count: u32,
         per_mille: u32,
@@ -41,7 +41,7 @@ impl Pick {
         }
     }
 
-    /// The next account.
+    /// Draws the next account.
     pub(super) fn draw(&self, random: &mut Random) -> u32 {
         match self {
             Pick::Uniform { count } => random.below(*count),
@@ -53,7 +53,7 @@ impl Pick {
                 }
             }
             Pick::Zipf { shares } => {
-                // 53 bits, as many as the fraction has.
+                // A draw has 53 bits, as many as the fraction of an f64.
                 let draw = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
                 let rank = shares.partition_point(|share| *share <= draw);
                 u32::try_from(rank.min(shares.len() - 1)).unwrap_or(0)
@@ -85,7 +85,7 @@ mod tests {
     fn draws_follow_their_distribution() {
         let uniform = counts(AccountChoice::Uniform);
         assert!(near(&uniform, [6_000; 4]), "{uniform:?}");
-        // 1, 1/2, 1/3, 1/4 of their sum, 25/12.
+        // 1, 1/2, 1/3 and 1/4, divided by their sum, 25/12.
         let zipf = counts(AccountChoice::Zipf);
         assert!(near(&zipf, [11_520, 5_760, 3_840, 2_880]), "{zipf:?}");
         let hot = counts(AccountChoice::Hot);

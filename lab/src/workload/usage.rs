@@ -1,6 +1,6 @@
-//! Usage reports and refills: each user has one account with one session, which is opened by the
-//! first report. A user has at most one request on its way, so what the store must hold for each of
-//! them is known to the unit: credit, what was consumed, and what is held.
+//! Usage reports and refills: each user has one account with one session, which the first report opens. A user has at
+//! most one request in flight, so the expected state of each account is known to the unit: credit, consumption and
+//! holds.
 
 use super::Workload;
 use super::commands::{Commands, RequestId};
@@ -16,10 +16,10 @@ const RESERVE: u8 = 0;
 const UPDATE: u8 = 1;
 const TOPUP: u8 = 2;
 
-/// The bucket that refills go to.
+/// Bucket that refills go to.
 pub(crate) const BUCKET: &str = "main";
 
-/// The workload.
+/// Usage workload.
 #[derive(Debug)]
 pub struct UsageWorkload {
     operations: Vec<String>,
@@ -27,7 +27,7 @@ pub struct UsageWorkload {
     plan: Usage,
     random: Random,
     users: Vec<User>,
-    /// Of each session of the load: one request at most.
+    /// Request in flight of each session of the load, at most one.
     in_flight: Vec<InFlight>,
     refills: u64,
     denials: u64,
@@ -36,7 +36,7 @@ pub struct UsageWorkload {
     routes: Option<Owners>,
 }
 
-/// State of one user. There are many of them.
+/// State of one user. There are many users, so it is small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// Credit that was added.
@@ -45,9 +45,9 @@ pub struct User {
     pub consumed: i64,
     /// Units that are held.
     pub held: u32,
-    /// The session's next request number; 0 before it is open.
+    /// Next request number of the session; 0 before it is open.
     next_request: u32,
-    /// A request is on its way.
+    /// True while a request is in flight.
     is_busy: bool,
 }
 
@@ -60,7 +60,7 @@ struct InFlight {
 }
 
 impl UsageWorkload {
-    /// A load of `accounts` users.
+    /// Creates a load of `accounts` users.
     pub fn new(
         plan: &Usage,
         dialect: Dialect,
@@ -88,22 +88,22 @@ impl UsageWorkload {
         self.routes = Some(owners);
     }
 
-    /// State that the store must hold, by account.
+    /// Returns the state that the store must hold, by account.
     pub fn users(&self) -> &[User] {
         &self.users
     }
 
-    /// Reports that were given nothing.
+    /// Returns the number of reports for which nothing was granted.
     pub fn denials(&self) -> u64 {
         self.denials
     }
 
-    /// Answers that called themselves repeated. Nothing was sent twice, so any is wrong.
+    /// Returns the number of answers marked as replayed. Nothing was sent twice, so any is wrong.
     pub fn replays(&self) -> u64 {
         self.replays
     }
 
-    /// A user without a request on its way. There are more users than sessions, so this ends.
+    /// Picks a user without a request in flight. The loop ends, because there are more users than sessions.
     #[inline]
     fn user(&mut self, session: u32) -> u32 {
         let count = u32::try_from(self.users.len()).unwrap_or(u32::MAX);

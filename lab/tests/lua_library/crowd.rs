@@ -1,21 +1,21 @@
-//! Sessions that come in crowds and leave again, the same ones for the same seed.
+//! Sessions that open in large numbers and close again, the same ones for the same seed.
 
 use scurry_lab::random::Random;
 
-/// A request: the command and what follows the account.
+/// Request: the command and the arguments after the account.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) command: &'static str,
     pub(crate) rest: Vec<String>,
 }
 
-/// A crowd of sessions that comes and leaves, from a seed.
+/// Generator of many sessions from a seed.
 pub(crate) struct Crowd {
     random: Random,
-    /// Whether it comes: more sessions begin than end.
+    /// True while more sessions begin than end.
     pub(crate) grows: bool,
     ids: u32,
-    /// Sessions that may be open, and the next request number of each.
+    /// Sessions that may be open, with the next request number of each.
     open: Vec<(String, u32)>,
     sent: Vec<Request>,
 }
@@ -26,8 +26,8 @@ impl Crowd {
         Crowd { random, grows: true, ids: 0, open: Vec::new(), sent: Vec::new() }
     }
 
-    /// How far the time goes on before the next request, ms: at times to where Tcc ends or something
-    /// is forgotten, of some and not yet of others.
+    /// Returns the time before the next request, ms. At times it jumps so far that Tcc has ended, or something is
+    /// forgotten, for some sessions and not yet for others.
     pub(crate) fn pause(&mut self) -> i64 {
         let jumps = if self.grows { 200 } else { 12 };
         match self.random.below(jumps) {
@@ -73,7 +73,7 @@ impl Crowd {
         request
     }
 
-    /// A request that was sent before, the latest ones most often, or another one of its number.
+    /// Repeats an earlier request, mostly a recent one, or sends another one with its number.
     fn again(&mut self) -> Request {
         let refills_alone = self.random.below(3) == 0;
         let reach = [3, 30, 300][self.random.below(3) as usize];

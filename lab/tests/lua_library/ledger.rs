@@ -1,4 +1,4 @@
-//! The ledger in this process, asked by the text of a command.
+//! The ledger in this process, driven by the text of commands.
 
 use scurry_lab::resp::{Value, encode};
 use scurry_ledger::{Account, Decision, Limits, Time, apply, decide, view_in_place};
@@ -9,7 +9,7 @@ use scurry_resp::{
 
 use super::ACCOUNT;
 
-/// The ledger in this process, with one account.
+/// Ledger in this process, with one account.
 pub(crate) struct Ledger {
     account: Option<Account>,
     pub(crate) now: i64,

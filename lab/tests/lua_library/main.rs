@@ -1,6 +1,6 @@
-//! The Lua library and Tarantool's procedures against the ledger itself: the same commands at the same
-//! times must get the same replies, however many sessions, tombstones and refills the account has.
-//! Where the library keeps them changes nothing that a client sees.
+//! The Lua library and Tarantool's procedures against the ledger itself: the same commands at the same times must get
+//! the same replies, however many sessions, tombstones and refills the account has. Where the library stores them must
+//! not be visible to a client.
 
 mod crowd;
 mod ledger;
@@ -15,8 +15,8 @@ use scurry_ledger::Limits;
 const ACCOUNT: &str = "acc";
 const EPOCH_MS: i64 = 1_700_000_000_000;
 
-/// Whether the library's reply is the ledger's, as far as the library has what stands in it: an
-/// error's code, the entries of a map, and the first elements of a row.
+/// Reports whether the library's reply is the ledger's, as far as the library supports its parts: the code of an error,
+/// the entries of a map, and the first elements of a row.
 fn agrees(library: &Value, ledger: &Value) -> bool {
     let (Value::Array(some), Value::Array(all)) = (library, ledger) else {
         return match (library, ledger) {
@@ -46,8 +46,8 @@ fn agrees(library: &Value, ledger: &Value) -> bool {
     }
 }
 
-/// Events of a comparison: how often the account went over a threshold there and back,
-/// reservations that were denied, and refusals of a full account.
+/// Events of a comparison: how often the account crossed a threshold in each direction, reservations that were denied,
+/// and refusals of a full account.
 #[derive(Debug, Default)]
 struct Course {
     is_busy: (bool, bool),
@@ -68,12 +68,12 @@ impl Course {
     }
 }
 
-/// Sends a crowd of this seed to both, and compares every reply and the account after it.
+/// Sends the sessions of this seed to both, and compares every reply and the account after it.
 fn compare(seed: u64, peer: Peer, listed: &str, limits: &Limits) -> Course {
     let (mut library, mut ledger) = (Library::start(peer, listed, limits), Ledger::bounded(limits));
     let (mut crowd, mut course) = (Crowd::seeded(seed), Course::default());
     let mut now = EPOCH_MS;
-    // Bounds are reached by those that are granted, and denials need an account that runs out.
+    // Reaching the bounds needs requests that are granted, and denials need an account that runs out of credit.
     let credit = if *limits == Limits::default() { "5000" } else { "1000000" };
     let create =
         "BUCKET short octets 5000 PRIORITY -1 BUCKET main octets AMOUNT BUCKET calls events 5000";
@@ -155,7 +155,7 @@ fn tarantools_procedures_answer_as_the_ledger_does() {
     }
 }
 
-/// Bounds that a crowd reaches.
+/// Returns bounds that the sessions reach.
 fn bounded() -> Limits {
     let (sessions_max, session_ids_max, transactions_max) = (20, 60, 40);
     Limits { sessions_max, session_ids_max, transactions_max, ..Limits::default() }

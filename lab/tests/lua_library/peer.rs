@@ -1,4 +1,4 @@
-//! Redis with the library, and Tarantool with the procedures, whose time is that of the test.
+//! Redis with the library, and Tarantool with the procedures, with a clock that the test sets.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::ACCOUNT;
 
-/// A way of running the rules in Lua.
+/// Server that runs the rules in Lua.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     Redis,
@@ -20,7 +20,7 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    /// The limits up to which a record lists things itself.
+    /// Returns the limits, in the text of the library, up to which a record stores lists itself.
     pub(crate) fn listed(self) -> &'static str {
         match self {
             Peer::Redis => "= 8, 16, 16",
@@ -28,7 +28,7 @@ impl Peer {
         }
     }
 
-    /// The text with these limits instead of the ledger's defaults, whose time is that of the test.
+    /// Returns the text of the rules with these limits in place of the defaults, and with the test's clock.
     fn text(self, listed: &str, limits: &Limits) -> String {
         let (text, clock, timed) = match self {
             Peer::Redis => (
@@ -75,7 +75,7 @@ end
 io.stdout:write('Ready to accept\\n') io.stdout:flush()
 ";
 
-/// A server with the rules in Lua.
+/// Server with the rules in Lua.
 pub(crate) struct Library {
     peer: Peer,
     server: Child,
@@ -84,7 +84,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Starts one that lists so much in a record, and has these bounds of an account.
+    /// Starts a server whose records list this much themselves, with these bounds of an account.
     pub(crate) fn start(peer: Peer, listed: &str, limits: &Limits) -> Library {
         let text = peer.text(listed, limits);
         let directory = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ impl Library {
         self.call(&[&["FCALL", &name, "1", ACCOUNT], rest].concat())
     }
 
-    /// Whether sessions and tombstones, and whether refills are kept apart from the record.
+    /// Reports whether sessions and tombstones, and whether refills are stored apart from the record.
     pub(crate) fn is_busy(&mut self) -> (bool, bool) {
         match self.peer {
             Peer::Redis => {

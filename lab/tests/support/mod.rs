@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The binary that `SCURRY_BIN` names, else the one of this build, brought up to date first.
+/// Returns the binary that `SCURRY_BIN` names, otherwise the one of this build, after bringing it up to date.
 pub(crate) fn scurry() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| {

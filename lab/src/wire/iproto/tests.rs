@@ -1,4 +1,4 @@
-//! The packets of Tarantool's protocol, by its documentation.
+//! The packets of Tarantool's protocol, from its documentation.
 
 use super::*;
 use crate::resp::encode;
@@ -9,7 +9,7 @@ fn request(words: &[&str], session: u32) -> Vec<u8> {
     out
 }
 
-/// A reply to the request of session 7.
+/// Builds a reply to the request of session 7.
 fn reply(request: RequestKind, body: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x82, 0x00, 0x00, 0x01];
     let sync = (request as u64) << 32 | 7;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::resp::{encode, words};
 
-/// A server that knows GET and `swap`.
+/// Server that supports GET and `swap`.
 #[derive(Default)]
 struct Server {
     value: Option<Vec<u8>>,
@@ -34,7 +34,7 @@ impl Server {
     }
 }
 
-/// One exchange: what the client says to this reply of the server.
+/// Runs one exchange: returns what the client does with this reply of the server.
 fn step(logic: &mut Logic, bytes: &[u8]) -> (Step, String, Vec<u8>) {
     let (mut reply, mut again) = (Vec::new(), Vec::new());
     let mut sink = Sink { reply: &mut reply, again: &mut again };
@@ -49,7 +49,7 @@ fn ask(logic: &mut Logic, line: &str) -> Vec<u8> {
     out
 }
 
-/// All exchanges of a request.
+/// Runs all exchanges of a request and returns its answer.
 fn whole(logic: &mut Logic, server: &mut Server, line: &str) -> String {
     let mut out = ask(logic, line);
     loop {
@@ -75,7 +75,7 @@ fn a_change_is_read_decided_and_swapped_and_a_read_is_not_written() {
     assert_eq!(whole(&mut logic, &mut server, CREATE), "*2|+OK|:1|");
     assert_eq!(whole(&mut logic, &mut server, RESERVE), "*4|+OK|:0|:1|*1|*5|:1|+OK|:60|:0|:0|");
     assert_eq!(server.swaps, 2);
-    // A stored answer, a refusal and a read change nothing.
+    // A replay, a refusal and a read change nothing.
     assert!(whole(&mut logic, &mut server, RESERVE).starts_with("*4|+OK|:1|"));
     let other = RESERVE.replace("60", "61");
     assert!(whole(&mut logic, &mut server, &other).starts_with("-REQUEST_MISMATCH"));
@@ -95,7 +95,7 @@ fn who_comes_too_late_decides_again() {
     assert_eq!((at, text.as_str()), (Step::Again, ""));
     let (at, _, swap) = step(&mut one, &server.answer(&read));
     assert_eq!(at, Step::Again);
-    // The other has 60 of the 100.
+    // The other client holds 60 of the 100.
     let (at, text, _) = step(&mut one, &server.answer(&swap));
     assert_eq!((at, text.as_str()), (Step::Answer(3), "*4|+OK|:0|:1|*1|*5|:1|+OK|:40|:1|:0|"));
     assert_eq!(server.swaps, 3);
