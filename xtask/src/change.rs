@@ -1,4 +1,4 @@
-//! What a change touches: files and packages; and clippy for these alone.
+//! The files and packages that a change touches, and clippy for only these.
 
 use crate::host::Host;
 use crate::steps::Outcome;
@@ -7,17 +7,17 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A package of the workspace.
+/// Package of the workspace.
 pub(crate) struct Package {
     name: String,
-    /// The directory, from the root on.
+    /// Its directory, relative to the root.
     directory: String,
-    /// The packages of the workspace that it depends on, in tests too.
+    /// Workspace packages that it depends on, in tests too.
     needs: Vec<String>,
 }
 
-/// Everything of the packages that have changed since the branch left `main`; of those that depend on
-/// them the libraries and programs, since their tests, which are most of the work, were not touched.
+/// Runs clippy on all targets of the packages that have changed since the branch left `main`. Of packages that depend
+/// on these it checks only libraries and programs: their tests, which are most of the work, have not changed.
 pub(crate) fn clippy(host: &Host) -> Result<Outcome> {
     let files = files(host, &base(host)?)?;
     let packages = packages(host)?;
@@ -50,8 +50,7 @@ pub(crate) fn clippy(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Returns the commit at which this branch left `main`, which on `main` is the last one. Without a `main` it is the last
-/// one too.
+/// Returns the commit at which this branch left `main`; on `main`, or without a `main`, the last commit.
 pub(crate) fn base(host: &Host) -> Result<String> {
     let main = ["rev-parse", "--verify", "--quiet", "main"];
     let words: &[&str] = match host.git_output(&main) {
@@ -61,7 +60,7 @@ pub(crate) fn base(host: &Host) -> Result<String> {
     Ok(host.git_output(words)?.trim().to_owned())
 }
 
-/// Returns the files that differ from a commit, and those that git does not know yet.
+/// Returns the files that differ from a commit, and new files that git does not track yet.
 pub(crate) fn files(host: &Host, base: &str) -> Result<BTreeSet<String>> {
     let changed = host.git_output(&["diff", "--no-ext-diff", "--name-only", base])?;
     let new = host.git_output(&["ls-files", "--others", "--exclude-standard"])?;
@@ -86,7 +85,7 @@ pub(crate) fn packages(host: &Host) -> Result<Vec<Package>> {
     Ok(listed.iter().filter_map(package).collect())
 }
 
-/// Returns the packages that have one of these files.
+/// Returns the packages that contain at least one of these files.
 pub(crate) fn touched<'a>(packages: &'a [Package], files: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let is_in = |file: &str, package: &Package| {
         file.strip_prefix(package.directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -98,7 +97,7 @@ pub(crate) fn touched<'a>(packages: &'a [Package], files: &BTreeSet<String>) -> 
         .collect()
 }
 
-/// Packages that depend on these, through others too, without these.
+/// Returns the packages that depend on the given ones, directly or not, without the given ones.
 fn dependents<'a>(packages: &'a [Package], of: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     let mut all = of.clone();
     loop {

@@ -1,5 +1,5 @@
-//! Running the read-only gates. What they build goes to cargo's target directory and nowhere else; steps that
-//! the long one alone has are written down when they have passed.
+//! Runs the read-only gates. Their output goes only to cargo's target directory. Steps that only the long gate has are
+//! recorded when they pass.
 
 use crate::gates::{ALL, Gate, Step, TEST, all_steps, recorded};
 use crate::host::Host;
@@ -10,8 +10,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// Runs the long gate; or, after `--stale N`, of the recorded steps those that no commit has passed of the
-/// last N and one.
+/// Runs the long gate; or, with `--stale N`, only its recorded steps that have not passed within the last N commits.
 pub(crate) fn run_all(host: &Host, words: &[String]) -> Result<()> {
     let (record, own) = (Record::load(&host.root)?, recorded());
     println!("{}", record.said(&own));
@@ -29,7 +28,7 @@ pub(crate) fn run_all(host: &Host, words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The number of commits behind `--stale`.
+/// Parses `--stale` and its optional number of commits.
 fn stale(words: &[String]) -> Result<Option<u64>> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Ok(None),
@@ -39,7 +38,7 @@ fn stale(words: &[String]) -> Result<Option<u64>> {
     }
 }
 
-/// Runs the named steps of all gates, or those of `make test` when none is named.
+/// Runs the named steps of all gates; without names the steps of `make test`.
 pub(crate) fn run_named(host: &Host, names: &[String]) -> Result<()> {
     if names.iter().any(|name| name == "--list") {
         all_steps().iter().for_each(|(name, _)| println!("{name}"));
@@ -59,7 +58,7 @@ fn run_steps(host: &Host, chosen: Vec<Step>) -> Result<()> {
     steps.finish()
 }
 
-/// Runs a step. That it has passed is written down where it is recorded and what it has tested is a commit.
+/// Runs a step. A pass is recorded if the step is recorded and the tree equals a commit.
 fn run_step(host: &Host, steps: &mut Steps, (name, step): Step) -> Result<()> {
     let before = record::tested(host)?;
     let Some(cost) = steps.run(name, || step(host)) else { return Ok(()) };
@@ -78,7 +77,7 @@ fn run_step(host: &Host, steps: &mut Steps, (name, step): Step) -> Result<()> {
 
 /// Runs the steps of a gate.
 pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
-    // Elsewhere an editor may be at work meanwhile.
+    // Only CI checks that the tree stays unchanged; elsewhere an editor may write to it meanwhile.
     let before = std::env::var_os("CI").map(|_| state_of_tree(host)).transpose()?;
     let mut steps = Steps::begin();
     let mut aside = None;
@@ -102,7 +101,7 @@ pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
     steps.finish()
 }
 
-/// The steps that run beside the others, and what they print.
+/// Steps that run in a second process beside the others, and its output.
 struct Aside {
     child: Child,
     log: PathBuf,

@@ -1,5 +1,5 @@
-//! `cargo xtask figures`: measures what the documents quote, on one machine and one commit, and writes their
-//! tables from the results. tidy refuses a table that differs from its results, and a figure without any.
+//! `cargo xtask figures`: measures what the documents quote, on one machine and one commit, and writes their tables
+//! from the results. tidy rejects a table that differs from its results, and a figure without results.
 
 mod blocks;
 mod chart;
@@ -18,22 +18,22 @@ pub(crate) use results::Results;
 use runner::{Runner, chosen};
 use std::path::{Path, PathBuf};
 
-/// Where the results are, from the root of the repository.
+/// Directory of the results, relative to the root of the repository.
 pub(crate) const DIRECTORY: &str = "docs/results";
 
 #[derive(Debug, Default)]
 struct Arguments {
     only: Vec<String>,
-    /// Minutes.
+    /// Time limit, minutes.
     within: Option<f64>,
     is_list: bool,
-    /// Writes the documents from the results that are there, and measures nothing.
+    /// True to write the documents from the existing results without measuring.
     is_write: bool,
-    /// Compares the documents with the results, as tidy does.
+    /// True to compare the documents with the results, as tidy does.
     is_check: bool,
     is_tiny: bool,
     results: Option<PathBuf>,
-    /// A copy of the repository's documents that is written instead of them.
+    /// Directory with a copy of the documents, which is written instead of the repository's.
     into: Option<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ impl Arguments {
     }
 }
 
-/// Lists, measures and writes, as the words say.
+/// Lists, measures or writes, as the arguments say.
 pub(crate) fn run(host: &Host, words: &[String]) -> Result<()> {
     let arguments = Arguments::parse(words)?;
     let directory = arguments.results.clone().unwrap_or_else(|| host.root.join(DIRECTORY));
@@ -105,7 +105,7 @@ fn write(directory: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Prints every document that is not what its results give, and every figure that stands in no block.
+/// Prints every document that differs from its results, and every figure outside of a generated block.
 fn check(directory: &Path, into: &Path) -> Result<()> {
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).ok();
     let mut count = 0;
@@ -131,7 +131,8 @@ fn list(runner: &Runner<'_>, due: &[&Part]) -> Result<()> {
     Ok(())
 }
 
-/// Measures what has room; the names of what failed, which is no reason to lose the others.
+/// Measures the parts that fit into the time limit. Returns the names of those that failed, so that one failure does
+/// not lose the others.
 fn measure<'p>(runner: &Runner<'_>, due: &[&'p Part], within: Option<f64>) -> Result<Vec<&'p str>> {
     let mut left = within.unwrap_or(f64::INFINITY);
     let mut failed = Vec::new();

@@ -1,11 +1,11 @@
-//! What changes files: formatting, clippy's own repairs, generated pages.
+//! `cargo xtask fix`, the command that changes files: formatting, clippy's own fixes, generated pages.
 
 use crate::host::Host;
 use crate::lab;
 use crate::tidy::reference;
 use anyhow::{Context, Result};
 
-/// Repairs what can be repaired without thinking.
+/// Applies all automatic fixes.
 pub(crate) fn run(host: &Host) -> Result<()> {
     let clippy = ["clippy", "--all-targets", "--fix", "--allow-dirty", "--allow-staged"];
     host.cargo(&[&clippy[..], &["--workspace"]].concat())?;
@@ -24,7 +24,8 @@ pub(crate) fn run(host: &Host) -> Result<()> {
     write_client(host)
 }
 
-/// Writes what the Python client has of the command table. Without Python a test says that it is to be done.
+/// Generates the part of the Python client that comes from the command table. Without Python it is skipped, and a test
+/// fails if the result is outdated.
 fn write_client(host: &Host) -> Result<()> {
     let script = host.root.join("clients/python/generate.py");
     match std::process::Command::new("python3").arg(&script).status() {

@@ -1,5 +1,5 @@
-//! Fuzzing within bounds: the seeds as ordinary tests, then each target for some seconds. What
-//! a run finds goes to cargo's target directory and nowhere else.
+//! Bounded fuzzing: the seeds as ordinary tests, then each target for some seconds. Everything that a run finds goes to
+//! cargo's target directory only.
 
 use crate::host::Host;
 use crate::steps::Outcome;
@@ -9,21 +9,21 @@ use std::process::{Command, Stdio};
 
 const DIR: &str = "testing/fuzz";
 
-/// Each target, seconds, where nothing else is said.
+/// Default seconds for each target.
 const SECONDS_DEFAULT: u32 = 10;
-/// Each target in the long gate, seconds.
+/// Seconds for each target in the long gate.
 pub(crate) const SECONDS_LONG: u32 = 60;
-/// Each target at most, seconds: a run is bounded.
+/// Most seconds for each target, so that a run is bounded.
 const SECONDS_MAX: u32 = 24 * 3600;
 
-/// Bounds of a target: bytes of one input, MiB of one allocation, seconds of one input.
+/// Bounds of a target: bytes of one input, MiB of one allocation, MiB of resident memory, seconds of one input.
 const BOUNDS: [&str; 4] =
     ["-max_len=4096", "-malloc_limit_mb=64", "-rss_limit_mb=2048", "-timeout=20"];
 
-/// Before the number of executions.
+/// Text before the number of executions in libFuzzer's output.
 const EXECUTIONS: &str = "stat::number_of_executed_units:";
 
-/// Reads `--seconds N`.
+/// Parses `--seconds N`.
 pub(crate) fn seconds(args: &[String]) -> Result<u32> {
     match args {
         [] => Ok(SECONDS_DEFAULT),
@@ -35,7 +35,7 @@ pub(crate) fn seconds(args: &[String]) -> Result<u32> {
     }
 }
 
-/// Runs every target for so many seconds.
+/// Runs every target for this many seconds.
 pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
     let target_dir = target_dir(host)?;
     if !has_fuzzer() {
@@ -46,7 +46,7 @@ pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
     }
     let mut build = nightly();
     build.args(["fuzz", "build", "--fuzz-dir", DIR, "--target-dir"]).arg(&target_dir);
-    // As fast to build as to run: what is shipped is linked as a whole.
+    // Without link-time optimization the build is much faster and the targets hardly slower.
     build.envs([
         ("CARGO_PROFILE_RELEASE_LTO", "off"),
         ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -54,7 +54,7 @@ pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
     build.env("CARGO_PROFILE_RELEASE_PANIC", "unwind");
     host.show(&mut build)?;
     let built = target_dir.join(triple(host)?).join("release");
-    // As many at once as there are cores: each target is one thread.
+    // As many targets at once as there are cores: each target is one thread.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let mut found = vec![];
     for names in targets(&host.root)?.chunks(cores) {
@@ -82,8 +82,8 @@ fn target_dir(host: &Host) -> Result<PathBuf> {
     Ok(host.target_dir()?.join("fuzz"))
 }
 
-/// One target; how often it was executed. What it learns stays in the target directory and makes
-/// the next run better.
+/// Runs one target and returns its number of executions. Its corpus stays in the target directory and improves the next
+/// run.
 fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Result<u64> {
     let (corpus, artifacts) = (dir.join("corpus").join(name), dir.join("artifacts"));
     for dir in [&corpus, &artifacts] {
@@ -111,20 +111,20 @@ fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Res
     executions(&said).with_context(|| format!("{name} executed nothing: {said}"))
 }
 
-/// The number of executions that libFuzzer counted; none when there is none.
+/// Returns the number of executions that libFuzzer reported; None when it is missing or 0.
 fn executions(said: &str) -> Option<u64> {
     let line = said.lines().find_map(|line| line.strip_prefix(EXECUTIONS))?;
     line.trim().parse().ok().filter(|&executions| executions > 0)
 }
 
-/// The name of this machine's target, as cargo-fuzz passes it to cargo.
+/// Returns this machine's target triple, as cargo-fuzz passes it to cargo.
 fn triple(host: &Host) -> Result<String> {
     let shown = host.output(Command::new("rustc").arg("-vV"))?;
     let triple = shown.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(triple.context("rustc names no host")?.to_owned())
 }
 
-/// Cargo of the nightly toolchain; the one that runs this has left its traces in the environment.
+/// Returns cargo of the nightly toolchain, without the variables that the running toolchain has set.
 fn nightly() -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
@@ -138,7 +138,7 @@ fn has_fuzzer() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The names of the targets, in their order.
+/// Returns the names of the targets, sorted.
 fn targets(root: &Path) -> Result<Vec<String>> {
     let dir = root.join(DIR).join("targets");
     let mut names = Vec::new();

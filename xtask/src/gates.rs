@@ -18,17 +18,17 @@ use std::process::{Command, Stdio};
 
 pub(crate) type Step = (&'static str, fn(&Host) -> Result<Outcome>);
 
-/// A gate: its steps in their order, and which of them run beside its tests.
+/// Gate: its steps in order, and which of them run beside its tests.
 pub(crate) struct Gate {
     pub(crate) steps: &'static [Step],
-    /// In a process of their own: tests of real servers mostly wait, and what is here mostly computes.
-    /// Neither needs what the others build.
+    /// Steps that run in a second process. Tests of real servers mostly wait, and these steps mostly compute; neither
+    /// needs what the other builds.
     pub(crate) aside: &'static [&'static str],
-    /// The tests that they run beside.
+    /// Name of the test step that they run beside.
     pub(crate) beside: &'static str,
 }
 
-/// Before a commit: what is quick and often wrong.
+/// Gate before a commit: quick checks that often fail.
 pub(crate) const CHECK: Gate = Gate {
     steps: &[
         ("fmt", fmt),
@@ -41,7 +41,7 @@ pub(crate) const CHECK: Gate = Gate {
     beside: "",
 };
 
-/// Before a merge, and what CI runs.
+/// Gate before a merge, and in CI.
 pub(crate) const TEST: Gate = Gate {
     steps: &[
         ("fmt", fmt),
@@ -56,7 +56,7 @@ pub(crate) const TEST: Gate = Gate {
     beside: "",
 };
 
-/// Everything there is.
+/// Gate with every step.
 pub(crate) const ALL: Gate = Gate {
     steps: &[
         ("fmt", fmt),
@@ -74,17 +74,17 @@ pub(crate) const ALL: Gate = Gate {
         ("mutants", mutants::all),
         (mutants::CHANGED, mutants::changed),
         ("release", release::test),
-        // A processor is emulated there: what runs beside it makes everything in it late.
+        // Last and alone: it emulates a processor, and anything that runs beside it would make its timeouts expire.
         ("rdma", rdma::run),
     ],
     aside: &["fuzz", "mutants", mutants::CHANGED],
     beside: "every-test",
 };
 
-/// A target without an operating system: what builds for it uses no `std`.
+/// Target without an operating system: a crate that builds for it does not use `std`.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
-/// The packages that `make check` tests.
+/// Packages that `make check` tests.
 const QUICK: [&str; 7] = [
     "scurry-ledger",
     "scurry-codec",
@@ -99,7 +99,7 @@ const QUICK: [&str; 7] = [
 const SEEDS: &str = "20";
 const MANY_SEEDS: &str = "2000";
 
-/// All steps, each once.
+/// Returns all steps of all gates, each once.
 pub(crate) fn all_steps() -> Vec<Step> {
     let mut all: Vec<Step> = vec![];
     for step in [CHECK, TEST, ALL].iter().flat_map(|gate| gate.steps) {
@@ -110,7 +110,7 @@ pub(crate) fn all_steps() -> Vec<Step> {
     all
 }
 
-/// The steps that only the long gate has: CI runs the others for each merge, and they need no record.
+/// Returns the steps that only the long gate has. CI runs the others for each merge, so they need no record.
 pub(crate) fn recorded() -> Vec<&'static str> {
     let names = ALL.steps.iter().map(|step| step.0);
     names.filter(|name| !TEST.steps.iter().any(|step| step.0 == *name)).collect()
@@ -131,7 +131,8 @@ fn tidy(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Licences, sources and known faults of the crates that we depend on. The last need a database from the network.
+/// Checks licences, sources and known vulnerabilities of the dependencies. The last check needs a database from the
+/// network.
 fn deny(host: &Host) -> Result<Outcome> {
     host.show(
         &mut host.cargo_tool("deny", &["--locked", "check", "licenses", "bans", "sources"])?,
@@ -146,7 +147,7 @@ fn deny(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// tidy reads the attribute; this proves it, also for what the pure crates depend on.
+/// Builds the pure crates without `std`. tidy reads the attribute; this also proves it for their dependencies.
 fn no_std(host: &Host) -> Result<Outcome> {
     let libraries = host.output(Command::new("rustc").args([
         "--print",
@@ -172,7 +173,7 @@ fn no_std(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The pure crates, the models, the scripts, and a smoke; the server that these want is built first.
+/// Tests the pure crates, the models, the scripts and a smoke test, after building the server that these start.
 fn quick_test(host: &Host) -> Result<Outcome> {
     host.cargo(&["build", "--locked", "-p", "scurry-cli", "--bin", "scurry"])?;
     let packages = QUICK.iter().flat_map(|name| ["-p", name]);
@@ -208,8 +209,8 @@ fn run_tests(host: &Host, profile: &str) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The tests of a merge while now this process of theirs stands still and now that. They are built before: a compiler
-/// that stands still takes minutes more and finds nothing.
+/// Runs the tests of a merge while single processes of theirs are stopped for a moment. The tests are built before:
+/// stopping a compiler costs minutes and finds nothing.
 fn stalls(host: &Host) -> Result<Outcome> {
     let tests = product_tests(host, "default")?;
     host.show(&mut nextest(host, &["--workspace", "--no-run"])?)?;
@@ -217,8 +218,8 @@ fn stalls(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The tests of a profile of `.config/nextest.toml`, with the module that a server of users would load and
-/// the one with a clock for tests.
+/// Returns the tests of a profile of `.config/nextest.toml`, with the module as users load it and one with a test
+/// clock.
 fn product_tests(host: &Host, profile: &str) -> Result<Command> {
     let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
     let plain = module(host, "libscurry.so", &[])?;
@@ -227,7 +228,7 @@ fn product_tests(host: &Host, profile: &str) -> Result<Command> {
     Ok(nextest)
 }
 
-/// Builds the module and sets a copy aside: with other features it would have the same name.
+/// Builds the module and copies it, because a build with other features has the same file name.
 fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
     let build = ["rustc", "--locked", "-p", "scurry-valkey-module", "--lib"];
     host.cargo(&[&build[..], features, &["--", "-C", "panic=abort"]].concat())?;
@@ -240,19 +241,19 @@ fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// The runner: each test has a process of its own, which builds none of what it shares with others.
+/// Returns the test runner: each test has its own process, and shared binaries are built beforehand.
 fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
-    // Most tests wait for servers that they have started, and twice as many as there are processors wait no longer.
+    // Most tests wait for servers, so twice as many tests as processors do not take longer each.
     let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     let run = ["run", "--locked", "--test-threads", &threads.to_string()];
     let mut nextest = host.cargo_tool("nextest", &[&run, words].concat())?;
-    // It is built with the tests, before the first of them runs. Tests of other packages would build it
-    // alone, with other features of what it depends on: all of that a second time.
+    // The binary is built with the tests, before the first of them runs. If a test of another package built it alone,
+    // its dependencies would have other features, and all of them would be built a second time.
     nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
     Ok(nextest)
 }
 
-/// A real cluster: a primary killed, one paused, slots moved.
+/// Tests a real cluster: one primary killed, one paused, slots moved.
 fn cluster_test(host: &Host) -> Result<Outcome> {
     const NAME: &str = "scurry-cluster-test";
     let built = host.binaries(&[NAME])?.join(NAME);

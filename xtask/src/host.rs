@@ -5,15 +5,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The workspace on this machine.
+/// Workspace on this machine.
 pub(crate) struct Host {
-    /// The directory of the root Cargo.toml.
+    /// Directory of the root Cargo.toml.
     pub(crate) root: PathBuf,
     pub(crate) cargo: OsString,
 }
 
 impl Host {
-    /// The workspace around the current directory.
+    /// Finds the workspace around the current directory.
     pub(crate) fn find() -> Result<Host> {
         let here = std::env::current_dir().context("no current directory")?;
         let root = here
@@ -24,19 +24,19 @@ impl Host {
         Ok(Host { root: root.to_owned(), cargo })
     }
 
-    /// Runs cargo with its output shown; an error when it fails.
+    /// Runs cargo with its output shown; returns an error when it fails.
     pub(crate) fn cargo(&self, args: &[&str]) -> Result<()> {
         println!("$ cargo {}", args.join(" "));
         self.show(Command::new(&self.cargo).args(args))
     }
 
-    /// Cargo, to be given arguments.
+    /// Returns a cargo command without arguments.
     pub(crate) fn cargo_command(&self) -> Command {
         Command::new(&self.cargo)
     }
 
-    /// Returns a tool of cargo with these words: the one that scripts/install-tools.sh has put beside the tree, else
-    /// that of this machine.
+    /// Returns a cargo tool with these arguments: the one that scripts/install-tools.sh has put beside the tree,
+    /// otherwise that of this machine.
     pub(crate) fn cargo_tool(&self, name: &str, words: &[&str]) -> Result<Command> {
         let program_name = format!("cargo-{name}");
         let mut program = self.root.join(".cache").join(name).join("bin").join(&program_name);
@@ -56,7 +56,7 @@ impl Host {
         Ok(command)
     }
 
-    /// Runs a program with its output shown; an error when it fails.
+    /// Runs a program with its output shown; returns an error when it fails.
     pub(crate) fn show(&self, command: &mut Command) -> Result<()> {
         let status = command
             .current_dir(&self.root)
@@ -69,7 +69,7 @@ impl Host {
         Ok(())
     }
 
-    /// Runs a program with its output shown, and interrupts it after so many seconds: timeout(1) ends with 124 then.
+    /// Runs a program with its output shown, and interrupts it after this many seconds; timeout(1) then exits with 124.
     pub(crate) fn within(&self, command: &Command, seconds: u64) -> Result<ExitStatus> {
         let mut timed = Command::new("timeout");
         timed.args(["--signal=INT", "--kill-after=60", &seconds.to_string()]);
@@ -84,19 +84,19 @@ impl Host {
         status.with_context(|| format!("cannot start {}", name(&timed)))
     }
 
-    /// The output of cargo; an error when it fails.
+    /// Returns the output of cargo; an error when it fails.
     pub(crate) fn cargo_output(&self, args: &[&str]) -> Result<String> {
         self.output(Command::new(&self.cargo).args(args))
     }
 
-    /// The output of git; an error when it fails.
+    /// Returns the output of git; an error when it fails.
     pub(crate) fn git_output(&self, args: &[&str]) -> Result<String> {
-        // A clone made by another user (containers do that) is refused otherwise.
+        // Git refuses a clone made by another user, which happens in containers.
         let trust = format!("safe.directory={}", self.root.display());
         self.output(Command::new("git").args(["-c", &trust]).args(args))
     }
 
-    /// The output of a program; an error when it fails. Its complaints are shown.
+    /// Returns the output of a program; an error when it fails. Its stderr is shown.
     pub(crate) fn output(&self, command: &mut Command) -> Result<String> {
         let output = command
             .current_dir(&self.root)
@@ -111,7 +111,7 @@ impl Host {
             .with_context(|| format!("{} printed what is not UTF-8", name(command)))
     }
 
-    /// Where cargo puts what it builds.
+    /// Returns cargo's target directory.
     pub(crate) fn target_dir(&self) -> Result<PathBuf> {
         let text = self.cargo_output(&["metadata", "--no-deps", "--format-version", "1"])?;
         let metadata: serde_json::Value = serde_json::from_str(&text)?;
@@ -120,9 +120,8 @@ impl Host {
         Ok(PathBuf::from(dir))
     }
 
-    /// Where these binaries of the workspace lie, once they are built. They are asked for together with a
-    /// test, and so with the features that tests ask of what they depend on: after the step `test` they
-    /// are there.
+    /// Builds these binaries of the workspace and returns their directory. They are built together with a test, so with
+    /// the same features of their dependencies as in the step `test`; after that step nothing is left to build.
     pub(crate) fn binaries(&self, names: &[&str]) -> Result<PathBuf> {
         let together = ["build", "--locked", "--workspace", "--test", "device"];
         let names = names.iter().flat_map(|name| ["--bin", name]);
@@ -136,7 +135,7 @@ fn is_workspace_root(dir: &Path) -> bool {
         .is_ok_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
 }
 
-/// The command as one would type it.
+/// Formats the command as one would type it.
 fn name(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(command.get_program());

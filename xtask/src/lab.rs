@@ -1,14 +1,14 @@
-//! The lab: a workspace beside the product, which is formatted, linted and tested by itself.
+//! The lab, a workspace beside the product, which is formatted, linted and tested separately.
 
 use crate::host::Host;
 use crate::steps::Outcome;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// The manifest of the lab.
+/// Manifest of the lab.
 pub(crate) const MANIFEST: &str = "lab/Cargo.toml";
 
-/// Formats nothing, compiles everything, runs every test on the server of this tree.
+/// Checks formatting, compiles everything and runs every test against the server of this tree.
 pub(crate) fn run(host: &Host) -> Result<Outcome> {
     let own = ["--manifest-path", MANIFEST];
     host.cargo(&[&["fmt", "--check"], &own[..]].concat()).context("repair with cargo xtask fix")?;
@@ -21,7 +21,7 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The path of the lab's program, which is built first.
+/// Builds the lab's program and returns its path.
 pub(crate) fn binary(host: &Host) -> Result<PathBuf> {
     host.cargo(&["build", "--locked", "--manifest-path", MANIFEST, "--bin", "scurry-lab"])?;
     Ok(host.target_dir()?.join("debug/scurry-lab"))

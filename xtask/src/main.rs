@@ -1,5 +1,5 @@
-//! The project's own chores, so that a gate means the same on every machine:
-//! `cargo xtask ci` only reads, `cargo xtask fix` is what changes files.
+//! The project's own tasks, so that a gate means the same on every machine: `cargo xtask ci` only reads, `cargo xtask
+//! fix` changes files.
 
 mod change;
 mod ci;

@@ -1,6 +1,6 @@
-//! Pages as people write them: their prose, where their links lead, and the anchors of their headings.
+//! Markdown pages: their prose, their link targets, and the anchors of their headings.
 
-/// The lines outside fenced code.
+/// Returns the lines outside of fenced code, with their indexes from 0.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter(move |(_, line)| {
@@ -10,7 +10,7 @@ pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The targets of `[text](target)`.
+/// Returns the targets of `[text](target)`.
 pub(crate) fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = &rest[..rest.find(')')?];
@@ -18,13 +18,12 @@ pub(crate) fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// True for what lies in no file of the repository.
+/// Reports whether a target is outside of the repository.
 pub(crate) fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }
 
-/// The file that a link means, from the root of the repository, and the anchor in it. None where it leaves
-/// the repository.
+/// Resolves a link to a file path from the root of the repository and an anchor. None when it leaves the repository.
 pub(crate) fn resolve<'a>(from: &str, target: &'a str) -> Option<(String, Option<&'a str>)> {
     let (path, anchor) = match target.split_once('#') {
         Some((path, anchor)) => (path, Some(anchor)),
@@ -45,8 +44,8 @@ pub(crate) fn resolve<'a>(from: &str, target: &'a str) -> Option<(String, Option
     Some((parts.join("/"), anchor))
 }
 
-/// The anchors of a page's headings, as forges make them: lower case, blanks as hyphens, no punctuation, and a
-/// number behind one that was there before.
+/// Returns the anchors of a page's headings, as forges make them: lower case, hyphens for spaces, no punctuation, and a
+/// number after one that occurred before.
 pub(crate) fn anchors(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     let headings = prose(text).filter(|(_, line)| line.starts_with('#'));
@@ -64,7 +63,7 @@ pub(crate) fn anchors(text: &str) -> Vec<String> {
     anchors
 }
 
-/// A title without the targets of its links.
+/// Returns a title without the targets of its links.
 fn shown(title: &str) -> String {
     let mut parts = title.trim().split("](");
     let mut text = parts.next().unwrap_or_default().to_owned();

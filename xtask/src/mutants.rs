@@ -1,5 +1,5 @@
-//! Bugs that are seeded one at a time, and that a test must catch: those of testing/mutants, chosen by hand, and those
-//! that cargo-mutants makes of the lines that have changed.
+//! Bugs that are seeded one at a time, and that a test must catch: the hand-written ones of testing/mutants, and those
+//! that cargo-mutants generates for changed lines.
 
 use crate::change;
 use crate::host::Host;
@@ -10,17 +10,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The step that looks at the change.
+/// Name of the step that tests the changed lines.
 pub(crate) const CHANGED: &str = "mutants-changed";
 
-/// Minutes after which that step begins no mutant, all packages together.
+/// Minutes after which that step starts no more mutants, over all packages.
 const MINUTES_MAX: u64 = 20;
 
-/// Seconds that the tests of a mutant may take. Those of the simulators take the most.
+/// Most seconds that the tests of a mutant may take. The simulators take the longest.
 const TEST_SECONDS_MAX: &str = "300";
 
-/// Packages whose mutants are made, and the packages whose tests must catch them. The others (server, doors, module)
-/// are tested by servers that run: that takes longer than the step has.
+/// Packages that are mutated, each with the packages whose tests must catch the mutants. The others (server, doors,
+/// module) are tested by running servers, which takes longer than the step has.
 const JUDGES: [(&str, &[&str]); 8] = [
     ("scurry-ledger", &["scurry-ledger", "scurry-model"]),
     ("scurry-codec", &["scurry-codec", "scurry-model"]),
@@ -36,12 +36,12 @@ const JUDGES: [(&str, &[&str]); 8] = [
 mod exit {
     pub(super) const ALL_CAUGHT: i32 = 0;
     pub(super) const SURVIVED: i32 = 2;
-    /// The tests of a mutant went on for ever: they did not pass.
+    /// The tests of a mutant timed out, so they did not pass.
     pub(super) const ENDLESS: i32 = 3;
     pub(super) const OUT_OF_TIME: i32 = 124;
 }
 
-/// Seeds the bugs of testing/mutants, or those with these names.
+/// Runs the mutants of testing/mutants, or those with these names.
 pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
     let run = ["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants", "--"];
     let names = names.iter().map(String::as_str);
@@ -53,8 +53,8 @@ pub(crate) fn all(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Seeds what cargo-mutants makes of the changed lines: those of the branch, or on `main` those since the step has
-/// passed last.
+/// Runs the mutants that cargo-mutants generates for the changed lines: those of the branch, or on `main` those since
+/// the step last passed.
 pub(crate) fn changed(host: &Host) -> Result<Outcome> {
     let base = match change::base(host)? {
         base if base == head(host)? => {
@@ -72,7 +72,7 @@ pub(crate) fn changed(host: &Host) -> Result<Outcome> {
     let dir = host.target_dir()?.join("mutants-changed");
     fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let diff = dir.join("change.diff");
-    // Prefixes that the user's own settings of git do not change.
+    // Explicit prefixes, because the user's git settings may change them.
     let plain = ["diff", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/"];
     let text = host.git_output(&[&plain[..], &[&base, "--", "crates"]].concat())?;
     fs::write(&diff, text).with_context(|| format!("cannot write {}", diff.display()))?;
@@ -92,7 +92,7 @@ pub(crate) fn changed(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Returns the mutants of one package that all tests have passed under, of those for which there was time.
+/// Returns the mutants of one package under which all tests passed, among those that there was time for.
 fn seed(
     host: &Host,
     dir: &Path,
@@ -102,7 +102,7 @@ fn seed(
 ) -> Result<Vec<String>> {
     let output = dir.join(package);
     fs::create_dir_all(&output).with_context(|| format!("cannot make {}", output.display()))?;
-    // cargo-mutants itself tries the package's own tests alone without a mutant.
+    // Run the tests without a mutant first: cargo-mutants does that only for the package's own tests.
     let tested = judges.iter().flat_map(|judge| ["-p", judge]);
     host.cargo(&["test", "-q", "--locked"].into_iter().chain(tested).collect::<Vec<_>>())?;
     let diff = dir.join("change.diff").display().to_string();
@@ -112,7 +112,7 @@ fn seed(
     let judges = judges.iter().flat_map(|judge| ["--test-package", judge]);
     let words: Vec<&str> = words.into_iter().chain(baseline).chain(judges).collect();
     let mut tool = host.cargo_tool("mutants", &words)?;
-    // It builds in a copy of the tree, whose crates no other build can use.
+    // cargo-mutants builds in a copy of the tree, whose artifacts no other build can use.
     tool.env_remove("CARGO_TARGET_DIR").env("RUST_BACKTRACE", "0");
     let status = host.within(&tool, seconds)?;
     let lists = output.join("mutants.out");
@@ -133,7 +133,7 @@ fn head(host: &Host) -> Result<String> {
     Ok(host.git_output(&["rev-parse", "HEAD"])?.trim().to_owned())
 }
 
-/// Returns the lines of a list; none where it is absent.
+/// Returns the lines of a file; empty when it is missing.
 fn lines(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

@@ -1,5 +1,6 @@
-//! The program and the module as packages carry them: compiled twice, the second time by what the first ones have
-//! counted under load ([ADR 39](../../docs/adr/0039-counted-builds.md)). The laboratory is compiled by the same counts.
+//! The program and the module as packages carry them, compiled twice: the second time with the execution counts that
+//! the first build collected under load ([ADR 39](../../docs/adr/0039-counted-builds.md)). The laboratory is compiled
+//! with the same counts.
 
 use crate::host::Host;
 use crate::lab;
@@ -8,24 +9,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
-/// The profile of Cargo.toml.
+/// Profile of Cargo.toml.
 pub(crate) const PROFILE: &str = "dist";
 
-/// The names of what is built.
+/// File names of what is built.
 pub(crate) const SERVER: &str = "scurry";
 pub(crate) const MODULE: &str = "libscurry.so";
 
-/// Below the directory that cargo builds into.
+/// Build directory, below cargo's target directory.
 const DIR: &str = "optimized";
-/// The counts, and of which sources they are.
+/// Files with the counts, and with the sources that they were collected from.
 const COUNTS: &str = "scurry.profdata";
 const SOURCES: &str = "sources";
 
-/// All that decides what is counted where: other files change nothing of it.
+/// Paths that determine the counts; changes in other files keep them valid.
 const COMPILED: [&str; 5] = ["crates", "lab", "Cargo.lock", "Cargo.toml", "xtask/src/optimized.rs"];
 
-/// Words of scurry-lab, each a load. What none of them runs is compiled to be small and not to be fast, so all
-/// that is done often has its load here, charging the most.
+/// Loads, as arguments of scurry-lab. Code that none of them runs is compiled for size instead of speed, so every
+/// frequent operation has a load here, charging the most.
 const LOADS: [&str; 14] = [
     "run moaf-scur-pipelined --target scurry --accounts 200000 --seconds 5 --warmup 1",
     "run moaf-scur-pipelined --target scurry:fsync --accounts 50000 --seconds 3 --warmup 1",
@@ -43,7 +44,7 @@ const LOADS: [&str; 14] = [
     "run charging-live --target valkey+module --short",
 ];
 
-/// The laboratory's program.
+/// Program of the laboratory.
 const LAB: &str = "scurry-lab";
 
 /// Builds the program, the module and the laboratory into one directory.
@@ -55,27 +56,27 @@ pub(crate) fn run(host: &Host) -> Result<()> {
     Ok(())
 }
 
-/// Where they lie then.
+/// Returns that directory.
 pub(crate) fn dir(host: &Host) -> Result<PathBuf> {
     Ok(Optimized::new(host)?.dir)
 }
 
-/// The compiler's flag that has it go by these counts.
+/// Returns the compiler flag that uses these counts.
 pub(crate) fn flag(counts: &Path) -> String {
     format!("-Cprofile-use={}", counts.display())
 }
 
-/// Takes counts that were made elsewhere, of these sources.
+/// Imports counts that were collected elsewhere from these sources.
 pub(crate) fn take(host: &Host, counts: &Path) -> Result<()> {
     let at = Optimized::new(host)?;
     std::fs::create_dir_all(&at.dir)?;
-    // Read as a whole first: it may be the file that it is to become.
+    // Read the whole file first: source and destination may be the same.
     let bytes = std::fs::read(counts).with_context(|| format!("reading {}", counts.display()))?;
     std::fs::write(at.dir.join(COUNTS), bytes)?;
     Ok(std::fs::write(at.dir.join(SOURCES), at.sources()?)?)
 }
 
-/// The counts of these sources, made where there are none yet.
+/// Returns the counts of these sources, and collects them first if they are missing.
 pub(crate) fn counts(host: &Host) -> Result<PathBuf> {
     Optimized::new(host)?.counts()
 }
@@ -117,7 +118,7 @@ impl Optimized<'_> {
         Ok(counts)
     }
 
-    /// The compiler and the sources that counts are of, these with their changes.
+    /// Identifies the compiler and the sources, including uncommitted changes.
     fn sources(&self) -> Result<String> {
         let compiler = self.host.output(Command::new("rustc").arg("-vV"))?;
         let trees = COMPILED.map(|path| format!("HEAD:{path}"));
@@ -126,12 +127,11 @@ impl Optimized<'_> {
         Ok([compiler, self.host.git_output(&ids)?, self.host.git_output(&changes)?].concat())
     }
 
-    /// Compiles all three with these flags, and copies them into a directory, where the laboratory finds the others
-    /// beside it.
+    /// Compiles all three with these flags, and copies them into one directory, where the laboratory finds the others.
     fn build(&self, into: &Path, flags: &str) -> Result<()> {
         std::fs::create_dir_all(into)?;
         let server = ["--profile", PROFILE, "--features", "rdma", "-p", "scurry-cli"];
-        // Alone, so that no feature that other packages ask of a crate gets into it.
+        // Built alone, so that features that other packages request of a crate do not get into it.
         let module = ["--profile", PROFILE, "-p", "scurry-valkey-module"];
         let lab = ["--release", "--manifest-path", lab::MANIFEST, "--bin", LAB];
         let programs = [
@@ -142,7 +142,7 @@ impl Optimized<'_> {
         for (program, words, profile) in programs {
             println!("$ RUSTFLAGS={flags} cargo build {}", words.join(" "));
             let mut cargo = self.host.cargo_command();
-            // With a target the flags are not those of programs that run while others are compiled.
+            // With an explicit target, cargo does not apply the flags to build scripts and proc macros.
             cargo.args(["build", "--locked", "--target", TARGET]).args(words);
             let built = self.dir.join("build");
             self.host.show(cargo.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", &built))?;
@@ -158,12 +158,12 @@ impl Optimized<'_> {
     fn load(&self, programs: &Path, words: &str) -> Result<()> {
         println!("$ {LAB} {words}");
         let mut load = Command::new(programs.join(LAB));
-        // A loader that counts is slower, and says so of its figures: nobody wants these.
+        // The counting loader is slower, and its figures do not matter.
         load.args(words.split(' ')).arg("--quiet");
         self.host.show(&mut load).context("a load to count under")
     }
 
-    /// The tool that joins counts, of the same LLVM as the compiler.
+    /// Returns llvm-profdata, the tool that merges counts, of the same LLVM as the compiler.
     fn llvm_profdata(&self) -> Result<PathBuf> {
         let libraries =
             self.host.output(Command::new("rustc").args(["--print", "target-libdir"]))?;
@@ -183,7 +183,7 @@ impl Optimized<'_> {
     }
 }
 
-/// The major version of the compiler's LLVM.
+/// Returns the major version of the compiler's LLVM.
 fn llvm_major(compiler: &str) -> Option<u32> {
     let version = compiler.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
     version.split('.').next()?.trim().parse().ok()

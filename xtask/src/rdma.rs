@@ -1,5 +1,5 @@
-//! Connections over a software RDMA device, in the guest of `scripts/rdma-guest.sh`: nothing of this
-//! machine is changed, and none of its devices is used.
+//! Connections over a software RDMA device, in the guest of `scripts/rdma-guest.sh`: nothing on this machine is
+//! changed, and none of its devices is used.
 
 use crate::host::Host;
 use crate::lab;
@@ -11,16 +11,17 @@ use std::process::Command;
 const GUEST: &str = "scripts/rdma-guest.sh";
 const QEMU: &str = "qemu-system-x86_64";
 
-/// After so long a guest is ended by force. Its processor is emulated: a slow machine takes several times
-/// as long as a fast one.
+/// Timeout after which a guest is killed, seconds. Its processor is emulated: a slow machine takes several times as
+/// long as a fast one.
 const GUEST_SECONDS: &str = "RDMA_GUEST_SECONDS";
 const GUEST_SECONDS_MAX: &str = "600";
 
-/// The script's status when it cannot run here; it has said why.
+/// Exit status of the script when it cannot run here; it has printed why.
 const CANNOT: i32 = 77;
 
-/// All tests of a device, those of two hosts left out by themselves; then the server, the scenario
-/// scripts over RDMA and TCP, and the laboratory's load with its audit. Sharing one guest saves starting another two.
+/// Commands of the first guest: all tests of a device (those of two hosts skip themselves); then the server, the
+/// scenario scripts over RDMA and TCP, and the laboratory's load with its audit. Sharing one guest saves starting two
+/// more.
 const ONE_HOST: [&str; 4] = [
     "--",
     "sh",
@@ -32,7 +33,7 @@ const ONE_HOST: [&str; 4] = [
      --rdma-address 10.77.0.1 --sessions 32 --connections 8 --depth 4 --accounts 200 --seconds 1 --warmup 0",
 ];
 
-/// The test of two hosts, in both.
+/// Commands for the test of two hosts, one guest each.
 const TWO_HOSTS: [&str; 14] = [
     "--",
     "env",
@@ -50,13 +51,13 @@ const TWO_HOSTS: [&str; 14] = [
     "--nocapture",
 ];
 
-/// The crates that are nothing without RDMA.
+/// Crates that exist only for RDMA.
 const CRATES: [&str; 4] =
     ["scurry-rdma-sys", "scurry-rdma", "scurry-rdma-proto", "scurry-rdma-fabric"];
-/// The crates that have a feature of this name.
+/// Feature that the other crates have.
 const FEATURE: [&str; 2] = ["--features", "rdma"];
 
-/// Looks at the build with RDMA, and runs the tests of a device in the guest, that of two hosts in two.
+/// Checks the build with RDMA, and runs the device tests in a guest, and the test of two hosts in two.
 pub(crate) fn run(host: &Host) -> Result<Outcome> {
     let with = ["--locked", "-p", "scurry-cli", "-p", "scurry-server", "-p", "scurry-conformance"];
     let clippy = [&["clippy", "--all-targets"], &with[..], &FEATURE, &["--", "-D", "warnings"]];
@@ -103,13 +104,13 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
     }
 }
 
-/// Builds the server; it lies there in the guest.
+/// Builds the server; returns the mapping to its path in the guest.
 fn server(host: &Host) -> Result<String> {
     host.cargo(&[&["build", "--locked", "--workspace", "--bin", "scurry"], &FEATURE[..]].concat())?;
     Ok(format!("{}:/guest/scurry", host.target_dir()?.join("debug/scurry").display()))
 }
 
-/// Tests on one host, beside the device: the server with its test, and the scripts.
+/// Returns the files for the tests on one host, beside those of the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
     let mut files = vec![
         server(host)?,
@@ -126,13 +127,13 @@ fn one_host(host: &Host) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Builds a test; it lies there in the guest.
+/// Builds a test; returns the mapping to its path in the guest.
 fn built_test(host: &Host, package: &str, test: &str, place: &str) -> Result<String> {
     Ok(format!("{}:{place}", test_binary(host, package, test)?.display()))
 }
 
-/// Builds a test and says where it lies. It is asked for as a part of the workspace, as the server is, so
-/// that nothing is built twice.
+/// Builds a test and returns its path. It is built as part of the workspace, as the server is, so that nothing is built
+/// twice.
 fn test_binary(host: &Host, package: &str, test: &str) -> Result<PathBuf> {
     let args = ["test", "--locked", "--no-run", "--workspace", "--test", test];
     let args = [&args[..], &FEATURE].concat();
@@ -142,7 +143,7 @@ fn test_binary(host: &Host, package: &str, test: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(path))
 }
 
-/// The executable of a package's test among cargo's messages.
+/// Finds the executable of a package's test in cargo's messages.
 fn executable(messages: &str, package: &str, test: &str) -> Option<String> {
     let name = format!("#{package}@");
     messages.lines().find_map(|line| {

@@ -1,5 +1,5 @@
-//! The record of the long gate: for each of its own steps the commit that has passed it last. The step that
-//! passes is written down at once, so that a full run can be made piece by piece; a person commits the file.
+//! The record of the long gate: for each of its own steps the commit that passed it last. Each pass is written at once,
+//! so that a full run can be made piece by piece; a person commits the file.
 
 use crate::host::Host;
 use crate::steps::{Cost, minutes};
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Absent until a step has passed.
+/// Record file; it is missing until a step has passed.
 pub(crate) const FILE: &str = "testing/last-full-run.toml";
 
-/// An older entry is worth a warning.
+/// Commits after which an entry causes a warning.
 pub(crate) const COMMITS_MAX: u64 = 200;
 
 const HEAD: &str =
@@ -23,22 +23,22 @@ const HEAD: &str =
 const CURE: &str = "where two branches meet keep the newer entry of a step; without the file each step \
                     counts as never run";
 
-/// One step's last run that has passed.
+/// Last passed run of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    /// In full, 40 hexadecimal digits.
+    /// Commit id, 40 hexadecimal digits.
     commit: String,
-    /// In UTC, as 2026-11-23.
+    /// Date in UTC, as 2026-11-23.
     date: String,
-    /// Whole seconds.
+    /// Time that it took, in whole seconds.
     cost: Cost,
 }
 
-/// The number of commits since a step has passed.
+/// Number of commits since a step passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Age {
     Never,
-    /// A run whose commit this clone does not have.
+    /// The commit of the run is not in this clone.
     Unknown,
     Commits(u64),
 }
@@ -49,14 +49,14 @@ impl Age {
     }
 }
 
-/// The steps' entries by name.
+/// Entries by step name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     steps: BTreeMap<String, Entry>,
 }
 
 impl Record {
-    /// The one in the tree, empty without a file. A damaged file is an error with its cure.
+    /// Reads the record of the tree; empty without a file. A damaged file is an error with its cure.
     pub(crate) fn load(root: &Path) -> Result<Record> {
         match File::open(root.join(FILE)) {
             Ok(mut file) => {
@@ -68,7 +68,7 @@ impl Record {
         }
     }
 
-    /// The commit that has passed a step, where this clone has it.
+    /// Returns the commit that passed a step, if this clone has it.
     pub(crate) fn commit(&self, host: &Host, step: &str) -> Option<&str> {
         let commit = self.steps.get(step)?.commit.as_str();
         is_here(host, commit).then_some(commit)
@@ -84,7 +84,7 @@ impl Record {
         Ok(Age::Commits(count.trim().parse()?))
     }
 
-    /// A line for each of these steps, how long it took last, and their sum.
+    /// Lists the steps with the time that each took last, and the sum.
     pub(crate) fn said(&self, steps: &[&str]) -> String {
         let line = |step: &&str| match self.steps.get(*step) {
             Some(Entry { date, cost, .. }) => format!("  {step:12}  {}  {date}\n", minutes(*cost)),
@@ -145,7 +145,7 @@ impl Entry {
     }
 }
 
-/// The commit that is tested; none where the tree differs from it in more than the record.
+/// Returns the commit under test; None when the tree differs from it in more than the record.
 pub(crate) fn tested(host: &Host) -> Result<Option<String>> {
     let state = host.git_output(&["status", "--porcelain", "--", ".", &but_the_record()])?;
     if !state.is_empty() {
@@ -154,18 +154,19 @@ pub(crate) fn tested(host: &Host) -> Result<Option<String>> {
     Ok(Some(host.git_output(&["rev-parse", "HEAD"])?.trim().to_owned()))
 }
 
-/// The words of git for everything except the record.
+/// Returns the git pathspec for everything but the record.
 pub(crate) fn but_the_record() -> String {
     format!(":(exclude){FILE}")
 }
 
-/// Writes down that a commit has passed a step just now.
+/// Records that a commit has passed a step now.
 pub(crate) fn write(host: &Host, step: &str, commit: String, cost: Cost) -> Result<()> {
     let date = host.output(Command::new("date").args(["-u", "+%F"]))?.trim().to_owned();
     write_at(&host.root.join(FILE), step, Entry { commit, date, cost })
 }
 
-/// Other steps may end meanwhile in another process: the file is locked from reading to writing.
+/// Writes one entry. Steps of another process may end at the same time, so the file stays locked from reading to
+/// writing.
 fn write_at(path: &Path, step: &str, entry: Entry) -> Result<()> {
     let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
     let mut file = open.with_context(cannot_read)?;
@@ -187,7 +188,7 @@ fn cannot_read() -> String {
     format!("cannot read {FILE}")
 }
 
-/// True when this clone has the commit.
+/// Reports whether this clone has the commit.
 fn is_here(host: &Host, commit: &str) -> bool {
     let object = format!("{commit}^{{commit}}");
     let mut git = Command::new("git");
@@ -195,7 +196,7 @@ fn is_here(host: &Host, commit: &str) -> bool {
     git.output().is_ok_and(|output| output.status.success())
 }
 
-/// A line for each reason to run steps again, with the names of these.
+/// Returns a line for each reason to run steps again, with the names of the steps.
 pub(crate) fn warnings(ages: &[(&str, Age)]) -> Vec<String> {
     let say = |why: &str, is_due: fn(&Age) -> bool| {
         let due = ages.iter().filter(|(_, age)| is_due(age)).map(|(step, age)| match age {

@@ -1,6 +1,6 @@
-//! `make release`: what a page of downloads has, made without a container daemon. Everything that is packed
-//! lies first in one directory, so that all artifacts have the same files; which tools pack them, and why, is in
-//! docs/adr/README.md.
+//! `make release`: builds everything of a download page, without a container daemon. All files to pack are first put
+//! into one directory, so that all artifacts have the same files; docs/adr/README.md says which tools pack them, and
+//! why.
 
 pub(crate) mod binaries;
 mod bom;
@@ -20,35 +20,35 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where scripts/install-tools.sh puts the tools.
+/// Directory where scripts/install-tools.sh puts the tools.
 const TOOLS: &str = ".cache/packaging/bin";
 
-/// Where the page lies, in the directory that cargo builds into.
+/// Directory of the page, below cargo's target directory.
 const PAGE: &str = "release-page";
 
-/// The tests of what is on it.
+/// Tests of the artifacts on it.
 const TESTS: [&str; 9] =
     ["page", "wheel", "tarball", "unit", "packages", "systemd", "image", "chart", "site"];
 
-/// The status of a test that cannot run here; it has said why.
+/// Exit status of a test that cannot run here; it has printed why.
 const CANNOT: i32 = 77;
 
-/// A version that no release has, of packages that others are upgraded to in a test.
+/// Version that no release has, for packages that a test upgrades to.
 const NEXT_VERSION: &str = "99.0.0";
 
-/// One release in the making.
+/// Release in progress.
 struct Release<'a> {
     host: &'a Host,
     version: String,
-    /// The time that files get, in seconds since 1970.
+    /// Time stamp of all files, seconds since 1970.
     epoch: u64,
-    /// Where it is made; what users get is in `page`.
+    /// Working directory; what users get is in `page`.
     work: PathBuf,
     page: PathBuf,
 }
 
-/// Makes everything in target/release-page; with `--counts FILE` by these counts; with `--binaries DIR` what is packed
-/// of binaries that lie there, for work on the packaging: all but the wheel.
+/// Builds everything in target/release-page. `--counts FILE` uses these execution counts; `--binaries DIR` packs
+/// existing binaries, for work on the packaging: all but the wheel.
 pub(crate) fn run(host: &Host, args: &[String]) -> Result<()> {
     let release = Release::new(host, PAGE)?;
     match args {
@@ -69,7 +69,7 @@ pub(crate) fn run(host: &Host, args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the page twice, which gives the same bytes, and tests each artifact.
+/// Builds the page twice, which must give the same bytes, and tests each artifact.
 pub(crate) fn test(host: &Host) -> Result<Outcome> {
     let first = Release::new(host, PAGE)?;
     let stage = first.make()?;
@@ -100,7 +100,7 @@ pub(crate) fn test(host: &Host) -> Result<Outcome> {
 }
 
 impl<'a> Release<'a> {
-    /// A release into an empty directory of this name.
+    /// Starts a release in an empty directory of this name.
     fn new(host: &'a Host, name: &str) -> Result<Release<'a>> {
         let page = host.target_dir()?.join(name);
         let work = page.with_extension("work");
@@ -114,8 +114,8 @@ impl<'a> Release<'a> {
         Ok(Release { host, version: version(host)?, epoch: epoch(host)?, work, page })
     }
 
-    /// Builds, and makes all artifacts, each with its checksum and its bill of materials. Returns the directory
-    /// of what was packed.
+    /// Builds all artifacts, each with its checksum and its bill of materials. Returns the directory of the packed
+    /// files.
     fn make(&self) -> Result<PathBuf> {
         let wheel = wheel::build(self)?;
         let stage = self.pack(&binaries::build(self.host)?, Some(&wheel))?;
@@ -126,7 +126,7 @@ impl<'a> Release<'a> {
         Ok(stage)
     }
 
-    /// Makes what is archives of the stage, the bills of these, and the archives of documents.
+    /// Packs the archives of the stage, their bills of materials, and the archives of documents.
     fn pack(&self, built: &binaries::Built, wheel: Option<&Path>) -> Result<PathBuf> {
         documents::pack(self)?;
         client::pack(self)?;
@@ -146,7 +146,7 @@ impl<'a> Release<'a> {
         Ok(stage)
     }
 
-    /// A tool that scripts/install-tools.sh has installed, with the time of the release in its environment.
+    /// Returns a tool that scripts/install-tools.sh has installed, with the time of the release in its environment.
     fn tool(&self, name: &str) -> Result<Command> {
         let path = self.host.root.join(TOOLS).join(name);
         if !path.is_file() {
@@ -158,7 +158,7 @@ impl<'a> Release<'a> {
     }
 }
 
-/// The version of the workspace.
+/// Returns the version of the workspace.
 fn version(host: &Host) -> Result<String> {
     let text = host.cargo_output(&["metadata", "--no-deps", "--format-version", "1"])?;
     let metadata: serde_json::Value = serde_json::from_str(&text)?;
@@ -168,7 +168,7 @@ fn version(host: &Host) -> Result<String> {
     Ok(version.context("scurry-cli has no version")?.to_owned())
 }
 
-/// The time that is asked for as everywhere (SOURCE_DATE_EPOCH), else that of the commit.
+/// Returns the time from SOURCE_DATE_EPOCH, otherwise that of the commit.
 fn epoch(host: &Host) -> Result<u64> {
     let text = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! `make site`: the pages that docs/SUMMARY.md lists and a page for each command, by mdBook, with a search. It
-//! is read where it lies, and asks nobody for anything.
+//! `make site`: the pages that docs/SUMMARY.md lists and a page for each command, built by mdBook, with a search. The
+//! site works from local files and loads nothing from the network.
 
 mod check;
 mod stage;
@@ -10,15 +10,15 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where scripts/install-tools.sh puts the one of Python's registry.
+/// mdBook as scripts/install-tools.sh installs it from Python's registry.
 const MDBOOK: &str = ".cache/mdbook/bin/mdbook";
 
-/// Makes the site in target/site.
+/// Builds the site in target/site.
 pub(crate) fn run(host: &Host) -> Result<()> {
     make(host).map(drop)
 }
 
-/// Makes the site, and looks at it as a reader's browser would. Returns its directory.
+/// Builds the site, and checks it as a reader's browser would see it. Returns its directory.
 pub(crate) fn make(host: &Host) -> Result<PathBuf> {
     let made = build(host)?;
     let site = check::Site::load(&made)?;
@@ -36,13 +36,13 @@ pub(crate) fn make(host: &Host) -> Result<PathBuf> {
     Ok(made)
 }
 
-/// The step of the gate.
+/// Runs it as a step of the gate.
 pub(crate) fn step(host: &Host) -> Result<Outcome> {
     run(host)?;
     Ok(Outcome::Passed)
 }
 
-/// The directory of a site that was made anew.
+/// Builds the site from scratch and returns its directory.
 fn build(host: &Host) -> Result<PathBuf> {
     let made = host.target_dir()?.join("site");
     let work = made.with_extension("work");
@@ -62,7 +62,7 @@ fn build(host: &Host) -> Result<PathBuf> {
     Ok(made)
 }
 
-/// mdBook beside the tree, else that of this machine.
+/// Returns mdBook beside the tree, otherwise that of this machine.
 fn program(root: &Path) -> Result<PathBuf> {
     let own = root.join(MDBOOK);
     if own.is_file() {

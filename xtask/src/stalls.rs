@@ -1,6 +1,5 @@
-//! The tests of a merge while single processes and threads of theirs stand still for a moment, as on a machine that
-//! others use too.
-//! A test whose outcome depends on who is on time fails here.
+//! Runs the tests of a merge while single processes and threads of theirs are stopped for a moment, as happens on a
+//! shared machine. A test whose outcome depends on timing fails here.
 
 use crate::host::Host;
 use anyhow::{Context, Result, ensure};
@@ -13,18 +12,18 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How often one is stopped.
+/// Interval at which one process or thread is stopped.
 const EVERY: Duration = Duration::from_millis(60);
-/// How long one stands still at most, in these steps: longer than whatever a server or a client does by itself when
-/// nothing happens, shorter than the patience of any test.
+/// Most steps for which one is stopped: longer than any timer of a server or a client, shorter than the timeout of any
+/// test.
 const STEPS_MAX: u64 = 24;
-/// How many stand still at a time at most.
+/// Most that are stopped at the same time.
 const STOPPED_MAX: usize = 3;
-/// Programs of the build: nothing waits for these with a patience.
+/// Build programs, which are never stopped: no test has a timeout on them.
 const BUILDERS: [&str; 6] = ["cargo", "cargo-nextest", "rustc", "cc", "ld", "strace"];
 const SEED: u64 = 0x5741_4C4C_0001;
 
-/// Runs the command to its end while it stops and continues the processes below it and their threads.
+/// Runs the command to its end, while it stops and resumes the processes below it and their threads.
 pub(crate) fn beside(host: &Host, mut command: Command) -> Result<()> {
     command.current_dir(&host.root).stdin(Stdio::null());
     let mut child = command.spawn().context("starting the tests")?;
@@ -36,12 +35,12 @@ pub(crate) fn beside(host: &Host, mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Processes and threads that stand still. All go on when it is dropped.
+/// Stopped processes and threads. All are resumed when it is dropped.
 #[derive(Default)]
 struct Stopped {
-    /// With the step in which each goes on.
+    /// Step in which each process resumes.
     processes: BTreeMap<i32, u64>,
-    /// The same of threads, whose processes do not stand still (ptrace(2)).
+    /// Step in which each thread resumes; the other threads of its process keep running (ptrace(2)).
     threads: BTreeMap<i32, u64>,
 }
 
@@ -56,11 +55,12 @@ impl Stopped {
         Ok(())
     }
 
-    /// Fails for a thread that is gone or traced by others, and where the machine lets nobody trace (EPERM).
+    /// Stops a thread. Fails for a thread that is gone or already traced, and where the machine does not permit tracing
+    /// (EPERM).
     fn stop_thread(&mut self, thread: i32, until: u64) -> nix::Result<()> {
         let id = Pid::from_raw(thread);
         ptrace::seize(id, ptrace::Options::empty())?;
-        // It may end before it stands still, which the next step sees.
+        // The thread may end before it stops, which the next step sees.
         let _ = ptrace::interrupt(id);
         self.threads.insert(thread, until);
         Ok(())
@@ -70,7 +70,7 @@ impl Stopped {
         self.processes.retain(|process, until| {
             let is_over = *until <= step;
             if is_over {
-                // It may have been killed meanwhile.
+                // The process may have been killed meanwhile.
                 let _ = kill(Pid::from_raw(*process), Signal::SIGCONT);
             }
             !is_over
@@ -80,15 +80,15 @@ impl Stopped {
         self.threads.retain(|thread, until| {
             let id = Pid::from_raw(*thread);
             match waitid(Id::Pid(id), look) {
-                // The process of one that has ended is waited for in vain until that was taken notice of.
+                // Reap an ended thread: otherwise a wait for its process would never return.
                 Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => {
                     let _ = waitpid(id, Some(flags));
                     false
                 }
                 Ok(_) if *until > step => true,
-                // It has not come to a stop: in the next step.
+                // It has not stopped yet: try again in the next step.
                 Ok(WaitStatus::StillAlive) => true,
-                // A signal came first, and is delivered now.
+                // A signal arrived first, and is delivered now.
                 Ok(WaitStatus::PtraceEvent(_, signal, 0)) => ptrace::detach(id, signal).is_err(),
                 Ok(_) => ptrace::detach(id, None).is_err(),
                 Err(_) => false,
@@ -99,12 +99,12 @@ impl Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // A thread that has not come to a stop by now goes on when the one that traces it ends.
+        // A thread that has not stopped yet resumes when its tracer ends.
         self.go_on(u64::MAX);
     }
 }
 
-/// How often a process and how often a thread was stopped until the child has ended.
+/// Stops and resumes until the child has ended. Returns how often a process and how often a thread was stopped.
 fn stop_and_continue(child: &mut Child) -> Result<[u64; 2]> {
     let root = i32::try_from(child.id()).context("a process id")?;
     let mut stopped = Stopped::default();
@@ -124,7 +124,7 @@ fn stop_and_continue(child: &mut Child) -> Result<[u64; 2]> {
             let until = step + 1 + random % STEPS_MAX;
             if let Some(&process) = one_of(&all, random >> 32) {
                 let threads = threads(process);
-                // A process whose only thread stands still does so itself.
+                // Stopping the only thread of a process equals stopping the process.
                 let several = (threads.len() > 1 && random >> 31 & 1 == 0).then_some(&threads);
                 let outcome = match several.and_then(|threads| one_of(threads, random >> 48)) {
                     Some(&thread) => stopped.stop_thread(thread, until),
@@ -143,13 +143,13 @@ fn one_of(all: &[i32], random: u64) -> Option<&i32> {
     all.get(at)
 }
 
-/// Threads of a process; none of one that is gone.
+/// Returns the threads of a process; empty when it is gone.
 fn threads(process: i32) -> Vec<i32> {
     let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A process of this machine.
+/// Process of this machine.
 struct Process {
     id: i32,
     parent: i32,
@@ -163,7 +163,7 @@ fn processes() -> Result<Vec<Process>> {
     Ok(text.filter_map(|text| read(&text)).collect())
 }
 
-/// A line of /proc/PID/stat (proc_pid_stat(5)); the name may have any character.
+/// Parses a line of /proc/PID/stat (proc_pid_stat(5)); the name may contain any character.
 fn read(text: &str) -> Option<Process> {
     let (id, rest) = text.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
@@ -173,7 +173,7 @@ fn read(text: &str) -> Option<Process> {
     Some(Process { id: id.parse().ok()?, parent, name: name.to_owned(), is_stopped })
 }
 
-/// Processes below the root that run, and are no part of a build.
+/// Returns the running processes below the root that are not part of a build.
 fn runnable_below(root: i32, all: &[Process]) -> Vec<i32> {
     let mut found = vec![];
     let mut parents = vec![root];
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(stopped.len(), 0);
             until(false);
         }
-        // One that is killed while it stands still is waited for by its parent when that was seen here.
+        // A process that is killed while it is stopped can be reaped by its parent only after the tracer has seen it.
         stopped.stop_thread(process, 30).unwrap();
         until(true);
         kill(Pid::from_raw(process), Signal::SIGKILL).unwrap();

@@ -1,6 +1,5 @@
-//! The steps of a gate: each runs to its end, whatever the others did, and the summary says
-//! which failed, so that one run shows everything that is wrong; and what each took, by the clock and of
-//! the processors.
+//! The steps of a gate. Each runs to its end, whatever the others did, and the summary lists the failed ones, so that
+//! one run shows everything that is wrong; and the time of each step, elapsed and CPU.
 
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -10,29 +9,29 @@ use std::time::{Duration, Instant};
 /// How a step ended when it did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The step looked, and all is well.
+    /// The check ran and passed.
     Passed,
-    /// The step could not look; the reason.
+    /// The check could not run, for this reason.
     Skipped(String),
 }
 
-/// The time that work took.
+/// Time that a step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// By the clock.
+    /// Elapsed time.
     pub(crate) clock: Duration,
-    /// Of all processors together, in the programs that were started and have ended.
+    /// CPU time of all processors, in child processes that have ended.
     pub(crate) processors: Duration,
 }
 
-/// One step that has run.
+/// Step that has run.
 struct Done {
     name: String,
     cost: Cost,
     outcome: Result<Outcome>,
 }
 
-/// The record of the steps that ran.
+/// Results of the steps so far.
 pub(crate) struct Steps {
     begin: Cost,
     done: Vec<Done>,
@@ -43,7 +42,7 @@ impl Steps {
         Steps { begin: now(), done: Vec::new() }
     }
 
-    /// Runs one step and prints how it went; its cost when it has passed.
+    /// Runs one step and prints its result; returns its cost when it passed.
     pub(crate) fn run(
         &mut self,
         name: &str,
@@ -62,7 +61,7 @@ impl Steps {
         has_passed.then_some(cost)
     }
 
-    /// One line per step, then the time from the first to the last. An error when one failed.
+    /// Prints one line per step, then the total time. Returns an error when a step failed.
     pub(crate) fn finish(&self) -> Result<()> {
         let total = since(self.begin);
         println!("\n{}", self.summary(total));
@@ -97,7 +96,7 @@ impl Steps {
     }
 }
 
-/// The cost in minutes: of the clock and of the processors.
+/// Formats the cost in minutes: elapsed and CPU.
 pub(crate) fn minutes(cost: Cost) -> String {
     let minutes = |took: Duration| format!("{:.1} min", took.as_secs_f64() / 60.0);
     format!("{:>9} {:>11}", minutes(cost.clock), minutes(cost.processors))
@@ -124,7 +123,7 @@ fn since(begin: Cost) -> Cost {
     Cost { clock: now.clock - begin.clock, processors: now.processors - begin.processors }
 }
 
-/// Both from some moment on.
+/// Returns both clocks, relative to an arbitrary start.
 fn now() -> Cost {
     Cost { clock: clock(), processors: processors().unwrap_or_default() }
 }
@@ -135,7 +134,7 @@ fn clock() -> Duration {
     BEGIN.elapsed()
 }
 
-/// The time of programs that were waited for, and of those that they waited for.
+/// Returns the CPU time of child processes that were waited for, and of their children.
 fn processors() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("the time of what has ended")?;
     Ok(duration(usage.user_time()) + duration(usage.system_time()))

@@ -1,5 +1,5 @@
-//! Blocks of generated tables in the documents, and the rule that no other line of the places that quote
-//! measurements has a figure: `<!-- figures: NAME -->` to `<!-- end -->` is written from results.
+//! Blocks of generated tables in the documents: `<!-- figures: NAME -->` to `<!-- end -->` is written from results. In
+//! the parts of pages that quote measurements, no line outside of a block may contain a figure.
 
 use super::results::Results;
 use super::{chart, tables};
@@ -9,7 +9,7 @@ const BEGIN: &str = "<!-- figures: ";
 const CLOSE: &str = " -->";
 const END: &str = "<!-- end -->";
 
-/// Pages that quote measurements, and the heading under which they do; without one the whole page.
+/// Pages that quote measurements, and the heading under which they do; an empty heading means the whole page.
 const PLACES: &[(&str, &str)] = &[("README.md", "## Figures"), ("docs/performance.md", "")];
 
 /// Returns the documents that are written from results: the pages, and the chart.
@@ -17,13 +17,13 @@ pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
     PLACES.iter().map(|(page, _)| *page).chain([chart::FILE])
 }
 
-/// Units behind a number that was measured.
+/// Units that mark the number before them as measured.
 const UNITS: &[&str] = &["%", "us", "ms", "ns", "times", "operations/s", "requests/s"];
 
-/// A line that breaks the rule, counted from 0, and how.
+/// Line that breaks the rule, counted from 0, and the reason.
 pub(crate) type Fault = (usize, String);
 
-/// Writes a document anew: the chart whole, of a page its blocks.
+/// Regenerates a document: all of the chart, or the blocks of a page.
 pub(crate) fn written(path: &str, text: &str, results: &Results<'_>) -> Result<String> {
     if path == chart::FILE {
         return Ok(chart::render(&tables::compared(results)?));
@@ -45,7 +45,7 @@ pub(crate) fn written(path: &str, text: &str, results: &Results<'_>) -> Result<S
     Ok(out)
 }
 
-/// Blocks that are not what the results give, and figures that stand in no block.
+/// Returns the blocks that differ from the results, and the figures outside of any block.
 pub(crate) fn faults(path: &str, text: &str, results: &Results<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
     match written(path, text, results) {
@@ -67,7 +67,7 @@ pub(crate) fn faults(path: &str, text: &str, results: &Results<'_>) -> Vec<Fault
     faults
 }
 
-/// Whether the heading is there, and the figures below it that stand in no block.
+/// Reports whether the heading exists, and returns the figures below it outside of any block.
 fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
     let level = |line: &str| line.chars().take_while(|c| *c == '#').count();
     let mut is_inside = heading.is_empty();
@@ -106,8 +106,8 @@ fn opened(line: &str) -> Option<&str> {
     line.strip_prefix(BEGIN)?.strip_suffix(CLOSE)
 }
 
-/// The first figure of a line: a number with a unit, or one with a comma in it. Code and the targets of links
-/// are none.
+/// Returns the first figure of a line: a number with a unit, or one with a comma in it. Code and link targets do not
+/// count.
 fn figure(line: &str) -> Option<String> {
     let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" code ");
     let shown = line.split("](").enumerate().map(|(index, part)| match index {

@@ -1,16 +1,16 @@
-//! The chart of the comparisons: how many times as good ours is, on a logarithmic scale. It brings its own
-//! background and follows the reader's light or dark setting.
+//! The chart of the comparisons: how many times better ours is, on a logarithmic scale. It has its own background and
+//! follows the reader's light or dark setting.
 
 use super::tables::Compared;
 use std::fmt::Write;
 
-/// The file, from the root of the repository.
+/// Chart file, relative to the root of the repository.
 pub(super) const FILE: &str = "docs/images/performance.svg";
 
 const WIDTH: f64 = 800.0;
 const ROW: f64 = 22.0;
 const TOP: f64 = 40.0;
-/// Where the scale begins and ends, from the left.
+/// Left and right end of the scale.
 const LEFT: f64 = 430.0;
 const RIGHT: f64 = 730.0;
 
@@ -45,7 +45,7 @@ pub(super) fn render(all: &[Compared]) -> String {
             foot + 14.0,
             power.exp2()
         );
-        // Labels of a wide scale would touch.
+        // Label every second power where the labels of a wide scale would touch.
         power += if most - least > 8.0 && power >= 0.0 { 2.0 } else { 1.0 };
     }
     for (index, one) in all.iter().enumerate() {

@@ -41,13 +41,13 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-/// Returns the least and the greatest value.
+/// Returns the minimum and the maximum.
 pub(super) fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// A table of Markdown.
+/// Markdown table.
 pub(super) struct Table {
     text: String,
 }

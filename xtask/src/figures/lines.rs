@@ -1,7 +1,7 @@
-//! What the page of speed shows: its comparisons, the times that operators ask for, and how the tables of
-//! lab/published.toml are shown. Everything here names results; no line has a figure.
+//! What the performance page shows: its comparisons, the times that operators ask for, and how the tables of
+//! lab/published.toml are shown. Everything here names results; no line contains a figure.
 
-/// A figure that each run of a row has.
+/// Figure that each run of a row has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Throughput,
@@ -12,7 +12,7 @@ pub(super) enum Measure {
     Gap,
 }
 
-/// One of ours beside one of theirs, each a row of a file, picked by the fields that `ours` and `peer` name.
+/// One of our rows against one peer row; each is a row of a file, selected by the fields in `ours` and `peer`.
 pub(super) struct Line {
     pub(super) load: &'static str,
     pub(super) against: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct Line {
     pub(super) ours: &'static str,
     pub(super) peer: &'static str,
     pub(super) measure: Measure,
-    /// Also on the front page.
+    /// True to show it on the front page as well.
     pub(super) is_front: bool,
 }
 
@@ -41,7 +41,7 @@ const LIVE: &str = "lab/charging-live.json";
 const SCURRY: &str = "target=scurry";
 const LUA: &str = "Valkey, rules in Lua";
 
-/// The comparisons: first those in which ours costs more.
+/// All comparisons; those in which ours costs more come first.
 #[rustfmt::skip]
 pub(super) const LINES: &[Line] = &[
     line(["three nodes, by the clock: CPU of the leader", "one machine, `fsync`", LIVE, "target=scurry+replicas step=uniform",
@@ -69,7 +69,7 @@ pub(super) const LINES: &[Line] = &[
         "target=scurry+replicas", "target=valkey-cluster+module:always"], Gap, false),
 ];
 
-/// Units of a value.
+/// Unit of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
     Seconds,
@@ -77,7 +77,7 @@ pub(super) enum Unit {
     Bytes,
 }
 
-/// Values that operators ask for: what, where, and in what unit.
+/// Values that operators ask for: description, file, JSON pointer and unit.
 pub(super) const TIMES: &[(&str, &str, &str, Unit)] = &[
     ("load 100,000,000 accounts, `fsync`", FILL, "/stores/0/filling/seconds", Unit::Seconds),
     (
@@ -117,12 +117,13 @@ pub(super) struct Shown {
     pub(super) id: &'static str,
     /// Columns whose words name a row. Rows with the same words share a line.
     pub(super) keys: &'static [&'static str],
-    /// A column whose word stands before the first value.
+    /// Column whose word is printed before the first value.
     pub(super) before: &'static str,
-    /// Columns of values, and what stands before and after each.
+    /// Columns of values, with the text before and after each.
     pub(super) values: &'static [(&'static str, &'static str, &'static str)],
-    /// Row of ours: file, fields with `{COLUMN}` of the published row and `{value}` (the word before a value),
-    /// the pointer to the figure, and its divisor. Only the first value of a row has one, but where `{value}` is.
+    /// Our row for comparison: the file, the fields to select the row (with `{COLUMN}` of the published row and
+    /// `{value}`, the word before a value), the pointer to the figure, and its divisor. Only the first value of a row
+    /// is compared, unless `{value}` occurs.
     pub(super) here: (&'static str, &'static str, &'static str, f64),
 }
 

@@ -1,36 +1,36 @@
 //! The files below docs/results that the pages quote, and how each is measured.
 
-/// A file and what makes it. Rows of several steps are put together.
+/// Result file and the steps that produce it. The rows of several steps are joined.
 pub(crate) struct Part {
     pub(crate) file: &'static str,
     pub(crate) steps: &'static [Step],
 }
 
-/// A program that measures.
+/// Program that measures.
 pub(crate) enum Step {
-    /// Words of scurry-lab, with `{size}` and `{pipelined}` as a scale has them.
+    /// Arguments of scurry-lab; `{size}` and `{pipelined}` are replaced from the scale.
     Lab(&'static str),
-    /// Charging over HTTP beside charging over RESP.
+    /// Charging over HTTP compared with charging over RESP.
     Doors,
 }
 
 use Step::{Doors, Lab};
 
-/// The size of everything: words of scurry-lab.
+/// Size of all measurements, as arguments of scurry-lab.
 pub(crate) struct Scale {
     /// Accounts, time and runs.
     size: &'static str,
     /// Many requests in flight on few connections.
     pipelined: &'static str,
-    /// The same on three nodes, which get as many connections each.
+    /// The same for three nodes, which get equally many connections each.
     clustered: &'static str,
-    /// Behind the words of a comparison.
+    /// Extra arguments of a comparison.
     comparison: &'static str,
     pub(crate) seconds: &'static str,
     pub(crate) runs: &'static str,
 }
 
-/// As the documents quote it. Four runs are the fewest that can differ by more than chance.
+/// Size for the documents. Four runs are the fewest that can show a difference beyond chance.
 pub(crate) const FULL: Scale = Scale {
     size: "--accounts 1000000 --seconds 4 --warmup 1 --runs 5",
     pipelined: "--sessions 3200 --connections 50 --depth 64",
@@ -40,7 +40,7 @@ pub(crate) const FULL: Scale = Scale {
     runs: "5",
 };
 
-/// For a test of the way from the programs to the documents: the figures mean nothing.
+/// Size for a test of the path from the programs to the documents; its figures mean nothing.
 pub(crate) const TINY: Scale = Scale {
     size: "--accounts 1000 --seconds 1 --warmup 0.1 --runs 2",
     pipelined: "--sessions 16 --connections 4 --depth 4",
@@ -52,7 +52,7 @@ pub(crate) const TINY: Scale = Scale {
 };
 
 impl Scale {
-    /// Returns the words of a step at this size.
+    /// Returns the arguments of a step at this size.
     pub(crate) fn words(&self, step: &str) -> Vec<String> {
         let filled = step
             .replace("{size}", self.size)
@@ -64,7 +64,7 @@ impl Scale {
 }
 
 impl Part {
-    /// True for rows that the laboratory compares.
+    /// Reports whether the laboratory compares its rows.
     pub(crate) fn is_compared(&self) -> bool {
         matches!(self.steps, [Lab(words), ..] if !words.starts_with("fill"))
     }
@@ -76,7 +76,7 @@ macro_rules! part {
     };
 }
 
-/// All of them, in the order in which they are measured.
+/// All parts, in the order in which they are measured.
 #[rustfmt::skip]
 pub(crate) const PARTS: &[Part] = &[
     part!("moaf-scur-pipelined.json", "run moaf-scur --target scurry --target valkey+module --target valkey+hset \

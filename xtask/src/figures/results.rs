@@ -1,15 +1,15 @@
-//! Kept results as the tables read them: by name below docs/results, whoever has them.
+//! Committed results by file name below docs/results, independent of where the files are read from.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Where the text of a file below docs/results comes from.
+/// Reader of files below docs/results; returns None for a missing file.
 pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Says of each file on what machine and at what commit it was measured.
+/// File that records the machine and the commit of each result.
 pub(crate) const RECORD: &str = "figures.json";
 
-/// The kept results.
+/// Committed results.
 pub(crate) struct Results<'a> {
     read: Read<'a>,
 }
@@ -19,17 +19,17 @@ impl<'a> Results<'a> {
         Results { read }
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub(crate) fn text(&self, name: &str) -> Result<String> {
         (self.read)(name).with_context(|| format!("docs/results has no {name}"))
     }
 
-    /// A file of JSON.
+    /// Parses a JSON file.
     pub(crate) fn json(&self, name: &str) -> Result<Value> {
         serde_json::from_str(&self.text(name)?).with_context(|| format!("{name} is no JSON"))
     }
 
-    /// The rows of a file.
+    /// Returns the rows of a file.
     pub(crate) fn rows(&self, name: &str) -> Result<Vec<Value>> {
         let mut file = self.json(name)?;
         match file["rows"].take() {
@@ -39,17 +39,17 @@ impl<'a> Results<'a> {
     }
 }
 
-/// A number in a value; none where there is none.
+/// Returns the number at a JSON pointer; None when it is missing or not a number.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<f64> {
     value.pointer(pointer)?.as_f64()
 }
 
-/// A text in a value; empty where there is none.
+/// Returns a text field; empty when it is missing.
 pub(crate) fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// The values of a list.
+/// Returns the elements of a list field; empty when it is missing.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
 }

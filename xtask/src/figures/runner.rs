@@ -1,5 +1,4 @@
-//! Measuring: part after part, on one machine and one commit. A part that the record has for both is not
-//! measured again.
+//! Measures part after part on one machine and one commit. A part that is recorded for both is not measured again.
 
 use super::parts::{PARTS, Part, Scale, Step};
 use super::results::{RECORD, list};
@@ -12,11 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// All that figures depend on: everything but the documents, into which tables of an earlier part of a run are
-/// written.
+/// Paths on which figures depend: everything but the documents, into which earlier parts of a run have written tables.
 const MEASURED: &[&str] = &[":(top)", ":(top,exclude)docs", ":(top,exclude)README.md"];
 
-/// The programs, and where results go.
+/// Programs, and the directory of the results.
 pub(crate) struct Runner<'a> {
     pub(crate) host: &'a Host,
     pub(crate) results: PathBuf,
@@ -28,7 +26,7 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// The programs as packages carry them, or those of `SCURRY_LAB` and `SCURRY_BIN`.
+    /// Locates the optimized programs, or those of `SCURRY_LAB` and `SCURRY_BIN`.
     pub(crate) fn new<'h>(
         host: &'h Host,
         results: PathBuf,
@@ -48,7 +46,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Returns the parts that the record does not have for this machine and commit.
+    /// Returns the parts that are not recorded for this machine and commit.
     pub(crate) fn due<'p>(&self, parts: &[&'p Part]) -> Result<Vec<&'p Part>> {
         let record = self.record()?;
         let is_done = |part: &&&Part| {
@@ -57,13 +55,13 @@ impl Runner<'_> {
         Ok(parts.iter().filter(|part| !is_done(part)).copied().collect())
     }
 
-    /// Returns the minutes that a part took the last time, or that many take.
+    /// Returns the minutes that a part took the last time; 10 when unknown.
     pub(crate) fn minutes(&self, part: &Part) -> Result<f64> {
         let seconds = self.record()?["files"][part.file]["seconds"].as_f64();
         Ok(seconds.unwrap_or(600.0) / 60.0)
     }
 
-    /// Makes sure that what is measured is there.
+    /// Checks that the programs exist, and creates the directories.
     pub(crate) fn begin(&self) -> Result<()> {
         for program in [&self.lab, &self.scurry] {
             ensure!(program.is_file(), "{} is missing: make figures builds it", program.display());
@@ -72,7 +70,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Measures one part, and writes it down.
+    /// Measures one part, and records it.
     pub(crate) fn measure(&self, part: &Part) -> Result<()> {
         let now = here(self.host)?;
         ensure!(
@@ -89,7 +87,7 @@ impl Runner<'_> {
         write(&self.results.join(RECORD), &record)
     }
 
-    /// Compares all results that are there, and leaves the laboratory's page of them in the target directory.
+    /// Compares all existing results, and writes the laboratory's report page into the target directory.
     pub(crate) fn conclude(&self) -> Result<()> {
         let compared = PARTS.iter().filter(|part| part.is_compared()).map(|part| part.file);
         let files: Vec<&str> = compared.filter(|file| self.results.join(file).is_file()).collect();
@@ -100,7 +98,7 @@ impl Runner<'_> {
             .args(&files)
             .arg("--out")
             .arg(self.host.target_dir()?.join("report.html"));
-        // By names as the documents have them.
+        // Run in the results directory, so that the file names are those of the documents.
         let status =
             command.args(["--comparisons", COMPARISONS]).current_dir(&self.results).status()?;
         ensure!(status.success(), "scurry-lab report ended with {status}");
@@ -128,7 +126,7 @@ impl Runner<'_> {
                     let piece = path.with_extension(format!("{index}.part"));
                     let made =
                         self.lab(words, &piece).and_then(|()| Ok(std::fs::read_to_string(&piece)?));
-                    // What failed leaves nothing behind either.
+                    // Remove the partial file after a failure, too.
                     let _ = std::fs::remove_file(&piece);
                     rows.extend(list(&serde_json::from_str(&made?)?, "rows").iter().cloned());
                 }
@@ -142,7 +140,7 @@ impl Runner<'_> {
 
     fn lab(&self, step: &str, out: &Path) -> Result<()> {
         let mut words = self.scale.words(step);
-        // What stands behind `--` is for another command.
+        // Arguments after `--` belong to another command, so put ours before them.
         let rest = words.iter().position(|word| word == "--").unwrap_or(words.len());
         let rest = words.split_off(rest);
         println!("$ scurry-lab {} {}", words.join(" "), rest.join(" "));
@@ -166,7 +164,7 @@ impl Runner<'_> {
     }
 }
 
-/// Returns the parts by their files without the ending, all without names.
+/// Returns the parts by their file names without the ending; all parts without names.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
     let is_it = |part: &Part, name: &str| part.file.trim_end_matches(".json") == name;
     for name in names {
@@ -179,14 +177,14 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Part>> {
     Ok(PARTS.iter().filter(is_chosen).collect())
 }
 
-/// A part of the record is of this machine and this commit. A tree with changes is like no other.
+/// Reports whether a recorded part is of this machine and commit. A tree with uncommitted changes never matches.
 fn is_of(known: &Value, at: &Value) -> bool {
     let is_clean = at["git_commit"].as_str().is_some_and(|commit| !commit.contains('+'));
     is_clean && ["git_commit", "cpu", "kernel"].iter().all(|key| known[key] == at[key])
 }
 
-/// Machine and commit of this run: the newest commit of what is measured, so that a run goes on where one left off
-/// behind a commit of its tables.
+/// Returns machine and commit of this run: the newest commit of what is measured, so that a run continues after a
+/// commit of its tables.
 fn here(host: &Host) -> Result<Value> {
     let git = |words: &[&str]| host.git_output(&[words, MEASURED].concat());
     let commit = git(&["log", "-1", "--format=%h", "--abbrev=12", "--"])?;
@@ -208,7 +206,7 @@ fn write(path: &Path, value: &Value) -> Result<()> {
     std::fs::write(path, text + "\n").with_context(|| format!("writing {}", path.display()))
 }
 
-/// A row to a line: every run has its histogram, and indented that would be too much for git.
+/// Rewrites a file with one row per line: every run has its histogram, and indented it would be too large for git.
 fn compact(path: &Path) -> Result<()> {
     let value: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let lines: Vec<String> = list(&value, "rows").iter().map(Value::to_string).collect();

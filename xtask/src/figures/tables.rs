@@ -1,4 +1,4 @@
-//! The blocks of the pages, each from results alone.
+//! The generated blocks of the pages, each computed only from results.
 
 use super::format::{Table, duration, grouped, median, multiple, range};
 use super::lines::{LINES, Line, Measure, PUBLISHED, Shown, TIMES, Unit};
@@ -7,16 +7,16 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The laboratory writes it, from the rows of all other results.
+/// File that the laboratory writes from the rows of all other results.
 pub(super) const COMPARISONS: &str = "comparisons.json";
 /// Figures that others have published.
 const OTHERS: &str = include_str!("../../../lab/published.toml");
-/// Runs that differ by more than this percentage of the median support no claim, as the laboratory has it.
+/// Spread of the runs, percent of the median, above which they support no claim; the same as in the laboratory.
 const SPREAD_MAX: f64 = 20.0;
-/// Lost comparisons of the server's throughput on the front page at most.
+/// Most lost comparisons of the server's throughput that the front page shows.
 const LOSSES_MAX: usize = 2;
 
-/// Writes a block by its name.
+/// Renders a block by its name.
 pub(super) fn render(name: &str, results: &Results<'_>) -> Result<String> {
     match name {
         "provenance" => provenance(results),
@@ -34,7 +34,7 @@ pub(super) struct Compared {
     pub(super) line: &'static Line,
     ours: f64,
     peer: f64,
-    /// How many times as good ours is: the median over pairs of runs with the same number, and their ends.
+    /// How many times better ours is: the median over pairs of runs with the same number, then minimum and maximum.
     pub(super) times: f64,
     pub(super) min: f64,
     pub(super) max: f64,
@@ -42,7 +42,7 @@ pub(super) struct Compared {
     pub(super) doubt: String,
 }
 
-/// Compares every line.
+/// Computes every comparison.
 pub(super) fn compared(results: &Results<'_>) -> Result<Vec<Compared>> {
     LINES.iter().map(|line| compare(line, results)).collect()
 }
@@ -79,7 +79,7 @@ fn compare(line: &'static Line, results: &Results<'_>) -> Result<Compared> {
     Ok(Compared { line, ours, peer, times, min, max, doubt: doubt.join(", ") })
 }
 
-/// Finds the row that has all `name=value` of these words; a `_` of a value stands for a space.
+/// Finds the row that matches all `name=value` pairs; `_` in a value stands for a space.
 fn pick<'r>(rows: &'r [Value], words: &str, file: &str) -> Result<&'r Value> {
     let is_it = |row: &&Value| {
         words.split(' ').filter_map(|word| word.split_once('=')).all(|(name, value)| {
@@ -150,10 +150,10 @@ fn times(results: &Results<'_>) -> Result<String> {
     Ok(table.render())
 }
 
-/// Lists the comparisons in which ours is behind by the median, the worst first.
+/// Returns the comparisons in which ours is worse by the median, the worst first.
 fn behind(results: &Results<'_>) -> Result<Vec<Value>> {
     let file = results.json(COMPARISONS)?;
-    // Where a clock sets the rate, throughput says only that it was kept.
+    // Under a paced load, throughput only says that the rate was sustained.
     let is_clocked = |one: &Value| !one["rate"].is_null() && word(one, "figure") == "throughput";
     let is_behind =
         |one: &&Value| number(one, "/times").is_some_and(|times| times < 1.0) && !is_clocked(one);
@@ -164,7 +164,7 @@ fn behind(results: &Results<'_>) -> Result<Vec<Value>> {
     Ok(all)
 }
 
-/// Writes of each load and figure the worst comparison, of the server and of the module apart.
+/// Renders the worst comparison of each load and figure, separately for the server and the module.
 fn losses(results: &Results<'_>) -> Result<String> {
     let mut table =
         Table::new(&["load", "figure", "Scurry", "best peer", "ratio, least to greatest", ""]);
@@ -209,7 +209,7 @@ fn load(one: &Value) -> String {
     format!("{}{step}{}", word(one, "scenario"), if is_synced { ", `fsync`" } else { "" })
 }
 
-/// Writes the few figures of the front page: what is lost first.
+/// Renders the few figures of the front page; lost comparisons come first.
 fn front(results: &Results<'_>) -> Result<String> {
     let mut table = Table::new(&["load", "Scurry", "against", "ratio"]);
     let lost = behind(results)?;
@@ -232,7 +232,7 @@ fn front(results: &Results<'_>) -> Result<String> {
     Ok(table.render())
 }
 
-/// Writes every row that others have published, beside ours of the same load.
+/// Renders every row that others have published, beside ours of the same load.
 fn published(results: &Results<'_>) -> Result<String> {
     let others: toml::Table = OTHERS.parse().context("lab/published.toml")?;
     let tables = others["table"].as_array().context("lab/published.toml has no tables")?;
@@ -256,7 +256,7 @@ fn published(results: &Results<'_>) -> Result<String> {
     Ok(out.render())
 }
 
-/// The rows of one published table: name, figures and ours, those of one name together.
+/// Returns the rows of one published table: name, figures and ours. Rows with the same name are joined.
 fn published_rows(
     other: &toml::Value,
     shown: &Shown,
@@ -275,7 +275,7 @@ fn published_rows(
         let before = if shown.before.is_empty() { String::new() } else { cell(shown.before) + " " };
         let (mut figures, mut here) = (Vec::new(), Vec::new());
         for (index, (column, word, unit)) in shown.values.iter().enumerate() {
-            // A word that only picks our row is not shown.
+            // A word that only selects our row is not shown.
             let picks = shown.here.1.contains("{value}");
             let told = if word.is_empty() || picks { String::new() } else { format!("{word} ") };
             figures.push(match cell(column).as_str() {
@@ -319,7 +319,7 @@ fn cell_text(value: &toml::Value) -> String {
     }
 }
 
-/// Says on what machines and at what commits everything on the page was measured.
+/// Lists the machines and commits of everything on the page.
 fn provenance(results: &Results<'_>) -> Result<String> {
     let compared = results.json(COMPARISONS)?;
     let mut files: BTreeSet<&str> =

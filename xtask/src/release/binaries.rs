@@ -1,5 +1,5 @@
-//! What is packed, built for an old libc: zig has the stubs of every glibc, so the machine that builds may be
-//! newer than those that run it.
+//! The binaries to pack, built for an old libc: zig has the stubs of every glibc, so the build machine may be newer
+//! than the machines that run the binaries.
 
 use super::TOOLS;
 use crate::host::Host;
@@ -8,18 +8,18 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The newest symbols that are linked to: those of the oldest glibc that Rust supports.
+/// Newest glibc whose symbols are linked: the oldest that Rust supports.
 pub(crate) const GLIBC: &str = "2.17";
 
-/// Binaries that are there.
+/// Binaries that have been built.
 pub(crate) struct Built {
     pub(crate) server: PathBuf,
     pub(crate) module: PathBuf,
 }
 
-/// Builds the module; the program is there when the wheel is. The module is built alone, so that no feature that
-/// other packages ask of a crate gets into it, and in a directory of its own: each of the two builders compiles
-/// again what the other one has.
+/// Builds the module; the program exists once the wheel is built. The module is built alone, so that features that
+/// other packages request of a crate do not get into it, and in its own directory: cargo-zigbuild and maturin would
+/// each rebuild what the other has built.
 pub(crate) fn build(host: &Host) -> Result<Built> {
     let (target, programs) = (host.target_dir()?, Path::new(TARGET).join(PROFILE));
     let modules = target.join("release-module");
@@ -33,7 +33,7 @@ pub(crate) fn build(host: &Host) -> Result<Built> {
     built.there()
 }
 
-/// Binaries that lie in a directory.
+/// Finds existing binaries in a directory.
 pub(crate) fn find(dir: &Path) -> Result<Built> {
     Built { server: dir.join(SERVER), module: dir.join(MODULE) }.there()
 }
@@ -47,7 +47,7 @@ impl Built {
     }
 }
 
-/// cargo-zigbuild, which asks for zig as a module of the Python that comes first.
+/// Returns cargo-zigbuild, which looks for zig as a module of the first Python on the path.
 fn zigbuild(host: &Host) -> Result<Command> {
     let tools = host.root.join(TOOLS);
     let program = tools.join("cargo-zigbuild");
@@ -58,10 +58,10 @@ fn zigbuild(host: &Host) -> Result<Command> {
     Ok(command)
 }
 
-/// Sets what cargo must be told alike by everyone who asks it for the binaries, else it builds them again.
+/// Sets the environment that must be the same for every cargo build of the binaries, or cargo rebuilds them.
 pub(crate) fn environment(host: &Host, command: &mut Command) -> Result<()> {
     command.env("RUSTFLAGS", flags(host)?).env("PATH", path(&host.root.join(TOOLS))?);
-    // What cargo has set for this program: scripts of builds ask for some of it, and run again when it changes.
+    // Remove what cargo has set for this program: build scripts depend on some of it, and run again when it changes.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -71,8 +71,7 @@ pub(crate) fn environment(host: &Host, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Flags of the compiler by which it goes by what was counted, and no path of the machine that builds gets into a
-/// binary.
+/// Returns compiler flags that use the execution counts, and keep paths of the build machine out of the binaries.
 fn flags(host: &Host) -> Result<String> {
     let home = match std::env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
@@ -85,7 +84,7 @@ fn flags(host: &Host) -> Result<String> {
     Ok([counted, map(&host.root, "/scurry"), map(&home, "/cargo")].join(" "))
 }
 
-/// The search path with these tools before all others.
+/// Returns the search path with these tools first.
 fn path(tools: &Path) -> Result<std::ffi::OsString> {
     let rest = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(tools.to_owned()).chain(std::env::split_paths(&rest));

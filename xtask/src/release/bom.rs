@@ -1,5 +1,5 @@
-//! Bills of materials (CycloneDX): cargo-cyclonedx reads what a package of ours is made of, and here that becomes
-//! the bill of an artifact, which has one package or two and a checksum.
+//! Bills of materials (CycloneDX): cargo-cyclonedx lists the dependencies of one of our packages; this module combines
+//! such lists into the bill of an artifact, which has one package or two and a checksum.
 
 use super::{Release, sums};
 use crate::optimized;
@@ -9,23 +9,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// The root's place in what is published: no path of the machine that builds.
+/// Published path of the root, so that no path of the build machine appears.
 const ROOT: &str = "/scurry";
 const SPECIFICATION: &str = "1.5";
-/// The ending of a bill, behind the whole name of what it is of.
+/// Ending of a bill's file name, after the whole name of its artifact.
 const ENDING: &str = "cdx.json";
 
-/// The bill of the package of the server.
+/// Returns the bill of the server's package.
 pub(crate) fn server(release: &Release<'_>) -> Result<Value> {
     package(release, "crates/cli", &["--features", "rdma"])
 }
 
-/// The bill of the package of the module.
+/// Returns the bill of the module's package.
 pub(crate) fn module(release: &Release<'_>) -> Result<Value> {
     package(release, "crates/valkey-module", &[])
 }
 
-/// Asks the tool, which writes a file into each package of a workspace: so it gets a copy of this one.
+/// Runs the tool on a copy of the workspace, because it writes a file into each package.
 fn package(release: &Release<'_>, dir: &str, features: &[&str]) -> Result<Value> {
     let tree = &release.work.join("tree");
     if !tree.exists() {
@@ -42,7 +42,7 @@ fn package(release: &Release<'_>, dir: &str, features: &[&str]) -> Result<Value>
     serde_json::from_str(&text.replace(root, ROOT)).context("the bill is no JSON")
 }
 
-/// Copies the files that git knows.
+/// Copies the files that git tracks.
 fn copy_tree(release: &Release<'_>, tree: &Path) -> Result<()> {
     std::fs::create_dir_all(tree)?;
     let list = release.work.join("files");
@@ -61,13 +61,13 @@ pub(crate) fn write(release: &Release<'_>, of: &[&Value], artifact: &Path) -> Re
     Ok(())
 }
 
-/// The bill of an artifact that carries what is built of these packages.
+/// Builds the bill of an artifact that contains these packages.
 fn bill(name: &str, version: &str, sha256: &str, of: &[&Value]) -> Result<Value> {
     let mut components: BTreeMap<String, Value> = BTreeMap::new();
     let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in of {
         let mut own = package["metadata"]["component"].clone();
-        // The targets of the package, which is one of these artifacts itself.
+        // Drop the targets of the package: one of them is the artifact itself.
         own.as_object_mut().context("a package of no kind")?.remove("components");
         edges.entry(name.to_owned()).or_default().insert(reference(&own)?);
         let others = package["components"].as_array().context("a bill without components")?;

@@ -1,14 +1,14 @@
-//! The wheel of the Python client. There is no program in it, and so no bill of materials.
+//! The wheel of the Python client. It contains no program, so it has no bill of materials.
 
 use super::{Release, stage};
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
-/// The package, and what of its directory is packed: its tests and the caches of whoever ran them are not.
+/// Directory of the package, and the parts of it that are packed: no tests, and no caches.
 const PROJECT: &str = "clients/python";
 const PACKED: [&str; 2] = ["pyproject.toml", "scurry_client"];
 
-/// Packs it onto the page, out of a copy: its tools write beside what they read.
+/// Packs it onto the page from a copy, because the tools write into their source directory.
 pub(crate) fn pack(release: &Release<'_>) -> Result<()> {
     let (root, copy) = (&release.host.root, release.work.join("client"));
     std::fs::create_dir_all(&copy)?;
@@ -18,7 +18,7 @@ pub(crate) fn pack(release: &Release<'_>) -> Result<()> {
     release.host.show(copying.arg(&copy))?;
     let page = std::fs::read_to_string(project.join(stage::README))?;
     std::fs::write(copy.join(stage::README), stage::standing_alone(&page, &release.version))?;
-    // The modes are in the wheel, and must not be those of whoever packs it.
+    // The file modes go into the wheel, and must not depend on the umask of the build user.
     release.host.show(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&copy))?;
     let python = release.tool("python")?;
     let mut pip = Command::new("sh");
@@ -35,7 +35,7 @@ pub(crate) fn pack(release: &Release<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The name that pip gives it.
+/// Returns the file name that pip gives it.
 fn name(version: &str) -> String {
     format!("scurry_client-{version}-py3-none-any.whl")
 }

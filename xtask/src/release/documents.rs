@@ -1,5 +1,5 @@
-//! What of the page is no program: the documents as a site, and the chart of Helm. They have no bill of materials,
-//! since nothing in them is anybody else's but mdBook's few scripts and fonts.
+//! The parts of the page that are not programs: the documents as a site, and the Helm chart. They have no bill of
+//! materials, because the only foreign parts are mdBook's few scripts and fonts.
 
 use super::{Release, tarball};
 use crate::site;
@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
 
-/// The chart in the repository. In an archive of a chart this directory is the first name.
+/// Chart in the repository. In a chart archive every path begins with this directory name.
 const CHARTS: &str = "packaging/helm";
 const CHART: &str = "scurry";
 
@@ -22,7 +22,7 @@ pub(crate) fn pack(release: &Release<'_>) -> Result<()> {
     gzipped(release, &release.host.root.join(CHARTS), CHART, &name)
 }
 
-/// Packs a directory that lies in another one.
+/// Packs the subdirectory `dir` of `parent`.
 fn gzipped(release: &Release<'_>, parent: &Path, dir: &str, name: &str) -> Result<()> {
     let tar = release.page.join(format!("{name}.tar"));
     let mut packer = tarball::tar(release);

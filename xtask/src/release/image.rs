@@ -1,6 +1,6 @@
-//! The image for containers: an OCI image layout in one tar, which `docker load` reads as well. It has one layer,
-//! of the program, Debian's libc, and a store's directory that the user of the service owns. No tool is needed for
-//! that but tar: what is written are four JSON documents and files named by their hash.
+//! The container image: an OCI image layout in one tar, which `docker load` reads as well. It has one layer with the
+//! program, Debian's libc, and a store directory owned by the service user. tar is the only tool needed: the rest is
+//! four JSON documents and files named by their hash.
 
 use super::{Release, stage, sums, tarball};
 use crate::optimized::SERVER;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files of the tree that go into it, and where it has them.
+/// Files of the tree that go into the image, and their paths there.
 const FILES: [(&str, &str); 4] = [
     ("packaging/image/passwd", "etc/passwd"),
     ("packaging/image/group", "etc/group"),
@@ -17,10 +17,10 @@ const FILES: [(&str, &str); 4] = [
     ("LICENSE", "usr/share/doc/scurry/copyright"),
 ];
 
-/// Where scripts/install-tools.sh puts packages of Debian.
+/// Directory where scripts/install-tools.sh puts Debian packages.
 const DEBIAN: &str = ".cache/packaging/debian";
 
-/// Parts of libc that the program does not ask for: converters of character sets, for one.
+/// Parts of libc that the program does not use, for example character set converters.
 const LEFT_OUT: [&str; 4] = [
     "usr/lib/x86_64-linux-gnu/gconv",
     "usr/lib/x86_64-linux-gnu/audit",
@@ -28,25 +28,26 @@ const LEFT_OUT: [&str; 4] = [
     "etc",
 ];
 
-/// The user of packaging/image/passwd.
+/// User of packaging/image/passwd.
 const USER: &str = "65532";
 const STORE: &str = "var/lib/scurry";
 
 const LISTEN_LINE: &str = "listen = \"127.0.0.1:6389\"";
-/// A container has a network of its own. Without a password the server refuses this, and says so.
+/// A container has its own network, so listen on all addresses. Without a password the server refuses this, and says
+/// so.
 const LISTEN: &str = "listen = \"0.0.0.0:6389\"";
 
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG_TYPE: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER_TYPE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
-/// An image on the page, and what of it is not ours, as a package of a bill of materials.
+/// Image on the page, and its foreign part as a package of a bill of materials.
 pub(crate) struct Image {
     pub(crate) path: PathBuf,
     pub(crate) libc: Value,
 }
 
-/// Packs it, where Debian's libc is at hand.
+/// Packs the image, if Debian's libc is available.
 pub(crate) fn pack(release: &Release<'_>, stage: &Path) -> Result<Option<Image>> {
     let Some(package) = debian_package(&release.host.root.join(DEBIAN))? else {
         println!(
@@ -73,7 +74,7 @@ pub(crate) fn pack(release: &Release<'_>, stage: &Path) -> Result<Option<Image>>
     Ok(Some(Image { path, libc }))
 }
 
-/// The file of libc6; the newest by its name, where there are several.
+/// Returns the file of libc6; if there are several, the last by name.
 fn debian_package(dir: &Path) -> Result<Option<PathBuf>> {
     if !dir.is_dir() {
         return Ok(None);
@@ -82,7 +83,7 @@ fn debian_package(dir: &Path) -> Result<Option<PathBuf>> {
     Ok(all.collect::<Result<Vec<_>>>()?.into_iter().max())
 }
 
-/// Lays out the root. Returns what the bill says of libc.
+/// Builds the root directory. Returns the package of libc for the bill.
 fn fill(release: &Release<'_>, stage: &Path, package: &Path, root: &Path) -> Result<Value> {
     let host = release.host;
     for dir in ["etc/scurry", "tmp", STORE, "var/lib/dpkg/status.d"] {
@@ -97,13 +98,13 @@ fn fill(release: &Release<'_>, stage: &Path, package: &Path, root: &Path) -> Res
         }
     }
     host.show(Command::new("cp").arg("-a").arg(libc.join(".")).arg(root))?;
-    // Where libc lies in usr, the names that programs know lead there.
+    // Where libc is below usr, link the usual names to it.
     for name in ["lib", "lib64"] {
         if !root.join(name).exists() {
             std::os::unix::fs::symlink(Path::new("usr").join(name), root.join(name))?;
         }
     }
-    // Scanners find here which libc that is.
+    // Scanners read the version of libc here.
     let control = host.output(Command::new("dpkg-deb").arg("--field").arg(package))?;
     std::fs::write(root.join("var/lib/dpkg/status.d/libc6"), &control)?;
     std::fs::create_dir_all(root.join("usr/bin"))?;
@@ -121,7 +122,7 @@ fn fill(release: &Release<'_>, stage: &Path, package: &Path, root: &Path) -> Res
     libc_package(&control)
 }
 
-/// The package as a bill of materials has one.
+/// Returns the package in the form of a bill of materials.
 fn libc_package(control: &str) -> Result<Value> {
     let field = |name: &str| {
         let mut values = control.lines().filter_map(|line| line.strip_prefix(name));
@@ -135,7 +136,7 @@ fn libc_package(control: &str) -> Result<Value> {
     Ok(json!({"metadata": {"component": component}, "components": [], "dependencies": []}))
 }
 
-/// One tar of the root; the store is its user's, and everybody may write to tmp.
+/// Packs the root into one tar; the store belongs to its user, and tmp is writable for all.
 fn pack_layer(release: &Release<'_>, root: &Path, layer: &Path) -> Result<()> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root)? {
@@ -159,7 +160,7 @@ fn pack_layer(release: &Release<'_>, root: &Path, layer: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The configuration that runtimes read. `Healthcheck` is Docker's, and others pass over it.
+/// Returns the configuration for runtimes. `Healthcheck` is Docker's, and other runtimes ignore it.
 fn config(release: &Release<'_>, diff: &str) -> Result<Value> {
     const SECOND: u64 = 1_000_000_000;
     let mut date = Command::new("date");
@@ -183,7 +184,7 @@ fn config(release: &Release<'_>, diff: &str) -> Result<Value> {
                 "Test": ["CMD", "/usr/bin/scurry", "health"],
                 "Interval": 10 * SECOND,
                 "Timeout": 15 * SECOND,
-                // It recovers before it answers.
+                // The server recovers before it answers.
                 "StartPeriod": 600 * SECOND,
                 "Retries": 3,
             },
@@ -201,7 +202,7 @@ fn config(release: &Release<'_>, diff: &str) -> Result<Value> {
     }))
 }
 
-/// Writes the manifest and what leads to it: the index of the layout, and that of `docker save`.
+/// Writes the manifest and the files that refer to it: the index of the layout, and that of `docker save`.
 fn write_index(release: &Release<'_>, layout: &Path, config: &Value, layer: &Value) -> Result<()> {
     let manifest = json!({
         "schemaVersion": 2, "mediaType": MANIFEST_TYPE, "config": config, "layers": [layer],
@@ -222,20 +223,20 @@ fn write_index(release: &Release<'_>, layout: &Path, config: &Value, layer: &Val
     Ok(())
 }
 
-/// The file of what a descriptor describes.
+/// Returns the file path of a descriptor's blob.
 fn blob_name(descriptor: &Value) -> Result<String> {
     let digest = descriptor["digest"].as_str().context("no digest")?;
     Ok(format!("blobs/{}", digest.replace(':', "/")))
 }
 
-/// Puts a document among the blobs. Returns its descriptor.
+/// Adds a document to the blobs. Returns its descriptor.
 fn document(layout: &Path, document: &Value, media_type: &str) -> Result<Value> {
     let file = layout.join("document");
     std::fs::write(&file, document.to_string())?;
     blob(layout, &file, media_type)
 }
 
-/// Puts a file among the blobs, under its hash. Returns its descriptor.
+/// Moves a file to the blobs, named by its hash. Returns its descriptor.
 fn blob(layout: &Path, file: &Path, media_type: &str) -> Result<Value> {
     let (digest, size) = (sums::sha256(file)?, file.metadata()?.len());
     std::fs::rename(file, layout.join("blobs/sha256").join(&digest))?;

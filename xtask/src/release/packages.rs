@@ -1,14 +1,14 @@
-//! The .deb and the .rpm, by nfpm from packaging/nfpm.yaml.
+//! The .deb and the .rpm, built by nfpm from packaging/nfpm.yaml.
 
 use super::{Release, stage};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The files of the tree that go into them.
+/// Directory of the files that go into them.
 const DIR: &str = "packaging";
 
-/// Packs both from the stage into a directory. The settings of the service get what is `added`.
+/// Packs both from the stage into a directory. `added` is appended to the settings of the service.
 pub(crate) fn pack(
     release: &Release<'_>,
     stage: &Path,
@@ -38,7 +38,7 @@ pub(crate) fn pack(
     ["deb", "rpm"].iter().map(package).collect()
 }
 
-/// The name as each of the two has it.
+/// Returns the file name in the convention of each format.
 fn name(version: &str, format: &str) -> String {
     match format {
         "deb" => format!("scurry_{version}_amd64.deb"),
@@ -46,7 +46,7 @@ fn name(version: &str, format: &str) -> String {
     }
 }
 
-/// Pages lie compressed where packages put them.
+/// Compresses the man pages, as packages require.
 fn compress_pages(release: &Release<'_>, from: &Path, to: &Path) -> Result<()> {
     for entry in std::fs::read_dir(from)? {
         let page = entry?.path();

@@ -1,4 +1,4 @@
-//! The files that all artifacts carry, laid out as the tarball has them.
+//! The files that all artifacts carry, laid out as in the tarball.
 
 use super::{Release, binaries::Built};
 use crate::optimized::{MODULE, SERVER};
@@ -6,23 +6,23 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names of the files, as the shells look for them.
+/// File names of completions that the shells look for.
 const COMPLETIONS: [(&str, &str); 3] =
     [("bash", "scurry.bash"), ("zsh", "_scurry"), ("fish", "scurry.fish")];
 
 /// Files of the tree beside the binaries.
 const DOCUMENTS: [&str; 2] = ["LICENSE", "CHANGELOG.md"];
 
-/// The page that each artifact has.
+/// Page that each artifact has.
 pub(crate) const README: &str = "README.md";
 
-/// The settings with their defaults.
+/// Settings file with the defaults.
 const SETTINGS: &str = "crates/cli/scurry.example.toml";
 
-/// The line of them that says where the store lies.
+/// Line of the settings with the store's directory.
 const DIR_LINE: &str = "dir = \"scurry-data\"";
 
-/// Makes the directory. What the binary says of itself is asked of this one, which so runs once at least.
+/// Fills the directory. Man pages and completions are printed by the binary itself, which so runs at least once.
 pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
     let stage = release.work.join(release.base());
     std::fs::create_dir_all(stage.join("completions"))?;
@@ -48,8 +48,8 @@ pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
     Ok(stage)
 }
 
-/// The page without the tree that it lies in: a link to a file becomes its name, and links within the page and to
-/// other machines stay.
+/// Makes a page independent of the repository: a link to a file becomes its name; links within the page and to other
+/// machines stay.
 pub(crate) fn standing_alone(page: &str, version: &str) -> String {
     let mut alone = String::with_capacity(page.len());
     let mut rest = page;
@@ -70,7 +70,7 @@ pub(crate) fn standing_alone(page: &str, version: &str) -> String {
         )
 }
 
-/// The first link: what comes before it, its text and target, and what comes after it.
+/// Finds the first link: returns the text before it, its text and target, and the text after it.
 fn next_link(page: &str) -> Option<(&str, &str, &str, &str)> {
     let middle = page.find("](")?;
     let start = page[..middle].rfind('[')?;
@@ -78,7 +78,7 @@ fn next_link(page: &str) -> Option<(&str, &str, &str, &str)> {
     Some((&page[..start], &page[start + 1..middle], target, after))
 }
 
-/// The settings of a service: the defaults, with the store where the system keeps such.
+/// Returns the settings of a service: the defaults, with the store in the system's usual directory.
 pub(crate) fn service_settings(root: &Path) -> Result<String> {
     let text = std::fs::read_to_string(root.join(SETTINGS)).context(SETTINGS)?;
     ensure!(text.matches(DIR_LINE).count() == 1, "{SETTINGS} has no line {DIR_LINE}");

@@ -1,4 +1,4 @@
-//! The checksums, in the form that `sha256sum -c` reads: of everything in one file.
+//! The checksums of all artifacts in one file, in the form that `sha256sum -c` reads.
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 pub(crate) const FILE: &str = "SHA256SUMS";
 
-/// The SHA-256 of a file, in hexadecimal digits.
+/// Returns the SHA-256 of a file, in hexadecimal digits.
 pub(crate) fn sha256(path: &Path) -> Result<String> {
     let output = Command::new("sha256sum").arg("--").arg(path).output().context("sha256sum")?;
     ensure!(output.status.success(), "sha256sum of {}", path.display());
@@ -14,7 +14,7 @@ pub(crate) fn sha256(path: &Path) -> Result<String> {
     Ok(text.split_whitespace().next().context("sha256sum said nothing")?.to_owned())
 }
 
-/// Writes the file of all sums of a page.
+/// Writes the file with all checksums of a page.
 pub(crate) fn write(page: &Path) -> Result<()> {
     let mut text = String::new();
     for name in names(page)? {
@@ -23,13 +23,13 @@ pub(crate) fn write(page: &Path) -> Result<()> {
     std::fs::write(page.join(FILE), text).context(FILE)
 }
 
-/// The files of a page with their sizes.
+/// Lists the files of a page with their sizes.
 pub(crate) fn listing(page: &Path) -> Result<Vec<String>> {
     let line = |name: String| Ok(format!("{:>12} {name}", page.join(&name).metadata()?.len()));
     names(page)?.into_iter().map(line).collect()
 }
 
-/// All but the file of sums, in order.
+/// Returns the names of all files but that of the checksums, sorted.
 pub(crate) fn names(page: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(page)? {

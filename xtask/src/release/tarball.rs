@@ -1,4 +1,4 @@
-//! The tarball: the same bytes from the same files, whoever packs them and when.
+//! The tarball: the same files give the same bytes, on any machine and at any time.
 
 use super::Release;
 use anyhow::{Context, Result};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 impl Release<'_> {
-    /// The name of what is for any Linux with glibc, without its ending.
+    /// Returns the base name of artifacts for any Linux with glibc, without the ending.
     pub(crate) fn base(&self) -> String {
         format!("scurry-{}-x86_64-linux-gnu", self.version)
     }
 }
 
-/// tar, told to write the same bytes of the same files: entries in order, owned by root, with the time of the release.
+/// Returns tar with options that write the same bytes for the same files: sorted entries, owned by root, with the time
+/// of the release.
 pub(crate) fn tar(release: &Release<'_>) -> Command {
     let mut tar = Command::new("tar");
     tar.args(["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"])

@@ -1,5 +1,5 @@
-//! The wheel, by maturin, which asks cargo for the program itself. The other artifacts take the program from there:
-//! maturin and cargo-zigbuild each compile everything again that the other one has compiled.
+//! The wheel, built by maturin, which calls cargo for the program itself. The other artifacts take the program from
+//! there, because maturin and cargo-zigbuild each recompile everything that the other has compiled.
 
 use super::{Release, binaries};
 use crate::optimized;
@@ -7,9 +7,9 @@ use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// Where its description lies; maturin finds that in the directory that it runs in alone.
+/// Directory of its description; maturin finds that only in its working directory.
 const PROJECT: &str = "packaging/python";
-/// The policy whose glibc is `binaries::GLIBC`.
+/// Policy with the same glibc as `binaries::GLIBC`.
 const POLICY: &str = "manylinux2014";
 
 /// Compiles the program, and packs it onto the page.

@@ -1,14 +1,14 @@
-//! A made site, read as a browser would: every link leads to a file of it and to a place there, nothing is
-//! asked of anybody else, and the search knows a word of every page.
+//! Checks a built site as a browser would see it: every link leads to an existing file and anchor, nothing is loaded
+//! from other servers, and the search finds every page.
 
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A page of mdBook's own for servers that find nothing: its links begin at a server's root.
+/// Page of mdBook for servers that find nothing: its links begin at the server's root.
 const NOT_FOUND: &str = "404.html";
 
-/// The files of a site by their paths in it.
+/// Files of a site by path.
 pub(crate) struct Site {
     files: BTreeMap<String, Vec<u8>>,
 }
@@ -39,7 +39,7 @@ impl Site {
         self.files.values().map(Vec::len).sum::<usize>() / 1000
     }
 
-    /// Everything that is wrong, a line each.
+    /// Returns all faults, one line each.
     pub(crate) fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
         if self.pages() < 2 {
@@ -86,7 +86,7 @@ impl Site {
         (!text.contains(&format!("id=\"{anchor}\""))).then_some("leads to no place of the page")
     }
 
-    /// The pages that the search knows by each word of their titles.
+    /// Returns the pages that the search finds by the words of their titles.
     fn search(&self) -> Result<BTreeSet<String>> {
         let (_, text) = self
             .texts(".js")
@@ -105,37 +105,37 @@ impl Site {
         Ok(pages.map(str::to_owned).collect())
     }
 
-    /// Pages that no search finds.
+    /// Returns the pages that no search finds.
     fn unknown_to(&self, found: &BTreeSet<String>) -> Vec<String> {
         let pages = self.texts(".html").map(|(path, _)| path).filter(|path| is_page(path));
-        // Raw results may be pages of their own, and are searched by nobody.
+        // Raw results may be HTML pages, and are not part of the search.
         let pages =
             pages.filter(|path| !found.contains(*path) && !path.starts_with("docs/results/"));
         pages.map(|path| format!("{path}: the search does not know it")).collect()
     }
 }
 
-/// A word of this project's pages that its stemmer leaves as it is.
+/// Word of this project's pages that the stemmer leaves unchanged.
 const WORD: &str = "refund";
 
 fn is_page(path: &str) -> bool {
     ![NOT_FOUND, "toc.html"].contains(&path)
 }
 
-/// True for what another server would be asked for.
+/// Reports whether a target is on another server.
 fn is_foreign(to: &str) -> bool {
     ["http:", "https:", "//"].iter().any(|begin| to.starts_with(begin))
 }
 
-/// Where an attribute of a page leads.
+/// Target of an attribute of a page.
 #[derive(Clone, Copy)]
 struct Link<'a> {
     to: &'a str,
-    /// A browser asks for it when it shows the page: all but what a reader follows.
+    /// True when a browser loads it to show the page, false for links that a reader follows.
     is_asked_for: bool,
 }
 
-/// The links of a page. mdBook writes attributes with double quotes, and `<` in text as an entity.
+/// Returns the links of a page. mdBook writes attributes with double quotes, and `<` in text as an entity.
 fn links(text: &str) -> Vec<Link<'_>> {
     let mut links = Vec::new();
     for tag in text.split('<').skip(1).map(|rest| rest.split('>').next().unwrap_or_default()) {

@@ -1,5 +1,5 @@
-//! What mdBook reads: the listed pages and the files that they link to, each where it lies in the repository,
-//! so that links need no change. One thing differs: a README is the index of its directory.
+//! The input of mdBook: the listed pages and the files that they link to, at the same paths as in the repository, so
+//! that links need no change. One thing differs: a README becomes the index of its directory.
 
 use crate::markdown::{is_elsewhere, prose, resolve, targets};
 use anyhow::{Context, Result};
@@ -30,7 +30,7 @@ pub(crate) fn fill(root: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lists pages of commands below the page that names all of them: a line `FILE TITLE` each.
+/// Adds the pages of commands below the page that names all of them; `pages` has a line `FILE TITLE` for each.
 pub(crate) fn add_commands(work: &Path, pages: &str) -> Result<()> {
     let path = work.join("src/SUMMARY.md");
     let summary = std::fs::read_to_string(&path).context("cannot read the summary")?;
@@ -51,7 +51,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).with_context(cannot)
 }
 
-/// The files of the repository that a page links to.
+/// Returns the files of the repository that a page links to.
 fn files<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a {
     let targets = prose(text).flat_map(|(_, line)| targets(line));
     targets
@@ -59,14 +59,14 @@ fn files<'a>(page: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a 
         .filter_map(move |target| Some(resolve(page, target)?.0))
 }
 
-/// The summary as it reads at the root of the repository.
+/// Returns the summary with links relative to the root of the repository.
 fn from_root(summary: &str) -> String {
     relinked(summary, |target| {
         resolve(SUMMARY, target).map_or(target.to_owned(), |(path, _)| indexed(&path))
     })
 }
 
-/// A page whose links to READMEs lead to what these become.
+/// Redirects links to READMEs to the index pages that replace them.
 fn with_indexes(text: &str) -> String {
     relinked(text, |target| match (is_elsewhere(target), target.split_once('#')) {
         (true, _) => target.to_owned(),
@@ -75,7 +75,7 @@ fn with_indexes(text: &str) -> String {
     })
 }
 
-/// A text with other targets of the links in its prose.
+/// Replaces the link targets in the prose of a text.
 fn relinked(text: &str, change: impl Fn(&str) -> String) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (index, line) in prose(text) {

@@ -1,14 +1,14 @@
-//! Rules for the alerts that users load into Prometheus: each names a section of the runbooks that is there.
+//! Rules for the alerts that users load into Prometheus: each names an existing section of the runbooks.
 
 use super::Finding;
 use super::tree::Tree;
 use crate::markdown::anchors;
 
 const RULES: &str = "docs/grafana/alerts.yml";
-/// The chart can read nothing outside of itself.
+/// Copy of the rules inside the chart, which cannot read files outside of itself.
 const COPY: &str = "packaging/helm/scurry/files/alerts.yml";
 
-/// Alerts without a section of the runbooks, and a copy of the rules that is another one.
+/// Finds alerts without a section of the runbooks, and a copy of the rules that differs.
 pub(crate) fn runbooks(tree: &Tree) -> Vec<Finding> {
     let Some(rules) = tree.text(RULES) else { return vec![Finding::in_file(RULES, "is missing")] };
     let mut findings: Vec<Finding> = alerts(rules)
@@ -23,7 +23,7 @@ pub(crate) fn runbooks(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Each alert with its line, its name and its `runbook_url`.
+/// Returns each alert with its line, its name and its `runbook_url`.
 fn alerts(rules: &str) -> impl Iterator<Item = (usize, &str, Option<&str>)> {
     let lines = || rules.lines().enumerate();
     lines().filter_map(move |(index, line)| {
@@ -35,7 +35,7 @@ fn alerts(rules: &str) -> impl Iterator<Item = (usize, &str, Option<&str>)> {
     })
 }
 
-/// The fault of a link to a section of a page, if it has one.
+/// Returns the fault of a link to a section of a page, if any.
 fn astray(tree: &Tree, url: Option<&str>) -> Option<String> {
     let Some(url) = url else { return Some("has no runbook_url".to_owned()) };
     let (page, anchor) = url.split_once('#').unwrap_or((url, ""));

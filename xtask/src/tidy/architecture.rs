@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md and the tree agree, in both directions.
+//! Checks that ARCHITECTURE.md and the tree agree, in both directions.
 
 use super::Finding;
 use super::tree::Tree;
@@ -8,7 +8,7 @@ const PAGE: &str = "ARCHITECTURE.md";
 const MAP: &str = "## Code map";
 const INVARIANTS: usize = 19;
 
-/// Every crate has its place in the code map.
+/// Finds crates that the code map does not list.
 pub(crate) fn code_map(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(PAGE).unwrap_or_default();
     let map: Vec<&str> = prose(text)
@@ -23,7 +23,7 @@ pub(crate) fn code_map(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Every path that the page names is there.
+/// Finds paths on the page that do not exist.
 pub(crate) fn paths_exist(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(PAGE) else {
         return vec![Finding::in_file(PAGE, "is missing")];
@@ -37,7 +37,7 @@ pub(crate) fn paths_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// I1 to I19 have one row each in a table.
+/// Checks that every invariant has exactly one row in a table.
 pub(crate) fn invariants(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(PAGE).unwrap_or_default();
     let rows = |id: &str| {
@@ -54,12 +54,12 @@ pub(crate) fn invariants(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The texts between backticks.
+/// Returns the texts between backticks.
 pub(crate) fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// True for what can only be a path of this repository.
+/// Reports whether a name must be a path of this repository.
 fn is_path(name: &str) -> bool {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
     let file = [".md", ".rs", ".toml", ".sh"].iter().any(|end| name.ends_with(end));

@@ -1,22 +1,21 @@
 //! No circles: the modules of a crate of the product use each other in one direction.
 //!
-//! A module is a file. Among modules that stand side by side a use is an arrow from the one to the
-//! other, and the arrows close no circle. What stands within a module counts as that module there, and
-//! has the same rule inside: `core::turns` that uses `crate::connection` is an arrow from `core` to
-//! `connection`. A module and those within it are one unit, as they are to the compiler, which lets the
-//! inner ones see what is private to the outer one: uses between these are no arrows. So that nothing
-//! hides behind that, a name counts as used from where it is declared and not from who hands it on, and
-//! nobody brings in all names of a module that it stands within.
+//! A module is a file. Among sibling modules a use is an arrow from one to the other, and the arrows must form no
+//! circle. A use by or of a nested module counts for the sibling that contains it, and the same rule holds inside each
+//! module: `core::turns` that uses `crate::connection` is an arrow from `core` to `connection`. A module and the
+//! modules within it are one unit, as they are to the compiler, which lets the inner ones see the private items of the
+//! outer one: uses between them are no arrows. To prevent circles that this would hide, a use counts for the module
+//! that declares the name, not for one that re-exports it, and a module must not glob-import a module that contains it.
 
 use super::Finding;
 use super::modules::{Modules, Path, Reference};
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Arrows between modules side by side: the first use of each.
+/// Arrows between sibling modules: the first use of each.
 type Arrows<'r> = BTreeMap<&'r str, BTreeMap<&'r str, &'r Reference>>;
 
-/// Circles in any crate of the product.
+/// Finds circles in any crate of the product.
 pub(crate) fn circles(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for dir in tree.crate_dirs().filter(|dir| dir.starts_with("crates/")) {
@@ -37,7 +36,7 @@ pub(crate) fn circles(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The arrows between the modules of each directory.
+/// Groups the arrows by the directory of their modules.
 fn by_level(references: &[Reference]) -> BTreeMap<&[String], Arrows<'_>> {
     let mut levels: BTreeMap<&[String], Arrows<'_>> = BTreeMap::new();
     for reference in references {
@@ -51,7 +50,7 @@ fn by_level(references: &[Reference]) -> BTreeMap<&[String], Arrows<'_>> {
     levels
 }
 
-/// Sets of modules each of which leads to each other one, in order.
+/// Returns sets of modules that all reach each other (strongly connected), sorted.
 fn knots<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> =
         arrows.keys().map(|from| (*from, way(arrows, from, |_| false).1)).collect();
@@ -66,7 +65,8 @@ fn knots<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
     knots
 }
 
-/// The shortest way along arrows from a module to one that is looked for, and what was passed.
+/// Returns the shortest path along arrows from a module to one that satisfies `is_end`, and all modules that were
+/// visited.
 fn way<'r>(
     arrows: &Arrows<'r>,
     from: &str,

@@ -1,4 +1,4 @@
-//! Rules for what people read: files that must be there, links that lead somewhere, no debris.
+//! Rules for documents: required files exist, links lead somewhere, no debris.
 
 use super::Finding;
 use super::tree::Tree;
@@ -12,7 +12,7 @@ const TEXT: &[&str] = &[
     "Makefile", "/run",
 ];
 
-/// A page says what users see.
+/// Checks that the changelog exists and names a release.
 pub(crate) fn changelog(tree: &Tree) -> Vec<Finding> {
     match tree.text("CHANGELOG.md") {
         Some(text) if text.lines().any(|line| line.starts_with("## ")) => Vec::new(),
@@ -21,7 +21,7 @@ pub(crate) fn changelog(tree: &Tree) -> Vec<Finding> {
     }
 }
 
-/// Git keeps every byte for ever.
+/// Finds files that are too large, because git keeps every byte forever.
 pub(crate) fn sizes(tree: &Tree) -> Vec<Finding> {
     tree.sizes()
         .filter(|(_, len)| *len > FILE_LEN_MAX)
@@ -31,7 +31,7 @@ pub(crate) fn sizes(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Trailing whitespace makes noise in diffs.
+/// Finds trailing whitespace, which makes noise in diffs.
 pub(crate) fn trailing_whitespace(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in
@@ -46,7 +46,7 @@ pub(crate) fn trailing_whitespace(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Relative links lead to files that are in git, and to headings that these have.
+/// Finds relative links whose file is not in git or lacks the heading.
 pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts(".md") {
@@ -61,7 +61,7 @@ pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Raw results are kept where a document quotes them.
+/// Finds raw results that no document quotes.
 pub(crate) fn results(tree: &Tree) -> Vec<Finding> {
     let kept = tree.sizes().map(|(path, _)| path);
     kept.filter_map(|path| Some((path, path.strip_prefix("docs/")?)))
@@ -71,7 +71,7 @@ pub(crate) fn results(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Pages of docs that the site does not list, as if nobody were to read them.
+/// Finds pages of docs that are missing from the site's summary.
 pub(crate) fn summary(tree: &Tree) -> Vec<Finding> {
     const SUMMARY: &str = "docs/SUMMARY.md";
     let Some(text) = tree.text(SUMMARY) else {
@@ -94,7 +94,7 @@ pub(crate) fn summary(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The fault of a link, if it has one; an anchor is looked for among the headings of pages.
+/// Returns the fault of a link, if any; an anchor must be a heading of the page.
 fn astray(tree: &Tree, from: &str, target: &str) -> Option<&'static str> {
     if is_elsewhere(target) {
         return None;

@@ -1,5 +1,5 @@
-//! Who may depend on whom, and on what from outside. The lists of docs/adr/README.md are the
-//! decisions; this file holds the few that no line there can lift.
+//! Which crate may depend on which of our crates, and on which external ones. The lists of docs/adr/README.md are the
+//! decisions; this file holds the few rules that no line there can override.
 
 use super::Finding;
 use super::architecture::quoted;
@@ -8,10 +8,10 @@ use super::tree::Tree;
 
 const DECISIONS: &str = "docs/adr/";
 
-/// Heading of the decisions on crates that tests, the lab and xtask alone may use.
+/// Heading of the decisions on crates that only tests, the lab and xtask may use.
 const OUTSIDE: &str = "Outside the product";
 
-/// Edges between our own crates.
+/// Finds dependencies between our crates that no decision allows.
 pub(crate) fn between_crates(tree: &Tree) -> Vec<Finding> {
     let all = read_all(tree);
     let lines = decision_lines(tree);
@@ -33,7 +33,7 @@ pub(crate) fn between_crates(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Crates from elsewhere.
+/// Finds external crates that no decision allows.
 pub(crate) fn external_crates(tree: &Tree) -> Vec<Finding> {
     let all = read_all(tree);
     let lines = decision_lines(tree);
@@ -72,7 +72,7 @@ fn forbidden(from: &Manifest, to: &Manifest) -> Option<&'static str> {
     }
 }
 
-/// A line of a decision record.
+/// Line of a decision record.
 struct Line<'a> {
     text: &'a str,
     outside: bool,
@@ -83,7 +83,7 @@ impl Line<'_> {
         quoted(self.text).any(|word| word == name)
     }
 
-    /// True when the line names both, `from` first.
+    /// Reports whether the line names both, `from` first.
     fn decides(&self, from: &str, to: &str) -> bool {
         quoted(self.text).skip_while(|word| *word != from).any(|word| word == to)
     }
@@ -107,7 +107,7 @@ fn decision_lines(tree: &Tree) -> Vec<Line<'_>> {
 mod tests {
     use super::*;
 
-    /// A workspace in which one crate has these dependencies.
+    /// Checks a workspace in which one crate has these dependencies.
     fn findings(dir: &str, section: &str) -> Vec<String> {
         let decisions = "| `scurry-codec` | `scurry-ledger` |\n| `scurry-engine` | `scurry-ledger` |\n\
             ### In the product\n- `smallvec`: in place.\n\

@@ -1,10 +1,10 @@
-//! Figures in documents: a table is what its results give, and no figure stands there that no run wrote.
+//! Figures in documents: a table must equal its results, and no figure may be hand-written.
 
 use super::Finding;
 use super::tree::Tree;
 use crate::figures::{DIRECTORY, Results, documents, faults};
 
-/// Generated tables that differ from their results, and figures outside of any.
+/// Finds generated tables that differ from their results, and figures outside of any.
 pub(crate) fn figures(tree: &Tree) -> Vec<Finding> {
     let read = |name: &str| tree.text(&format!("{DIRECTORY}/{name}")).map(str::to_owned);
     let results = Results::new(&read);

@@ -1,42 +1,42 @@
-//! What each crate of the workspace depends on, read from its Cargo.toml.
+//! The dependencies of each crate of the workspace, read from its Cargo.toml.
 
 use super::Finding;
 use super::tree::Tree;
 
 const LAB: &str = "lab/Cargo.toml";
 
-/// One crate of the workspace.
+/// Crate of the workspace.
 pub(crate) struct Manifest {
     /// Directory of the crate.
     pub(crate) dir: String,
-    /// Name of the crate as a package.
+    /// Package name of the crate.
     pub(crate) name: String,
-    /// Everything it depends on, in any way.
+    /// All dependencies, of any kind.
     pub(crate) dependencies: Vec<Dependency>,
 }
 
 /// One dependency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
-    /// Name as a package, whatever the crate calls it.
+    /// Package name, whatever the crate calls it.
     pub(crate) package: String,
     /// True when only tests, benches and examples use it.
     pub(crate) dev: bool,
 }
 
 impl Manifest {
-    /// True when the crate is a part of the product.
+    /// Reports whether the crate is part of the product.
     pub(crate) fn in_product(&self) -> bool {
         self.dir.starts_with("crates/")
     }
 
-    /// The path of the crate's Cargo.toml.
+    /// Returns the path of the crate's Cargo.toml.
     pub(crate) fn path(&self) -> String {
         format!("{}/Cargo.toml", self.dir)
     }
 }
 
-/// Every crate of the workspace. A manifest that is not TOML is cargo's to report.
+/// Reads every crate of the workspace. A manifest that is not TOML is skipped, because cargo reports it.
 pub(crate) fn read_all(tree: &Tree) -> Vec<Manifest> {
     let root = table(tree, "Cargo.toml");
     let shared = root.get("workspace").and_then(|value| value.get("dependencies"));
@@ -53,7 +53,7 @@ pub(crate) fn read_all(tree: &Tree) -> Vec<Manifest> {
         .collect()
 }
 
-/// The lab is a workspace of its own, and is held to what the root's is.
+/// Checks that the lab, a separate workspace, has the same settings as the root.
 pub(crate) fn lab_settings(tree: &Tree) -> Vec<Finding> {
     let (root, lab) = (table(tree, "Cargo.toml"), table(tree, LAB));
     let at = |table: &toml::Table, keys: &[&str]| {

@@ -1,5 +1,5 @@
-//! The project's own rules, as far as a machine can read them. Each check is a function from
-//! a tree of files to findings, so that its tests can show it a tree that breaks the rule.
+//! The project's own rules, as far as a machine can check them. Each check is a function from a tree of files to
+//! findings, so that its tests can give it a tree that breaks the rule.
 
 mod alerts;
 mod architecture;
@@ -52,11 +52,11 @@ const CHECKS: &[Check] = &[
     words::type_names,
 ];
 
-/// One breach of a rule.
+/// Breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
-    /// From 1; 0 stands for the whole file.
+    /// Line number from 1; 0 means the whole file.
     line: usize,
     what: String,
 }
@@ -80,7 +80,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Prints every finding; an error when there is one.
+/// Prints every finding; returns an error when there is one.
 pub(crate) fn run(host: &Host, recorded: &[&'static str]) -> Result<()> {
     let tree = Tree::load(host)?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
@@ -103,7 +103,7 @@ pub(crate) fn run(host: &Host, recorded: &[&'static str]) -> Result<()> {
     Ok(())
 }
 
-/// The steps of the long gate that are due.
+/// Returns warnings about the steps of the long gate that are due.
 fn warnings(host: &Host, recorded: &[&'static str]) -> Result<Vec<String>> {
     let record = Record::load(&host.root)?;
     let age = |step: &'static str| Ok((step, record.age(host, step)?));

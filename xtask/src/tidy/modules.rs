@@ -1,38 +1,38 @@
-//! The modules of a crate and what each names of the others, read from its files as a compiler would
-//! resolve them: `crate::`, `super::` and `self::` paths wherever they stand, names that a `use` brings
-//! in, and names that a module hands on from another. Unit tests are left out.
+//! The modules of a crate and the names that each uses of the others, resolved from the files as a compiler would:
+//! `crate::`, `super::` and `self::` paths anywhere, names that a `use` imports, and re-exported names. Unit tests are
+//! left out.
 
 use super::source::Source;
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The path of a module from the root of its crate, which is empty.
+/// Path of a module from the root of its crate, whose own path is empty.
 pub(crate) type Path = Vec<String>;
 
-/// How often a name may be handed on before it is given up: there are no longer chains, but circles.
+/// Most re-exports that are followed for a name; no chain is longer, but circles exist.
 const HOPS_MAX: usize = 16;
 
-/// The modules of one crate.
+/// Modules of one crate.
 pub(crate) struct Modules {
     files: BTreeMap<Path, File>,
 }
 
-/// One place where a module names another.
+/// Place where one module names another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) from: Path,
     pub(crate) to: Path,
-    /// The file that names it.
+    /// File that contains it.
     pub(crate) file: String,
-    /// From 0.
+    /// Line, from 0.
     pub(crate) index: usize,
 }
 
-/// One file: one module, those that stand within it included.
+/// One file: one module, including the modules inside it.
 #[derive(Default)]
 struct File {
     path: String,
-    /// Modules that have files of their own.
+    /// Child modules with their own files.
     children: Vec<String>,
     /// Names that it declares.
     items: BTreeSet<String>,
@@ -41,7 +41,7 @@ struct File {
     paths: Vec<(Path, usize)>,
 }
 
-/// One name that a `use` brings in; `*` stands for all of a module.
+/// One name that a `use` imports; `*` stands for all names of a module.
 struct Use {
     name: String,
     path: Path,
@@ -49,7 +49,7 @@ struct Use {
 }
 
 impl Modules {
-    /// The modules below a root such as `crates/server/src/lib.rs`: none when there is no such file.
+    /// Reads the modules below a root such as `crates/server/src/lib.rs`; none when that file is missing.
     pub(crate) fn read(tree: &Tree, root: &str) -> Modules {
         let dir = root.rsplit_once('/').map_or("", |(dir, _)| dir);
         let mut files = BTreeMap::new();
@@ -69,7 +69,7 @@ impl Modules {
         Modules { files }
     }
 
-    /// Names that the modules use of each other.
+    /// Returns the uses of names between the modules.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let mut references = Vec::new();
         for (from, file) in &self.files {
@@ -88,7 +88,7 @@ impl Modules {
         references
     }
 
-    /// Where a module brings in all names of a module that it stands within: nobody sees which.
+    /// Finds glob imports of a module that contains the importing one, because they hide which names are used.
     pub(crate) fn globs_of_ancestors(&self) -> impl Iterator<Item = (&str, usize)> {
         self.files.iter().flat_map(move |(from, file)| {
             let globs = file.uses.iter().filter(|found| found.name == "*");
@@ -101,7 +101,7 @@ impl Modules {
         })
     }
 
-    /// The module in which a path ends that stands in `from`; `from` itself for what is not ours.
+    /// Returns the module that a path in `from` leads to; `from` itself for a path outside of the crate.
     fn resolve(&self, from: &[String], path: &[String], hops: usize) -> Path {
         let mut at = from.to_vec();
         let mut rest = path;
@@ -120,7 +120,7 @@ impl Modules {
         at
     }
 
-    /// The same for a path that begins with a name that `at` has from elsewhere.
+    /// Resolves a path that begins with a name that `at` imports or re-exports.
     fn handed_on(&self, at: &Path, path: &[String], hops: usize) -> Path {
         let Some(file) = self.files.get(at) else { return at.clone() };
         if let Some(found) = file.uses.iter().find(|found| found.name == path[0]) {
@@ -137,7 +137,7 @@ impl Modules {
     }
 }
 
-/// A piece of code, with its line from 0.
+/// Token of code, with its line from 0.
 type Token = (String, usize);
 
 impl File {
@@ -145,7 +145,7 @@ impl File {
         let tokens = tokens(code);
         let word = |at: usize| tokens.get(at).map_or("", |(text, _)| text.as_str());
         let mut file = File { path, ..File::default() };
-        // How deep in braces, and at which depths modules of this file began.
+        // Current depth of braces, and the depths at which inline modules of this file began.
         let (mut depth, mut inner) = (0usize, Vec::new());
         let mut at = 0;
         while at < tokens.len() {
@@ -193,14 +193,14 @@ impl File {
     }
 }
 
-/// A path as the file sees it that stands in a module so deep within the file.
+/// Converts a path in an inline module at this depth to one relative to the file.
 fn outward(mut path: Path, depth: usize) -> Path {
     let supers = path.iter().take_while(|name| *name == "super").count();
     path.drain(..supers.min(depth));
     path
 }
 
-/// Reads what stands behind a `use` or a brace of it: names and their paths. Returns the place behind.
+/// Parses the tree after a `use` or after a brace in it: names and their paths. Returns the index after it.
 fn use_tree(
     tokens: &[Token],
     mut at: usize,
@@ -216,7 +216,7 @@ fn use_tree(
                 while word(at) == "," {
                     at = use_tree(tokens, at + 1, &path, found);
                 }
-                // Behind the closing brace.
+                // Continue after the closing brace.
                 return at + 1;
             }
             "as" => {
@@ -226,7 +226,7 @@ fn use_tree(
             "::" => {}
             name if is_name(name) || name == "*" => path.push(name.to_owned()),
             _ => {
-                // `self` stands for what is before it.
+                // `self` stands for the path before it.
                 path.pop_if(|last| *last == "self" && !before.is_empty());
                 if path.len() > before.len() || path.len() == before.len() && !path.is_empty() {
                     found.push((path.last().cloned().unwrap_or_default(), path));
@@ -242,7 +242,7 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Names, `::`, and everything else by the character.
+/// Splits code into names, `::`, and single characters.
 fn tokens(code: &[String]) -> Vec<Token> {
     let mut tokens = Vec::new();
     for (index, line) in code.iter().enumerate() {
@@ -265,7 +265,7 @@ fn tokens(code: &[String]) -> Vec<Token> {
 mod tests {
     use super::*;
 
-    /// Names that `from` uses of others, as `module -> module`.
+    /// Returns the names that modules use of others, as `module -> module`.
     fn named(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(String, &str)> =
             files.iter().map(|(path, text)| (format!("crates/a/src/{path}"), *text)).collect();

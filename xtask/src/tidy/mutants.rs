@@ -1,16 +1,16 @@
-//! Every seeded bug says which test catches it, and finds the place that it changes.
+//! Checks that every seeded bug names the test that catches it, and that the place it changes exists.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// One file per mutant.
+/// Directory with one file per mutant.
 const DIR: &str = "testing/mutants/";
 
-/// As many are kept by hand at most. cargo-mutants makes the others of what a change touches.
+/// Most hand-written mutants. cargo-mutants generates the others for changed lines.
 const MUTANTS_MAX: usize = 250;
 
-/// Each mutant names a test that exists, and a place that occurs once in its file. The long gate alone seeds them, so one
-/// whose place has changed would be noticed many commits later.
+/// Checks that each mutant names an existing test, and a place that occurs once in its file. Only the long gate runs
+/// the mutants, so without this check a changed place would be noticed many commits later.
 pub(crate) fn caught(tree: &Tree) -> Vec<Finding> {
     let mutants = tree.texts(".toml").filter(|(path, _)| path.starts_with(DIR));
     let mutants: Vec<(&str, &str)> = mutants.collect();
@@ -42,7 +42,7 @@ fn fault(tree: &Tree, text: &str) -> Option<String> {
     (count != 1).then(|| format!("`find` occurs {count} times in {file}, and not once"))
 }
 
-/// Returns whether a file of the package has a function of the test's name; in which module is seen when it runs.
+/// Reports whether a file of the package has a function with the test's name; its module is only checked when it runs.
 fn has_test(tree: &Tree, package: &str, test: &str) -> bool {
     let is_named = format!("name = \"{package}\"\n");
     let mut manifests = tree.texts("Cargo.toml").filter(|(_, text)| text.contains(&is_named));
@@ -56,7 +56,7 @@ fn has_test(tree: &Tree, package: &str, test: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Lines that a mutant of `a.rs` has beside its test.
+    /// Lines of a mutant of `a.rs`, without its test.
     const PLACE: &str = "file = \"a.rs\"\nfind = \"if\"\n";
     const TEST: &str = "caught_by = \"a rules b::c\"\n";
 

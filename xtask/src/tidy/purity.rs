@@ -21,7 +21,7 @@ const IMPURE: &[(&str, &str)] = &[
     ("std", "the crate is no_std; use core or alloc"),
 ];
 
-/// Attributes at the crate's root, and the words of its code (not of its unit tests).
+/// Checks the attributes at the crate's root, and the names in its code without unit tests.
 pub(crate) fn pure_crates(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for dir in PURE {

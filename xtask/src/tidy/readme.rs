@@ -1,18 +1,18 @@
-//! The front door stays short: a newcomer reads README.md whole, and the pages behind it by need.
+//! The README stays short: a newcomer reads all of it, and the linked pages when needed.
 
 use super::Finding;
 use super::tree::Tree;
 
 const PAGE: &str = "README.md";
 
-/// 6 KB: three minutes of reading, with what is to be typed.
+/// 6 KB: three minutes of reading, including the commands to type.
 const LEN_MAX: usize = 6 << 10;
 
-/// Words that a newcomer and a check look for in the page.
+/// Texts that the page must contain.
 const NAMES: &[&str] =
     &["## What you get", "## Try it", "## Limits", "## Figures", "`make test`", "SCUR.RESERVE"];
 
-/// The length of README.md, and what it has to name.
+/// Checks the length of README.md, and the texts that it must contain.
 pub(crate) fn front_door(tree: &Tree) -> Vec<Finding> {
     let Some(text) = tree.text(PAGE) else {
         return vec![Finding::in_file(PAGE, "is missing")];

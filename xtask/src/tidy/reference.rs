@@ -1,4 +1,4 @@
-//! The reference pages are the command table in words and as JSON: generated, compared, never edited by hand.
+//! The reference pages are generated from the command table as text and as JSON, compared, and never edited by hand.
 
 use super::Finding;
 use super::tree::Tree;
@@ -6,7 +6,7 @@ use crate::host::Host;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// A file that is made from the command table.
+/// File that is generated from the command table.
 pub(crate) struct Page {
     /// Path in the repository.
     pub(crate) path: &'static str,
@@ -14,13 +14,13 @@ pub(crate) struct Page {
     example: &'static str,
 }
 
-/// The page for people, and the table for programs.
+/// Page for people, and table for programs.
 pub(crate) const PAGES: [Page; 2] = [
     Page { path: "docs/commands.md", example: "reference" },
     Page { path: "docs/commands.json", example: "table" },
 ];
 
-/// Writes the pages that only the site has into its documents. Returns a line `FILE TITLE` for each command's.
+/// Writes the pages that only the site has into `docs`. Returns a line `FILE TITLE` for each command's page.
 pub(crate) fn write_pages(host: &Host, docs: &Path) -> Result<String> {
     let print = ["run", "-q", "--locked", "-p", "scurry-resp", "--example", "reference", "--"];
     let docs = docs.to_str().context("the directory of the site is no UTF-8")?;
@@ -28,14 +28,14 @@ pub(crate) fn write_pages(host: &Host, docs: &Path) -> Result<String> {
 }
 
 impl Page {
-    /// The page as the command table gives it.
+    /// Generates the page from the command table.
     pub(crate) fn generate(&self, host: &Host) -> Result<String> {
         let print = ["run", "-q", "--locked", "-p", "scurry-resp", "--example", self.example];
         host.cargo_output(&print)
             .with_context(|| format!("cannot generate {} from the command table", self.path))
     }
 
-    /// Where the page in the tree first differs from the generated one.
+    /// Finds the first difference between the page in the tree and the generated one.
     pub(crate) fn compare(&self, tree: &Tree, generated: &str) -> Vec<Finding> {
         let Some(page) = tree.text(self.path) else {
             return vec![Finding::in_file(self.path, "is missing: cargo xtask fix writes it")];

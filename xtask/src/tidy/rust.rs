@@ -4,11 +4,11 @@ use super::Finding;
 use super::source::{Source, words};
 use super::tree::Tree;
 
-/// Where `unsafe` may stand. In the module because the server calls it as C. Of
-/// RDMA in these two crates and nowhere else.
+/// Directories where `unsafe` is allowed: the module, because it is called through the server's C API, and the two RDMA
+/// crates.
 const UNSAFE_DIRS: &[&str] = &["crates/rdma/", "crates/rdma-sys/", "crates/valkey-module/"];
 
-/// Words that do not stand in code, and what to do instead.
+/// Words that are banned from code, and what to do instead.
 const BANNED: &[(&str, &str)] = &[
     ("#[ignore", "a test runs or is deleted"),
     ("should_panic", "assert on the value that says what went wrong"),
@@ -20,10 +20,10 @@ const BANNED: &[(&str, &str)] = &[
     ("#![allow(", "use #![expect(.., reason = \"..\")]"),
 ];
 
-/// Excuses a line, with a reason behind it in parentheses.
+/// Comment that allows a line, with a reason after it in parentheses.
 const EXCUSE: &str = "tidy: allow (";
 
-/// Every file says first why it exists.
+/// Finds files that do not begin with `//!`, which says why a file exists.
 pub(crate) fn opening(tree: &Tree) -> Vec<Finding> {
     let silent = |text: &str| !text.lines().next().is_some_and(|line| line.starts_with("//! "));
     tree.texts(".rs")
@@ -34,7 +34,7 @@ pub(crate) fn opening(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Words that hide a gap.
+/// Finds banned words.
 pub(crate) fn banned(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources() {
@@ -49,7 +49,7 @@ pub(crate) fn banned(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// `unsafe` only where it is allowed, and never without its argument.
+/// Finds `unsafe` outside of the allowed directories, or without a safety comment.
 pub(crate) fn unsafe_code(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.sources() {
@@ -71,7 +71,7 @@ pub(crate) fn unsafe_code(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A place where `unsafe` may stand has some: a list that allows more than is needed allows it unseen.
+/// Finds allowed directories without any `unsafe`: a list that is too long would permit it unnoticed.
 pub(crate) fn unsafe_places(tree: &Tree) -> Vec<Finding> {
     let has_some = |dir: &str| {
         let mut sources = tree.sources().filter(|(path, _)| path.starts_with(dir));
@@ -85,7 +85,7 @@ fn is_unsafe(line: &str) -> bool {
     words(line).any(|word| word == "unsafe")
 }
 
-/// True when the pattern is there and is no part of a longer name.
+/// Reports whether the pattern occurs and is not part of a longer name.
 fn stands_in(line: &str, pattern: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(pattern).any(|(at, _)| {
@@ -100,7 +100,7 @@ fn excused(source: &Source, index: usize) -> bool {
         .is_some_and(|(_, reason)| reason.find(')').is_some_and(|len| len > 3))
 }
 
-/// True when the comment on the line, or the comments above its statement, hold the argument.
+/// Reports whether a comment on the line, or above its statement, has the safety argument.
 fn argued(source: &Source, index: usize) -> bool {
     let argues = |at: usize| {
         source.comments[at].contains("SAFETY:") || source.comments[at].contains("# Safety")

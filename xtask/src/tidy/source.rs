@@ -1,7 +1,7 @@
-//! A Rust file split into code and comments, line by line, so that a rule about code does not
-//! stumble over a word in a string or in a comment. Strings keep their quotes and lose their text.
+//! A Rust file split into code and comments, line by line, so that a rule about code ignores words in strings and
+//! comments. Strings keep their quotes and lose their text.
 
-/// A Rust file; both parts have a line for each line of the file.
+/// Rust file; both parts have a line for each line of the file.
 pub(crate) struct Source {
     /// Code, with comments and the insides of literals blanked.
     pub(crate) code: Vec<String>,
@@ -58,7 +58,7 @@ impl Source {
         source
     }
 
-    /// The code with everything under `#[cfg(test)]` blanked.
+    /// Returns the code with everything under `#[cfg(test)]` blanked.
     pub(crate) fn code_without_tests(&self) -> Vec<String> {
         let mut text: Vec<char> = self.code.join("\n").chars().collect();
         let mark: Vec<char> = "#[cfg(test)]".chars().collect();
@@ -76,12 +76,12 @@ impl Source {
     }
 }
 
-/// The words of a line of code.
+/// Returns the words of a line of code.
 pub(crate) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// The state after the piece of text at `at`, and the length of that piece.
+/// Returns the state after the token at `at`, and the length of that token.
 fn advance(state: State, chars: &[char], at: usize) -> (State, usize) {
     let two = (chars[at], chars.get(at + 1).copied().unwrap_or('\0'));
     match state {
@@ -119,7 +119,7 @@ fn advance(state: State, chars: &[char], at: usize) -> (State, usize) {
     }
 }
 
-/// True when the `r` at `at` is not the end of a longer name (`br` and `cr` begin literals too).
+/// Reports whether the `r` at `at` begins a literal and does not end a longer name (`br` and `cr` begin literals too).
 fn begins_literal(chars: &[char], at: usize) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     match at.checked_sub(1).map(|i| chars[i]) {
@@ -129,13 +129,13 @@ fn begins_literal(chars: &[char], at: usize) -> bool {
     }
 }
 
-/// How many `#` stand before the quote; none when no quote follows (a raw identifier).
+/// Returns how many `#` precede the quote; None when no quote follows (a raw identifier).
 fn raw_hashes(chars: &[char], at: usize) -> Option<usize> {
     let hashes = chars[at..].iter().take_while(|&&c| c == '#').count();
     (chars.get(at + hashes) == Some(&'"')).then_some(hashes)
 }
 
-/// Length of the char literal at `at`, or 1 for the quote of a lifetime.
+/// Returns the length of the char literal at `at`, or 1 for the quote of a lifetime.
 fn char_literal_len(chars: &[char], at: usize) -> usize {
     match chars.get(at + 1) {
         Some('\\') => {
@@ -147,7 +147,7 @@ fn char_literal_len(chars: &[char], at: usize) -> usize {
     }
 }
 
-/// Index after the item that begins at `at`: its `;`, or its closing brace.
+/// Returns the index after the item that begins at `at`: after its `;` or its closing brace.
 fn end_of_item(text: &[char], at: usize) -> usize {
     let mut depth = 0usize;
     for (index, c) in text.iter().enumerate().skip(at) {

@@ -1,4 +1,4 @@
-//! The files of the repository, in memory: what git tracks and what it would track.
+//! The files of the repository in memory: tracked files, and new ones that git does not ignore.
 
 use super::source::Source;
 use crate::host::Host;
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
-/// Paths relative to the root, with `/`, and contents.
+/// File contents by path relative to the root, with `/`.
 #[derive(Default)]
 pub(crate) struct Tree {
     files: BTreeMap<String, Vec<u8>>,
@@ -27,7 +27,7 @@ impl Tree {
         for path in list.split('\0').filter(|path| !path.is_empty()) {
             match std::fs::read(host.root.join(path)) {
                 Ok(bytes) => drop(files.insert(path.to_owned(), bytes)),
-                // Deleted, and the deletion not committed yet.
+                // The file was deleted, and the deletion is not committed yet.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error).with_context(|| format!("cannot read {path}")),
             }
@@ -35,7 +35,7 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// A tree for tests.
+    /// Creates a tree for tests.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
         let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
@@ -50,12 +50,12 @@ impl Tree {
         self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.len()))
     }
 
-    /// The text of a file; none when it is absent or not text.
+    /// Returns the text of a file; None when it is missing or not text.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         std::str::from_utf8(self.files.get(path)?).ok()
     }
 
-    /// The text files whose path ends so.
+    /// Returns the text files whose path ends with `suffix`.
     pub(crate) fn texts(&self, suffix: &str) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()
@@ -63,12 +63,12 @@ impl Tree {
             .filter_map(|(path, bytes)| Some((path.as_str(), std::str::from_utf8(bytes).ok()?)))
     }
 
-    /// The Rust files, split into code and comments.
+    /// Returns the Rust files, split into code and comments.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, Source)> {
         self.texts(".rs").map(|(path, text)| (path, Source::new(text)))
     }
 
-    /// True for a file and for a directory that holds one.
+    /// Reports whether a file exists, or a directory with a file in it.
     pub(crate) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = format!("{path}/");
@@ -81,7 +81,7 @@ impl Tree {
                 .is_some_and(|(next, _)| next.starts_with(&inside))
     }
 
-    /// Directories of the workspace's crates, such as `crates/ledger` and `lab`.
+    /// Returns the directories of the workspace's crates, such as `crates/ledger` and `lab`.
     pub(crate) fn crate_dirs(&self) -> impl Iterator<Item = &str> {
         self.files.keys().filter_map(|path| path.strip_suffix("/Cargo.toml")).filter(|dir| {
             let parts: Vec<&str> = dir.split('/').collect();

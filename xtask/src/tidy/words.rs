@@ -1,4 +1,4 @@
-//! Words: a name that the glossary gives one meaning is one type.
+//! Checks that a name to which the glossary gives one meaning is one type.
 
 use super::Finding;
 use super::source::words;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 const GLOSSARY: &str = "docs/glossary.md";
 
-/// Heading of the table in the glossary whose first column names types of one meaning.
+/// Heading of the glossary's table, whose first column names types with one meaning.
 const TYPES_HEADING: &str = "## Names of types";
 
-/// Types of the product whose name has one meaning in the glossary.
+/// Finds names of that table that the product does not define exactly once.
 pub(crate) fn type_names(tree: &Tree) -> Vec<Finding> {
     let names = names_of_types(tree.text(GLOSSARY).unwrap_or_default());
     let mut places: BTreeMap<&str, Vec<String>> =
@@ -38,7 +38,7 @@ pub(crate) fn type_names(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The type that a line of code at the outermost level defines.
+/// Returns the type that a line of code at the outermost level defines.
 fn defined(line: &str) -> Option<&str> {
     let mut parts = words(line);
     let outermost = !line.starts_with(char::is_whitespace);
@@ -47,7 +47,7 @@ fn defined(line: &str) -> Option<&str> {
     parts.next().filter(|_| outermost && is_type)
 }
 
-/// The names in backquotes in the first column of the glossary's table of types.
+/// Returns the names in backquotes in the first column of the glossary's table of types.
 fn names_of_types(glossary: &str) -> Vec<&str> {
     let behind = glossary.split(TYPES_HEADING).nth(1).unwrap_or_default();
     let table = behind.split("\n## ").next().unwrap_or_default();
