@@ -1,5 +1,5 @@
-//! Several accounts, each a pair of ledger and model, and chains of commands on them. Every step
-//! compares all that both can show, and checks the invariants.
+//! Several accounts, each a pair of ledger and model, and chains of commands on them. Every step compares everything
+//! that both can show, and checks the invariants.
 
 use crate::pair::is_below;
 use crate::{Came, Event, ModelChainResult, Op, Pair, execute_chain, invariants, with_links};
@@ -18,33 +18,33 @@ pub enum CameOfChain {
     Commit(Vec<Answer>),
 }
 
-/// The accounts.
+/// Several accounts.
 #[derive(Clone, Debug)]
 pub struct Books {
     limits: Limits,
-    /// By account id. An id that is not here is one of no account.
+    /// Pairs by account id. An id that is missing here is never an account.
     pub pairs: BTreeMap<String, Pair>,
 }
 
 impl Books {
-    /// No accounts yet, and these ids for them.
+    /// Creates a pair without an account for each of these ids.
     pub fn new(limits: Limits, ids: &[&str]) -> Books {
         let pair = |id: &&str| ((*id).to_string(), Pair::new(limits.clone()));
         let pairs = ids.iter().map(pair).collect();
         Books { limits, pairs }
     }
 
-    /// Books of these accounts, under the same limits.
+    /// Creates the books from these accounts, under the same limits.
     pub fn of(limits: Limits, pairs: impl Iterator<Item = (String, Pair)>) -> Books {
         Books { limits, pairs: pairs.collect() }
     }
 
-    /// One event of one account.
+    /// Executes one event of one account.
     pub fn step(&mut self, id: &str, event: &Event) -> Result<Came, String> {
         self.pairs.get_mut(id).ok_or("no such id")?.step(event)
     }
 
-    /// The latest of the clock and the times of the accounts' last Changes.
+    /// Returns the latest of the clock and the times of the accounts' last Changes.
     pub fn latest(&self, at: i64) -> i64 {
         let accounts = self.pairs.values().filter_map(|pair| pair.account.as_ref());
         accounts.map(|account| account.changed_at.0).fold(at, i64::max)
@@ -61,7 +61,7 @@ impl Books {
             .expect("the commands are borrowed")
     }
 
-    /// A chain on both, with all checks.
+    /// Executes a chain on both, with all checks.
     pub fn chain(&mut self, at: i64, chain: &[(String, Op)]) -> Result<CameOfChain, String> {
         let decision = self.decide(at, chain);
         let mut models: BTreeMap<String, _> =
@@ -105,7 +105,7 @@ impl Books {
         })
     }
 
-    /// Invariants between the accounts before and after a Commit of a chain.
+    /// Checks the invariants between the accounts before and after a Commit of a chain.
     fn committed(
         &self,
         before: &Books,
@@ -122,7 +122,7 @@ impl Books {
             invariants::transition(was[at], is[at], op, &answers[at], now)?;
         }
         invariants::chained(&ops, &was, &is, commits)?;
-        // I7: the same again is a replay, unless a part of it is not remembered at all.
+        // I7: repeating the chain is a replay, unless a part of it is not remembered at all.
         let is_kept = |(at, answer): (usize, &Answer)| {
             let closed = matches!(answer, Answer::Session { version: 0, .. });
             let forgotten = closed && self.limits.tombstone_ms == 0;

@@ -1,31 +1,31 @@
-//! A pair with a clock, for tests that tell a short story: every step must agree with the model.
+//! A pair with a clock, for short scripted tests: every step must agree with the model.
 
 use crate::{Came, Event, Op, Pair, What};
 use scurry_ledger::{Answer, Bucket, Code, ItemAnswers, Limits, Session};
 
-/// Ledger and model side by side at a time that the test moves.
+/// Ledger and model side by side, at a time that the test advances.
 #[derive(Clone, Debug)]
 pub struct Desk {
-    /// Both.
+    /// Ledger and model.
     pub pair: Pair,
-    /// Time that the clock shows, ms.
+    /// Current time, ms.
     pub now: i64,
 }
 
 impl Desk {
-    /// An active account with buckets of (id, unit, first credit), at time 1,000.
+    /// Creates an active account with buckets of (id, unit, first credit), at time 1,000.
     pub fn with(limits: Limits, buckets: &[(&str, &str, i64)]) -> Desk {
         let mut desk = Desk { pair: Pair::new(limits), now: 1_000 };
         desk.done(&Op::create(buckets));
         desk
     }
 
-    /// As [`Desk::with`], under the default limits.
+    /// Like [`Desk::with`], under the default limits.
     pub fn new(buckets: &[(&str, &str, i64)]) -> Desk {
         Desk::with(Limits::default(), buckets)
     }
 
-    /// One command.
+    /// Executes one command.
     pub fn run(&mut self, op: &Op) -> Came {
         match self.pair.step(&Event { at: self.now, what: What::Do(op.clone()) }) {
             Ok(came) => came,
@@ -33,7 +33,7 @@ impl Desk {
         }
     }
 
-    /// A command that must be committed.
+    /// Executes a command that must be committed, and returns its answer.
     pub fn done(&mut self, op: &Op) -> Answer {
         match self.run(op) {
             Came::Commit(answer) => answer,
@@ -41,7 +41,7 @@ impl Desk {
         }
     }
 
-    /// A balance command that must be committed: its code and amount.
+    /// Executes a balance command that must be committed, and returns its code and amount.
     pub fn amount(&mut self, op: &Op) -> (Code, i64) {
         match self.done(op) {
             Answer::Amount { code, amount, .. } => (code, amount),
@@ -49,7 +49,7 @@ impl Desk {
         }
     }
 
-    /// A session command that must be committed: its code and items.
+    /// Executes a session command that must be committed, and returns its code and items.
     pub fn items(&mut self, op: &Op) -> (Code, ItemAnswers) {
         match self.done(op) {
             Answer::Session { code, items, .. } => (code, items),
@@ -57,13 +57,13 @@ impl Desk {
         }
     }
 
-    /// A session command that must be committed: its code, and what each item was granted.
+    /// Executes a session command that must be committed, and returns its code and the units granted to each item.
     pub fn grants(&mut self, op: &Op) -> (Code, Vec<i64>) {
         let (code, items) = self.items(op);
         (code, items.iter().map(|item| item.granted).collect())
     }
 
-    /// A command that must be refused.
+    /// Executes a command that must be rejected, and returns the code.
     pub fn refused(&mut self, op: &Op) -> Code {
         match self.run(op) {
             Came::Reject(code) => code,
@@ -78,7 +78,7 @@ impl Desk {
         assert_eq!(self.run(op), Came::Replay(answer));
     }
 
-    /// A timer; true when something was due.
+    /// Runs a timer; returns true when something was due.
     pub fn tick(&mut self) -> bool {
         match self.pair.step(&Event { at: self.now, what: What::Tick }) {
             Ok(came) => came == Came::Ticked(true),
@@ -86,20 +86,20 @@ impl Desk {
         }
     }
 
-    /// A bucket that exists.
+    /// Returns an existing bucket.
     pub fn bucket(&self, id: &str) -> Bucket {
         let found = self.pair.account.iter().flat_map(|account| &account.buckets);
         let mut found = found.filter(|bucket| bucket.id.as_str() == id);
         found.next().copied().unwrap_or_else(|| panic!("no bucket {id}"))
     }
 
-    /// The amounts that are available and held in a bucket.
+    /// Returns the amounts available and held in a bucket.
     pub fn funds(&self, id: &str) -> (i64, i64) {
         let bucket = self.bucket(id);
         (bucket.available, bucket.held)
     }
 
-    /// A session, when it is open.
+    /// Returns a session, if it is open.
     pub fn session(&self, id: &str) -> Option<&Session> {
         self.pair.account.as_ref().and_then(|account| account.session(id.as_bytes()))
     }

@@ -1,5 +1,5 @@
-//! Nasty runs from one seed: few ids, duplicates, changed bodies, numbers out of order, times
-//! exactly at the deadlines, a clock that goes back, and bounds so small that they are hit.
+//! Adversarial runs from one seed: few ids, duplicates, changed bodies, numbers out of order, times exactly at the
+//! deadlines, a clock that goes backwards, and bounds so small that they are reached.
 
 mod balance;
 mod chain;
@@ -12,25 +12,25 @@ const UNITS: &[&str] = &["oct", "sec"];
 const BUCKETS: &[&str] = &["a", "aa", "B", "b"];
 const KINDS: &[&str] = &["msisdn", "imsi", "nai"];
 
-/// The events of one seed.
+/// Generator of the events of one seed.
 #[derive(Clone, Debug)]
 pub struct Generator {
     random: Random,
     /// Commands so far, for duplicates.
     history: Vec<Op>,
     clock: i64,
-    /// Amounts near the ends of i64.
+    /// True to use amounts near the ends of i64.
     huge: bool,
-    /// The account soon has a limit.
+    /// True to give the account a limit soon.
     limited: bool,
-    /// Deadlines and ends of validity lie close together, and both pass between two commands.
+    /// True to put deadlines and ends of validity close together, with both passing between two commands.
     close: bool,
-    /// The deadlines and ends of the account as it is.
+    /// Current deadlines and ends of validity of the account.
     ends: Vec<i64>,
 }
 
 impl Generator {
-    /// Bounds and events of this seed.
+    /// Returns the bounds and the generator of this seed.
     pub fn new(seed: u64) -> (Limits, Generator) {
         let mut random = Random::new(seed);
         let limits = Limits {
@@ -62,8 +62,8 @@ impl Generator {
         (limits, Generator { random, history, clock: start, huge, limited, close: false, ends })
     }
 
-    /// As [`Generator::new`], with deadlines a little before, at and a little after the ends of
-    /// buckets that have floors and debts, and with pauses in which several of them pass.
+    /// Like [`Generator::new`], with deadlines a little before, at and a little after the ends of buckets that have
+    /// floors and debts, and with pauses in which several of them pass.
     pub fn close(seed: u64) -> (Limits, Generator) {
         let (mut limits, mut generator) = Generator::new(seed);
         generator.close = true;
@@ -72,17 +72,17 @@ impl Generator {
         (limits, generator)
     }
 
-    /// The clock shows this from now on: for a host whose time also others move.
+    /// Sets the clock, for a host whose time is also advanced by others.
     pub fn set_clock(&mut self, at: i64) {
         self.clock = at;
     }
 
-    /// The time that the clock shows.
+    /// Returns the current time of the clock.
     pub fn clock(&self) -> i64 {
         self.clock
     }
 
-    /// The next event, given where the two have come to.
+    /// Returns the next event, based on the current state of the pair.
     pub fn next(&mut self, pair: &Pair) -> Event {
         if self.close {
             self.ends = ends(pair);
@@ -97,7 +97,7 @@ impl Generator {
 
     fn time(&mut self, pair: &Pair) -> i64 {
         if self.close && self.random.one_in(5) {
-            // Whatever is due soon is due by then.
+            // Advance past everything that is due soon.
             let all = self.ends.iter().copied().filter(|&end| end < self.clock + 200).max();
             self.clock = self.clock.max(all.unwrap_or(0)) + self.random.between(0, 5);
             return self.clock;
@@ -115,15 +115,14 @@ impl Generator {
             18 => self.clock.saturating_add(self.random.pick(&[1, 20, 60, 400])),
             _ => return self.clock.saturating_sub(self.random.between(1, 50)),
         };
-        // A bucket's end may be the end of time.
+        // A bucket's validity may end at the end of time.
         if (self.clock..self.clock + 5_000).contains(&next) {
             self.clock = next;
         }
         self.clock
     }
 
-    /// Now and then the start of a period of an allowance, or a time close to it, as many as forty
-    /// starts ahead.
+    /// Returns now and then the start of a period of an allowance, or a time close to it, up to forty starts ahead.
     fn some_period(&mut self, pair: &Pair) -> Option<i64> {
         if let (Some(start), true) = (self.limit_period(pair), self.random.one_in(3)) {
             return Some(start);
@@ -140,8 +139,8 @@ impl Generator {
         Some(start.0 + self.random.pick(&[-1, 0, 0, 1, 30]))
     }
 
-    /// The start of the next period of a limit of which more is held than its amount, where an open session
-    /// lives to see it.
+    /// Returns the start of the next period of a limit that holds more than its amount, if an open session lives until
+    /// then.
     fn limit_period(&self, pair: &Pair) -> Option<i64> {
         let account = pair.account.as_ref()?;
         let last = account.sessions.iter().map(|session| session.deadline).max()?;
@@ -159,7 +158,7 @@ impl Generator {
         self.random.pick(&times).0
     }
 
-    /// A time close to a deadline or to the end of a bucket.
+    /// Returns a time close to a deadline or to the end of a bucket.
     fn beside_an_end(&mut self) -> Option<i64> {
         if !self.close || self.ends.is_empty() || self.random.one_in(3) {
             return None;
@@ -213,7 +212,7 @@ impl Generator {
         }
     }
 
-    /// An earlier command again, now and then with a part of its body changed.
+    /// Repeats an earlier command, now and then with a part of its body changed.
     fn duplicate(&mut self) -> Op {
         // Mostly a recent one, so that it is still remembered.
         let back = if self.random.one_in(3) { self.history.len() } else { 6 };
@@ -278,7 +277,7 @@ impl Generator {
         Op::Status { txn, status, identities: self.identities() }
     }
 
-    /// Opens a closed account, which refuses it, with more identities than it may have.
+    /// Reopens a closed account with more identities than allowed, which must be rejected.
     fn reopen(&mut self) -> Op {
         let identities = KINDS.iter().map(|kind| (name(kind), b"1".to_vec())).collect();
         Op::Status { txn: None, status: Status::Active, identities }
@@ -300,7 +299,7 @@ impl Generator {
         name(self.random.pick(UNITS))
     }
 
-    /// A credit that makes both denials and grants likely.
+    /// Draws a credit that makes both denials and grants likely.
     fn credit(&mut self) -> i64 {
         if self.huge && self.random.one_in(2) {
             return self.random.pick(&[i64::MAX, i64::MAX - 1, i64::MAX / 2]);
@@ -308,7 +307,7 @@ impl Generator {
         self.random.between(0, 60)
     }
 
-    /// Any amount at all: mostly small, sometimes nonsense.
+    /// Draws any amount: mostly small, sometimes invalid.
     fn amount(&mut self) -> i64 {
         if self.huge && self.random.one_in(3) {
             let ends = [i64::MAX, i64::MAX - 1, i64::MAX / 2, i64::MIN, i64::MIN + 1];

@@ -1,4 +1,4 @@
-//! I1 to I14, I17 and I19 to I21 a second time, from the words of the design; `validate` checks some too.
+//! I1 to I14, I17 and I19 to I21 a second time, from the text of the design; `validate` checks some of them too.
 
 use crate::Op;
 use crate::model::calendar::Zone;
@@ -26,7 +26,7 @@ fn session<'a>(account: Option<&'a Account>, id: &str) -> Option<&'a Session> {
     account?.sessions.iter().find(|session| session.id.as_bytes() == id.as_bytes())
 }
 
-/// Invariants of every account right after a Commit.
+/// Checks the invariants of every account right after a Commit.
 pub(crate) fn state(account: &Account) -> Checked {
     let now = account.changed_at;
     let mut held: BTreeMap<BucketNo, i128> = BTreeMap::new();
@@ -72,7 +72,7 @@ pub(crate) fn state(account: &Account) -> Checked {
     Ok(())
 }
 
-/// True where units of this item, or of what has none, count.
+/// Reports whether a limit counts units of this item, or of use without an item.
 fn counts(limit: &Limit, unit: Name, key: Option<ItemKey>) -> bool {
     match limit.counted {
         Counted::Sessions => false,
@@ -80,7 +80,7 @@ fn counts(limit: &Limit, unit: Name, key: Option<ItemKey>) -> bool {
     }
 }
 
-/// The holds that a limit counts, or the open sessions.
+/// Returns the sum of the holds that a limit counts, or the number of open sessions.
 fn held_in(account: &Account, limit: &Limit) -> i128 {
     if limit.counted == Counted::Sessions {
         return account.sessions.len() as i128;
@@ -89,8 +89,8 @@ fn held_in(account: &Account, limit: &Limit) -> i128 {
     items.filter(|item| counts(limit, item.unit, Some(item.key))).map(outstanding).sum()
 }
 
-/// I20: a limit has used what was reported and debited of it, less what was refunded; what is used
-/// and held grows above its amount by reported use alone.
+/// I20: a limit has used what was reported and debited of it, less what was refunded; used + held grows above its
+/// amount only by reported use.
 fn limited(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -135,7 +135,7 @@ fn limited(
     Ok(())
 }
 
-/// Invariants between the accounts before and after a Commit of `op` at `now`.
+/// Checks the invariants between the accounts before and after a Commit of `op` at `now`.
 pub(crate) fn transition(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -155,11 +155,11 @@ pub(crate) fn transition(
         let is_open = session(after, own).is_some();
         ensure(is_open == (*version > 0), || format!("I14: open {is_open}, {answer:?}"))?;
         let ends = matches!(op, Op::Terminate(_) | Op::Release { .. });
-        // Its chain may deny a TERMINATE.
+        // A chain may deny a TERMINATE, which then leaves the session open.
         let ends = ends && *code != Code::ChainDenied;
         ensure(!(ends && is_open), || "I14: still open".to_string())?;
         ensure(!(is_open && *code == Code::ServiceDenied), || "I14: denied, open".to_string())?;
-        // A RESERVE begins anew, even where an expired session had its id.
+        // A RESERVE starts from nothing, even where an expired session had its id.
         let before = if matches!(op, Op::Reserve(_)) { None } else { before };
         let request = op.request().map(|request| (request.request, request.items.as_slice()));
         if let Some((number, listed)) = request {
@@ -177,7 +177,7 @@ pub(crate) fn transition(
     Ok(())
 }
 
-/// I11, I12, I13 of one item of an answer.
+/// Checks I11, I12 and I13 for one item of an answer.
 fn item(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -201,7 +201,7 @@ fn item(
     };
     let (was, is) = (session(before, own).and_then(of), of(open));
     let older = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
-    // Below the window nothing is stored of it.
+    // Below the window no answer of it is stored.
     let entry = open.answers.look_up(number, 1, open.version);
     let late = may_be_late && (older || !matches!(entry, WindowEntry::Stored(_)));
     let hold = is.as_ref().map(outstanding);
@@ -217,8 +217,8 @@ fn item(
     ensure(used_after == used_before + used, || format!("I13: {}", told()))
 }
 
-/// I21: what a chain has done in its accounts it has done at one time, in all of them or in none; one
-/// that is denied grants and credits nothing, and debits nothing but what was reported as used.
+/// I21: a chain acts in its accounts at one time, in all of them or in none; one that is denied grants and credits
+/// nothing, and debits only what was reported as used.
 pub(crate) fn chained(
     ops: &[&Op],
     before: &[Option<&Account>],
@@ -244,7 +244,7 @@ pub(crate) fn chained(
             Answer::Account { .. } | Answer::Amount { .. } => false,
         };
         ensure(!granted, || format!("I21: granted {answer:?}"))?;
-        // What is due is done as ever: a release, and a refill, which is a credit.
+        // What is due happens in any case: a release, and a refill, which is a credit.
         let refills = !before.allowances.is_empty();
         let moves = |fact: &Fact| {
             (matches!(fact, Fact::Credit(_)) && !refills)
@@ -265,14 +265,14 @@ pub(crate) fn chained(
         let sum = |account: &Account| -> i128 {
             account.buckets.iter().map(|bucket| i128::from(bucket.consumed)).sum()
         };
-        // A bucket that is spent may have gone.
+        // A spent bucket may have been removed.
         let consumed = sum(after) - sum(before);
         ensure(consumed <= used, || format!("I21: {consumed} debited of {used}: {:?}", ops[at]))?;
     }
     Ok(())
 }
 
-/// I4, and totals that never shrink.
+/// Checks I4, and that totals never shrink.
 fn moved(before: Option<&Account>, after: Option<&Account>) -> Checked {
     let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
     for is in &after.buckets {
@@ -315,8 +315,7 @@ fn bystanders(
     Ok(())
 }
 
-/// I13, I4 per unit: what was reported is debited or recorded as uncollected, and nothing else
-/// is.
+/// I13 and I4 per unit: reported use is debited or recorded as uncollected, and nothing else is.
 fn accounted(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -336,7 +335,7 @@ fn accounted(
     if let (Op::Debit { unit, .. }, Answer::Amount { amount, .. }) = (op, answer) {
         *due.entry(*unit).or_insert(0) += i128::from(*amount);
     }
-    // A bucket that is removed takes its totals along.
+    // A removed bucket takes its totals with it.
     for is in &after.buckets {
         let was = bucket(before, is.no).map_or(0, |was| i128::from(was.consumed));
         *due.entry(is.unit).or_insert(0) += was - i128::from(is.consumed);
@@ -349,7 +348,7 @@ fn accounted(
     ensure(due.values().all(|&left| left == 0), || format!("I13: not accounted for {due:?}"))
 }
 
-/// Invariants between the accounts before and after a tick.
+/// Checks the invariants between the accounts before and after a tick.
 pub(crate) fn ticked(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -370,7 +369,7 @@ pub(crate) fn ticked(
     Ok(())
 }
 
-/// I19: each period that has begun while a bucket was valid has brought its credit, counted one by one.
+/// I19: each period that began while a bucket was valid has brought its credit; the periods are counted one by one.
 fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     for was in before.iter().flat_map(|account| &account.allowances) {
         let of = before.and_then(|account| bucket(account, was.bucket));
@@ -391,8 +390,7 @@ fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     Ok(())
 }
 
-/// I17: units that are released expire where their bucket ended no later than their session, and
-/// nowhere else, whenever the tick comes.
+/// I17: released units expire if and only if their bucket ended no later than their session, whenever the tick comes.
 fn in_time(before: Option<&Account>, change: &Change) -> Checked {
     let Some(before) = before else { return Ok(()) };
     let mut due: BTreeMap<(BucketNo, bool), i128> = BTreeMap::new();

@@ -1,6 +1,5 @@
-//! The naive model of the keys of a shard: plain values, entities, tombstones, and accounts as
-//! far as they are in the way. A map in the order of keys; nothing is removed when it expires,
-//! it is only not looked at any more.
+//! The naive model of the keys of a shard: plain values, entities and tombstones, and accounts as far as they occupy
+//! keys. It is a map sorted by key; expired entries are not removed, only ignored.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ pub enum Held {
 }
 
 impl Held {
-    /// When it is over.
+    /// Returns when it expires, ms.
     pub fn expires(&self) -> Option<i64> {
         match self {
             Held::Account => None,
@@ -26,7 +25,7 @@ impl Held {
     }
 }
 
-/// When something written expires.
+/// Requested expiry of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as the engine's Expiry")]
 pub enum Until {
@@ -35,7 +34,7 @@ pub enum Until {
     At(i64),
 }
 
-/// Why something is refused.
+/// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as the engine's WriteError")]
 pub enum Refused {
@@ -43,7 +42,7 @@ pub enum Refused {
     Ahead,
 }
 
-/// Wanted write of an entity.
+/// Requested write of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as the engine's EntityPut; None as a value deletes")]
 pub struct EntityOp {
@@ -53,37 +52,37 @@ pub struct EntityOp {
     pub until: Until,
 }
 
-/// The bytes of a plain value, and when it expires.
+/// Bytes of a plain value, and its expiry.
 type Value<'a> = (&'a [u8], Option<i64>);
 
-/// The keys.
+/// All keys of a shard.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    /// All that was ever written and not overwritten, also what is over.
+    /// Everything that was written and not overwritten, including expired entries.
     pub held: BTreeMap<Vec<u8>, Held>,
     /// Number of the node in versions.
     node: u64,
-    /// How long a tombstone stays, ms.
+    /// Lifetime of a tombstone, ms.
     tombstone_ms: i64,
-    /// How far a version may be ahead, ms.
+    /// Most that a version may be ahead of the clock, ms.
     ahead_ms: i64,
     /// Milliseconds and counter of the greatest version.
     clock: (i64, u64),
 }
 
 impl Keys {
-    /// No keys yet; the number of the node, how long tombstones stay and how far a version may
-    /// be ahead, both in ms.
+    /// Creates an empty map with the number of the node, the lifetime of tombstones and the most that a version may be
+    /// ahead, both in ms.
     pub fn new(node: u64, tombstone_ms: i64, ahead_ms: i64) -> Keys {
         Keys { node, tombstone_ms, ahead_ms, ..Keys::default() }
     }
 
-    /// The content of a key at `now`.
+    /// Returns the content of a key at `now`.
     pub fn at(&self, now: i64, key: &[u8]) -> Option<&Held> {
         self.held.get(key).filter(|held| held.expires().is_none_or(|expires| expires > now))
     }
 
-    /// Keys that are shown: all but tombstones.
+    /// Returns the visible keys: all but tombstones.
     pub fn shown(&self, now: i64) -> impl Iterator<Item = (&[u8], &Held)> {
         self.held
             .iter()
@@ -101,7 +100,7 @@ impl Keys {
         }
     }
 
-    /// The bytes and the expiry of a plain value.
+    /// Returns the bytes and the expiry of a plain value.
     fn value(&self, now: i64, key: &[u8]) -> Result<Option<Value<'_>>, Refused> {
         match self.at(now, key) {
             None => Ok(None),
@@ -110,7 +109,7 @@ impl Keys {
         }
     }
 
-    /// SET.
+    /// Executes SET.
     pub fn set(&mut self, now: i64, key: &[u8], bytes: &[u8], until: Until) -> Result<(), Refused> {
         let stored = self.value(now, key)?.and_then(|(_, expires)| expires);
         let expires = until.time(stored);
@@ -118,7 +117,7 @@ impl Keys {
         Ok(())
     }
 
-    /// APPEND.
+    /// Executes APPEND.
     pub fn append(&mut self, now: i64, key: &[u8], tail: &[u8]) -> Result<usize, Refused> {
         let (bytes, expires) = self.value(now, key)?.unwrap_or_default();
         let bytes = [bytes, tail].concat();
@@ -127,7 +126,7 @@ impl Keys {
         Ok(len)
     }
 
-    /// DEL.
+    /// Executes DEL.
     pub fn del(&mut self, now: i64, key: &[u8]) -> Result<bool, Refused> {
         let found = self.value(now, key)?.is_some();
         if found {
@@ -136,7 +135,7 @@ impl Keys {
         Ok(found)
     }
 
-    /// EXPIRE and PERSIST.
+    /// Executes EXPIRE and PERSIST.
     pub fn expire(&mut self, now: i64, key: &[u8], expires: Option<i64>) -> Result<bool, Refused> {
         let Some((bytes, _)) = self.value(now, key)? else { return Ok(false) };
         let bytes = bytes.to_vec();
@@ -144,8 +143,8 @@ impl Keys {
         Ok(true)
     }
 
-    /// PUT and DELETE of an entity: whether it was applied, the version that stands then, and
-    /// whether an entity lived there.
+    /// Executes PUT and DELETE of an entity. Returns whether it was applied, the version afterwards, and whether an
+    /// entity existed.
     pub fn write(
         &mut self,
         now: i64,
@@ -175,8 +174,8 @@ impl Keys {
         }
         let version = match op.version {
             Some(version) if version < stored || version == 0 => return stands,
-            // Two writers may give one version: a value wins over a deletion, the greater bytes over
-            // the smaller ones, an expiry over none and the later one over the earlier.
+            // Two writers may use the same version: a value wins over a deletion, greater bytes over smaller ones, an
+            // expiry over none, and a later expiry over an earlier one.
             Some(version) if version == stored => {
                 let here = (bytes, stored_expires);
                 let expires = op.value.as_ref().and_then(|_| op.until.time(stored_expires));
@@ -204,11 +203,11 @@ impl Keys {
         Ok((true, version, lives))
     }
 
-    /// After all that was seen, and not before now.
+    /// Returns the next version: after all versions seen, and not before now.
     fn next(&self, now: i64, stored: u64) -> u64 {
         let (last_ms, last_counter) = self.clock.max((ms(stored), stored >> 9 & 1023));
         let (ms, counter) = if now > last_ms { (now, 0) } else { (last_ms, last_counter + 1) };
-        // A counter that is full counts on in milliseconds.
+        // A full counter carries over into the milliseconds.
         (u64::try_from(ms).unwrap_or(0) * 1024 + counter) * 512 + self.node
     }
 }

@@ -1,6 +1,6 @@
-//! The independent oracle of the ledger, and what compares the two: a naive model, owned
-//! commands, seeded generators, a pair that runs ledger and model side by side, invariants
-//! written a second time, and a shrinker; and a naive map of the keys of a shard.
+//! The independent oracle of the ledger, and the tools to compare the two: a naive model, owned commands, seeded
+//! generators, a pair that runs ledger and model side by side, the invariants written a second time, a shrinker, and a
+//! naive map of the keys of a shard.
 
 mod books;
 mod desk;

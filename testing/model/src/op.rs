@@ -1,4 +1,4 @@
-//! Commands that own their bytes, so that a test can keep, change and print a list of them.
+//! Commands that own their bytes, so that a test can store, change and print a list of them.
 
 use scurry_ledger::{
     BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Link,
@@ -115,37 +115,37 @@ pub struct Request {
     pub items: Vec<ItemRequest>,
 }
 
-/// A name known to be good. "?" for one that is not.
+/// Returns a name that is known to be valid; "?" for an invalid one.
 pub fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap_or_else(|| name("?"))
 }
 
-/// An item key known to be good. 0 for one that is not.
+/// Returns an item key that is known to be valid; 0 for an invalid one.
 pub fn key(text: &str) -> ItemKey {
     ItemKey::new(text.as_bytes()).unwrap_or(ItemKey::Number(0))
 }
 
 impl Request {
-    /// A request without items.
+    /// Creates a request without items.
     pub fn new(session: &str, request: u32) -> Request {
         Request { session: session.to_string(), request, ..Request::default() }
     }
 
-    /// One more item that asks for `requested`.
+    /// Adds an item that requests `requested`.
     pub fn ask(mut self, key: impl Into<ItemKey>, unit: &str, requested: i64) -> Request {
         let (key, unit, requested) = (key.into(), name(unit), Some(requested));
         self.items.push(ItemRequest { key, unit, used: None, requested, min: None });
         self
     }
 
-    /// One more item that has used `used` and asks for nothing.
+    /// Adds an item that has used `used` and requests nothing.
     pub fn used(mut self, key: impl Into<ItemKey>, unit: &str, used: i64) -> Request {
         let (key, unit, used) = (key.into(), name(unit), Some(used));
         self.items.push(ItemRequest { key, unit, used, requested: None, min: None });
         self
     }
 
-    /// One more item that has used `used` and asks for `requested`.
+    /// Adds an item that has used `used` and requests `requested`.
     pub fn both(
         mut self,
         key: impl Into<ItemKey>,
@@ -159,28 +159,28 @@ impl Request {
         self
     }
 
-    /// The least that is worth having, of the last item.
+    /// Sets the least acceptable grant of the last item.
     pub fn min(mut self, min: i64) -> Request {
         self.items.iter_mut().rev().take(1).for_each(|item| item.min = Some(min));
         self
     }
 
-    /// With LATEUSE.
+    /// Adds LATEUSE.
     pub fn late(self) -> Request {
         Request { late_use: true, ..self }
     }
 
-    /// As a RESERVE.
+    /// Turns it into a RESERVE.
     pub fn reserve(self) -> Op {
         Op::Reserve(self)
     }
 
-    /// As an UPDATE.
+    /// Turns it into an UPDATE.
     pub fn update(self) -> Op {
         Op::Update(self)
     }
 
-    /// As a TERMINATE.
+    /// Turns it into a TERMINATE.
     pub fn terminate(self) -> Op {
         Op::Terminate(self)
     }
@@ -212,7 +212,7 @@ fn amounts(items: &[(u32, &str, i64)]) -> Vec<ItemAmount> {
 }
 
 impl Op {
-    /// An active account with buckets of (id, unit, first credit).
+    /// Creates an active account with buckets of (id, unit, first credit).
     pub fn create(buckets: &[(&str, &str, i64)]) -> Op {
         let new = |&(bucket, unit, amount): &(&str, &str, i64)| NewBucket {
             bucket: name(bucket),
@@ -229,67 +229,67 @@ impl Op {
         Op::Status { txn: None, status, identities: vec![] }
     }
 
-    /// A top-up of an existing bucket.
+    /// Tops up an existing bucket.
     pub fn topup(txn: &str, bucket: &str, amount: i64) -> Op {
         let with = BucketAttributes::default();
         Op::TopUp { txn: txn.to_string(), bucket: name(bucket), amount, unit: None, with }
     }
 
-    /// A change of attributes.
+    /// Changes attributes of a bucket.
     pub fn bucket(txn: &str, bucket: &str, with: BucketAttributes) -> Op {
         Op::Bucket { txn: txn.to_string(), bucket: name(bucket), with, remove: false }
     }
 
-    /// An adjustment.
+    /// Adjusts a bucket.
     pub fn adjust(txn: &str, bucket: &str, amount: i64) -> Op {
         Op::Adjust { txn: txn.to_string(), bucket: name(bucket), amount }
     }
 
-    /// A direct debit.
+    /// Debits a unit directly.
     pub fn debit(txn: &str, unit: &str, amount: i64) -> Op {
         Op::Debit { txn: txn.to_string(), unit: name(unit), amount }
     }
 
-    /// A direct debit of items of (key, unit, amount).
+    /// Debits items of (key, unit, amount) directly.
     pub fn debit_items(txn: &str, items: &[(u32, &str, i64)]) -> Op {
         Op::DebitItems { txn: txn.to_string(), items: amounts(items) }
     }
 
-    /// A refund of items of a debit.
+    /// Refunds items of a debit.
     pub fn refund_items(txn: &str, debit: &str, items: &[(u32, &str, i64)]) -> Op {
         Op::RefundItems { txn: txn.to_string(), debit: debit.to_string(), items: amounts(items) }
     }
 
-    /// A refund; none for what is left.
+    /// Refunds a debit; None refunds everything that is left.
     pub fn refund(txn: &str, debit: &str, amount: Option<i64>) -> Op {
         Op::Refund { txn: txn.to_string(), debit: debit.to_string(), amount }
     }
 
-    /// A count.
+    /// Counts with a counter.
     pub fn counter(txn: &str, counter: &str, amount: i64, period: Option<Period>) -> Op {
         Op::Counter { txn: txn.to_string(), counter: name(counter), amount, unit: None, period }
     }
 
-    /// A limit of all of a unit.
+    /// Sets a limit on all use of a unit.
     pub fn limit(txn: &str, limit: &str, unit: &str, amount: i64, period: Option<Period>) -> Op {
         let counted = Counted::Units { unit: name(unit), item: None };
         let terms = LimitTerms::Set { counted, amount, period, offset_minutes: None };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 
-    /// A limit of open sessions.
+    /// Sets a limit on open sessions.
     pub fn session_limit(txn: &str, limit: &str, amount: i64) -> Op {
         let counted = Counted::Sessions;
         let terms = LimitTerms::Set { counted, amount, period: None, offset_minutes: None };
         Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
     }
 
-    /// An abort by the operator.
+    /// Releases a session, as an operator does to abort it.
     pub fn release(session: &str) -> Op {
         Op::Release { session: session.to_string() }
     }
 
-    /// True for commands that carry an id by which a duplicate is known.
+    /// Reports whether the command has an id by which a duplicate is recognized.
     pub fn has_id(&self) -> bool {
         match self {
             Op::Create { txn, .. } | Op::Status { txn, .. } => txn.is_some(),
@@ -298,7 +298,7 @@ impl Op {
         }
     }
 
-    /// The request of RESERVE, UPDATE, TERMINATE.
+    /// Returns the request of a RESERVE, UPDATE or TERMINATE.
     pub fn request(&self) -> Option<&Request> {
         match self {
             Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => Some(request),

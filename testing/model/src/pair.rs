@@ -1,5 +1,4 @@
-//! A ledger and a model side by side. Every step compares all that both can show, and checks
-//! the invariants.
+//! A ledger and a model side by side. Every step compares everything that both can show, and checks the invariants.
 
 use crate::{Model, ModelResult, Op, Snapshot, invariants};
 use scurry_ledger::{
@@ -8,21 +7,21 @@ use scurry_ledger::{
     view_in_place,
 };
 
-/// Something that happens when the clock shows `at`.
+/// Event at clock time `at`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Time that the clock shows, ms. It may have gone backwards.
+    /// Clock time, ms. It may have gone backwards.
     pub at: i64,
-    /// Act of the step.
+    /// Command or timer of the event.
     pub what: What,
 }
 
-/// A command or a timer.
+/// Command or timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A command.
+    /// Command.
     Do(Op),
-    /// A timer.
+    /// Timer.
     Tick,
 }
 
@@ -36,23 +35,23 @@ pub enum Came {
     Ticked(bool),
 }
 
-/// The ledger's account and the model's.
+/// Account of the ledger and of the model.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// The bounds of both.
+    /// Bounds of both.
     pub limits: Limits,
-    /// The ledger's.
+    /// Account of the ledger.
     pub account: Option<Account>,
-    /// The model.
+    /// Model.
     pub model: Model,
-    /// True to look at everything after each step, not only at the outcome and the state.
+    /// True to compare everything after each step, not only the outcome and the state.
     pub thorough: bool,
 }
 
-/// How far ahead a state with allowances is looked at: 60 days.
+/// How far ahead a state with allowances is compared: 60 days.
 const NEAR_MS: i64 = 60 * 24 * 3_600_000;
 
-/// A step's failure: what differs or is broken.
+/// Failure of a step: what differs or is broken.
 type Checked = Result<(), String>;
 
 fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, ledger: &T, model: &T) -> Checked {
@@ -62,7 +61,7 @@ fn same<T: PartialEq + std::fmt::Debug + ?Sized>(what: &str, ledger: &T, model: 
     Err(format!("{what}:\n  ledger {ledger:?}\n  model  {model:?}"))
 }
 
-/// True for a request that is new below the window of its session.
+/// Reports whether a request is new but below the window of its session.
 pub(crate) fn is_below(account: Option<&Account>, op: &Op, limits: &Limits) -> bool {
     let known = op.request().zip(account).and_then(|(request, account)| {
         let open = account.session(request.session.as_bytes())?;
@@ -72,13 +71,13 @@ pub(crate) fn is_below(account: Option<&Account>, op: &Op, limits: &Limits) -> b
 }
 
 impl Pair {
-    /// No account yet.
+    /// Creates a pair without an account.
     pub fn new(limits: Limits) -> Pair {
         let model = Model::new(limits.clone());
         Pair { limits, account: None, model, thorough: true }
     }
 
-    /// One event on both, with all checks.
+    /// Executes one event on both, with all checks.
     pub fn step(&mut self, event: &Event) -> Result<Came, String> {
         let at = Time(event.at);
         match &event.what {
@@ -126,7 +125,7 @@ impl Pair {
         self.repeated(op, answer, at, is_below(before.as_ref(), op, &self.limits))
     }
 
-    /// Applies a Change twice to equal accounts (I8).
+    /// Applies a Change to two equal accounts, which must stay equal (I8).
     pub(crate) fn change(&mut self, change: &Change) -> Checked {
         let mut copy = self.account.clone();
         apply(&mut self.account, change);
@@ -134,7 +133,7 @@ impl Pair {
         same("I8: a Change applied to a copy", &copy, &self.account)
     }
 
-    /// The thresholds that a Change tells, in the order of the ids of their limits.
+    /// Compares the thresholds that a Change reports with the model's, in the order of the ids of their limits.
     pub(crate) fn tells(&self, change: &Change) -> Checked {
         let told = change.ops.iter().filter_map(|fact| match fact {
             Fact::ReachThreshold { limit, percent, used, .. } => {
@@ -147,8 +146,8 @@ impl Pair {
         same("thresholds that are told", told.as_slice(), self.model.told())
     }
 
-    /// I7: the same again is a Replay of the same answer, unless it is not remembered at all: below
-    /// the window nothing but the number is.
+    /// I7: repeating a command is a Replay of the same answer, unless no answer is remembered: below the window only
+    /// the number is.
     fn repeated(&self, op: &Op, answer: &Answer, at: Time, below: bool) -> Checked {
         let closed = matches!(answer, Answer::Session { version: 0, .. });
         if !op.has_id() || (closed && self.limits.tombstone_ms == 0) {
@@ -178,7 +177,7 @@ impl Pair {
         Ok(Came::Ticked(ticked))
     }
 
-    /// Compares all that can be seen at `at`, and a little later.
+    /// Compares everything visible at `at`, and a little later.
     pub(crate) fn look(&self, at: Time) -> Checked {
         let due = self.account.as_ref().and_then(next_due);
         same("next_due", &due, &self.model.next_due())?;
@@ -191,7 +190,7 @@ impl Pair {
         if self.thorough
             && let Some(due) = due
         {
-            // The model goes through refills one by one: not until the end of time.
+            // The model walks through refills one by one, so do not look as far as the end of time.
             if account.allowances.is_empty() || due < changed.plus_ms(NEAR_MS) {
                 self.view(due)?;
             }

@@ -1,12 +1,12 @@
-//! Runs of events, and the smallest run that still fails.
+//! Runs events, and finds the smallest run that still fails.
 
 use crate::{Came, Event, Pair};
 use scurry_ledger::Limits;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs all events; a panic of the ledger is a failure like any other. On failure: which event,
-/// and why.
+/// Runs all events; a panic of the ledger counts as a failure. The error is the index of the failed event, and the
+/// reason.
 pub fn run(limits: &Limits, events: &[Event]) -> Result<(), (usize, String)> {
     let mut pair = Pair::new(limits.clone());
     for (index, event) in events.iter().enumerate() {
@@ -15,7 +15,7 @@ pub fn run(limits: &Limits, events: &[Event]) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// One step, with a panic turned into a failure.
+/// Executes one step, with a panic turned into a failure.
 pub fn guarded(pair: &mut Pair, event: &Event) -> Result<Came, String> {
     match catch_unwind(AssertUnwindSafe(|| pair.step(event))) {
         Ok(step) => step,
@@ -52,7 +52,7 @@ pub fn shrink(limits: &Limits, events: &[Event]) -> Vec<Event> {
     kept
 }
 
-/// The shrunk run as a text for a person.
+/// Describes the shrunk run for a person.
 pub fn report(seed: u64, limits: &Limits, events: &[Event]) -> String {
     let kept = shrink(limits, events);
     let why = run(limits, &kept).err().map_or(String::new(), |(_, why)| why);

@@ -1,4 +1,4 @@
-//! The commands with a transaction id of the nasty runs.
+//! The commands with a transaction id of the adversarial runs.
 
 use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
@@ -29,7 +29,7 @@ impl Generator {
         }
     }
 
-    /// Mostly one that exists.
+    /// Picks a bucket name, mostly one that exists.
     fn bucket_name(&mut self, pair: &Pair) -> Name {
         let known: Vec<Name> =
             pair.account.iter().flat_map(|a| &a.buckets).map(|bucket| bucket.id).collect();
@@ -39,7 +39,7 @@ impl Generator {
         self.random.pick(&known)
     }
 
-    /// Attributes that CREATE and TOPUP can say of a new bucket.
+    /// Draws the attributes of a new bucket for CREATE and TOPUP.
     pub(super) fn attributes(&mut self) -> BucketAttributes {
         let mut with = BucketAttributes::default();
         if self.random.one_in(2) {
@@ -58,7 +58,7 @@ impl Generator {
             self.allowance(&mut with);
         }
         if let (Some(period), true) = (with.period, self.random.one_in(8)) {
-            // The validity begins with a period.
+            // The validity begins at the start of a period.
             let offset_minutes = with.offset_minutes.unwrap_or(0).clamp(-840, 840);
             with.valid_from = Cycle { period, offset_minutes }.end(Time(self.clock));
         }
@@ -135,7 +135,7 @@ impl Generator {
         Op::Adjust { txn: self.txn(), bucket: self.bucket_name(pair), amount }
     }
 
-    /// Empties a closed account, and deletes it.
+    /// Empties a closed account, and then deletes it.
     pub(super) fn clear(&mut self, pair: &Pair) -> Op {
         let full = |bucket: &&Bucket| bucket.available != 0;
         let bucket = pair.account.iter().flat_map(|a| &a.buckets).find(full);
@@ -173,7 +173,7 @@ impl Generator {
         }
         let (unit, mut amount) = (self.unit(), self.amount());
         if self.random.one_in(3) {
-            // All that there is above 0, and a little of what is below.
+            // Everything above 0, and a little of what is below.
             let of_unit = pair.account.iter().flat_map(|account| &account.buckets);
             let of_unit = of_unit.filter(|bucket| bucket.unit == unit);
             let all = of_unit.fold(0, |all: i64, b| all.saturating_add(b.available.max(0)));
@@ -238,7 +238,7 @@ impl Generator {
         Op::Counter { txn: self.txn(), counter: name(counter), amount: self.amount(), unit, period }
     }
 
-    /// A limit with less than what its items hold, now that they do.
+    /// Lowers a limit below what its items hold at present.
     pub(super) fn lower(&mut self, pair: &Pair) -> Option<Op> {
         let mut limits = pair.account.iter().flat_map(|account| &account.limits);
         let limit = limits.find(|limit| limit.held > 0 && limit.held <= limit.amount)?;
@@ -247,7 +247,7 @@ impl Generator {
         Some(Op::Limit { txn: self.txn(), limit: limit.id, terms })
     }
 
-    /// Limits that are hit, of a period that passes soon; what each counts goes by its name.
+    /// Sets a limit that is reached, with a period that passes soon; its name determines what it counts.
     pub(super) fn limit(&mut self) -> Op {
         let limit = self.random.pick(LIMITS);
         let txn = self.txn();
@@ -293,7 +293,7 @@ fn item(key: u32, unit: Name, amount: i64) -> ItemAmount {
     ItemAmount { key: key.into(), unit, amount }
 }
 
-/// Items of which the first brings a limit near its amount, and the second to it.
+/// Returns items of which the first brings a limit near its amount, and the second to it.
 fn two_thresholds(pair: &Pair) -> Option<Vec<ItemAmount>> {
     let mut limits = pair.account.iter().flat_map(|account| &account.limits);
     let (unit, amount) = limits.find_map(|limit| match limit.counted {
@@ -304,7 +304,7 @@ fn two_thresholds(pair: &Pair) -> Option<Vec<ItemAmount>> {
     Some(vec![item(0, unit, amount - rest), item(1, unit, rest)])
 }
 
-/// Items of which two come to more than 64 bits, and the last is denied.
+/// Returns items of which the first two exceed 64 bits, and the last is denied.
 fn overflow_and_denial(pair: &Pair) -> Option<Vec<ItemAmount>> {
     let mut all: Vec<&Bucket> = pair.account.iter().flat_map(|account| &account.buckets).collect();
     all.sort_by_key(|bucket| std::cmp::Reverse(bucket.available));

@@ -1,10 +1,10 @@
-//! Commands of chains of the nasty runs.
+//! The commands of chains in the adversarial runs.
 
 use super::Generator;
 use crate::{Op, Pair};
 
 impl Generator {
-    /// A command of a chain on this account, and the time. Seldom it is one that no chain takes.
+    /// Returns a command of a chain on this account, and the time. Rarely it is one that no chain accepts.
     pub fn link(&mut self, pair: &Pair) -> (i64, Op) {
         if self.close {
             self.ends = super::ends(pair);

@@ -1,12 +1,12 @@
-//! RESERVE, UPDATE, TERMINATE of the nasty runs.
+//! RESERVE, UPDATE and TERMINATE of the adversarial runs.
 
 use super::Generator;
 use crate::{Op, Pair, Request, key, name};
 use scurry_ledger::{ItemRequest, Overrun};
 
-/// Session ids: few, so that they meet.
+/// Session ids: few, so that they collide.
 pub(super) const IDS: &[&str] = &["s0", "s0", "s1", "s2"];
-/// Item keys that are no numbers, some of which look like one.
+/// Item keys that are not numbers, some of which look like one.
 const KEYS: &[&str] =
     &["-", "-", "00", "4294967296", "10.4711", "the-longest-key-has-32-bytes-all"];
 const BLOBS: &[&[u8]] = &[b"", b"x", b"xyz", b"long"];
@@ -67,7 +67,7 @@ impl Generator {
         Op::Terminate(self.tidy(request))
     }
 
-    /// Now and then LATEUSE, often with a session that is not open.
+    /// Adds LATEUSE now and then, often with a session that is not open.
     fn late_use(&mut self, request: &mut Request) {
         request.late_use = self.random.one_in(3);
         if request.late_use && self.random.one_in(2) {
@@ -78,7 +78,7 @@ impl Generator {
         }
     }
 
-    /// The start of a request; of an open session when it is to be known.
+    /// Returns the start of a request; `known` asks for an open session.
     fn request(&mut self, pair: &Pair, known: bool) -> Request {
         let open = pair.account.iter().flat_map(|account| &account.sessions);
         let open: Vec<_> = open.collect();
@@ -119,14 +119,14 @@ impl Generator {
         request
     }
 
-    /// How many items: few, and seldom more than may be.
+    /// Draws the number of items: few, and rarely more than allowed.
     fn count(&mut self, pair: &Pair) -> usize {
         let most = if self.random.one_in(30) { 9 } else { pair.limits.items_max };
         let count = self.random.pick(&[1, 1, 1, 1, 2, 2, 3]);
         if self.random.one_in(20) { 0 } else { count.min(most) }
     }
 
-    /// Usually no key and unit twice.
+    /// Removes items with the same key and unit, in most cases.
     fn tidy(&mut self, mut request: Request) -> Request {
         if !self.random.one_in(30) {
             let mut keys = vec![];

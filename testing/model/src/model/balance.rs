@@ -1,4 +1,4 @@
-//! Section 12: the commands with a transaction id, and section 4 for them.
+//! Section 12, the commands with a transaction id, and section 4 for them.
 
 use super::calendar::Zone;
 use super::state::{Allowance, Counter, Part, State, Transaction};
@@ -9,7 +9,7 @@ use scurry_ledger::{
 };
 use std::collections::BTreeSet;
 
-/// Effect of a command with a transaction id: code, amount, and the parts of a debit.
+/// Effect of a command with a transaction id: code, amount, cause, and the parts of a debit.
 struct Effect {
     code: Code,
     amount: i128,
@@ -40,7 +40,7 @@ pub(super) fn execute(
         return Err(Refusal::Replay(known.answer.clone()));
     }
     let full = state.remembered(context.now).count() >= context.limits.transactions_max;
-    // A command that is denied changes nothing else: the copy is thrown away.
+    // A denied command changes nothing else: the copy is discarded.
     let mut tried = state.clone();
     let outcome = perform(&mut tried, context, command, full);
     let effect = outcome?;
@@ -58,7 +58,7 @@ pub(super) fn execute(
     Ok(answer)
 }
 
-/// Section 15: a command that its chain denies moves nothing, and its id is used.
+/// Section 15: records a command that its chain denies. It moves nothing, but its id is used.
 pub(super) fn deny(
     state: &mut State,
     context: Context<'_>,
@@ -76,7 +76,7 @@ pub(super) fn deny(
     Ok(answer)
 }
 
-/// Checks that can be made from the command alone. Returns the transaction id.
+/// Checks everything that depends on the command alone. Returns the transaction id.
 fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
     let (txn, fine) = match *command {
         Command::TopUp { txn, amount, attributes, .. } => {
@@ -103,15 +103,15 @@ fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
     id(txn)
 }
 
-/// One item at least, none twice, each of an amount.
+/// Reports whether there is at least one item, none occurs twice, and each has an amount.
 fn items_are_fine(items: &[ItemAmount], items_max: usize) -> bool {
     let names: BTreeSet<_> = items.iter().map(|item| (item.key, item.unit)).collect();
     let some = !items.is_empty() && items.len() <= items_max && names.len() == items.len();
     some && items.iter().all(|item| item.amount >= 1)
 }
 
-/// FLOOR <= 0 and FROM < TO. That TO is after now is looked at after duplicates: a replay would
-/// fail it later.
+/// Checks FLOOR <= 0 and FROM < TO. That TO is after now is checked after duplicates, because a later replay would fail
+/// it.
 fn attributes_are_fine(attributes: &BucketAttributes) -> bool {
     let from = attributes.valid_from.unwrap_or_default();
     let to = attributes.valid_to.flatten();
@@ -166,7 +166,7 @@ fn perform(
     }
 }
 
-/// The serial number of the bucket with this name.
+/// Returns the serial number of the bucket with this name.
 fn named(state: &State, bucket: Name) -> Result<u32, Code> {
     state.bucket_named(bucket.as_str()).map(|bucket| bucket.serial).ok_or(Code::UnknownBucket)
 }
@@ -214,11 +214,11 @@ fn topup(
     Ok(Effect::ok(state.available(named(state, bucket)?)))
 }
 
-/// Room for one more bucket: spent ones go, the first to end first. True where there is room.
+/// Makes room for one more bucket by removing spent ones, those that ended first. Returns true when there is room.
 fn make_room(state: &mut State, context: Context<'_>) -> bool {
     while state.buckets.len() >= context.limits.buckets_max {
         let nothing_left = |serial| state.available(serial) == 0 && state.held(serial) == 0;
-        // No debit from it is remembered any more.
+        // By then no debit from it is remembered any more.
         let spent_at = |to: i64| to.saturating_add(context.limits.transaction_ms);
         let spent = state.buckets.iter().filter(|bucket| nothing_left(bucket.serial));
         let spent = spent.filter_map(|bucket| Some((bucket.to?, bucket.id.clone())));
@@ -294,7 +294,7 @@ fn change(
     Ok(Effect::ok(available))
 }
 
-/// Items are debited one after the other, each as if it were alone; a debit without items is one.
+/// Debits items one after the other, each as if it were alone; a debit without items counts as one.
 fn debit(
     state: &mut State,
     context: Context<'_>,
@@ -335,7 +335,7 @@ fn debit(
     Ok(Effect { parts: Some(parts), ..Effect::ok(all) })
 }
 
-/// The debit's parts with these keys and units, or all of them, give back what is asked for.
+/// Gives back what is requested from the debit's parts with these keys and units, or from all of them.
 fn refund(
     state: &mut State,
     context: Context<'_>,
@@ -394,10 +394,10 @@ fn refund(
     Ok(Effect::ok(all))
 }
 
-/// Sum that a refund asks for, of one item, or of all the debit: all that is left where it has no amount.
+/// Requested refund of one item, or of the whole debit; without an amount everything that is left.
 type Sum = (Option<(ItemKey, Name)>, Option<i64>);
 
-/// The request of a refund.
+/// Request of a refund.
 enum Wanted<'a> {
     Amount(Option<i64>),
     Items(&'a [ItemAmount]),
@@ -435,7 +435,7 @@ fn count(
     Ok(Effect::ok(value))
 }
 
-/// The value as read at `now`: 0 when its period is over.
+/// Returns the value as read at `now`: 0 when its period is over.
 pub(super) fn value_at(counter: &Counter, now: i64) -> i128 {
     let start = |at| calendar::period_start(counter.period, at);
     if start(now) == start(counter.written_at) { counter.value } else { 0 }

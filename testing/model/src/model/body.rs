@@ -1,8 +1,8 @@
-//! The body of a request, whole: the command and all its arguments but IFVERSION and LATEUSE.
+//! The complete body of a request: the command and all its arguments but IFVERSION and LATEUSE.
 
 use scurry_ledger::{Command, SessionRequest};
 
-/// A text that is equal for equal bodies and for nothing else.
+/// Returns a text that is equal for equal bodies and different for different ones.
 pub(super) fn text(command: &Command<'_>) -> String {
     match command {
         Command::Reserve(request) => requested("RESERVE", request),
@@ -12,8 +12,8 @@ pub(super) fn text(command: &Command<'_>) -> String {
     }
 }
 
-/// MIN 1, USED 0 and REQUESTED 0 are constants of the grammar: left out or given, they are the
-/// same body. MIN 0 is MIN 1.
+/// MIN 1, USED 0 and REQUESTED 0 are defaults of the grammar: left out or given, they are the same body. MIN 0 is MIN
+/// 1.
 fn requested(command: &str, request: &SessionRequest<'_>) -> String {
     let items: Vec<String> = request
         .items

@@ -1,11 +1,11 @@
-//! Periods by walking through the calendar, a month at a time.
+//! Periods, computed by walking through the calendar month by month.
 
 use scurry_ledger::Period;
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
-/// The start of the period that contains `now`; 0 for a counter that never falls back.
+/// Returns the start of the period that contains `now`; 0 for a counter that never resets.
 pub(super) fn period_start(period: Period, now: i64) -> i64 {
     match period {
         Period::None => 0,
@@ -20,7 +20,7 @@ pub(super) fn period_start(period: Period, now: i64) -> i64 {
     }
 }
 
-/// Periods as clocks show them that are ahead of UTC.
+/// Periods on clocks with an offset from UTC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zone {
     pub(crate) period: Period,
@@ -32,7 +32,7 @@ impl Zone {
         i64::from(self.minutes) * 60_000
     }
 
-    /// The first start of a period after `time`.
+    /// Returns the first start of a period after `time`.
     pub(crate) fn next_start(self, time: i64) -> i64 {
         let shown = time.saturating_add(self.ahead()).min(i64::MAX / 2);
         let start = period_start(self.period, shown);
@@ -46,7 +46,7 @@ impl Zone {
         next - self.ahead()
     }
 
-    /// A number that grows by one with each start of a period.
+    /// Returns a number that grows by one with each start of a period.
     pub(crate) fn number(self, time: i64) -> i64 {
         let shown = time.saturating_add(self.ahead()).max(i64::MIN / 2);
         match self.period {
@@ -69,7 +69,7 @@ impl Zone {
     }
 }
 
-/// Walks the months of a cycle of 400 years; all cycles are alike.
+/// Walks the months of a cycle of 400 years; all cycles are equal.
 fn month_start(now: i64) -> i64 {
     let cycle = 146_097 * DAY;
     let base = now - now.rem_euclid(cycle);

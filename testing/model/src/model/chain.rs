@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 /// Answer of the model to a chain; compare it with a `ChainDecision`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelChainResult {
-    /// Duplicates: the answers given before. Nothing changed.
+    /// Duplicates: the stored answers. Nothing changed.
     Replay(Vec<Answer>),
-    /// A refusal with this code: of the command of this number, or of the chain as a whole. Nothing changed.
+    /// Rejection with this code, by the command with this number or of the chain as a whole. Nothing changed.
     Reject(Option<usize>, Code),
-    /// Done, or denied and remembered, each of them.
+    /// Every command was executed, or denied and remembered.
     Commit(Vec<Answer>),
 }
 
-/// Executes a chain when the clock shows `clock`: commands with their accounts, in order.
+/// Executes a chain, commands with their accounts in order, at clock time `clock`.
 pub fn execute_chain(
     accounts: &mut BTreeMap<String, Model>,
     limits: &Limits,
@@ -48,7 +48,7 @@ pub fn execute_chain(
         .collect();
     let now = Time(before.iter().map(|model| model.now(clock)).max().unwrap_or(0));
 
-    // Each as if it were alone.
+    // Execute each as if it were alone.
     let mut after = before.clone();
     let mut results = vec![];
     for (model, (_, command)) in after.iter_mut().zip(chain) {
@@ -106,7 +106,7 @@ fn is_denied(answer: &Answer) -> bool {
 }
 
 impl Model {
-    /// A command that another one of its chain denies.
+    /// Records a command that another command of its chain denies.
     fn deny(&mut self, now: Time, command: &Command<'_>) -> Result<Answer, Code> {
         let context = Context { now: now.0, limits: &self.limits };
         let mut copy = self.state.clone();
@@ -144,7 +144,7 @@ impl Model {
 fn only_code(refusal: Refusal) -> Code {
     match refusal {
         Refusal::Reject(code) => code,
-        // It was new a moment ago.
+        // The command was new a moment ago, so its id occurs twice in the chain.
         Refusal::Replay(_) => Code::RequestMismatch,
     }
 }

@@ -1,11 +1,11 @@
-//! Section 3: what is due comes first.
+//! Section 3: what is due is done first.
 
 use super::state::{Closed, End, Session, State};
 use super::{Context, money};
 use scurry_ledger::Code;
 
-/// Does what is due, one moment after the other, each as of that moment. Forgetting needs nothing:
-/// it is a comparison of times.
+/// Does everything that is due, moment by moment, each as of that moment. Forgetting needs no step: it is a comparison
+/// of times.
 pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code> {
     let refills = |state: &State| state.buckets.iter().filter_map(|b| b.next_refill()).min();
     while let Some(moment) =
@@ -38,14 +38,14 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
     state.fits()
 }
 
-/// Every time at which a session ends, or a bucket that has something to lose.
+/// Returns every time at which a session ends, or a bucket that has something to lose.
 fn moments(state: &State) -> impl Iterator<Item = i64> {
     let sessions = state.sessions.values().map(|session| session.deadline);
     let buckets = state.buckets.iter().filter(|b| state.available(b.serial) > 0);
     sessions.chain(buckets.filter_map(|bucket| bucket.to))
 }
 
-/// When something is due next that a timer does: refills wait. What was due at the last Change has been done with it.
+/// Returns when a timer is due next; refills do not need one. Whatever was due at the last Change was done with it.
 pub(super) fn next(state: &State) -> Option<i64> {
     let closed = state.tombstones(state.changed_at).map(|closed| closed.forget);
     let transactions = state.remembered(state.changed_at).map(|transaction| transaction.forget);

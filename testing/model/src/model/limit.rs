@@ -5,7 +5,7 @@ use super::{Context, Told, calendar, require};
 use scurry_ledger::{Code, Command, Counted, LimitTerms, Name, Period};
 use std::collections::BTreeMap;
 
-/// The highest threshold that each limit has told in the period of `now`.
+/// Returns the highest threshold that each limit has reported in the period of `now`.
 pub(super) fn levels(state: Option<&State>, now: i64) -> BTreeMap<String, i128> {
     let of = |state: &State| {
         let limits = state.limits.iter();
@@ -14,8 +14,8 @@ pub(super) fn levels(state: Option<&State>, now: i64) -> BTreeMap<String, i128> 
     state.map(of).unwrap_or_default()
 }
 
-/// The thresholds that a Commit tells: of each limit that a use or a debit brought to a higher one than
-/// before, with what is used of it afterwards. LIMIT tells nothing.
+/// Returns the thresholds that a Commit reports: each limit that use or a debit brought to a higher one than before,
+/// with its used amount afterwards. LIMIT reports none.
 pub(super) fn told(
     before: &BTreeMap<String, i128>,
     state: Option<&State>,
@@ -47,7 +47,7 @@ impl Limit {
 }
 
 impl State {
-    /// The sum of the holds that a limit counts, or of the open sessions.
+    /// Returns the sum of the holds that a limit counts, or the number of open sessions.
     pub(crate) fn held_of(&self, limit: &Limit) -> i128 {
         if limit.counted.is_none() {
             return self.sessions.len() as i128;
@@ -57,7 +57,7 @@ impl State {
         counted.flat_map(|item| &item.slices).map(|slice| slice.1).sum()
     }
 
-    /// A limit as it reads at a moment: in another period than was written nothing is used.
+    /// Returns a limit as read at a moment: in a later period than that of the last write nothing is used.
     pub(crate) fn limit_at(&self, limit: &Limit, now: i64) -> Limit {
         let mut read = limit.clone();
         if limit.period_at(limit.written_at) != limit.period_at(now) {
@@ -69,13 +69,13 @@ impl State {
         read
     }
 
-    /// The rest of a limit at a moment.
+    /// Returns how much a limit leaves at a moment.
     pub(crate) fn left_of(&self, limit: &Limit, now: i64) -> i128 {
         let read = self.limit_at(limit, now);
         (read.amount - read.used - self.held_of(limit)).max(0)
     }
 
-    /// The limit that leaves the least of a unit, and how much: the first of several.
+    /// Returns the limit that leaves the least of a unit, and how much; the first of several.
     pub(crate) fn tightest(
         &self,
         unit: &str,
@@ -92,15 +92,15 @@ impl State {
         least
     }
 
-    /// The limit that lets no other session open.
+    /// Returns the limit that lets no other session open, if any.
     pub(crate) fn closed_to_sessions(&self, now: i64) -> Option<String> {
         let of_sessions = self.limits.iter().filter(|limit| limit.counted.is_none());
         let full = of_sessions.filter(|limit| self.left_of(limit, now) == 0);
         full.map(|limit| limit.id.clone()).next()
     }
 
-    /// The rest that use of so much will find of each limit that counts it, in the order of the limits.
-    /// It is asked for before anything of the use moves: from then on the period is the one of `now`.
+    /// Returns how much each limit that counts this use leaves, in the order of the limits. Call it before the use
+    /// moves anything; it also moves the limits to the period of `now`.
     pub(crate) fn before_use(
         &mut self,
         unit: &str,
@@ -119,7 +119,7 @@ impl State {
         left
     }
 
-    /// A debit is made: it will be the last of all transactions.
+    /// Counts a debit, which will be the last of all transactions.
     pub(crate) fn debit_counts(&mut self, of: (&str, Option<&str>), amount: i128, now: i64) {
         let (unit, key) = of;
         let left = self.before_use(unit, key, amount, now);
@@ -129,7 +129,7 @@ impl State {
         counting.for_each(|limit| limit.debits.push(place));
     }
 
-    /// A debit is refunded: the limits that have counted it in the present period give it back.
+    /// Counts a refund of a debit: the limits that counted the debit in the present period give it back.
     pub(crate) fn refund_counts(
         &mut self,
         (unit, key): (&str, Option<&str>),
@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// Use has happened, so much of it beyond what was held; `left` is what it found.
+    /// Counts use, with the part of it beyond what was held; `left` is the result of `before_use`.
     pub(crate) fn after_use(
         &mut self,
         unit: &str,
@@ -163,7 +163,7 @@ impl State {
     }
 }
 
-/// The highest threshold that is reached, percent; 0 for none.
+/// Returns the highest threshold reached, percent; 0 for none.
 fn reached(limit: &Limit) -> i128 {
     let is_reached = |percent: i128| limit.used > 0 && limit.used * 100 >= limit.amount * percent;
     if is_reached(100) {
@@ -175,7 +175,7 @@ fn reached(limit: &Limit) -> i128 {
     }
 }
 
-/// LIMIT: what is left of the limit afterwards.
+/// Executes LIMIT, and returns what the limit leaves afterwards.
 pub(super) fn execute(
     state: &mut State,
     context: Context<'_>,
@@ -238,7 +238,7 @@ pub(super) fn execute(
     Ok(left)
 }
 
-/// The fields of LIMIT.
+/// Checks the fields of LIMIT.
 pub(super) fn is_fine(terms: &LimitTerms) -> bool {
     let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else { return true };
     let zone = offset_minutes.is_none_or(|minutes| (-14 * 60..=14 * 60).contains(&minutes));

@@ -1,8 +1,8 @@
-//! The oracle: docs/ledger.md a second time, as plainly as it can be said.
+//! The oracle: docs/ledger.md a second time, as plainly as possible.
 //!
-//! It shares no code with `decide`; only the words of commands, answers, codes and limits. It
-//! copies the whole account before each command and throws the copy away when the command is
-//! refused. Sums are i128 and are checked after each movement.
+//! It shares no code with `decide`, only the types of commands, answers, codes and limits. It copies the whole account
+//! before each command and discards the copy when the command is rejected. Sums are i128 and are checked after each
+//! movement.
 
 mod balance;
 mod body;
@@ -25,11 +25,11 @@ use state::{End, State};
 /// Answer of the model to a command; compare it with a `Decision`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelResult {
-    /// A duplicate: the answer given before. Nothing changed.
+    /// Duplicate: the stored answer. Nothing changed.
     Replay(Answer),
-    /// A refusal with this code. Nothing changed.
+    /// Rejection with this code. Nothing changed.
     Reject(Code),
-    /// Done, or denied and remembered.
+    /// The command was executed, or denied and remembered.
     Commit(Answer),
 }
 
@@ -53,10 +53,10 @@ pub struct Model {
     told: Vec<Told>,
 }
 
-/// A threshold that a Commit tells: the limit, the percent of its amount, and what is used of it.
+/// Threshold that a Commit reports: the limit, the percent of its amount, and its used amount.
 pub(crate) type Told = (String, i128, i128);
 
-/// The moment, and the bounds, of one command.
+/// Time and bounds of one command.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     now: i64,
@@ -64,12 +64,12 @@ struct Context<'a> {
 }
 
 impl Model {
-    /// No account yet.
+    /// Creates a model without an account.
     pub fn new(limits: Limits) -> Model {
         Model { limits, state: None, told: vec![] }
     }
 
-    /// Executes a command when the clock shows `clock`, and remembers what it changed.
+    /// Executes a command at clock time `clock`, and records what it changed.
     pub fn execute(&mut self, clock: Time, command: &Command<'_>) -> ModelResult {
         let now = self.now(clock);
         let context = Context { now, limits: &self.limits };
@@ -93,8 +93,8 @@ impl Model {
         }
     }
 
-    /// Returns how long before `clock` the session expired, where it is remembered as one that did and no late use
-    /// of it was reported.
+    /// Returns how long before `clock` the session expired, if it is remembered as expired and no late use of it was
+    /// reported.
     pub fn expired_ms(&self, clock: Time, session: &str) -> Option<i64> {
         let (now, mut state) = (self.now(clock), self.state.clone()?);
         due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
@@ -105,7 +105,7 @@ impl Model {
         })
     }
 
-    /// Does what a timer does when the clock shows `clock`; false when nothing was due.
+    /// Does the work of a timer at clock time `clock`; returns false when nothing was due.
     pub fn tick(&mut self, clock: Time) -> bool {
         let now = self.now(clock);
         if self.next_due().is_none_or(|due| due.0 > now) {
@@ -123,17 +123,17 @@ impl Model {
         true
     }
 
-    /// When something is due next.
+    /// Returns when something is due next.
     pub fn next_due(&self) -> Option<Time> {
         self.state.as_ref().and_then(due::next).map(Time)
     }
 
-    /// The thresholds that the last Commit of a command told, by the ids of the limits.
+    /// Returns the thresholds that the last Commit of a command reported, sorted by the ids of the limits.
     pub(crate) fn told(&self) -> &[Told] {
         &self.told
     }
 
-    /// `SCUR.CHECK`: none when there is no account.
+    /// Executes `SCUR.CHECK`; None without an account.
     pub fn check(&self, clock: Time, unit: Name, amount: i64) -> Option<Checked> {
         let now = self.now(clock);
         let mut state = self.state.clone()?;
@@ -152,7 +152,7 @@ impl Model {
         Some(Checked { code, amount: grantable, cause })
     }
 
-    /// Everything that can be seen, with what is due at `clock` applied but not written.
+    /// Returns everything visible, with what is due at `clock` applied but not written.
     pub fn snapshot(&self, clock: Time) -> Option<Snapshot> {
         let now = self.now(clock);
         let mut state = self.state.clone()?;
@@ -160,7 +160,7 @@ impl Model {
         Some(Snapshot::of_model(&state, now))
     }
 
-    /// The time that counts: never before the account's last Change.
+    /// Returns the effective time, which is never before the account's last Change.
     pub fn now(&self, clock: Time) -> i64 {
         let year_6429 = 140_737_488_355_327;
         let clock = clock.0.clamp(0, year_6429);
@@ -188,7 +188,7 @@ fn dispatch(
     }
 }
 
-/// Session and transaction ids and identity values: 1 to 64 bytes of printable ASCII.
+/// Checks a session id, transaction id or identity value: 1 to 64 bytes of printable ASCII.
 fn id(bytes: &[u8]) -> Result<String, Code> {
     let fine = bytes.iter().all(|&byte| byte > b' ' && byte < 0x7f);
     if bytes.is_empty() || bytes.len() > 64 || !fine {
@@ -197,7 +197,7 @@ fn id(bytes: &[u8]) -> Result<String, Code> {
     Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
 }
 
-/// An error unless the condition holds.
+/// Returns an error unless the condition holds.
 fn require(condition: bool, code: Code) -> Result<(), Code> {
     if condition { Ok(()) } else { Err(code) }
 }

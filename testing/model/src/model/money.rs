@@ -3,7 +3,7 @@
 use super::state::{Item, State, take};
 use scurry_ledger::{Cause, Code, ItemAnswer, ItemRequest, Overrun};
 
-/// Every slice of some items goes back, to `expired` where its bucket is expired.
+/// Gives back every slice of some items, to `expired` where the bucket is expired.
 fn release(
     state: &mut State,
     session: &str,
@@ -18,7 +18,7 @@ fn release(
             back.extend(slices);
         }
     }
-    // `available` is what is left: it has grown by now.
+    // `available` is computed from the totals: it has already grown by this amount.
     for (serial, amount) in back {
         if let Some(bucket) = state.bucket(serial)
             && bucket.is_expired(now)
@@ -29,12 +29,12 @@ fn release(
     state.fits()
 }
 
-/// Every slice of every item of a session goes back.
+/// Gives back every slice of every item of a session.
 pub(super) fn release_all(state: &mut State, session: &str, now: i64) -> Result<(), Code> {
     release(state, session, |_| true, now)
 }
 
-/// Section 7. Returns what could not be collected.
+/// Section 7: settles use. Returns the uncollected amount.
 pub(super) fn settle(
     state: &mut State,
     session: &str,
@@ -91,7 +91,7 @@ pub(super) fn settle(
     Ok(uncollected)
 }
 
-/// Steps 2 to 4 of section 7, for a session that is not open. Returns what could not be collected.
+/// Section 7, steps 2 to 4, for a session that is not open. Returns the uncollected amount.
 pub(super) fn settle_late(
     state: &mut State,
     item: &ItemRequest,
@@ -120,7 +120,7 @@ pub(super) fn settle_late(
     Ok(rest)
 }
 
-/// Section 8: one item of request number `request`. The caller adds what was uncollected.
+/// Section 8: grants one item of request number `request`. The caller adds the uncollected amount to the answer.
 pub(super) fn grant(
     state: &mut State,
     session: &str,

@@ -49,7 +49,7 @@ pub(super) fn create(
     }
     require(known.is_none(), Code::RequestMismatch)?;
     require(account.is_none(), Code::AccountExists)?;
-    // Only now: it depends on the time.
+    // Checked only now, because it depends on the time.
     let in_future = |new: &NewBucket| ends_after(&new.attributes, context.now);
     require(create.buckets.iter().all(in_future), Code::Invalid)?;
     state.fits()?;
@@ -59,7 +59,7 @@ pub(super) fn create(
     Ok(answer)
 }
 
-/// The transaction that is remembered under this id.
+/// Returns the remembered transaction with this id.
 fn known<'s>(
     state: Option<&'s State>,
     context: Context<'_>,
@@ -83,12 +83,12 @@ fn remember(
     state.transactions.push(Transaction { id, body, answer, forget, parts, has_items: false });
 }
 
-/// Whether a validity that is set has not ended yet.
+/// Reports whether the validity, if set, has not ended yet.
 pub(super) fn ends_after(attributes: &BucketAttributes, now: i64) -> bool {
     attributes.valid_to.flatten().is_none_or(|to| to.0 > now)
 }
 
-/// A new bucket, with its first credit. Its validity must not have ended, which its caller looks at.
+/// Adds a bucket with its first credit. The caller checks that its validity has not ended.
 pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result<(), Code> {
     let attributes = &new.attributes;
     let from = attributes.valid_from.map_or(0, |time| time.0);
@@ -125,7 +125,8 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
     Ok(())
 }
 
-/// OFFSET and AMOUNT need a PERIOD that is not none; at most 14 hours from UTC; AMOUNT >= 1.
+/// Checks an allowance: OFFSET and AMOUNT need a PERIOD other than none, OFFSET is at most 14 hours from UTC, and
+/// AMOUNT >= 1.
 pub(super) fn allowance_is_fine(attributes: &BucketAttributes) -> bool {
     let has_none = matches!(attributes.period, None | Some(Period::None));
     let alone = attributes.offset_minutes.is_some() || attributes.refill.is_some();

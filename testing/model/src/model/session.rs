@@ -1,4 +1,4 @@
-//! Sections 5, 6, 9 and 10: RESERVE, UPDATE, TERMINATE, RELEASE, and section 4 for them.
+//! Sections 5, 6, 9 and 10, RESERVE, UPDATE, TERMINATE and RELEASE, and section 4 for them.
 
 use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 type Request<'a> = SessionRequest<'a>;
 
-/// Checks that RESERVE, UPDATE and TERMINATE have in common. Returns the session id.
+/// Checks the fields that RESERVE, UPDATE and TERMINATE share. Returns the session id.
 fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
     let session = id(request.session)?;
     let limits = context.limits;
@@ -25,8 +25,8 @@ fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
     Ok(session)
 }
 
-/// A session that is not open: its tombstone may know the request. `otherwise` is what another
-/// number gets.
+/// Looks up a request of a session that is not open in its tombstone. `otherwise` is the code for a request that is not
+/// stored there.
 fn buried(
     state: &State,
     context: Context<'_>,
@@ -51,7 +51,7 @@ fn buried(
     })
 }
 
-/// Section 9: use of a session that is not open, where nothing is stored of the request.
+/// Section 9: settles use of a session that is not open, where no answer to the request is stored.
 fn late_use(
     state: &mut State,
     context: Context<'_>,
@@ -108,7 +108,7 @@ fn close(state: &mut State, context: Context<'_>, session: &str, end: End, late_
     state.closed.push(Closed { id: session.to_string(), forget, end, highest, late: vec![] });
 }
 
-/// One answer for all items, with what was uncollected of each.
+/// Returns the same answer for all items, with the uncollected amount of each.
 fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
     let cause = match code {
         Code::ServiceDenied => Cause::Status,
@@ -119,7 +119,8 @@ fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
     uncollected.iter().map(item).collect()
 }
 
-/// The items of a request that closed the session on a denial: those denied stay so.
+/// Returns the items of a request that closed the session on a denial: denied ones stay denied, and the others are
+/// granted nothing.
 fn nothing_granted(items: &[ItemAnswer]) -> ItemAnswers {
     let undo = |item: &ItemAnswer| match item.code {
         Code::Ok => ItemAnswer { granted: 0, last: false, ..*item },
@@ -208,15 +209,15 @@ pub(super) fn reserve(
     Ok(answer)
 }
 
-/// The account of a new request.
+/// Account of a new request.
 enum Found<'a> {
-    /// An open session; true where the number is below the window.
+    /// The session is open; true where the number is below the window.
     Open(&'a mut State, bool),
-    /// No open session, and late use is reported.
+    /// The session is not open, and the request reports late use.
     Gone(&'a mut State),
 }
 
-/// UPDATE and TERMINATE, steps 1 to 3.
+/// Executes steps 1 to 3 of UPDATE and TERMINATE.
 fn find<'a>(
     account: &'a mut Option<State>,
     context: Context<'_>,
@@ -268,7 +269,7 @@ pub(super) fn update(
         let requested = item.requested.unwrap_or(0);
         require(item.used.is_some() || item.requested.is_some(), Code::Invalid)?;
         require(item.used.unwrap_or(0) >= 0 && requested >= 0, Code::Invalid)?;
-        // REQUESTED 0 is no REQUESTED: a MIN does not go with it.
+        // REQUESTED 0 counts as no REQUESTED, and does not permit a MIN.
         require(item.min.is_none() || requested > 0, Code::Invalid)?;
         require((0..=requested).contains(&item.min.unwrap_or(0)), Code::Invalid)?;
     }
@@ -308,7 +309,7 @@ pub(super) fn update(
     go_on(state, context, request, body, code, items)
 }
 
-/// True for each listed item that reports late (section 6).
+/// Reports for each listed item whether it is late (section 6).
 fn late_items(state: &State, session: &str, request: &Request<'_>, below: bool) -> Vec<bool> {
     let open = state.sessions.get(session);
     let newest = |item: &ItemRequest| open?.item(item)?.last_grant;
@@ -317,7 +318,7 @@ fn late_items(state: &State, session: &str, request: &Request<'_>, below: bool) 
     request.items.iter().map(is_late).collect()
 }
 
-/// Settles what an open session reports (section 7): what of each listed item was uncollected.
+/// Settles what an open session reports (section 7). Returns the uncollected amount of each listed item.
 fn settle_items(
     state: &mut State,
     session: &str,
@@ -333,7 +334,7 @@ fn settle_items(
     Ok(uncollected)
 }
 
-/// A session that stays open (6.7): its deadline, its version, its blob, the stored answer.
+/// Updates a session that stays open (6.7): its deadline, its version, its blob, the stored answer.
 fn go_on(
     state: &mut State,
     context: Context<'_>,
@@ -389,7 +390,7 @@ pub(super) fn terminate(
     Ok(answer)
 }
 
-/// Section 15: a RESERVE that its chain denies opens nothing, or with KEEPOPEN a session with nothing.
+/// Section 15: executes a RESERVE that its chain denies. It opens nothing, or with KEEPOPEN a session without grants.
 pub(super) fn deny_reserve(
     state: &mut State,
     context: Context<'_>,
@@ -427,8 +428,8 @@ pub(super) fn deny_reserve(
     Ok(answer)
 }
 
-/// Section 15: an UPDATE or a TERMINATE that its chain denies: what was used is settled, nothing is
-/// granted, and the session goes on as after any UPDATE.
+/// Section 15: executes an UPDATE or a TERMINATE that its chain denies. The use is settled, nothing is granted, and the
+/// session continues as after any UPDATE.
 pub(super) fn deny_report(
     account: &mut Option<State>,
     context: Context<'_>,

@@ -1,4 +1,4 @@
-//! What can be seen of an account, in a form that the model and the ledger both have.
+//! Everything visible of an account, in a form that the model and the ledger share.
 
 use super::balance::value_at;
 use super::state::State;
@@ -14,15 +14,15 @@ pub struct Snapshot {
     pub changed_at: i64,
     pub identities: Vec<(String, String)>,
     pub buckets: BTreeMap<String, BucketShot>,
-    /// Unit, word of the period, value at the moment of the snapshot.
+    /// Unit, name of the period, and value at the moment of the snapshot.
     pub counters: BTreeMap<String, (String, &'static str, i128)>,
-    /// In the order of their creation.
+    /// Limits in the order of their creation.
     pub limits: Vec<LimitShot>,
     pub uncollected: BTreeMap<String, i128>,
     pub sessions: BTreeMap<String, SessionShot>,
-    /// How many closed sessions are remembered.
+    /// Number of closed sessions that are remembered.
     pub tombstones: usize,
-    /// How many transactions are remembered.
+    /// Number of transactions that are remembered.
     pub transactions: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct BucketShot {
     pub expired: i128,
     pub voided: i128,
     pub overdrawn: i128,
-    /// Word of the period, minutes of the offset, amount, the next refill.
+    /// Name of the period, minutes of the offset, amount, next refill.
     pub allowance: Option<(&'static str, i16, i128, Option<i64>)>,
 }
 
@@ -53,7 +53,7 @@ pub struct BucketShot {
 #[expect(missing_docs, reason = "the names are those of the ledger's limit")]
 pub struct LimitShot {
     pub id: String,
-    /// Unit and item key; none for open sessions.
+    /// Unit and item key; None for open sessions.
     pub counted: Option<(String, Option<String>)>,
     pub amount: i128,
     pub period: &'static str,
@@ -75,7 +75,7 @@ pub struct SessionShot {
     pub deadline: i64,
     pub overrun: Overrun,
     pub blob: Vec<u8>,
-    /// The highest request number that was answered.
+    /// Highest request number that was answered.
     pub last_request: Option<u32>,
     pub items: Vec<ItemShot>,
 }
@@ -98,8 +98,8 @@ pub struct ItemShot {
 }
 
 impl Snapshot {
-    /// Of the ledger's account: only its data is read, none of its rules but the reading of a
-    /// counter, which is thereby checked.
+    /// Creates it from the ledger's account. Only its data is read and none of its rules are used, except the reading
+    /// of a counter, which is thereby tested.
     pub fn of_account(account: &Account, now: Time) -> Snapshot {
         let name = |no| {
             let bucket = account.buckets.iter().find(|bucket| bucket.no == no);
@@ -206,7 +206,7 @@ impl Snapshot {
         }
     }
 
-    /// Of the model's account, with what is due applied.
+    /// Creates it from the model's account, with what is due applied.
     pub(super) fn of_model(state: &State, now: i64) -> Snapshot {
         let name = |serial| {
             let bucket = state.buckets.iter().find(|bucket| bucket.serial == serial);

@@ -1,8 +1,8 @@
-//! What the model remembers of one account, and the amounts that follow from it.
+//! The model's memory of one account, and the amounts that follow from it.
 //!
-//! Nothing is stored that can be worked out: `held` is the sum of the slices, `available` is
-//! what conservation (I1) leaves of the totals, and what was forgotten is what a comparison of
-//! times says. So the model cannot get these wrong, and a ledger that does will differ from it.
+//! Nothing is stored that can be computed: `held` is the sum of the slices, `available` follows from the totals by
+//! conservation (I1), and what is forgotten follows from a comparison of times. So the model cannot get these wrong,
+//! and a ledger that does will differ from it.
 
 use super::calendar::Zone;
 use crate::name;
@@ -24,15 +24,15 @@ pub(crate) struct State {
     pub(crate) limits: Vec<Limit>,
     pub(crate) uncollected: BTreeMap<String, i128>,
     pub(crate) sessions: BTreeMap<String, Session>,
-    /// Every session that was ever closed; a filter on time says which are remembered.
+    /// Every session that was ever closed; a filter on time selects the remembered ones.
     pub(crate) closed: Vec<Closed>,
-    /// Every transaction ever; a filter on time says which are remembered.
+    /// Every transaction ever; a filter on time selects the remembered ones.
     pub(crate) transactions: Vec<Transaction>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
-    /// Tells a bucket from a later one with the same id.
+    /// Number that distinguishes a bucket from a later one with the same id.
     pub(crate) serial: u32,
     pub(crate) id: String,
     pub(crate) unit: String,
@@ -55,7 +55,7 @@ pub(crate) struct Bucket {
 pub(crate) struct Allowance {
     pub(crate) zone: Zone,
     pub(crate) amount: i128,
-    /// Periods that begin after this bring a refill.
+    /// Time after which the start of a period brings a refill.
     pub(crate) since: i64,
 }
 
@@ -70,19 +70,19 @@ pub(crate) struct Counter {
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     pub(crate) id: String,
-    /// Unit and item key that count; none for open sessions.
+    /// Unit and item key that count; None for open sessions.
     pub(crate) counted: Option<(String, Option<String>)>,
     pub(crate) amount: i128,
     pub(crate) period: Period,
     /// Minutes ahead of UTC.
     pub(crate) offset: i64,
-    /// A moment of the period that the rest is about.
+    /// Time in the period to which `used`, `overrun` and `told` belong.
     pub(crate) written_at: i64,
     pub(crate) used: i128,
     pub(crate) overrun: i128,
-    /// Percent of the amount.
+    /// Highest threshold reported, percent of the amount.
     pub(crate) told: i128,
-    /// Places of the debits among all transactions that were counted.
+    /// Indexes of the counted debits among all transactions.
     pub(crate) debits: Vec<usize>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Session {
     pub(crate) items: Vec<Item>,
     /// Every answer ever given: number, body, answer.
     pub(crate) answers: Vec<(u32, String, Answer)>,
-    /// Gaps up to this number are given up.
+    /// Number up to which gaps are given up.
     pub(crate) given_up: Option<u32>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Session {
 pub(crate) struct Item {
     pub(crate) key: String,
     pub(crate) unit: String,
-    /// Serial of the bucket, and how much.
+    /// Serial number of the bucket, and the amount.
     pub(crate) slices: Vec<(u32, i128)>,
     pub(crate) granted: i128,
     pub(crate) used: i128,
@@ -116,13 +116,13 @@ pub(crate) struct Item {
     pub(crate) last_grant: Option<u32>,
 }
 
-/// A closed session.
+/// Closed session.
 #[derive(Clone, Debug)]
 pub(crate) struct Closed {
     pub(crate) id: String,
     pub(crate) forget: i64,
     pub(crate) end: End,
-    /// The highest number that may have been answered.
+    /// Highest number that may have been answered.
     pub(crate) highest: Option<u32>,
     /// Answers to late use: number, body, answer.
     pub(crate) late: Vec<(u32, String, Answer)>,
@@ -133,21 +133,21 @@ pub(crate) struct Closed {
 pub(crate) enum End {
     /// Tcc ran out, at this time.
     Expired(i64),
-    /// By RELEASE.
+    /// RELEASE, with this answer.
     Released(Answer),
-    /// By a numbered request with this body.
+    /// A numbered request with this body and answer.
     Request(u32, String, Answer),
-    /// Nobody knew it when late use was reported.
+    /// Unknown: the session was not remembered when late use was reported.
     Unknown,
 }
 
-/// A part of a successful debit, in the order in which the buckets were first debited, item by item.
+/// Part of a successful debit; parts are in the order in which the buckets were first debited, item by item.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) key: Option<ItemKey>,
     pub(crate) unit: String,
     pub(crate) serial: u32,
-    /// The amount that is left to refund.
+    /// Amount that can still be refunded.
     pub(crate) left: i128,
 }
 
@@ -157,19 +157,19 @@ pub(crate) struct Transaction {
     pub(crate) body: String,
     pub(crate) answer: Answer,
     pub(crate) forget: i64,
-    /// Of a successful debit.
+    /// Parts of a successful debit; None for anything else.
     pub(crate) parts: Option<Vec<Part>>,
-    /// Whether the debit had items.
+    /// True when the debit had items.
     pub(crate) has_items: bool,
 }
 
 impl Session {
-    /// The highest number that was answered.
+    /// Returns the highest number that was answered.
     pub(crate) fn highest(&self) -> Option<u32> {
         self.answers.iter().map(|answer| answer.0).max()
     }
 
-    /// The answers that are still stored: those with the highest numbers.
+    /// Returns the answers that are still stored: those with the highest numbers.
     pub(crate) fn window(&self, limits: &Limits) -> Vec<&(u32, String, Answer)> {
         let mut all: Vec<_> = self.answers.iter().collect();
         all.sort_by_key(|answer| std::cmp::Reverse(answer.0));
@@ -177,7 +177,7 @@ impl Session {
         all
     }
 
-    /// The ranges below the stored answers that lie between two answered numbers.
+    /// Returns the ranges below the stored answers that lie between two answered numbers.
     pub(crate) fn gaps(&self, limits: &Limits) -> Vec<(u32, u32)> {
         let lowest = self.window(limits).last().map_or(0, |answer| answer.0);
         let mut numbers: Vec<u32> = self.answers.iter().map(|answer| answer.0).collect();
@@ -188,7 +188,7 @@ impl Session {
         ranges.filter(|range| self.given_up.is_none_or(|given_up| range.1 > given_up)).collect()
     }
 
-    /// Stores an answer; of more than eight gaps the lowest is given up.
+    /// Stores an answer; when there are more than eight gaps the lowest is given up.
     pub(crate) fn store(&mut self, limits: &Limits, number: u32, body: String, answer: Answer) {
         self.answers.push((number, body, answer));
         while let gaps = self.gaps(limits)
@@ -202,7 +202,7 @@ impl Session {
         self.items.iter().find(|item| item.is(of))
     }
 
-    /// The item of a request, which is added when the session does not have it.
+    /// Returns the item of a request, and adds it when the session does not have it.
     pub(crate) fn item_or_new(&mut self, of: &ItemRequest) -> &mut Item {
         let place = self.items.iter().position(|item| item.is(of)).unwrap_or_else(|| {
             self.items.push(Item {
@@ -224,7 +224,7 @@ impl Session {
 }
 
 impl Item {
-    /// Found by its key and its unit, both to the letter.
+    /// Reports whether key and unit are exactly those of the request.
     pub(crate) fn is(&self, of: &ItemRequest) -> bool {
         self.key == of.key.to_string() && self.unit == of.unit.as_str()
     }
@@ -239,7 +239,7 @@ impl Bucket {
         self.from <= now && !self.is_expired(now)
     }
 
-    /// When the bucket is refilled next.
+    /// Returns when the bucket is refilled next.
     pub(crate) fn next_refill(&self) -> Option<i64> {
         let allowance = self.allowance?;
         let behind = allowance.since.max(self.from.saturating_sub(1));
@@ -248,7 +248,7 @@ impl Bucket {
         Some(start).filter(|&start| self.is_valid(start) && start <= year_6429)
     }
 
-    /// All that refills will still bring, to the end of the clock.
+    /// Returns the sum of all future refills, to the end of the clock.
     fn to_come(&self) -> i128 {
         let Some(allowance) = self.allowance else { return 0 };
         let year_6429 = 140_737_488_355_327;
@@ -271,13 +271,13 @@ impl State {
         self.buckets.iter().find(|bucket| bucket.id == id)
     }
 
-    /// The sum of all slices on a bucket.
+    /// Returns the sum of all slices on a bucket.
     pub(crate) fn held(&self, serial: u32) -> i128 {
         let items = self.sessions.values().flat_map(|session| &session.items);
         items.flat_map(|item| &item.slices).filter(|slice| slice.0 == serial).map(|s| s.1).sum()
     }
 
-    /// The available amount that conservation leaves.
+    /// Returns the available amount, which follows from conservation.
     pub(crate) fn available(&self, serial: u32) -> i128 {
         let of = |bucket: &Bucket| {
             bucket.credited + bucket.refunded - bucket.consumed - bucket.expired - bucket.voided
@@ -285,8 +285,8 @@ impl State {
         self.buckets.iter().find(|b| b.serial == serial).map_or(0, of) - self.held(serial)
     }
 
-    /// The cause of a denial for want of a unit: a limit that leaves less than there is, or there are
-    /// buckets of it, or none at all.
+    /// Returns the cause of a denial when a unit is short: a limit that leaves less than the balance, the balance, or
+    /// the lack of any bucket of the unit.
     pub(crate) fn shortage(&self, unit: &str, key: Option<&str>, now: i64) -> Cause {
         let all: i128 = self.rooms(unit, now).iter().map(|room| room.1).sum();
         if let Some((limit, left)) = self.tightest(unit, key, now)
@@ -298,7 +298,7 @@ impl State {
         if of_unit == 0 { Cause::NoBucket } else { Cause::Balance }
     }
 
-    /// The valid buckets of a unit, in burn order.
+    /// Returns the valid buckets of a unit, in burn order.
     pub(crate) fn burn_order(&self, unit: &str, now: i64) -> Vec<u32> {
         let mut list: Vec<_> = self
             .buckets
@@ -310,7 +310,7 @@ impl State {
         list.into_iter().map(|entry| entry.5).collect()
     }
 
-    /// The amounts that may be granted of a unit, bucket by bucket.
+    /// Returns the amounts of a unit that may be granted, bucket by bucket.
     pub(crate) fn rooms(&self, unit: &str, now: i64) -> Vec<(u32, i128)> {
         let room = |serial| {
             let floor = self.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.floor);
@@ -319,8 +319,8 @@ impl State {
         self.burn_order(unit, now).into_iter().map(room).collect()
     }
 
-    /// How a debit is spread: first each bucket down to 0, then each down to its floor.
-    /// The debits in the order in which they are made, and the rest that finds no room.
+    /// Spreads a debit: first each bucket down to 0, then each down to its floor. Returns the debits in the order in
+    /// which they are made, and the rest that did not fit.
     pub(crate) fn spread(&self, unit: &str, amount: i128, now: i64) -> (Vec<(u32, i128)>, i128) {
         let rooms = self.rooms(unit, now);
         let above_zero = |serial| self.available(serial).max(0);
@@ -329,18 +329,18 @@ impl State {
         take(first.chain(then), amount)
     }
 
-    /// Remembered closed sessions.
+    /// Returns the closed sessions that are remembered.
     pub(crate) fn tombstones(&self, now: i64) -> impl Iterator<Item = &Closed> {
         self.closed.iter().filter(move |closed| closed.forget > now)
     }
 
-    /// Remembered transactions.
+    /// Returns the transactions that are remembered.
     pub(crate) fn remembered(&self, now: i64) -> impl Iterator<Item = &Transaction> {
         self.transactions.iter().filter(move |transaction| transaction.forget > now)
     }
 
-    /// Every sum must fit in 64 bits, after every movement. In a bucket these are all that came
-    /// in, and all that went out or may yet go out.
+    /// Checks that every sum fits in 64 bits. For a bucket these are all incoming amounts, and all amounts that went
+    /// out or may yet go out.
     pub(crate) fn fits(&self) -> Result<(), Code> {
         let mut sums: Vec<i128> = self.uncollected.values().copied().collect();
         sums.extend(self.counters.values().map(|counter| counter.value));
@@ -360,7 +360,7 @@ impl State {
     }
 }
 
-/// Takes `amount` from places with room, in their order: what is taken where, and the rest.
+/// Takes `amount` from places with room, in their order. Returns the amount taken from each place, and the rest.
 pub(crate) fn take(
     places: impl IntoIterator<Item = (u32, i128)>,
     amount: i128,

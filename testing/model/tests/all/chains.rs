@@ -1,5 +1,5 @@
-//! Chains on three accounts, which also get commands of their own: ledger, model and shard agree at
-//! every step. SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
+//! Chains on three accounts, which also get commands of their own: ledger, model and shard agree at every step.
+//! SCURRY_SEEDS sets the number of seeds, SCURRY_SEED the first.
 
 use scurry_engine::{APART_LEN, ChainOutcome, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Answer, Code, Limits, Portion, Time, Totals, next_due};
@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 
 const STEPS: usize = 90;
 const ACCOUNTS: [&str; 3] = ["anna", "bert", "carl"];
-/// An id that has no account, ever.
+/// Id that never has an account.
 const NOBODY: &str = "nobody";
 
 fn from_env(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// The books, a shard that should hold the same, and what has been asked of them.
+/// Books, a shard that should hold the same, and the commands so far.
 struct Run {
     books: Books,
     shard: Shard,
@@ -34,10 +34,10 @@ impl Run {
         let new = if seed % 4 == 3 { Generator::close } else { Generator::new };
         let (limits, first) = new(seed);
         let mut generators = [first, new(seed + 1).1, new(seed + 2).1];
-        // A chain brings its accounts to one time: years apart, the model would refill hour by hour.
+        // A chain brings its accounts to one time: with clocks years apart, the model would refill hour by hour.
         let start = generators[0].clock();
         generators.iter_mut().for_each(|generator| generator.set_clock(start));
-        // Some keep every account in parts, some those that grow and shrink beyond a bound.
+        // Some seeds keep every account in parts, others only accounts that grow beyond a bound.
         let apart_len = [APART_LEN, 0, 60, 400][seed as usize % 4];
         let hash_key = HashKey::known(seed);
         let config = Config { limits: limits.clone(), hash_key, apart_len, ..Config::default() };
@@ -60,7 +60,7 @@ impl Run {
         }
     }
 
-    /// A command on one account.
+    /// Executes a command on one account.
     fn alone(&mut self) -> Result<(), String> {
         let index = self.random.below(3);
         let id = ACCOUNTS[index];
@@ -78,7 +78,7 @@ impl Run {
         if same { self.look(event.at) } else { Err(format!("{op:?}: {came:?}, shard {outcome:?}")) }
     }
 
-    /// Timers of all accounts.
+    /// Runs the timers of all accounts.
     fn tick(&mut self) -> Result<(), String> {
         let ahead = self.random.pick(&[0, 1, 30, 200]);
         let at = self.books.latest(0) + ahead;
@@ -117,7 +117,7 @@ impl Run {
         self.look(at)
     }
 
-    /// A chain: new, or one of before, whole, in part, in another order or with something new in it.
+    /// Draws a chain: new, or an earlier one, whole, in part, in another order or with something new in it.
     fn draw(&mut self) -> (i64, ChainOp) {
         let index = self.random.below(3);
         let mut chain: ChainOp = vec![];
@@ -137,7 +137,7 @@ impl Run {
         }
         let more = if chain.is_empty() { self.random.pick(&[1, 2, 2, 2, 3, 3, 3]) } else { 0 };
         for number in 0..more + usize::from(self.random.one_in(12)) {
-            // One account twice at times.
+            // Sometimes use one account twice.
             let again = self.random.one_in(30);
             let index = (index + if again { 0 } else { number }) % 3;
             let (time, op) = self.generators[index].link(&self.books.pairs[ACCOUNTS[index]]);
@@ -205,7 +205,7 @@ impl Run {
     }
 }
 
-/// The runs are worth nothing where no chain of several commands comes to each of these.
+/// Outcomes that chains of several commands must reach; without them the runs prove nothing.
 const OUTCOMES: &str = "\
 success|denial|success again|denial again|uncollected|INVALID|UNKNOWN_ACCOUNT|UNKNOWN_SESSION|\
 SESSION_EXISTS|REQUEST_MISMATCH|OUT_OF_WINDOW|VERSION_CONFLICT|UNKNOWN_BUCKET|UNKNOWN_TRANSACTION|BUSY|\

@@ -1,6 +1,5 @@
-//! Small scopes, all of them: every sequence over a small alphabet is run on ledger and model
-//! side by side, depth first. What changed nothing is not followed: what comes after it was or
-//! will be seen without it.
+//! Exhaustive tests of small scopes: every sequence over a small alphabet is run on ledger and model side by side,
+//! depth first. A step that changed nothing is not continued: its continuations are covered without it.
 
 use scurry_ledger::{BucketAttributes, Counted, LimitTerms, Limits, Overrun, Period, Status, Time};
 use scurry_model::{Books, Came, CameOfChain, ChainOp, Event, Op, Pair, Request, What, name};
@@ -10,7 +9,7 @@ use std::fmt::Debug;
 #[derive(Clone, Debug)]
 enum Letter<Act> {
     Do(Act),
-    /// The clock moves on, ms.
+    /// Advances the clock, ms.
     Wait(i64),
 }
 
@@ -18,7 +17,7 @@ enum Letter<Act> {
 trait Both: Clone {
     type Act: Debug;
 
-    /// One step on both; true when it changed something. An error where they differ.
+    /// Executes one step on both; returns true when it changed something, an error where they differ.
     fn act(&mut self, at: i64, act: &Self::Act) -> Result<bool, String>;
 }
 
@@ -31,7 +30,7 @@ impl Both for Pair {
     }
 }
 
-/// A step on several accounts.
+/// Step on several accounts.
 #[derive(Clone, Debug)]
 enum Turn {
     Alone(&'static str, What),
@@ -63,7 +62,7 @@ struct Scope<Act> {
     steps: usize,
 }
 
-/// Runs `first`, then every sequence of up to `depth` letters. Returns how many steps.
+/// Runs `first`, then every sequence of up to `depth` letters. Returns the number of steps.
 fn all(limits: Limits, first: &[Op], letters: Vec<Letter<What>>, depth: usize) -> usize {
     let mut pair = Pair::new(limits);
     pair.thorough = false;
@@ -75,7 +74,7 @@ fn all(limits: Limits, first: &[Op], letters: Vec<Letter<What>>, depth: usize) -
 }
 
 impl<Act: Debug> Scope<Act> {
-    /// Every sequence of up to `depth` letters. Returns how many steps.
+    /// Runs every sequence of up to `depth` letters. Returns the number of steps.
     fn of(start: &impl Both<Act = Act>, letters: Vec<Letter<Act>>, depth: usize) -> usize {
         let mut scope = Scope { letters, trail: vec![], steps: 0 };
         scope.explore(start, START, depth);
@@ -86,7 +85,7 @@ impl<Act: Debug> Scope<Act> {
         for index in 0..self.letters.len() {
             let act = match &self.letters[index] {
                 Letter::Wait(ms) => {
-                    // Two waits in a row are the business of another letter.
+                    // Two waits in a row equal another letter.
                     let again = self.trail.last() == Some(&index);
                     if depth > 1 && !again {
                         self.trail.push(index);
@@ -142,7 +141,7 @@ fn topup_new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op
     Op::TopUp { txn, bucket, amount, unit, with }
 }
 
-/// Two buckets of one unit: 2 that end at +3, and 1 with a floor of -1.
+/// Returns an account with two buckets of one unit: 2 that end at +3, and 1 with a floor of -1.
 fn two_buckets() -> Vec<Op> {
     vec![Op::create(&[]), topup_new("x", "a", 2, ending(3)), topup_new("y", "b", 1, with_floor(-1))]
 }
@@ -315,7 +314,7 @@ fn every_short_end_of_an_account() {
     assert!(steps > 100_000, "only {steps} steps");
 }
 
-/// Bodies that differ must have digests that differ, whatever stands next to what.
+/// Different bodies must have different digests, whatever fields are adjacent.
 #[test]
 fn every_pair_of_bodies_is_told_apart() {
     let mut bodies = vec![];

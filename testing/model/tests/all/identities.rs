@@ -1,5 +1,5 @@
-//! Accounts by identity beside naive maps, on two shards of one server: what is found, what is refused
-//! because another account has it, and that after a snapshot or a log both are the same again.
+//! Accounts by identity compared with naive maps, on two shards of one server: what is found, what is refused because
+//! another account has it, and that a restart from a snapshot or a log gives the same state.
 
 use scurry_codec::{ChunkWriter, Chunked, Framed, Positions, Seal, read_chunk, read_frame};
 use scurry_engine::{
@@ -16,25 +16,25 @@ const KINDS: [&str; 3] = ["imsi", "msisdn", "k"];
 const VALUES: [&str; 4] = ["1", "41791234567", "imsi", "x y"];
 const SHARDS: usize = 2;
 const ACCOUNTS: usize = 5;
-/// An identity in the index of a shard, as memory is counted.
+/// Memory of an identity in the index of a shard, bytes.
 const PAIR_BYTES: u64 = 30;
 
 type Identity = (&'static str, &'static str);
 
-/// An account as the rules have it.
+/// Account according to the rules.
 #[derive(Clone, Debug)]
 struct Account {
     status: Status,
     identities: Vec<Identity>,
 }
 
-/// One shard, and what the rules say of it.
+/// One shard, and its expected accounts.
 struct One {
     shard: Shard,
     accounts: BTreeMap<String, Account>,
-    /// Identities that were given up, each with the record that says so, while that is not durable.
+    /// Identities that were given up, each with the sequence of the record that says so, until that is durable.
     pending: Vec<(u64, Identity)>,
-    /// The log since it began.
+    /// Log since its beginning.
     log: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ fn seal(shard: usize) -> Seal {
     Seal::new(checksum, log_id(shard).id)
 }
 
-/// Values that may be in an account: none has a space.
+/// Reports whether a value is valid: it has no space.
 fn is_value(value: &str) -> bool {
     !value.contains(' ')
 }
@@ -71,7 +71,7 @@ impl Server {
         server
     }
 
-    /// Empty shards of one server, which keep journals.
+    /// Returns empty shards of one server, which keep journals.
     fn shards(&self) -> Vec<Shard> {
         let kinds: Vec<Name> = self.unique.iter().map(|kind| name(kind)).collect();
         let unique = (!kinds.is_empty()).then(|| UniqueIdentities::of(&kinds));
@@ -83,8 +83,8 @@ impl Server {
         (0..SHARDS).map(|_| Shard::new(config.clone())).collect()
     }
 
-    /// True when an account may not come to have the identity: another has it, or has had it a moment
-    /// ago on another shard.
+    /// Reports whether an account may not get the identity: another account has it, or had it on another shard and its
+    /// loss is not durable yet.
     fn is_taken(&self, at: usize, id: &str, identity: Identity) -> bool {
         self.unique.contains(&identity.0)
             && self.all.iter().enumerate().any(|(shard, one)| {
@@ -203,7 +203,7 @@ impl Server {
         }
     }
 
-    /// An account goes to another id, of any shard, with its identities.
+    /// Copies an account with its identities to another id, from any shard.
     fn load(&mut self, at: usize, id: &str) {
         let from = self.random.below(SHARDS);
         let source = format!("account{}", self.random.below(ACCOUNTS));
@@ -230,7 +230,7 @@ impl Server {
         }
     }
 
-    /// The log of a shard is durable up to some record.
+    /// Makes the log of a shard durable up to some record.
     fn sync(&mut self, at: usize) {
         let behind = self.random.pick(&[0, 0, 1, 3]);
         let one = &mut self.all[at];
@@ -248,7 +248,7 @@ impl Server {
         }
     }
 
-    /// The server stops and starts again, from snapshots or from its logs, perhaps with other kinds.
+    /// Restarts the server, from snapshots or from its logs, perhaps with other unique kinds.
     fn restart(&mut self) {
         self.unique = self.random.pick(&[&[][..], &["imsi"], &["imsi", "k"]]).to_vec();
         let from_logs = self.random.one_in(2);
@@ -285,7 +285,7 @@ impl Server {
         }
     }
 
-    /// Every identity is found where it is, and nowhere else.
+    /// Checks that every identity is found where it is, and nowhere else.
     fn compare(&mut self) {
         let count = self.random.pick(&[0, 1, 2, 16]);
         for one in &mut self.all {
@@ -328,21 +328,21 @@ impl One {
         One { shard, accounts: BTreeMap::new(), pending: Vec::new(), log: Vec::new() }
     }
 
-    /// The account of an id is this one from now on.
+    /// Replaces the account of an id.
     fn becomes(&mut self, id: &str, after: Option<Account>) {
         let before = self.accounts.remove(id).map_or(Vec::new(), |account| account.identities);
         let kept = after.as_ref().map_or(&[][..], |account| &account.identities);
         let sequence = self.shard.sequence();
         let gone = before.iter().filter(|one| !kept.contains(one));
         self.pending.extend(gone.map(|identity| (sequence, *identity)));
-        // What an account of this shard has again is no longer given up.
+        // An identity that an account of this shard has again is no longer given up.
         self.pending.retain(|(_, identity)| before.contains(identity) || !kept.contains(identity));
         if let Some(account) = after {
             self.accounts.insert(id.to_owned(), account);
         }
     }
 
-    /// Writes what was committed to the log.
+    /// Writes the committed records to the log.
     fn write(&mut self) {
         let journal = self.shard.journal().expect("a journal");
         if !journal.is_empty() {

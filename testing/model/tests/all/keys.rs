@@ -1,5 +1,5 @@
-//! Plain values, entities, tombstones and the index of a shard beside a naive map: after every
-//! step, whatever timers ran, both show the same.
+//! Plain values, entities, tombstones and the index of a shard compared with a naive map: after every step, whatever
+//! timers ran, both show the same.
 
 use scurry_engine::{
     Config, EntityDelete, EntityPut, EntityState, Expiry, HashKey, KeyKind, Shard, Version,
@@ -13,7 +13,7 @@ const SEEDS: u64 = 400;
 const STEPS: usize = 250;
 const KEYS: [&[u8]; 6] = [b"a", b"b", b"c", b"", b"key:with:a:longer:name", b"f"];
 const VALUES: [&[u8]; 4] = [b"", b"one", b"two", &[7; 300]];
-/// A timer may be late by its tick.
+/// Most that a timer may be late, which is its tick, ms.
 const LATE_MS_MAX: i64 = 16;
 
 struct Both {
@@ -40,7 +40,7 @@ impl Both {
         Both { shard: Shard::new(config), model, random, now: 1_700_000_000_000 }
     }
 
-    /// A time near now: before it, now, within a tick, later, or the end of time.
+    /// Draws a time near now: before it, now, within a tick, later, or the end of time.
     fn time(&mut self) -> i64 {
         let after = self.random.pick(&[-5, 0, 1, 2, 15, 16, 17, 40, 500, i64::MAX]);
         self.now.saturating_add(after)
@@ -115,7 +115,7 @@ impl Both {
         same(&format!("{op:?}"), &found, &self.model.write(self.now, bytes, &op))
     }
 
-    /// An account comes where nothing is, and goes again.
+    /// Creates an account on a free key, or deletes one.
     fn account(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (now, key) = (Time(self.now), self.shard.key(bytes));
         let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
@@ -146,7 +146,7 @@ impl Both {
         same("CREATE or DELETE", &found, &expected)
     }
 
-    /// Timers: what must be there is there, what is long over is gone, and timers with it.
+    /// Runs timers. Existing entries stay, those that expired long ago are gone, and so are their timers.
     fn tick(&mut self) -> Result<(), String> {
         while self.shard.tick(Time(self.now)) > 0 {}
         let stats = self.shard.stats();
@@ -167,7 +167,7 @@ impl Both {
         Ok(())
     }
 
-    /// All that can be read.
+    /// Compares everything that can be read.
     fn look(&mut self) -> Result<(), String> {
         let (now, at) = (Time(self.now), self.now);
         for bytes in KEYS {

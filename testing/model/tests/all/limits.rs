@@ -1,9 +1,9 @@
-//! A change of configuration meets retries: none gets another answer, and none is carried out again.
+//! Retries after a change of the configuration: none gets another answer, and none is executed twice.
 
 use scurry_ledger::{Code, Decision, Limits, Overrun, Time, decide};
 use scurry_model::{Event, Generator, Op, Pair, Random, What};
 
-/// Bounds and defaults that have nothing to do with those before.
+/// Draws bounds and defaults that are independent of the previous ones.
 fn others(random: &mut Random) -> Limits {
     Limits {
         identities_max: random.below(3),
@@ -24,7 +24,7 @@ fn others(random: &mut Random) -> Limits {
     }
 }
 
-/// True where the request's session has answered more than it keeps.
+/// Reports whether the request's session has answered more than it keeps.
 fn has_dropped(pair: &Pair, op: &Op) -> bool {
     let open = op
         .request()
@@ -33,8 +33,8 @@ fn has_dropped(pair: &Pair, op: &Op) -> bool {
     open.is_some_and(|open| open.version > open.answers.len() as u64)
 }
 
-/// True where the request's session is open still, and ends before the request is looked at: how long it
-/// is remembered is decided then.
+/// Reports whether the request's session is still open, but ends before the request is executed: only then is it
+/// decided how long it is remembered.
 fn ends_first(pair: &Pair, op: &Op, at: i64) -> bool {
     let session = op.request().map(|request| request.session.as_bytes());
     let account = pair.account.as_ref();

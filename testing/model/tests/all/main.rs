@@ -1,4 +1,4 @@
-//! The tests of `scurry-model` as one program: each room is linked once.
+//! The tests of `scurry-model` in one program, so that each crate is linked once.
 
 mod chains;
 mod changes;

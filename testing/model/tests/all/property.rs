@@ -1,5 +1,5 @@
-//! Seeded runs against the model: every step compares the decision and all that can be seen,
-//! and checks the invariants. SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
+//! Seeded runs against the model: every step compares the decision and everything visible, and checks the invariants.
+//! SCURRY_SEEDS sets the number of seeds, SCURRY_SEED the first.
 
 mod sights;
 
@@ -14,7 +14,8 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// The results of the steps of a seed; a report when one fails. Counts what the run has come to.
+/// Runs a seed and returns the results of its steps, or a report when one fails. Counts the situations that the run
+/// reached.
 fn seed(
     seed: u64,
     sighted: &mut BTreeMap<&'static str, usize>,
@@ -22,7 +23,7 @@ fn seed(
     let close = seed % 4 == 3;
     let (limits, mut generator) = if close { Generator::close(seed) } else { Generator::new(seed) };
     if seed % 20 == 7 {
-        // The clock ends while the run goes on, or soon afterwards.
+        // The clock reaches its end during the run, or soon afterwards.
         let before: i64 = if seed % 40 == 7 { 300 } else { 3_600_100 };
         generator.set_clock(Time::LAST.0 - before);
     }
@@ -53,7 +54,7 @@ fn seed(
     Ok(steps)
 }
 
-/// Command and outcome of a step, as words.
+/// Describes the command and outcome of a step.
 fn outcome((event, came): &(Event, Came)) -> String {
     let command: String = match &event.what {
         What::Tick => "Tick".to_string(),
@@ -73,8 +74,7 @@ fn outcome((event, came): &(Event, Came)) -> String {
     format!("{command} {code}")
 }
 
-/// Outcomes that a rule of docs/ledger.md names. The runs are worth nothing where they do not
-/// come to them.
+/// Outcomes that a rule of docs/ledger.md names; if the runs do not reach them, they prove nothing.
 const OUTCOMES: &str = "\
 Adjust: OK replay INVALID UNKNOWN_BUCKET BUCKET_EXPIRED REQUEST_MISMATCH BUSY OVERFLOW CREDIT_LIMIT_REACHED
 Bucket: OK replay INVALID UNKNOWN_BUCKET NOT_EMPTY NOT_APPLICABLE REQUEST_MISMATCH BUSY OVERFLOW CREDIT_LIMIT_REACHED

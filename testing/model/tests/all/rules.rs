@@ -1,5 +1,5 @@
-//! One small story per rule of docs/ledger.md, told to ledger and model alike. The names are
-//! what testing/mutants refers to.
+//! One short test per rule of docs/ledger.md, run on ledger and model. testing/mutants refers to the names of the
+//! tests.
 
 mod allowances;
 mod balance;

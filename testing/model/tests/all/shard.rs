@@ -1,5 +1,5 @@
-//! The engine as a host of the ledger: three accounts in one shard, each beside a pair of
-//! ledger and model. Outcomes, what can be read, totals and timers agree at every step.
+//! The engine as a host of the ledger: three accounts in one shard, each compared with a pair of ledger and model.
+//! Outcomes, everything that can be read, totals and timers agree at every step.
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
@@ -10,7 +10,7 @@ const SEEDS: u64 = 500;
 const STEPS: usize = 90;
 const ACCOUNTS: [&[u8]; 3] = [b"anna", b"bert", b"carl"];
 
-/// A shard, and what it should hold.
+/// Shard, and its expected content.
 struct Hosted {
     shard: Shard,
     pairs: [Pair; 3],
@@ -18,7 +18,7 @@ struct Hosted {
 
 impl Hosted {
     fn new(limits: &Limits, seed: u64) -> Hosted {
-        // Some keep every account in parts, some those that grow and shrink beyond a bound.
+        // Some seeds keep every account in parts, others only accounts that grow beyond a bound.
         let apart_len = [APART_LEN, 0, 60, 400][seed as usize % 4];
         let hash_key = HashKey::known(seed);
         let config = Config { limits: limits.clone(), hash_key, apart_len, ..Config::default() };
@@ -43,8 +43,8 @@ impl Hosted {
         if same { Ok(()) } else { Err(format!("ledger {came:?}, shard {outcome:?}")) }
     }
 
-    /// Some steps of the shard's timers: each release is the first of all that are due, in the
-    /// order (deadline, id), whatever commands came since the order was begun.
+    /// Runs some steps of the shard's timers: each release is the first of all that are due, in the order (deadline,
+    /// id), whatever commands arrived since the order was begun.
     fn tick_torn(&mut self, at: i64, steps: usize) -> Result<(), String> {
         let at = self.latest(at);
         let mut released = vec![];
@@ -65,13 +65,13 @@ impl Hosted {
         Ok(())
     }
 
-    /// The time, but no earlier than the last Change of any account.
+    /// Returns the time, but no earlier than the last Change of any account.
     fn latest(&self, at: i64) -> i64 {
         let changed = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
         changed.map(|account| account.changed_at.0).fold(at, i64::max)
     }
 
-    /// Every timer of the shard, and of the pairs at the same time.
+    /// Runs every timer of the shard, and of the pairs at the same time.
     fn tick(&mut self, at: i64) -> Result<(), String> {
         let at = self.latest(at);
         // A shard commits each thing that is due at its own time.
@@ -86,7 +86,7 @@ impl Hosted {
         expected.sort();
         let mut order = vec![];
         let mut note = |id: &[u8], change: &Change| order.push((change.at, id.to_vec()));
-        // Each call but the last releases something: more calls than that would go on for ever.
+        // Each call but the last releases something, so more calls would mean an endless loop.
         let calls =
             (0..=expected.len()).take_while(|_| self.shard.tick_with(Time(at), &mut note) > 0);
         let _ = calls.count();
@@ -137,7 +137,7 @@ fn a_session_that_begins_anew_where_it_ended_is_the_last_in_parts_too() {
     hosted.look(1_100, &limits).expect("the same");
 }
 
-/// The sums that are not 0, whatever the order in which units were first seen.
+/// Returns the sums that are not 0, independent of the order in which units were first seen.
 fn rows(totals: &Totals) -> (u64, u64, BTreeMap<String, Vec<i128>>) {
     let mut rows = BTreeMap::new();
     for t in &totals.units {

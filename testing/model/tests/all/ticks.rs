@@ -1,29 +1,28 @@
-//! Nothing depends on when a timer runs or who reads (I17): the same commands, with ticks at any
-//! times, get the same answers and leave the same balances, totals, sessions and what is
-//! remembered. Only the account's version tells, which counts Commits, and when it last changed.
-//! It needs no oracle, so it also judges a rule that ledger and model have from one sentence.
-//! SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
+//! Nothing depends on when a timer runs or an account is read (I17): the same commands, with ticks at any times, get
+//! the same answers and leave the same balances, totals, sessions and remembered answers. Only the account's version,
+//! which counts Commits, and the time of its last change differ. The test needs no oracle, so it also checks a rule
+//! that ledger and model may both have misread. SCURRY_SEEDS sets the number of seeds, SCURRY_SEED the first.
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Account, Answer, Decision, Limits, Time, apply, decide, tick, view};
 use scurry_model::{Came, Generator, Model, ModelResult, Op, Pair, Random, Snapshot, What};
 
 const STEPS: usize = 40;
-/// Far behind everything that can come due: deadlines and ends of validity below the end of time.
+/// Time after everything that can be due, ms: all deadlines and ends of validity below the end of time.
 const AFTERWARDS_MS: i64 = 100_000;
-/// How long a pause is gone through millisecond by millisecond.
+/// How long of a pause is walked through millisecond by millisecond.
 const PUNCTUAL_MS: i64 = 500;
 const ID: &[u8] = b"account";
 
-/// A keeper of the account.
+/// Implementation that keeps the account.
 trait Keeper {
     fn execute(&mut self, at: i64, op: &Op) -> Came;
-    /// Does what a timer does when the clock shows `at`.
+    /// Does the work of a timer at clock time `at`.
     fn tick(&mut self, at: i64);
     fn look(&mut self, at: i64) -> Option<Snapshot>;
 }
 
-/// The functions of the ledger and nothing else.
+/// Implementation with only the functions of the ledger.
 struct Bare {
     limits: Limits,
     account: Option<Account>,
@@ -95,7 +94,7 @@ impl Keeper for Shard {
     }
 }
 
-/// When timers run and readers come between two commands.
+/// Timers and reads between two commands.
 #[derive(Clone, Copy, Debug)]
 enum Between {
     Nothing,
@@ -103,11 +102,11 @@ enum Between {
     Punctual,
     /// One tick, with the next command.
     Late,
-    /// Ticks and reads at any times.
+    /// Ticks and reads at random times.
     Anything(u64),
 }
 
-/// Results seen at each step, without what counts Commits.
+/// Results of each step, without the counts of Commits.
 type Seen = Vec<(Option<Came>, Option<Snapshot>)>;
 
 fn course(keeper: &mut dyn Keeper, events: &[(i64, Op)], between: Between) -> Seen {
@@ -167,7 +166,7 @@ fn without_commits(snapshot: Snapshot) -> Snapshot {
     Snapshot { version: 0, changed_at: 0, ..snapshot }
 }
 
-/// The commands of a seed, under a clock that does not go back, and their bounds.
+/// Returns the bounds and the commands of a seed, with a clock that does not go backwards.
 fn history(seed: u64) -> (Limits, Vec<(i64, Op)>) {
     let (limits, mut generator) = Generator::close(seed);
     let mut pair = Pair::new(limits.clone());
@@ -185,7 +184,7 @@ fn history(seed: u64) -> (Limits, Vec<(i64, Op)>) {
     (limits, events)
 }
 
-/// The first difference between two ways to tell the same story.
+/// Describes the first difference between two runs of the same commands.
 fn difference(events: &[(i64, Op)], plain: &Seen, other: &Seen) -> Option<String> {
     let at = plain.iter().zip(other).position(|(plain, other)| plain != other)?;
     let told: Vec<String> =

@@ -1,10 +1,9 @@
-//! Seeds known bugs, one at a time, and demands that the named test catches each. A mutant is a
-//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [NAME...]`.
+//! Seeds known bugs, one at a time, and requires that the named test catches each. A mutant is a file of
+//! testing/mutants: `cargo run -p scurry-model --bin mutants [NAME...]`.
 //!
-//! The files that git knows or would know are copied to scratch workspaces under target/, so
-//! that the working tree is never touched; only the mutated file is rebuilt. Mutants that the
-//! same tests must catch form a group; each lane has a copy of its own and takes one group after
-//! another.
+//! The tracked files, and new ones that git does not ignore, are copied to scratch workspaces under target/, so that
+//! the working tree is never touched; only the mutated file is rebuilt. Mutants that the same test target must catch
+//! form a group; each lane has its own copy and processes one group after another.
 
 mod mutant;
 mod scratch;
@@ -18,8 +17,8 @@ use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::thread;
 
-/// A compiler or a test leaves half of two cores idle. More copies would cost more to build
-/// than they save.
+/// Number of lanes: a compiler or a test leaves half of two cores idle. More copies would cost more to build than they
+/// save.
 const LANES: usize = 2;
 
 fn main() -> Result<ExitCode> {
@@ -52,8 +51,8 @@ fn main() -> Result<ExitCode> {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// By the test target that must catch them, within it by the file that they change, so that
-/// little is built twice. The largest is the first, so that it is not what all wait for.
+/// Groups the mutants by the test target that must catch them, and sorts each group by the changed file, so that little
+/// is built twice. The largest group comes first, so that the lanes do not end up waiting for it.
 fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Mutant>> = BTreeMap::new();
     for mutant in mutants {
@@ -66,14 +65,14 @@ fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
     groups
 }
 
-/// One of the copies, and what its groups have in common.
+/// One of the copies, with the width of its output.
 struct Lane {
     scratch: Scratch,
     width: usize,
 }
 
 impl Lane {
-    /// Returns whether each test of the group passes as things are, and fails with its mutant.
+    /// Reports whether each test of the group passes on the unchanged code, and fails with its mutant.
     fn seed(&self, group: &[&Mutant]) -> Result<bool> {
         let (mut fine, width) = (true, self.width);
         let mut catchers: Vec<&Catcher> = group.iter().map(|mutant| &mutant.caught_by).collect();

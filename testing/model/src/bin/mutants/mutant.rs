@@ -1,10 +1,10 @@
-//! What is seeded, and who must notice: the files of testing/mutants.
+//! The files of testing/mutants: each is a bug to seed, and the test that must catch it.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The test that must catch a mutant.
+/// Test that must catch a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Catcher {
     pub(crate) package: String,
@@ -15,15 +15,15 @@ pub(crate) struct Catcher {
 pub(crate) struct Mutant {
     pub(crate) name: String,
     pub(crate) description: String,
-    /// From the root of the workspace.
+    /// Path from the root of the workspace.
     pub(crate) file: String,
-    /// Occurs once in the file.
+    /// Text to replace, which occurs once in the file.
     pub(crate) find: String,
     pub(crate) replace: String,
     pub(crate) caught_by: Catcher,
 }
 
-/// Returns the mutants with a wanted name, or all when none is named.
+/// Returns the mutants with the wanted names; all of them when no name is given.
 pub(crate) fn load(folder: &Path, wanted: &[String]) -> Result<Vec<Mutant>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("read {}", folder.display()))?

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Processor seconds of one process, be it a program of tests or the compiler: a mutant can make its test go on
-/// for ever. All tests that catch a mutant take fewer together.
+/// Limit of CPU seconds for one process, a test program or the compiler: a mutant can make its test loop forever. All
+/// tests that catch a mutant together take less.
 const PROCESSOR_SECONDS_MAX: u64 = 600;
-/// Seconds by the clock after which a command is given up: a test that waits for ever uses no processor. It is an error,
-/// since a machine that stands still may be the cause.
+/// Timeout of a command, elapsed seconds, because a test that waits forever uses no CPU. It is an error and not a
+/// catch, because a stalled machine may be the cause.
 const SECONDS_MAX: u64 = 1_200;
 
-/// Fate of a mutant.
+/// Result of a mutant.
 pub(crate) enum Verdict {
     Caught,
     Survived,
@@ -27,8 +27,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes the copy in `place` equal to the working tree at `root`; files that are equal keep
-    /// their times, so that cargo need not build them again.
+    /// Makes the copy in `place` equal to the working tree at `root`. Equal files keep their times, so that cargo need
+    /// not rebuild them.
     pub(crate) fn copy(root: &Path, place: &Path) -> Result<Scratch> {
         let (tree, target) = (place.join("tree"), place.join("target"));
         let scratch = Scratch { root: root.to_owned(), tree, target };
@@ -37,7 +37,7 @@ impl Scratch {
         let known: Vec<&str> = known.split('\0').filter(|name| !name.is_empty()).collect();
         for name in &known {
             let (from, to) = (root.join(name), scratch.tree.join(name));
-            // A file may be deleted and not yet committed; a link is no source.
+            // A file may be deleted but not committed yet; a symbolic link is no source.
             if from.is_file() {
                 write_if_new(&to, &fs::read(&from)?)?;
             } else if to.is_file() {
@@ -64,9 +64,9 @@ impl Scratch {
         Ok(())
     }
 
-    /// Seeds one bug, runs its test, and takes the bug out again.
+    /// Seeds one bug, runs its test, and removes the bug again.
     pub(crate) fn mutate(&self, mutant: &Mutant) -> Result<Verdict> {
-        // Not from the working tree, in which somebody may be at work meanwhile.
+        // Read the copy, because someone may be editing the working tree.
         let file = self.tree.join(&mutant.file);
         let original = fs::read_to_string(&file)
             .with_context(|| format!("{} names a file that is absent", mutant.name))?;
@@ -81,7 +81,7 @@ impl Scratch {
         verdict
     }
 
-    /// Why not all of these tests, which are of one target, pass without a mutant.
+    /// Runs these tests of one target without a mutant. Returns why they do not all pass; None when they do.
     pub(crate) fn baseline(&self, catchers: &[&Catcher]) -> Result<Option<String>> {
         let Some(first) = catchers.first() else { return Ok(None) };
         if let Some(why) = self.build(first)? {
@@ -106,13 +106,13 @@ impl Scratch {
         match (text.contains("1 passed; 0 failed"), text.contains("0 passed; 1 failed")) {
             (true, false) => Ok(Verdict::Survived),
             (false, true) => Ok(Verdict::Caught),
-            // SIGXCPU: a test that goes on for ever does not pass.
+            // SIGXCPU: a test that loops forever does not pass.
             (false, false) if told.contains("signal: 24") => Ok(Verdict::Caught),
             _ => bail!("{} did not run: {text}{told}", catcher.test),
         }
     }
 
-    /// Why the tests of a target do not compile.
+    /// Builds the tests of a target. Returns why they do not compile; None when they do.
     fn build(&self, catcher: &Catcher) -> Result<Option<String>> {
         let build = self.cargo(catcher, &["--no-run"])?;
         if build.status.success() {
@@ -124,7 +124,7 @@ impl Scratch {
     }
 
     fn cargo(&self, catcher: &Catcher, rest: &[&str]) -> Result<Output> {
-        // A limit of processor time, which a machine that stands still does not use up.
+        // Limit the CPU time, which a stalled machine does not use up.
         let limited =
             format!("ulimit -S -t {PROCESSOR_SECONDS_MAX} && exec timeout {SECONDS_MAX} \"$@\"");
         let mut command = Command::new("sh");
@@ -135,25 +135,25 @@ impl Scratch {
             .args(["test", "-q", "-p", &catcher.package])
             .args(match catcher.target.as_str() {
                 "lib" => vec!["--lib"],
-                // Whatever the program is called.
+                // The name of the program does not matter.
                 "bin" => vec!["--bins"],
                 test => vec!["--test", test],
             })
             .args(rest)
             .env("CARGO_TARGET_DIR", &self.target)
-            // What scripts/install-tools.sh has installed; the copy has none.
+            // Use the tools that scripts/install-tools.sh has installed in the original; the copy has none.
             .env("SCURRY_TEST_CACHE", self.root.join(".cache"))
-            // What counts is the time to build.
+            // Optimize for build time.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            // Each mutant changes a little of one crate, whatever the gate around it builds as.
+            // Each mutant changes a little of one crate, so build incrementally, whatever the surrounding gate does.
             .env("CARGO_INCREMENTAL", "1")
             .env("RUST_BACKTRACE", "0");
         Ok(command.output()?)
     }
 }
 
-/// Returns the standard output of a command that must succeed, without the end of its last line.
+/// Returns the standard output of a command that must succeed, without trailing whitespace.
 pub(crate) fn stdout(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

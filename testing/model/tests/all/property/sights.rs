@@ -1,5 +1,5 @@
-//! Situations that a reader of docs/ledger.md could take in two ways. The text says each in a sentence; here
-//! they are told apart, so that the runs can be asked whether they have come to every one of them.
+//! Situations that a reader of docs/ledger.md could interpret in two ways. The text settles each in a sentence; here
+//! they are recognized, so that the test can check that the runs reached every one.
 
 use scurry_ledger::{
     Account, Answer, BucketAttributes, Code, Counted, Decision, ItemRequest, Limit, Limits, Period,
@@ -8,7 +8,7 @@ use scurry_ledger::{
 use scurry_model::{Came, Op, Request};
 use std::collections::BTreeSet;
 
-/// Every situation.
+/// All situations.
 pub(crate) const ALL: &[&str] = &[
     "a debit of items overflows although a later one would be denied",
     "a TO that is over of a bucket that there is not",
@@ -26,7 +26,7 @@ pub(crate) const ALL: &[&str] = &[
     "a denial without items",
 ];
 
-/// A step, with the state before it and its outcome.
+/// Step, with the state before it and its outcome.
 pub(crate) struct Step<'a> {
     pub(crate) before: Option<&'a Account>,
     pub(crate) limits: &'a Limits,
@@ -39,14 +39,14 @@ pub(crate) struct Step<'a> {
 #[derive(Default)]
 pub(crate) struct Sights {
     committed: Vec<Op>,
-    /// Transaction ids of debits that have touched a bucket twice.
+    /// Transaction ids of debits that have used a bucket twice.
     twice: BTreeSet<String>,
     /// Sessions and numbers of late answers.
     late: BTreeSet<(String, u32)>,
 }
 
 impl Sights {
-    /// The situations of a step.
+    /// Returns the situations of a step.
     pub(crate) fn of(&mut self, step: &Step<'_>) -> Vec<&'static str> {
         let mut seen = vec![];
         let found = [
@@ -156,7 +156,7 @@ impl Step<'_> {
         open.is_some_and(|open| open.deadline > self.now())
     }
 
-    /// Decides another command in its place.
+    /// Decides another command in place of the step's.
     fn instead(&self, op: &Op) -> Decision {
         op.with(|command| decide(self.before, command, self.at, self.limits))
     }
@@ -211,7 +211,7 @@ impl Step<'_> {
         self.is_done() && items.any(|item| self.limit().any(|l| counts(l, item) && is_new(l)))
     }
 
-    /// True for a debit that takes a bucket down to 0 and, in a second turn, below it.
+    /// Reports whether a debit takes a bucket down to 0 and, in a second pass, below it.
     fn touches_twice(&self) -> bool {
         let Op::Debit { unit, amount, .. } = self.op else { return false };
         let valid = self.before.iter().flat_map(|account| &account.buckets);
@@ -255,7 +255,7 @@ impl Step<'_> {
         self.is_done() && identities.iter().any(again)
     }
 
-    /// True where the first item alone brings a limit to 80 % and all of them bring it to 100 %.
+    /// Reports whether the first item alone brings a limit to 80 % and all of them bring it to 100 %.
     fn reaches_two_thresholds(&self) -> bool {
         let Op::DebitItems { items, .. } = self.op else { return false };
         let sum = |unit, upto: usize| -> i128 {

@@ -5,12 +5,12 @@ use scurry_model::{Came, Desk, Op, Request, name};
 
 const HOUR: i64 = 3_600_000;
 
-/// An allowance of each hour.
+/// Returns an hourly allowance.
 fn hourly(refill: i64) -> BucketAttributes {
     BucketAttributes { period: Some(Period::Hour), refill: Some(refill), ..Default::default() }
 }
 
-/// A desk with one bucket of 10 that is refilled to 10 each hour; the first period has begun at 0.
+/// Creates one bucket of 10 that is refilled to 10 each hour; the first period began at 0.
 fn desk() -> Desk {
     let mut desk = Desk::new(&[("a", "u", 10)]);
     desk.done(&Op::bucket("set", "a", hourly(10)));
@@ -53,7 +53,7 @@ fn a_debt_and_what_is_held_go_on_in_the_new_period() {
         desk.done(&Op::status(Status::Active));
         assert_eq!(desk.funds("a"), (available, 4));
     }
-    // The session gives back 4 at 3 h and 1 s, behind the refill at 3 h.
+    // The session gives back 4 at 3 h and 1 s, after the refill at 3 h.
     desk.now = 4 * HOUR - 1;
     desk.done(&Op::status(Status::Active));
     assert_eq!(desk.funds("a"), (8, 0));
@@ -88,7 +88,7 @@ fn what_comes_back_between_two_periods_belongs_to_the_first() {
 fn any_number_of_periods_is_a_few_facts() {
     let mut desk = desk();
     desk.done(&Op::debit("d", "u", 3));
-    // A little before the end of the clock: the model would walk there for hours.
+    // A little before the end of the clock, without the model, which would walk through the hours.
     let (limits, end) = (desk.pair.limits.clone(), Time(Time::LAST.0 - HOUR));
     let account = desk.pair.account.take().expect("an account");
     let change = tick(&account, end, &limits).expect("the transactions are forgotten");

@@ -98,7 +98,7 @@ fn a_sum_beyond_64_bits_is_refused() {
     assert_eq!(desk.refused(&Op::counter("e", "n", 1, None)), Code::Overflow);
 }
 
-/// Seed 1543 of the property test: consumed and expired together leave 64 bits.
+/// Seed 1543 of the property test: consumed and expired together exceed 64 bits.
 #[test]
 fn a_refund_to_an_expired_bucket_counts_as_what_goes_out_too() {
     let mut desk = Desk::new(&[("a", "u", 5)]);
@@ -183,7 +183,7 @@ fn an_account_that_used_up_its_bucket_numbers_gets_no_more() {
     desk.done(&Op::adjust("v", "a", -1));
     desk.now += 1;
     desk.done(&remove);
-    // The rest of the numbers, without the model, which keeps all it ever saw.
+    // Use up the rest of the numbers without the model, which keeps everything that it ever saw.
     let mut account = desk.pair.account.take();
     let mut now = desk.now;
     let mut step = |op: &Op| {
@@ -200,7 +200,7 @@ fn an_account_that_used_up_its_bucket_numbers_gets_no_more() {
         }
     }
     let beyond = step(&topup("t"));
-    // Not BUSY, which asks for a retry: none can succeed.
+    // Not BUSY, which asks for a retry: no retry can succeed.
     let code = match beyond {
         Some(Decision::Reject(why)) => why.code,
         other => panic!("{other:?}"),

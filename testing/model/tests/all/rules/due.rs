@@ -1,4 +1,4 @@
-//! Section 3: what is due comes first.
+//! Section 3: what is due is done first.
 
 use scurry_ledger::{BucketAttributes, Code, Limits, Period, Time, tick_in_place};
 use scurry_model::{Came, Desk, Op, Request, name};
@@ -7,7 +7,7 @@ fn s(number: u32) -> Request {
     Request::new("s", number)
 }
 
-/// The end of a bucket's validity.
+/// Returns the end of a bucket's validity as attributes.
 fn to(end: i64) -> BucketAttributes {
     BucketAttributes { valid_to: Some(Some(Time(end))), ..BucketAttributes::default() }
 }
@@ -95,7 +95,7 @@ fn a_hold_of_an_expired_session_on_an_expired_bucket_expires() {
     assert_eq!((desk.funds("a"), desk.bucket("a").expired), ((0, 0), 10));
 }
 
-/// 20 on credit, held until 1,050, and a debit of 16 from a bucket that ends at 1,100.
+/// Creates 20 on credit, held until 1,050, and a debit of 16 from a bucket that ends at 1,100.
 fn in_debt() -> Desk {
     let mut desk = Desk::new(&[]);
     let with = BucketAttributes { floor: Some(-50), ..to(1_100) };

@@ -33,7 +33,7 @@ fn an_account_is_created_once_by_its_transaction() {
     };
     let create = of(&txn, 5);
     desk.replayed_after(&create, 999);
-    // Its TO has passed, which is looked at where there is no account only.
+    // Its TO has passed, which is checked only where there is no account.
     assert_eq!(desk.refused(&of(&txn, 6)), Code::RequestMismatch);
     assert_eq!(desk.refused(&of(&None, 5)), Code::AccountExists);
     desk.now += 1;
@@ -141,7 +141,7 @@ fn the_window_keeps_the_highest_numbers() {
     assert_eq!(desk.refused(&s(2).both(1, "u", 0, 1).update()), Code::OutOfWindow);
 }
 
-/// RFC 8506 5.1.2: reports may come in any order; none is lost because newer ones came first.
+/// RFC 8506 5.1.2: reports may arrive in any order; none is lost because newer ones arrived first.
 #[test]
 fn a_report_below_the_window_is_settled_once() {
     let limits = Limits { answers_max: 2, ..Limits::default() };
@@ -151,7 +151,7 @@ fn a_report_below_the_window_is_settled_once() {
         desk.done(&s(number).both(1, "u", 5, 10).update());
     }
     assert_eq!(desk.funds("a"), (75, 10));
-    // Item 2 was never granted anything: it is the window that makes it late.
+    // Item 2 was never granted anything: it is late because the number is below the window.
     let missed = s(1).both(1, "u", 7, 50).both(2, "u", 0, 50).update();
     assert_eq!(desk.grants(&missed), (Code::Ok, vec![0, 0]));
     assert_eq!(desk.funds("a"), (68, 10));
@@ -159,7 +159,7 @@ fn a_report_below_the_window_is_settled_once() {
         let again = s(number).both(1, "u", 7, 50).update();
         assert_eq!(desk.refused(&again), Code::OutOfWindow);
     }
-    // Not below the window: it may grant.
+    // This number is not below the window, so it may be granted.
     assert_eq!(desk.grants(&s(5).both(2, "u", 1, 3).update()), (Code::Ok, vec![3]));
     desk.done(&s(3).used(1, "u", 1).terminate());
     assert_eq!(desk.funds("a"), (76, 0));
@@ -176,7 +176,7 @@ fn of_nine_gaps_the_lowest_is_given_up() {
     for number in [1, 2, 3] {
         assert_eq!(desk.refused(&s(number).update()), Code::OutOfWindow);
     }
-    // Its number splits a gap in two: the lowest of nine goes.
+    // Its number splits a gap in two, and the lowest of nine gaps is given up.
     desk.done(&s(10).update());
     assert_eq!(desk.refused(&s(5).update()), Code::OutOfWindow);
     for number in [9, 11, 13, 14, 35] {
@@ -252,7 +252,7 @@ fn rejection(desk: &Desk, op: &Op) -> Rejection {
     }
 }
 
-/// Refused until just so long from now, and done then.
+/// Checks that a command is refused for exactly `wait_ms`, and then executes it.
 fn waits(desk: &mut Desk, op: &Op, bound: &str, wait_ms: i64) {
     let said = rejection(desk, op).to_string();
     assert!(said.starts_with(&format!("{bound}, the first goes in {wait_ms} ms: ")), "{said}");
@@ -282,7 +282,7 @@ fn busy_says_which_bound_it_is_and_when_there_is_room() {
     desk.done(&reserve("s", 100));
     desk.done(&reserve("t", 300));
     waits(&mut desk, &reserve("u", 1_000), "sessions_max 2", 100);
-    // Open are t, until 300, and u; s is remembered until 600.
+    // t (until 300) and u are open; s is remembered until 600.
     desk.now += 50;
     desk.done(&Op::release("t"));
     desk.done(&reserve("v", 50));
@@ -324,8 +324,8 @@ fn the_least_adjustment_is_refused_for_what_it_is() {
     assert_eq!(rejection(&desk, &Op::adjust("t", "a", 0)).why, "amount must not be 0");
 }
 
-/// Clocks that no calendar knows: the time is held within its range, so what is remembered is
-/// neither forgotten at once nor kept for ever.
+/// Clocks outside of any calendar: the time is clamped to its range, so what is remembered is neither forgotten at once
+/// nor kept forever.
 #[test]
 fn a_clock_out_of_range_remembers_as_long_as_any() {
     for clock in [i64::MIN, -1, i64::MAX] {

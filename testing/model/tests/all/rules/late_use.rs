@@ -11,7 +11,7 @@ fn limits() -> Limits {
     Limits { tombstone_ms: 40, transaction_ms: 100, tcc_ms_max: 1_000, ..Limits::default() }
 }
 
-/// A session of 10 units that has expired: numbers 0 and 1 were answered.
+/// Creates a session of 10 units that has expired, with numbers 0 and 1 answered.
 fn expired() -> Desk {
     let mut desk = Desk::with(limits(), &[("a", "u", 100)]);
     desk.done(&Request { tcc_ms: Some(20), ..s(0).ask(1, "u", 10) }.reserve());
@@ -20,7 +20,7 @@ fn expired() -> Desk {
     desk
 }
 
-/// Words of a refusal.
+/// Returns the text of a rejection.
 fn said(desk: &Desk, op: &Op) -> String {
     let account = desk.pair.account.as_ref();
     match op.with(|command| decide(account, command, Time(desk.now), &desk.pair.limits)) {
@@ -46,7 +46,7 @@ fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
     assert_eq!(said(&desk, &s(1).ask(1, "u", 5).reserve()), exists);
     desk.now += 12_000;
     assert_eq!(said(&desk, &update), format!("the session expired 12.2 s ago: {cure}"));
-    // Late use has it remembered for longer, here for 30 s: since when it is over is not known then.
+    // Late use extends how long it is remembered, here for 30 s, so the time of its end is no longer known.
     desk.now += 67_730;
     desk.done(&s(1).used(1, "u", 7).late().update());
     assert_eq!(
@@ -55,7 +55,7 @@ fn whoever_comes_too_late_is_told_how_late_and_the_way_on() {
     );
     let unknown = "no open session has this id: SCUR.RESERVE opens one";
     assert_eq!(said(&desk, &Request::new("t", 1).used(1, "u", 1).update()), unknown);
-    // With another bound than it ended under it cannot be told.
+    // When the bound has changed since the session ended, the time cannot be computed.
     desk.done(&Request { tcc_ms: Some(20), ..Request::new("v", 0).ask(1, "u", 1) }.reserve());
     desk.now += 20;
     assert!(desk.tick());
@@ -71,11 +71,11 @@ fn use_after_tcc_is_debited_once() {
     let update = s(2).both(1, "u", 7, 50).late().update();
     assert_eq!(desk.grants(&update), (Code::Ok, vec![0]));
     assert_eq!(desk.funds("a"), (88, 0));
-    // Long after the tombstone of the session itself would be forgotten.
+    // Long after the session's own tombstone would have been forgotten.
     desk.now += 99;
     assert!(matches!(desk.run(&update), Came::Replay(_)));
     assert_eq!(desk.refused(&s(2).used(1, "u", 8).late().update()), Code::RequestMismatch);
-    // LATEUSE is no part of the body.
+    // LATEUSE is not part of the body.
     assert!(matches!(desk.run(&s(2).both(1, "u", 7, 50).update()), Came::Replay(_)));
     assert_eq!(desk.funds("a"), (88, 0));
 }
@@ -180,7 +180,7 @@ fn late_use_without_use_is_an_unknown_session() {
     let nothing = s(2).both(1, "u", 0, 5).late().update();
     assert_eq!(desk.refused(&nothing), Code::UnknownSession);
     assert_eq!(desk.refused(&s(2).late().terminate()), Code::UnknownSession);
-    // IFVERSION is not looked at, as there is no version.
+    // IFVERSION is ignored, because there is no version.
     let seen = Request { if_version: Some(77), ..s(2).used(1, "u", 1) };
     desk.done(&seen.late().update());
 }

@@ -12,7 +12,7 @@ fn s(number: u32) -> Request {
     Request::new("s", number)
 }
 
-/// The amounts used, held and overrun of a limit now.
+/// Returns the amounts used, held and overrun of a limit now.
 fn shown(desk: &Desk, id: &str) -> (i64, i64, i64) {
     let account = desk.pair.account.as_ref().expect("an account");
     let limit = account.limit(name(id)).expect("a limit");
@@ -47,7 +47,7 @@ fn holds_count_and_settling_moves_them_to_used() {
     let first = desk.items(&s(0).ask(1, "u", 8).reserve());
     assert_eq!((first.1[0].granted, first.1[0].last), (8, false));
     assert_eq!(shown(&desk, "l"), (0, 8, 0));
-    // The own hold has gone back before.
+    // The request's own hold was given back first.
     let next = desk.items(&s(1).both(1, "u", 5, 8).update());
     assert_eq!((next.1[0].granted, next.1[0].last), (5, true));
     assert_eq!(shown(&desk, "l"), (5, 5, 0));
@@ -223,7 +223,7 @@ fn holds_that_do_not_fit_one_limit_together_are_no_limit() {
     assert_eq!(desk.amount(&set("2", "i", of_item(1), 1, (None, None))), (Code::Ok, 0));
 }
 
-/// The thresholds that a command tells.
+/// Returns the thresholds that a command reports.
 fn told(desk: &mut Desk, op: &Op) -> Vec<(u8, i64)> {
     let decided = op.with(|command| {
         decide(desk.pair.account.as_ref(), command, Time(desk.now), &desk.pair.limits)
@@ -249,7 +249,8 @@ fn each_threshold_is_told_once_in_a_period() {
     assert_eq!(told(&mut desk, &Op::debit("d", "u", 3)), [(100, 10)]);
     desk.now = HOUR;
     assert_eq!(told(&mut desk, &Op::debit("e", "u", 10)), [(100, 10)]);
-    // Under a greater amount it may be told again; what is reached by then is not.
+    // Under a greater amount a threshold may be reported again; one that is already reached when the amount is set is
+    // not.
     assert_eq!(told(&mut desk, &Op::limit("2", "l", "u", 12, None)), []);
     assert_eq!(told(&mut desk, &Op::debit("f", "u", 1)), []);
     assert_eq!(told(&mut desk, &Op::debit("g", "u", 1)), [(100, 12)]);
@@ -267,7 +268,7 @@ fn a_commit_tells_one_threshold_of_a_limit_and_what_is_used_after_it() {
     desk.done(&Op::limit("1", "l", "u", 100, None));
     desk.done(&Op::limit("2", "m", "u", 200, None));
     assert_eq!(told(&mut desk, &debit("a", &[80, 15, 4])), [(80, 99)]);
-    // One that is denied tells nothing, whatever its first items would have reached.
+    // A denied command reports nothing, whatever its first items would have reached.
     assert_eq!(told(&mut desk, &debit("b", &[1, 1_000])), []);
     desk.done(&Op::limit("3", "l", "u", 200, None));
     desk.done(&s(0).ask(1, "u", 40).ask(2, "u", 41).reserve());

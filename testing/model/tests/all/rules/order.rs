@@ -12,7 +12,7 @@ fn any() -> BucketAttributes {
     BucketAttributes::default()
 }
 
-/// The one of two buckets with 10 each that a debit of 4 and a grant of 1 fall on.
+/// Returns which of two buckets with 10 each pays a debit of 4 and a grant of 1.
 fn burns_first(first: BucketAttributes, between: i64, second: BucketAttributes) -> &'static str {
     let mut desk = Desk::new(&[]);
     desk.done(&new("x", "b", 10, first));

@@ -33,7 +33,7 @@ fn one_key_in_two_units_is_two_items() {
     assert_eq!(desk.grants(&reserve), (Code::Ok, vec![30, 5]));
     assert_eq!(desk.grants(&s(1).both(1, "v", 2, 4).update()), (Code::Ok, vec![4]));
     assert_eq!((desk.funds("a"), desk.funds("b")), ((70, 30), (4, 4)));
-    // Each is late by its own last grant.
+    // Each item is late relative to its own last grant.
     desk.done(&s(5).both(1, "v", 0, 3).update());
     let update = s(4).both(1, "v", 1, 3).both(1, "u", 1, 7).update();
     assert_eq!(desk.grants(&update), (Code::Ok, vec![0, 7]));
@@ -151,8 +151,7 @@ fn close_on_denial_gives_everything_back() {
     assert!(desk.session("s").is_none());
 }
 
-/// Items are granted one after the other: an OVERFLOW is answered although a later item would
-/// be denied.
+/// Items are granted one after the other: an OVERFLOW is answered although a later item would be denied.
 #[test]
 fn an_overflow_comes_before_a_later_denial() {
     let mut desk = Desk::new(&[("a", "u", i64::MAX)]);
