@@ -1,5 +1,5 @@
-//! Writes the seeds that are bytes anew: the images of the accounts that the seeds of the commands
-//! leave, and Changes, frames and chunks of a short life.
+//! Regenerates the binary seeds: the images of the accounts that the seeds of the commands leave, and Changes, frames
+//! and chunks of a short life.
 
 use scurry_codec::{
     ChunkWriter, Entry, FrameWriter, Positions, Seal, encode_account, encode_change,
@@ -42,7 +42,7 @@ fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).expect("a name")
 }
 
-/// Changes of one account, and the account after each.
+/// Returns the Changes of one account, and the account after each.
 fn life() -> Vec<(&'static str, Change, Option<Account>)> {
     let unit = name("octets");
     let bucket =

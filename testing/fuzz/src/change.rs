@@ -1,15 +1,15 @@
-//! The bytes of a Change: none make the decoder panic, a Change has one form (of versions 1 and 2, which are
-//! only read, any that can be read), and what was read before into the same buffer leaves no trace.
+//! The bytes of a Change: no input makes the decoder panic; a Change has exactly one encoding (versions 1 and 2, which
+//! are only read, may have several); and a buffer used before leaves no trace.
 
 use scurry_codec::{ChangeError, decode_change, encode_change};
 use scurry_ledger::{Change, Op, Time};
 
-/// The input is a Change.
+/// Decodes the input as a Change.
 pub fn check(data: &[u8]) {
     let _ = one_form(data);
 }
 
-/// The Change of these bytes; panics when it has another form than these.
+/// Decodes a Change; panics when it encodes to other bytes than these.
 pub(crate) fn one_form(data: &[u8]) -> Result<Change, ChangeError> {
     let mut change = Change { at: Time(7), ops: vec![Op::Forget; data.len() % 3] };
     decode_change(data, &mut change)?;

@@ -1,5 +1,5 @@
-//! Chunks of a snapshot: no bytes make the reader panic, with the checksum right or wrong. A chunk
-//! has one form.
+//! Chunks of a snapshot: no bytes make the reader panic, with a right or wrong checksum. A chunk has exactly one
+//! encoding.
 
 use crate::frame::{LOG_ID, mended};
 use scurry_codec::{Chunk, ChunkWriter, Chunked, Seal, decode_account, read_chunk};
@@ -9,7 +9,7 @@ fn seal() -> Seal {
     Seal::new(crc32c::crc32c_append, LOG_ID)
 }
 
-/// The input is a chunk; also with its length and its checksum set right.
+/// Reads the input as a chunk, and again with corrected length and checksum.
 pub fn check(data: &[u8]) {
     if let Chunked::Chunk(chunk) = read_chunk(seal(), data) {
         read(&chunk, data);
@@ -31,7 +31,7 @@ fn read(chunk: &Chunk<'_>, data: &[u8]) {
             return;
         };
         if let scurry_codec::Entry::Account { image, .. } = entry {
-            // An image may be wrong; it must not panic.
+            // An image may be invalid; it must not panic.
             let _ = decode_account(image, &mut Account::empty(Status::Active));
         }
         writer.entry(&entry);

@@ -1,7 +1,6 @@
-//! The grammar and what it lets through: every line is a command to one store, or moves its
-//! clock. After each line the accounts are valid, a refusal has changed nothing, a duplicate gets
-//! the same answer, of a chain all is done or nothing, replies are well-formed, images come back and
-//! totals add up.
+//! The grammar and the commands that it accepts: every line is a command to one store, or advances its clock. After
+//! each line the accounts are valid, a rejection has changed nothing, a duplicate gets the same answer, a chain is
+//! executed as a whole or not at all, replies are well-formed, images decode to the same account and totals add up.
 
 mod chain;
 
@@ -19,24 +18,24 @@ use scurry_resp::{
 };
 use std::collections::BTreeSet;
 
-/// Lines of one input at most.
+/// Most lines of one input.
 const LINES_MAX: usize = 100;
 
-/// The moment at which an input begins, UTC ms.
+/// Time at which an input begins, UTC ms.
 const BEGIN: Time = Time(1_700_000_000_000);
 
-/// A line that begins so moves the clock by the milliseconds behind it.
+/// First byte of a line that advances the clock by the milliseconds after it.
 const CLOCK: u8 = b'+';
 
-/// An input that begins with this line runs under narrow limits.
+/// First line of an input that runs under narrow limits.
 const NARROW: &[u8] = b"narrow\n";
 
-/// The input is lines of text, as a person would type them.
+/// Executes the input as lines of text, as a person would type them.
 pub fn check(data: &[u8]) {
     images(data);
 }
 
-/// Checks an input, and gives the images of the accounts that it leaves.
+/// Checks an input, and returns the images of the accounts that it leaves.
 pub fn images(data: &[u8]) -> Vec<Vec<u8>> {
     let (limits, lines) = match data.strip_prefix(NARROW) {
         Some(lines) => (narrow(), lines),
@@ -49,7 +48,7 @@ pub fn images(data: &[u8]) -> Vec<Vec<u8>> {
     store.commit_due()
 }
 
-/// Bounds that a few lines reach.
+/// Returns bounds that a few lines reach.
 fn narrow() -> Limits {
     Limits {
         identities_max: 2,
@@ -194,7 +193,7 @@ impl Store {
         });
     }
 
-    /// Plain values lie among the accounts.
+    /// Executes commands on plain values, which share the keys with the accounts.
     fn plain(&mut self, id: CommandId, args: Args<'_>) {
         let (now, key) = (self.now, self.shard.key(args.at(1)));
         let is_account = self.valid_account(args.at(1)).is_some();
@@ -215,7 +214,7 @@ impl Store {
         }
     }
 
-    /// The account as it is now, checked; none when there is none.
+    /// Returns the current account after validation; None when it does not exist.
     fn valid_account(&mut self, id: &[u8]) -> Option<Account> {
         match self.shard.account(self.now, self.shard.key(id)) {
             Ok(account) => {
@@ -228,7 +227,7 @@ impl Store {
         }
     }
 
-    /// Commits everything that is due: the totals are then the sum of the accounts. Returns their images.
+    /// Commits everything that is due, after which the totals are the sum of the accounts. Returns their images.
     fn commit_due(&mut self) -> Vec<Vec<u8>> {
         let mut images = Vec::new();
         while self.shard.tick(self.now) > 0 {}
@@ -246,7 +245,7 @@ impl Store {
         images
     }
 
-    /// No timer runs for a refill alone: any Commit brings those that are due.
+    /// Commits refills: no timer runs for a refill alone, but any Commit does those that are due.
     fn commit_refills(&mut self, id: &[u8]) {
         let Some(account) = self.valid_account(id) else { return };
         if !account.allowances.is_empty() {
@@ -257,7 +256,7 @@ impl Store {
     }
 }
 
-/// In one order, without units that nothing is left of.
+/// Returns the units in a fixed order, without those that have no amounts left.
 fn units(totals: &Totals) -> Vec<String> {
     let mut units: Vec<String> = totals
         .units
@@ -269,7 +268,7 @@ fn units(totals: &Totals) -> Vec<String> {
     units
 }
 
-/// True for an update that is new below the window of its session: its answer is stored nowhere.
+/// Reports whether an update is new but below the window of its session: its answer is not stored.
 fn is_below(account: Option<&Account>, command: &Command<'_>) -> bool {
     let Command::Update(request) = command else { return false };
     let open = account.and_then(|account| account.session(request.session));
@@ -278,7 +277,7 @@ fn is_below(account: Option<&Account>, command: &Command<'_>) -> bool {
     known == Some(WindowEntry::Late)
 }
 
-/// Commands whose answers are stored by request number or transaction id.
+/// Reports whether the command's answer is stored by request number or transaction id.
 fn is_remembered(command: &Command<'_>) -> bool {
     match command {
         Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => false,
@@ -298,7 +297,7 @@ fn is_remembered(command: &Command<'_>) -> bool {
     }
 }
 
-/// One whole reply in either protocol.
+/// Checks that one reply is complete in either protocol.
 fn well_formed(write: impl Fn(&mut Reply<'_>)) {
     for protocol in [Protocol::Resp2, Protocol::Resp3] {
         let mut out = Vec::new();

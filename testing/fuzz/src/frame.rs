@@ -1,5 +1,5 @@
-//! Frames of a log: no bytes make the reader panic, with the checksum right or wrong. What it
-//! reads, written again, is read the same.
+//! Frames of a log: no bytes make the reader panic, with a right or wrong checksum. Everything read, written again,
+//! reads the same.
 
 use crate::change::one_form;
 use scurry_codec::{
@@ -7,17 +7,17 @@ use scurry_codec::{
     content_of, put_entry, read_frame, read_passed,
 };
 
-/// The log that the seeds are of.
+/// Log id of the seeds.
 pub const LOG_ID: u64 = 7;
 
-/// Header of a frame, bytes; the checksum is over what is behind the first eight.
+/// Header of a frame, bytes; the checksum covers everything after the first eight.
 const HEADER_LEN: usize = 36;
 
 fn seal() -> Seal {
     Seal::new(crc32c::crc32c_append, LOG_ID)
 }
 
-/// The input is a frame; also with its length and its checksum set right.
+/// Reads the input as a frame, and again with corrected length and checksum.
 pub fn check(data: &[u8]) {
     if let Framed::Frame(frame) = read_frame(seal(), data) {
         read(&frame);
@@ -31,7 +31,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The input is a frame of a replicated log; also with its length and its checksums set right.
+/// Reads the input as a frame of a replicated log, and again with corrected length and checksums.
 fn check_entry(data: &[u8]) {
     let seal = seal().in_format(LogFormat::Replicated);
     if let Framed::Frame(frame) = read_frame(seal, data) {
@@ -53,7 +53,7 @@ fn check_entry(data: &[u8]) {
     }
 }
 
-/// The bytes as a frame or a chunk, whatever they were.
+/// Returns the bytes as a frame or a chunk with a correct length and checksum.
 pub(crate) fn mended(data: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = data.to_vec();
     let len = u32::try_from(bytes.len()).ok()?;
@@ -64,7 +64,7 @@ pub(crate) fn mended(data: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A record that was passed on says what it said at once.
+/// Checks that a record passed on for later decoding equals the one decoded at once.
 fn same(record: &Record<'_>, passed: &[u8]) {
     match (record, read_passed(passed).expect("it was read before")) {
         (Record::Account { id, change, balances }, Late::Account { id: i, change: c, left }) => {
@@ -87,7 +87,7 @@ fn read(frame: &Frame<'_>) {
     let (mut count, mut expected) = (0, Vec::new());
     let mut passed = frame.records();
     while let Some(record) = records.next() {
-        // Numbers are looked at later where a record is passed on.
+        // Numbers are checked later where a record is passed on.
         let late = passed.pass();
         if let Ok(record) = &record {
             let late = late.expect("as many").expect("what can be read is passed on");
@@ -103,7 +103,7 @@ fn read(frame: &Frame<'_>) {
             return;
         };
         count += 1;
-        // Balances come from an account, which is not here.
+        // Balances come from an account, which is missing here.
         if let Some(text) = write(&mut writer, &record) {
             expected.push(text);
         }
@@ -126,7 +126,7 @@ fn read(frame: &Frame<'_>) {
     assert_eq!(found, expected);
 }
 
-/// Writes a record again; its text, where it could be written.
+/// Writes a record again; returns its text, where it can be written.
 fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
     match *record {
         Record::Account { id, change, .. } => {
@@ -147,7 +147,7 @@ fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
         Record::Clear => writer.clear(),
         Record::Image { id, image } => writer.image(id, image),
         Record::Group { members } => writer.group(members),
-        // Versions before wrote it.
+        // Only earlier versions wrote it.
     }
     Some(format!("{record:?}"))
 }

@@ -1,15 +1,15 @@
-//! The account image: no bytes make the decoder panic, what it accepts it also writes, and what
-//! it read before leaves no trace in what it reads now.
+//! The account image: no bytes make the decoder panic, an accepted image encodes to the same bytes, and buffers used
+//! before leave no trace in the result.
 
 use scurry_codec::{decode_account, encode_account};
 use scurry_ledger::{Account, Status};
 
-/// The input is an image; the second half of it is decoded before, into the same buffers.
+/// Decodes the input as an image; its halves are decoded before into the same buffers.
 pub fn check(data: &[u8]) {
     let mut fresh = Account::empty(Status::Active);
     let outcome = decode_account(data, &mut fresh);
     let mut used = Account::empty(Status::Closed);
-    // Whatever becomes of this one, it must not show below.
+    // The results do not matter, but must leave no trace below.
     let _ = decode_account(&data[data.len() / 2..], &mut used);
     let _ = decode_account(&data[..data.len() / 2], &mut used);
     assert_eq!(decode_account(data, &mut used), outcome, "the buffers change the outcome");
@@ -19,7 +19,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Encoded and decoded, an account is the same, and so are its bytes, which are the result.
+/// Checks that an account is unchanged by encoding and decoding, and so are its bytes, which are returned.
 pub(crate) fn comes_back(account: &Account) -> Vec<u8> {
     let (mut image, mut again) = (Vec::new(), Vec::new());
     encode_account(account, &mut image);

@@ -1,12 +1,12 @@
-//! Inline requests: quotes mean what Redis's documentation says, told a second time by a
-//! machine with named states; and any words, quoted, come back.
+//! Inline requests: quotes have the meaning that Redis documents, implemented a second time as a machine with named
+//! states; and any words, quoted, come back.
 
 use scurry_resp::{Parsed, Parser, ProtocolError, RequestLimits};
 
 /// Longest line that is tried, bytes; within the bound of inline requests.
 const LINE_LEN_MAX: usize = 4096;
 
-/// The input up to its first line feed is a line; all of it is words to quote.
+/// Parses the input up to its first line feed as a line; all of it is split into words to quote.
 pub fn check(data: &[u8]) {
     let data = &data[..data.len().min(LINE_LEN_MAX)];
     let line = data.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(read(&quoted(&words)), Some(words), "quoted words come back");
 }
 
-/// None for unbalanced quotes.
+/// Parses a line; None for unbalanced quotes.
 fn read(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut parser = Parser::default();
     match parser.parse(line, &RequestLimits::default(), true) {
@@ -34,7 +34,7 @@ fn read(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Every byte of every word as an escape, in double quotes.
+/// Quotes words in double quotes, with every byte as an escape.
 fn quoted(words: &[Vec<u8>]) -> Vec<u8> {
     let mut line = String::new();
     for word in words {
@@ -51,14 +51,14 @@ enum State {
     Between,
     Word,
     Double,
-    /// Behind a backslash in double quotes.
+    /// After a backslash in double quotes.
     Escaped,
     Single,
-    /// Behind a closing quote.
+    /// After a closing quote.
     Closed,
 }
 
-/// The rules a second time: byte by byte, with a state.
+/// Implements the rules a second time: byte by byte, with a state.
 fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (mut words, mut word, mut state) = (Vec::new(), Vec::new(), State::Between);
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! What must hold for any bytes from outside. Each module has one property, `check`, that panics
-//! when it is broken; the fuzz targets search for such bytes, the tests try the seeds.
+//! Properties that must hold for any bytes from outside. Each module has one property, `check`, which panics when it is
+//! broken; the fuzz targets search for such bytes, the tests try the seeds.
 #![forbid(unsafe_code)]
 
 pub mod change;
@@ -19,10 +19,10 @@ mod wire;
 
 pub use random::Random;
 
-/// Panics when the bytes break it.
+/// Property; it panics when the bytes break it.
 pub type Property = fn(&[u8]);
 
-/// The properties, by the names of their fuzz targets and of their directories of seeds.
+/// All properties, by the names of their fuzz targets and of their directories of seeds.
 pub const PROPERTIES: [(&str, Property); 12] = [
     ("change", change::check),
     ("chunk", chunk::check),

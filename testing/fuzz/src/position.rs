@@ -1,9 +1,9 @@
-//! Positions among events: what is read is written as it was, what is written is read as it was,
-//! and nothing else is one.
+//! Positions among events: a parsed position prints the same text, a printed one parses to the same position, and no
+//! other text is a position.
 
 use scurry_resp::{Position, Start};
 
-/// All of the input is a text; its first bytes are a position as well.
+/// Parses the input as text; its first bytes also make a position.
 pub fn check(data: &[u8]) {
     match Start::parse(data) {
         Some(Start::At(position)) => {
@@ -21,14 +21,14 @@ pub fn check(data: &[u8]) {
     let position = Position {
         generation: u32::from_le_bytes(*generation),
         thread: u16::from_le_bytes(*thread),
-        // As far as a log can count.
+        // Within the range that a log can count.
         sequence: (u64::from_le_bytes(*sequence) >> 1).max(1),
         index: u32::from_le_bytes(*index.first_chunk().expect("4 bytes")),
     };
     assert_eq!(Position::parse(position.to_string().as_bytes()), Some(position));
 }
 
-/// The rules a second time, from behind: digits of numbers that fit, with what parts them.
+/// Implements the rules a second time, from the end: numbers that fit, and their separators.
 fn may_be(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let number = |text: &str, most: u64| {

@@ -1,16 +1,16 @@
-//! Choices from one number, so that an input says where it is cut.
+//! Choices from one number, so that an input determines where it is cut.
 
-/// A small generator (a linear congruence, its high bits); it need only be varied.
+/// Small generator (a linear congruence, its high bits); it only has to vary.
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The choices of this seed.
+    /// Starts the choices of this seed.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number from 0 to before `end`; 0 when there is none.
+    /// Returns a number below `end`; 0 when `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,9 +1,9 @@
-//! Control messages of RESP over RDMA: what is accepted has one meaning, and is written with what is
-//! reserved set to 0; nothing else is accepted.
+//! Control messages of RESP over RDMA: an accepted message has one meaning, and is written with reserved bytes set to
+//! 0; all other bytes are rejected.
 
 use scurry_rdma_proto::{Fault, Message};
 
-/// All of the input is a message.
+/// Decodes the input as a message.
 pub fn check(data: &[u8]) {
     match Message::decode(data) {
         Ok(message) => {
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The layout a second time.
+/// Implements the layout a second time: reports whether a byte is reserved.
 fn is_reserved(opcode: u16, at: usize) -> bool {
     match opcode {
         0 | 1 => (4..24).contains(&at),

@@ -1,6 +1,5 @@
-//! A hostile peer of RESP over RDMA: whatever it sends and writes, an endpoint gives a stream of the
-//! bytes that it wrote, or ends with a fault, and keeps its promises to the device. The fabric that
-//! carries it watches over those.
+//! A hostile peer of RESP over RDMA: whatever it sends and writes, an endpoint delivers the bytes that the peer wrote,
+//! or ends with a fault, and keeps its obligations to the device, which the simulated fabric checks.
 
 use scurry_rdma_fabric::{Fabric, Limits, Raw, SimQueue};
 use scurry_rdma_proto::fabric::Target;
@@ -9,17 +8,17 @@ use std::sync::OnceLock;
 
 /// Window of the endpoint, bytes.
 const WINDOW_LEN: usize = 65_536;
-/// No more is asked for while so much is not consumed, bytes: who uses an endpoint bounds its requests.
+/// Unread input at which no more is requested, bytes: the user of an endpoint has to bound its requests.
 const INPUT_LEN_MAX: usize = 500_000;
-/// Formed and not posted, at most, bytes: who uses an endpoint bounds its replies.
+/// Most unsent output, bytes: the user of an endpoint has to bound its replies.
 const UNSENT_LEN_MAX: usize = 500_000;
-/// Most bytes that an endpoint may hold: input that grew by as much as it had and replies, each in a vector
-/// that has doubled; windows; and some for what is small.
+/// Most bytes that an endpoint may hold: input that grew by its own size and replies, each in a vector that has
+/// doubled; windows; and some for small objects.
 const HELD_MAX: usize = 4 * INPUT_LEN_MAX + 2 * UNSENT_LEN_MAX + 4 * WINDOW_LEN;
-/// Acts of one input, at most: each may move many bytes.
+/// Most acts of one input, because each may move many bytes.
 const ACTS_MAX: usize = 400;
 
-/// The first byte says which settings, the others are acts of two or more bytes.
+/// Runs the input: the first byte selects the settings, the others are acts of two or more bytes.
 pub fn check(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let mut run = Run::new(first);
@@ -48,9 +47,9 @@ struct Run {
     end: usize,
     endpoint: Endpoint<SimQueue>,
     peer: Raw,
-    /// Where the endpoint's window is, as it was announced, and how much of it was written.
+    /// Window that the endpoint has announced, and how much of it is written.
     window: Option<(Memory, usize)>,
-    /// Bytes that the peer wrote and told of, and of those the ones that were read.
+    /// Bytes that the peer wrote and announced, and how many of them were read.
     written: u64,
     read: u64,
     now_ms: i64,
@@ -96,7 +95,7 @@ impl Run {
         }
     }
 
-    /// Writes the next bytes of the stream, in one piece, and tells of them.
+    /// Writes the next bytes of the stream, in one piece, and announces them.
     fn write(&mut self, len: usize) {
         let Some((memory, filled)) = &mut self.window else { return };
         let len = len.min(WINDOW_LEN - *filled);
@@ -107,7 +106,7 @@ impl Run {
         self.peer.write(&bytes, to, Some(u32::try_from(len).expect("short")));
     }
 
-    /// Tells of bytes that were not written, which is a lie unless there are none.
+    /// Announces bytes that were not written; a lie unless the number is 0.
     fn tell(&mut self, told: u32) {
         let Some((memory, _)) = self.window else { return };
         let to = Target { address: memory.address, key: memory.key };
@@ -132,7 +131,7 @@ impl Run {
         self.read += len as u64;
     }
 
-    /// Forms no more than there is room for, as everybody has to who uses an endpoint.
+    /// Forms no more output than there is room for, as every user of an endpoint has to.
     fn form(&mut self, len: usize) {
         let len = len.min(UNSENT_LEN_MAX - self.endpoint.unsent());
         self.endpoint.parts().1.extend((0..len).map(|i| i as u8));
@@ -140,7 +139,7 @@ impl Run {
         let _ = self.endpoint.publish();
     }
 
-    /// Both take what has come. False at the end of the endpoint.
+    /// Lets both sides process what has arrived. Returns false when the endpoint has ended.
     fn listen(&mut self) -> bool {
         let mut alive = self.endpoint.tick(self.now_ms).is_ok();
         while alive && (self.fabric.carry(self.end) || self.fabric.complete(self.end)) {}
@@ -165,10 +164,10 @@ impl Run {
     }
 }
 
-/// After so many bytes the stream begins again; no multiple of it is near the length of a window.
+/// Bytes after which the stream repeats; no multiple of it is near the length of a window.
 const PERIOD: usize = 92_821;
 
-/// A part of the stream, not longer than a window.
+/// Returns a part of the stream, not longer than a window.
 fn piece(at: u64, len: usize) -> &'static [u8] {
     static STREAM: OnceLock<Vec<u8>> = OnceLock::new();
     let random = |at: usize| ((at % PERIOD) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
@@ -178,7 +177,7 @@ fn piece(at: u64, len: usize) -> &'static [u8] {
     &stream[from..from + len]
 }
 
-/// True when these bytes are the stream from there on.
+/// Reports whether these bytes are the stream from this position.
 fn is_stream(at: u64, bytes: &[u8]) -> bool {
     let mut chunks = (at..).step_by(WINDOW_LEN).zip(bytes.chunks(WINDOW_LEN));
     chunks.all(|(at, chunk)| piece(at, chunk.len()) == chunk)

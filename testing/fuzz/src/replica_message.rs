@@ -1,15 +1,15 @@
-//! Messages between replicas: what is accepted has one form and one meaning, and a replica takes it without a
-//! panic, whoever has sent it; nothing else is accepted.
+//! Messages between replicas: an accepted message has one encoding and one meaning, and a replica processes it without
+//! a panic, whatever its sender; all other bytes are rejected.
 
 use scurry_replica::{
     Base, Descriptor, Entry, Index, Kind, Members, Message, NodeId, Recovered, Replica, Settings,
     Term, Vote,
 };
 
-/// Messages in an input, each behind its length.
+/// Most messages in an input, each preceded by its length.
 const MESSAGES_MAX: usize = 8;
 
-/// The first byte chooses the replica, and behind it are messages, each behind the length in one byte.
+/// Runs the input: the first byte selects the replica, then messages follow, each after a length of one byte.
 pub fn check(data: &[u8]) {
     let Some((choice, mut rest)) = data.split_first() else { return };
     let mut replica = replica(*choice);
@@ -38,7 +38,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// A replica with a short log: of a node that follows, stands for election, leads alone, or is a learner.
+/// Creates a replica with a short log that is a follower, a candidate, the only voter as leader, or a learner.
 fn replica(choice: u8) -> Replica {
     let node = |number| NodeId::new(number).expect("not 0");
     let (voters, learners) = match choice & 3 {

@@ -1,14 +1,14 @@
-//! The reply writer: whatever texts and numbers it is given, a client reads whole replies.
+//! The reply writer: whatever texts and numbers it gets, a client reads complete replies.
 
 use crate::wire::assert_replies;
 use scurry_resp::{Protocol, Reply};
 
-/// Replies in one input at most.
+/// Most replies in one input.
 const REPLIES_MAX: usize = 64;
-/// Nesting of an input's arrays at most, within what a reader of ours takes.
+/// Deepest nesting of an input's arrays, within what our reader accepts.
 const DEPTH_MAX: usize = 6;
 
-/// The input is a program for the writer: an operation and its operand, again and again.
+/// Runs the input as a program for the writer: operations with operands.
 pub fn check(data: &[u8]) {
     for protocol in [Protocol::Resp2, Protocol::Resp3] {
         let (mut out, mut rest, mut count) = (Vec::new(), data, 0);
@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Takes this many bytes of the input, or what is left.
+/// Takes this many bytes of the input, or the rest.
 fn take<'a>(rest: &mut &'a [u8], len: usize) -> &'a [u8] {
     let (taken, left) = rest.split_at(len.min(rest.len()));
     *rest = left;
@@ -37,7 +37,7 @@ fn text<'a>(rest: &mut &'a [u8]) -> std::borrow::Cow<'a, str> {
     String::from_utf8_lossy(take(rest, usize::from(len)))
 }
 
-/// Writes one reply. Elements that the input does not have are nulls.
+/// Writes one reply. Elements that are missing in the input are nulls.
 fn write(reply: &mut Reply<'_>, rest: &mut &[u8], depth: usize) {
     let Some(&operation) = take(rest, 1).first() else { return reply.null() };
     let len = usize::from(operation >> 4);

@@ -1,6 +1,5 @@
-//! The request parser: an input gives the same requests and the same error however it is cut
-//! into pieces and batches; positions stay within what arrived; nothing exceeds its bound; and
-//! what was read, written again, is read the same.
+//! The request parser: an input gives the same requests and the same error however it is cut into pieces and batches;
+//! positions stay within what arrived; nothing exceeds its bound; and a parsed request, written again, parses the same.
 
 use crate::Random;
 use scurry_resp::{Parsed, Parser, RequestLimits, Requests};
@@ -16,28 +15,28 @@ const NARROW: RequestLimits = RequestLimits {
 /// Longest piece in which an input arrives, bytes, in the inputs that are cut finely.
 const PIECE_LEN_MAX: usize = 7;
 
-/// Requests of one batch at most.
+/// Most requests of one batch.
 const BATCH_MAX: usize = 8;
 
 /// One request: its length and its arguments.
 type Request = (usize, Vec<Vec<u8>>);
 
-/// How a connection ended: the requests, and what stands behind the last.
+/// How a connection ended: the requests, and the result after the last one.
 type Read = (Vec<Request>, Parsed);
 
-/// How the input arrives and what it is held against.
+/// How the input arrives and which bounds apply.
 struct Setting {
     limits: RequestLimits,
     authenticated: bool,
-    /// Memory is given back between requests.
+    /// True to release memory between requests.
     shrinks: bool,
-    /// Short pieces, or pieces of any length.
+    /// True for short pieces, false for pieces of any length.
     fine: bool,
-    /// A batch is sometimes read anew.
+    /// True to parse a batch again sometimes.
     restarts: bool,
 }
 
-/// The first byte chooses the setting, the second the pieces, the rest arrives.
+/// Runs the input: the first byte selects the setting, the second the pieces, and the rest arrives.
 pub fn check(data: &[u8]) {
     let [choices, seed, input @ ..] = data else { return };
     let setting = Setting {
@@ -61,14 +60,14 @@ pub fn check(data: &[u8]) {
     handed_over(&whole.0);
 }
 
-/// A connection as its parser sees it.
+/// Connection from the view of its parser.
 struct Connection<'a> {
     setting: &'a Setting,
     input: &'a [u8],
     parser: Parser,
-    /// Where the batch begins.
+    /// Offset at which the batch begins.
     start: usize,
-    /// Bytes of the batch.
+    /// Length of the batch, bytes.
     len: usize,
     requests: Vec<Request>,
 }
@@ -79,8 +78,8 @@ impl<'a> Connection<'a> {
         Connection { setting, input, parser, start: 0, len: 0, requests: Vec::new() }
     }
 
-    /// Reads to the end. So many bytes are there at once; the choices say in which pieces the
-    /// rest comes and how long batches are. Without choices a batch is one request.
+    /// Reads to the end. `arrived` bytes are available at once; the random choices determine the pieces of the rest and
+    /// the lengths of batches. Without choices a batch is one request.
     fn read(mut self, mut arrived: usize, mut random: Option<Random>) -> Read {
         let mut below = |end: usize| random.as_mut().map_or(0, |random| random.below(end));
         let mut least = 0;
@@ -143,7 +142,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Handed to another core, the requests are the same.
+/// Checks that requests handed to another core stay the same.
 fn handed_over(requests: &[Request]) {
     let mut handed = Requests::default();
     for (_, arguments) in requests {
@@ -158,7 +157,7 @@ fn handed_over(requests: &[Request]) {
 
 fn bounded(setting: &Setting, len: usize, arguments: &[Vec<u8>]) {
     let limits = &setting.limits;
-    // An inline request has a bound of its own.
+    // An inline request has its own bound.
     assert!(len <= limits.request_len_max.max(limits.inline_len_max + 1), "{len} bytes");
     assert!(arguments.len() <= limits.arguments_max.max(limits.inline_len_max / 2 + 1));
     let longest = arguments.iter().map(Vec::len).max().unwrap_or_default();
@@ -166,7 +165,7 @@ fn bounded(setting: &Setting, len: usize, arguments: &[Vec<u8>]) {
     assert!(arguments.iter().map(Vec::len).sum::<usize>() <= len, "longer than what was sent");
 }
 
-/// Written as an array, the arguments come back.
+/// Checks that the arguments, written as an array, parse to the same.
 fn same_again(arguments: &[Vec<u8>]) {
     let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
     for argument in arguments {

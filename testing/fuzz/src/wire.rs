@@ -5,7 +5,7 @@ use scurry_resp::Protocol;
 /// Deepest nesting of any reply of ours.
 const DEPTH_MAX: usize = 8;
 
-/// Panics unless the bytes are whole replies of this protocol, `count` of them.
+/// Panics unless the bytes are exactly `count` complete replies of this protocol.
 pub(crate) fn assert_replies(bytes: &[u8], protocol: Protocol, count: usize) {
     let mut reader = Reader { bytes, at: 0, is_resp3: protocol == Protocol::Resp3 };
     for _ in 0..count {
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Up to CRLF, without it; a line holds neither byte alone.
+    /// Reads up to CRLF, without it; neither byte may occur alone in a line.
     fn line(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let len = rest.iter().position(|byte| b"\r\n".contains(byte)).expect("a line ends");

@@ -1,11 +1,11 @@
-//! The seeds as ordinary tests, for any compiler: each as it is, and with a few bytes changed.
+//! The seeds as ordinary tests, for any compiler: each unchanged, and with a few bytes changed.
 
 use scurry_fuzz::{PROPERTIES, Random};
 use std::path::{Path, PathBuf};
 
 /// Changed copies of each seed.
 const VARIANTS: u64 = 200;
-/// Seeds are in git: all of them together, bytes.
+/// Most bytes of all seeds together, because they are in git.
 const SEEDS_LEN_MAX: usize = 50 * 1024;
 
 fn seeds(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
@@ -19,7 +19,7 @@ fn seeds(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     seeds
 }
 
-/// A few bytes replaced, taken away, or put where others are.
+/// Replaces, removes or moves a few bytes.
 fn changed(seed: &[u8], variant: u64) -> Vec<u8> {
     let (mut bytes, mut random) = (seed.to_vec(), Random::new(variant));
     for _ in 0..=random.below(4) {

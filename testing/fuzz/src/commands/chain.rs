@@ -1,5 +1,5 @@
-//! Commands on several accounts: all are answered OK or none is, a refusal changes none of the accounts,
-//! and the same again gets the same answers.
+//! Commands on several accounts: all are answered OK or none is, a rejection changes none of the accounts, and a
+//! repetition gets the same answers.
 
 use super::{Store, is_below, well_formed};
 use scurry_engine::ChainOutcome;
@@ -52,7 +52,7 @@ impl Store {
         assert!(is_replay && answers == expected, "not the same again: {links:?}: {again:?}");
     }
 
-    /// The accounts of the chain, each valid.
+    /// Returns the accounts of the chain after validation.
     fn all(&mut self, links: &[Link<'_>]) -> Vec<Option<Account>> {
         links.iter().map(|link| self.valid_account(link.account)).collect()
     }
