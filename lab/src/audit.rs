@@ -1,5 +1,5 @@
-//! The audit: compares what the store says it consumed with what it acknowledged, unit for unit. A fast store that
-//! loses a unit gets no figure.
+//! The audit: compares the consumption that the store reports with the acknowledged consumption, unit for unit. A fast
+//! store that loses a unit gets no figure.
 
 mod keys;
 
@@ -159,7 +159,7 @@ pub fn audit_charging(
     no_sessions(client, dialect, &sample)
 }
 
-/// Returns the accounts whose stored bytes have changed since creation, in order, and a sample of the others.
+/// Returns the accounts with stored bytes that have changed since creation, in order, and a sample of the others.
 fn changed(client: &mut Client, kept: &[u8], count: u32, seed: u64) -> Result<Vec<u32>> {
     let mut unchanged = Vec::new();
     write_word(&mut unchanged, kept);
@@ -227,11 +227,11 @@ pub fn audit_usage(
     accounts(client, dialect, &every, of)?.check(&whole, "the sum of all accounts")
 }
 
-/// Returns the balance of each of these accounts and their sum, after checking each account. The store's totals must
-/// equal that sum: it holds no other accounts, and nothing may be in flight.
+/// Returns the balance of each account and their sum, after checking each account. The store's totals must equal that
+/// sum: it holds no other accounts, and nothing may be in flight.
 ///
 /// # Errors
-/// What is wrong, or why the store could not be queried.
+/// The first fault, or why the store could not be queried.
 pub fn balances(
     client: &mut Client,
     dialect: Dialect,
@@ -296,7 +296,7 @@ pub(crate) fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
     })
 }
 
-/// Compares each of these accounts with its expected balance and returns their sum.
+/// Compares each account with its expected balance and returns their sum.
 fn accounts(
     client: &mut Client,
     dialect: Dialect,
@@ -306,7 +306,7 @@ fn accounts(
     each_account(client, dialect, numbers, |number, name, balance| balance.check(&of(number), name))
 }
 
-/// Queries each of these accounts, whose own audit must be clean, and returns their sum.
+/// Queries each account, which must pass its own audit, and returns their sum.
 fn each_account(
     client: &mut Client,
     dialect: Dialect,

@@ -140,7 +140,7 @@ impl Client {
     }
 
     /// Opens more connections to the only node; the batches of a pipeline use them in turn. A server that answers only
-    /// what is durable holds a connection until the sync, and serves the others meanwhile. The nodes of a cluster keep
+    /// durable changes holds a connection until the sync, and serves the others meanwhile. The nodes of a cluster keep
     /// one connection each, and so does a target with its own protocol.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl Client {
         let mut request = Vec::new();
         // Connection of each request that has no reply yet, starting at request `answered`.
         let mut owners = VecDeque::new();
-        // This many batches are in flight ahead of the one whose replies are read.
+        // This many batches are in flight while the replies of an earlier one are read.
         let ahead = self.routes.as_ref().map_or(self.lines.len(), |_| 1);
         while answered < count {
             out.iter_mut().for_each(Vec::clear);

@@ -46,7 +46,7 @@ struct Compared {
     why: Option<String>,
 }
 
-/// Writes the comparisons of these files.
+/// Writes the comparisons of the files.
 ///
 /// # Errors
 /// When the file cannot be written.

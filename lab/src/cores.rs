@@ -65,7 +65,7 @@ impl Allowed {
 
 impl Drop for Allowed {
     fn drop(&mut self) {
-        // These cores were allowed before. If they no longer are, the thread keeps the ones that it has.
+        // These cores were allowed before. If they no longer are, the thread keeps its present cores.
         let _ = sched_setaffinity(None, &self.0);
     }
 }

@@ -20,7 +20,7 @@ pub struct Filling {
     pub memory_before: u64,
     /// Resident memory after, bytes.
     pub memory_after: u64,
-    /// Lines of INFO memory after the filling; in a cluster those of its first node.
+    /// Lines of INFO memory after the filling; in a cluster of its first node.
     pub info: Vec<String>,
 }
 

@@ -107,15 +107,18 @@ impl Fleet {
             gateway: None,
             manager: None,
         };
+        // The management server must run before the data nodes.
         if let Some(ndb) = &plan.ndb {
             fleet.manager = Some(ServerProcess::start(&ndb.manager, plan.interrupted)?);
         }
         for index in 0..primaries + replicas {
             let is_primary = index < primaries;
             let mut command = command(plan, u16::try_from(index)?, is_primary);
+            // Only the last server is started by the wrapper, for example strace.
             if index + 1 == primaries + replicas {
                 command = command.behind(&plan.last_behind);
             }
+            // The first node creates the group; the others join it.
             let before = if plan.group.is_some() && index == 0 { &BEGIN[..] } else { &[] };
             let server = ServerProcess::start_after(before, &command, plan.interrupted)?;
             let is_joined = plan.group.is_some() && index > 0;
@@ -161,6 +164,7 @@ impl Fleet {
             servers.push(start(&command)?);
         }
         let addresses: Vec<_> = servers.iter().map(ServerProcess::address).collect();
+        // The door's port follows those of the servers.
         let mut address = plan.first.address;
         address.set_port(address.port() + nodes * NODE_PORTS);
         servers.insert(0, start(&door(&plan.first, &addresses, address))?);
@@ -175,7 +179,7 @@ impl Fleet {
         })
     }
 
-    /// Returns the first server behind a door.
+    /// Returns the first server that a door serves.
     pub fn behind_door(&self) -> Option<&ServerProcess> {
         self.primaries.get(1)
     }
@@ -251,7 +255,7 @@ impl Fleet {
         self.replicas.iter().map(ServerProcess::client).collect()
     }
 
-    /// Returns the addresses at which a cluster client finds the owner of a key; for a group those of the first
+    /// Returns the addresses at which a cluster client finds the owner of a key; for a group the addresses of the first
     /// threads.
     pub fn doors(&self) -> Vec<SocketAddr> {
         let door = |server: &ServerProcess| match self.is_group {
@@ -280,7 +284,7 @@ impl Fleet {
         outcome
     }
 
-    /// Returns the number of the owner of each of these keys, according to the first server.
+    /// Returns the number of the owner of each key, according to the first server.
     ///
     /// # Errors
     /// When it does not answer, or knows no owner.
@@ -320,7 +324,7 @@ impl Fleet {
         others.max().context("there is no other server")
     }
 
-    /// Transfers what a node owns to another one, as an operator would before a restart.
+    /// Transfers the accounts of a node to another one, as an operator would before a restart.
     ///
     /// # Errors
     /// When the node refuses.
@@ -340,7 +344,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Starts an empty node in place of one that was killed, and waits until it has caught up.
+    /// Starts an empty node in place of a killed one, and waits until it has caught up.
     ///
     /// # Errors
     /// When this is no group, or the node does not catch up.
@@ -376,7 +380,7 @@ impl Fleet {
         while !self.owner_of(key, Some(from)).is_ok_and(|owner| owner != from) {
             ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
             ensure!(clock.elapsed() < TOGETHER_TIMEOUT, "no other node has taken over");
-            // Waits only as long as another server still runs.
+            // Sleep by waiting for another server to end, which none of them may do.
             let other = self.all().enumerate().find(|(number, _)| *number != from);
             let (_, other) = other.context("there is no other server")?;
             ensure!(!other.ends_within(LOOK_EVERY), "another server has ended");

@@ -1,5 +1,5 @@
 //! The load laboratory. It starts each system under test, checks that it follows the rules, loads it, samples it,
-//! audits what it acknowledged, and prints one table. docs/lab.md is its manual.
+//! audits the acknowledged changes, and prints one table. docs/lab.md is its manual.
 
 pub mod arguments;
 pub mod audit;

@@ -202,6 +202,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         }
         self.stage = LoadStage::Measuring;
         observer.measuring(true)?;
+        // The interval starts after the first samples and ends before the last ones, so that sampling is not measured.
         let (started, cpu_started) = (self.clock.nanos(), thread_cpu_nanos());
         self.recorder.begin_measuring(started);
         self.run_until(end, observer)?;
@@ -210,6 +211,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         observer.measuring(false)?;
         self.stage = LoadStage::Draining;
         self.drain()?;
+        // Nothing is in flight now, so each open session can be closed by one request.
         self.stage = LoadStage::Closing;
         self.send_all()?;
         self.drain()?;
@@ -259,6 +261,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             SILENCE_NS_MAX / SECOND_NS,
             self.in_flight
         );
+        // A paced loop sleeps long enough that requests which are due soon go together.
         let wait_min = if self.pace.is_some() { WAIT_NS_PACED_MIN } else { 1 };
         let wait = until.saturating_sub(now).clamp(wait_min, WAIT_NS_MAX);
         if self.rdma.is_some() {
@@ -278,6 +281,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             if flags.contains(epoll::EventFlags::OUT) {
                 self.connections[index].flush(&self.epoll)?;
             }
+            // Read on HUP and ERR too: the read returns the error.
             if flags
                 .intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
             {

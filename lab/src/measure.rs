@@ -42,7 +42,7 @@ const AUDIT_IDLE: &str = "failed: nothing was done";
 const NODE_TIMEOUT_MS: u32 = 15_000;
 /// The same in scenarios that kill a node, as docs/cluster.md advises.
 const FAILOVER_TIMEOUT_MS: u32 = 5_000;
-/// Servers behind the HTTP door.
+/// Servers that the HTTP door uses.
 const HTTP_NODES: u16 = 3;
 
 /// Settings and cores of one run.
@@ -120,7 +120,7 @@ impl Bench<'_> {
     }
 
     /// Like [`Bench::measure`], but reuses the system of the previous run if that was started in the same way, and
-    /// keeps systems that are worth it: those in a JVM, whose start takes longer than a short load.
+    /// keeps systems that are worth it: in a JVM the start takes longer than a short load.
     ///
     /// # Errors
     /// As [`Bench::measure`].
@@ -305,8 +305,8 @@ impl Bench<'_> {
             self.go_on()
         };
         let pids = fleet.pids();
-        // Memory growth cannot be seen in a store that was filled before, nor in one that allocates all its memory at
-        // startup.
+        // Memory growth cannot be seen in a store that was filled before, nor in a store that allocates all its memory
+        // at startup.
         if pids.is_empty() || fleet.is_used() || self.target.is_ndb() {
             return fill(client, &mut step).map(|()| None);
         }

@@ -90,7 +90,7 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts the server in a directory of its own and waits until it answers PING.
+    /// Starts the server in a new directory and waits until it answers PING.
     ///
     /// # Errors
     /// When it does not answer; the message has the end of its output.
@@ -289,6 +289,7 @@ impl ServerProcess {
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         if !self.stop(STOP_TIMEOUT) {
+            // The server did not stop in time.
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
@@ -331,15 +332,15 @@ fn open_handle(child: &Child) -> Result<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).context("opening a handle of the server's process")
 }
 
-/// Ports for servers, below those that the kernel gives to clients: a closed client connection can block a port for a
-/// minute.
+/// Ports for servers, below the range that the kernel gives to clients: a closed client connection can block a port for
+/// a minute.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// Ports after its main port that a server may use, one for each core.
 const PORTS_FOLLOWING: u16 = 16;
 /// Ports of a block.
 pub const PORTS_MAX: u16 = PORTS_FOLLOWING + 1;
 
-/// Returns a loopback address whose port, and those after it in its block, are unused.
+/// Returns a loopback address with an unused port; the other ports of its block are unused too.
 ///
 /// # Errors
 /// When no block is free.

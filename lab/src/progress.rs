@@ -1,5 +1,5 @@
-//! What a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no terminal, each
-//! finished run prints one line, so that a log shows where the time goes.
+//! The progress that a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no
+//! terminal, each finished run prints one line, so that a log shows where the time goes.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::figures::per;
 use crate::loader::Second;
 use crate::report::grouped;
 
-/// Position of a run among those of one command.
+/// Position of a run among all runs of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunCount {
     /// Runs that are finished.

@@ -125,8 +125,7 @@ impl Routes {
     }
 }
 
-/// Owner of each numbered key, which decides the keys that a session may use: those of the core that its connection
-/// goes to.
+/// Owner of each numbered key, which decides the keys that a session may use: its connection goes to one core.
 #[derive(Clone, Debug)]
 pub struct Owners {
     owners: Vec<u8>,

@@ -129,7 +129,7 @@ pub struct Revival {
     pub write_alone_seconds: f64,
     /// Length of the files that the restart read, bytes: the snapshot, and log segments including preallocated space.
     pub start_bytes: u64,
-    /// Seconds from the restart after SIGKILL until an account was answered, with none of those files cached.
+    /// Seconds from the restart after SIGKILL until an account was answered, with no file cached.
     pub start_seconds: f64,
     /// Seconds in which the disk alone reads those files.
     pub read_alone_seconds: f64,
@@ -201,7 +201,7 @@ pub struct Run {
     pub by_operation: Vec<OperationResult>,
     /// Figures of each second.
     pub timeline: Vec<Second>,
-    /// Search for the highest rate, if there was one: the figures are those of that rate.
+    /// Search for the highest rate, if there was one: the figures are of that rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Found>,
     /// Latencies of reading the totals under load, if they were read.

@@ -217,6 +217,7 @@ impl<'a> RunCommand<'a> {
                         step.taken = self.clock.elapsed();
                     }
                 }
+                // Stop a system that was kept for reuse before the next target starts.
                 drop(standing);
                 *taken = self.clock.elapsed().saturating_sub(begun);
             }
@@ -259,6 +260,7 @@ impl<'a> RunCommand<'a> {
                 row.durability = measured.identity.durability;
                 measured.run
             }
+            // An interrupt ends the whole run; any other error belongs to the row.
             Err(_) if self.interrupted.load(Ordering::Relaxed) => {
                 bail!("interrupted; every server that was started has been stopped")
             }
@@ -278,7 +280,7 @@ impl<'a> RunCommand<'a> {
         Ok(())
     }
 
-    /// Returns the bench of a run that reuses nothing.
+    /// Returns the bench of a run without durability.
     fn bench<'b>(
         &'b self,
         target: Target,

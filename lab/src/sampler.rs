@@ -1,4 +1,4 @@
-//! What the kernel reports about the system under test: CPU time and memory, the use of each core, and the packets over
+//! Samples from the kernel about the system under test: CPU time and memory, the use of each core, and the packets over
 //! the interface.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! A scenario: what is run, read from a TOML file and overridden by the command line.
+//! A scenario: the load and its targets, read from a TOML file and overridden by the command line.
 
 mod charging;
 mod failover;
@@ -47,8 +47,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("ncache-80-20", include_str!("../scenarios/ncache-80-20.toml")),
 ];
 
-/// Most connections of one loader: the number of files that a process may open on most systems, less those that loader
-/// and target need otherwise.
+/// Most connections of one loader: the number of files that a process may open on most systems, less the files that
+/// loader and target need otherwise.
 pub const CONNECTIONS_MAX: u32 = 19_500;
 /// Most concurrent sessions.
 pub const SESSIONS_MAX: u32 = 1_000_000;
@@ -182,7 +182,7 @@ impl Scenario {
         File::read(text)?.plain()
     }
 
-    /// Parses the steps of a scenario in this form; the values in `set` replace those of the file.
+    /// Parses the steps of a scenario in this form; the values in `set` replace values of the file.
     ///
     /// # Errors
     /// As [`Scenario::parse`].

@@ -76,14 +76,15 @@ impl<'s> Seeker<'s> {
                 if missed <= kept * (1.0 + self.plan.precision_percent / 100.0) {
                     return None;
                 }
+                // The geometric mean, because rates span orders of magnitude.
                 (kept * missed).sqrt()
             }
         };
         (rate >= RATE_MIN).then(|| rate.round())
     }
 
-    /// Records a trial. A rate that stays within the limit at once is sustained. One that misses it is tried again, as
-    /// often as the plan says, and is sustained when most of its trials were within the limit. So one pause of the
+    /// Records a trial. A rate that stays within the limit at once is sustained. A rate that misses it is tried again,
+    /// as often as the plan says, and is sustained when most of its trials were within the limit. So one pause of the
     /// device or the machine does not decide, and neither does one lucky trial.
     pub fn tell(&mut self, rate: f64, kept: bool) {
         self.tried += 1;

@@ -255,7 +255,7 @@ impl Target {
         matches!(self, Target::Echo | Target::HttpEcho)
     }
 
-    /// Reports whether the target is the HTTP door with the servers behind it.
+    /// Reports whether the target is the HTTP door with its servers.
     pub fn is_http(self) -> bool {
         matches!(self, Target::ScurryHttp | Target::HttpEcho)
     }

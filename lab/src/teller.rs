@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::figures::rounded;
 
-/// Statistics of these reads.
+/// Statistics of the reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// Number of reads.

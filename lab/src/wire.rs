@@ -41,7 +41,7 @@ pub enum Wire {
     Http(HttpTarget),
 }
 
-/// Meaning of the bytes at the start of what was received.
+/// Meaning of the bytes at the start of the received data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Nothing that the lab requested.
@@ -67,8 +67,8 @@ pub trait Translator: Debug + Send {
     /// Appends to `out` the translation of a request in RESP.
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>);
 
-    /// Appends to `out` what was delayed in order to be sent together: called after the requests that are written in
-    /// one go, and after the replies that were read in one.
+    /// Appends to `out` the requests that were delayed in order to be sent together. Called after the requests that are
+    /// written in one go, and after the replies that were read in one.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
     /// Reads the start of `bytes` and returns its length and meaning. An answer of length 0 belongs to the reply at the

@@ -42,7 +42,7 @@ struct Book {
     requests: u64,
 }
 
-/// In-process store that executes every request at once and supports only those of the scenario.
+/// In-process store that executes every request at once and supports only the scenario's requests.
 struct Store {
     address: SocketAddr,
     book: Arc<Mutex<Book>>,
@@ -164,7 +164,7 @@ fn what_is_sent_again_until_it_is_answered_is_done_once() {
     let (row, loss, not_enough) = charged(Fault::None);
     assert_eq!((loss.lost, loss.done_twice, not_enough), (0, 0, 0), "{}", row.runs[0].audit);
     assert_eq!(row.audit, "ok");
-    // Requests whose answer was lost came back as replays, the others as new.
+    // Requests with a lost answer came back as replays, the others as new.
     assert!(loss.replayed > 0 && loss.resent > loss.replayed, "{loss:?}");
 }
 

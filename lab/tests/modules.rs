@@ -9,7 +9,7 @@ use serde_json::Value;
 const LAB: &str = env!("CARGO_BIN_EXE_scurry-lab");
 
 /// Puts the lab into this directory with libscurry.so beside it. The module is built alone with its own profile, or is
-/// the one that `SCURRY_MODULE` names.
+/// given by `SCURRY_MODULE`.
 fn lab_with_module(directory: &Path) -> PathBuf {
     let lab = Path::new(LAB);
     let target = lab.ancestors().nth(2).unwrap();

@@ -63,7 +63,7 @@ fn an_account_that_needs_several_rows_is_written_whole() {
     if !is_built() {
         return;
     }
-    // All sessions use one account, which keeps them open and remembers those that have ended.
+    // All sessions use one account, which keeps them open and remembers the ended ones.
     let line = "charging-hot --target ndb+client --sessions 400 --connections 4 --depth 100";
     measured(&format!("{line} --seconds 1"));
 }

@@ -124,7 +124,7 @@ fn totals_of_several_nodes_are_summed() {
     }
 }
 
-/// Audits three keys, of which the store holds these values, with what a driver reports about them.
+/// Audits three keys, of which the store holds these values, against a driver's report about them.
 fn audit(store: [&str; 3], known: [i64; 3], wrong: u64) -> Result<()> {
     let (listener, address) = listen();
     let kv = KeyValue { keys: 3, value_size: 10, set_share: 1, ..KeyValue::default() };

@@ -210,8 +210,8 @@ fn mutants_of_the_opponent_get_no_number() {
             // The probe finds rules that are always broken.
             ("if not late then", "if false then", "an update replaces the hold"),
             ("if text ~= body then return mismatch() end", "", "another body is refused"),
-            // The audit finds bugs that only lose something in some operations: those of the load that use 700, which
-            // the probe never does.
+            // The audit finds bugs that lose something in some operations only: in the load's use of 700, an amount
+            // that the probe never uses.
             (
                 "rest = rest - taken",
                 "rest = rest - taken; if taken == 700 then a[b + 7] = a[b + 7] - 1; a[b + 4] = a[b + 4] + 1 end",
@@ -246,7 +246,7 @@ fn mutants_of_tarantools_procedures_get_no_number() {
     );
 }
 
-/// Runs each mutant: a text of the library, its replacement, and what the row must say.
+/// Runs each mutant: a text of the library, its replacement, and the expected text of the row.
 fn no_number_for_mutants(target: &str, library: &str, mutants: &[(&str, &str, &str)]) {
     for (rule, broken, expected) in mutants {
         let text = library.replacen(rule, broken, 1);

@@ -1,5 +1,5 @@
-//! What the lab shows: one HTML page, and a comparison from the servers to the page. The results in docs/results were
-//! written by several releases of the lab.
+//! The output of the lab: one HTML page, and a comparison from the servers to the page. The results in docs/results
+//! were written by several releases of the lab.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -34,7 +34,7 @@ fn kept() -> Vec<PathBuf> {
     files
 }
 
-/// Writes the page of these files and returns its path.
+/// Writes the page of the files and returns its path.
 fn page(directory: &Path, files: &[PathBuf]) -> PathBuf {
     let page = directory.join("report.html");
     let mut paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -97,7 +97,7 @@ fn a_row_without_its_audit_is_no_row() {
     assert!(said(&output).contains("without an audit"), "{}", said(&output));
 }
 
-/// Returns the page of these two targets under one load, each with these rates as its runs.
+/// Returns the page of two targets under one load, each with these rates as its runs.
 fn duel(ours: &[f64], peer: &[f64]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let mut all = Vec::new();

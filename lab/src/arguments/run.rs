@@ -184,7 +184,7 @@ impl RunArguments {
         Ok(scenario)
     }
 
-    /// Returns the targets without duplicates: those of the command line, otherwise those of the scenario.
+    /// Returns the targets without duplicates: from the command line, otherwise from the scenario.
     ///
     /// # Errors
     /// When a target is unknown or named twice.

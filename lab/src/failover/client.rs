@@ -56,6 +56,7 @@ impl<'c> Client<'c> {
 
     /// Charges account after account until the load is over. A round that has begun is finished.
     pub(super) fn load(mut self) -> Result<Seen> {
+        // Each client charges every n-th account, beginning with its own number.
         let accounts = self.plan.accounts.iter().skip(self.number as usize);
         for account in accounts.step_by(self.plan.clients as usize) {
             if self.due() >= self.plan.length {
@@ -91,6 +92,7 @@ impl<'c> Client<'c> {
         let mut tries = 0u32;
         let answer = loop {
             tries += 1;
+            // An error leaves the outcome unknown, so the same bytes are sent again.
             if let Ok(answer) = self.way.ask(&key, &request) {
                 break answer;
             }
@@ -105,6 +107,7 @@ impl<'c> Client<'c> {
             thread::sleep(TRY_EVERY); // tidy: allow (nodes say nothing when one serves again)
         };
         let at = answer.at;
+        // Latency counts from the scheduled time and so includes all tries.
         let latency = at.saturating_sub(u64::try_from(meant.as_nanos())?);
         self.seen.answers.push(Answered { step, at, latency });
         self.seen.resent += u64::from(tries - 1);
@@ -136,6 +139,7 @@ impl Seen {
             [code, replayed, ..] if code.text() == Some("OK") => {
                 let is_replay = replayed == &Value::Integer(1);
                 self.replayed += u64::from(is_replay);
+                // A replay is wrong when the request was sent only once.
                 self.wrong += u64::from(is_replay && !again);
                 self.not_enough += u64::from(!answer.is_enough);
                 round.acknowledged[step] = answer.is_enough;

@@ -53,7 +53,7 @@ pub struct FailoverPlan<'p> {
 }
 
 impl FailoverPlan<'_> {
-    /// Checks that there are enough accounts.
+    /// Checks that the accounts suffice.
     ///
     /// # Errors
     /// When there are too few for the rate and the length.
@@ -104,7 +104,7 @@ pub struct Answered {
 
 /// Events on the server side.
 pub trait Scene {
-    /// Does to a node what the scenario is about.
+    /// Applies the scenario's event to a node.
     ///
     /// # Errors
     /// When that is not possible.
@@ -173,7 +173,7 @@ impl Outcome {
     }
 
     /// Compares the acknowledged requests with the balance of each account, after everything has settled, and returns
-    /// what is wrong.
+    /// the losses.
     pub fn judge(&self, balance: impl Fn(u32) -> Balance) -> (Loss, Result<()>) {
         let verdict = Verdict::of(self.rounds.iter().map(|round| (round, balance(round.account))));
         let loss = Loss {

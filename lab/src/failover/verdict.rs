@@ -9,7 +9,7 @@ use crate::names::account_text;
 /// Error codes which show that an earlier, acknowledged request is missing.
 const GONE: &[&str] = &["UNKNOWN_SESSION", "UNKNOWN_ACCOUNT", "UNKNOWN_TRANSACTION"];
 
-/// Numbers of requests whose effect differs from what was acknowledged.
+/// Numbers of requests with an effect that differs from the acknowledgement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// Acknowledged requests that are missing.

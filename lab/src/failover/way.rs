@@ -68,6 +68,7 @@ impl Way<'_> {
         let asks_copies = self.copies > 1;
         let (clock, copies) = (self.clock, self.copies);
         let line = self.line_to(key)?;
+        // Send the WAIT with the request, so that it covers this request.
         let mut both = request.to_vec();
         if asks_copies {
             both.extend(encode(&["WAIT", &(copies - 1).to_string(), WAIT_MS]));
@@ -75,6 +76,7 @@ impl Way<'_> {
         line.send(&both)?;
         let reply = line.read()?;
         let at = clock.nanos();
+        // After these errors nothing was executed, so another node may be asked.
         if let Value::Error(text) = &reply
             && UNDONE.iter().any(|code| text.split(' ').next() == Some(code))
         {

@@ -58,7 +58,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page of these results.
+/// Writes the page of the results.
 ///
 /// # Errors
 /// When it cannot be written, or a row has no audit.
@@ -174,7 +174,7 @@ fn machines(groups: &[Group]) -> String {
     format!("{}; {commits}", machines.join("; "))
 }
 
-/// Renders the rows whose store lost acknowledged data; they come before everything else.
+/// Renders the rows of stores that lost acknowledged data; they come before everything else.
 fn failed(groups: &[Group]) -> Markup {
     let rows = groups.iter().flat_map(|group| &group.rows);
     let failed: Vec<&Row> =

@@ -26,7 +26,7 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Returns the pairs of these groups: those in which ours loses come first, the worst of them at the top.
+    /// Returns the pairs of the groups. Pairs in which ours loses come first, with the worst at the top.
     pub(super) fn all(groups: &'a [Group]) -> Vec<Pair<'a>> {
         let is_shared =
             |group: &Group| groups.iter().filter(|other| other.name() == group.name()).count() > 1;
@@ -62,7 +62,7 @@ impl<'a> Pair<'a> {
         pairs
     }
 
-    /// Returns the kind of our row: server or module, and what it guarantees.
+    /// Returns the kind of our row: server or module, and its guarantee.
     fn kind(&self) -> (bool, u32, &str) {
         let row = self.found.ours;
         (row.target.contains("+module"), row.replicas, promise(&row.durability))

@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// Completes the request of this session, whose reply may have overtaken older ones.
+    /// Completes the request of this session; its reply may have overtaken older ones.
     pub(super) fn answered_by(&mut self, session: u32) -> Option<RequestInFlight> {
         let at = self.in_flight.iter().position(|request| request.session == session)?;
         let request = self.in_flight.remove(at)?;
@@ -143,7 +143,7 @@ impl Connection {
         Some(request)
     }
 
-    /// Moves the oldest request to those that wait for enough copies.
+    /// Moves the oldest request to the queue that waits for enough copies.
     pub(super) fn hold(&mut self) {
         self.held.extend(self.in_flight.pop_front());
     }
@@ -183,13 +183,14 @@ impl Connection {
         waits || !self.unsent.is_empty()
     }
 
-    /// Writes, and buffers what the socket does not accept.
+    /// Writes, and buffers the bytes that the socket does not accept.
     pub(super) fn write(&mut self, bytes: &[u8], set: &OwnedFd) -> Result<()> {
         if let Carrier::Rdma(endpoint) = &mut self.carrier {
             endpoint.parts().1.extend_from_slice(bytes);
             endpoint.commit();
             return self.flush(set);
         }
+        // After a partial write everything is queued, so that the bytes stay in order.
         if self.is_blocked() {
             self.unsent.extend_from_slice(bytes);
             return Ok(());
@@ -221,6 +222,7 @@ impl Connection {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error).context("writing requests"),
         }
+        // Stop watching for writability, which epoll would otherwise report all the time.
         if self.unsent.is_empty() {
             self.watch(set, EventFlags::IN)?;
         }

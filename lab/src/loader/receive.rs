@@ -33,6 +33,7 @@ impl<W: Workload> Loader<'_, W> {
         let bytes = &self.received[..kept + count];
         let mut at = 0;
         while let Some(request) = connection.oldest() {
+            // The WAIT covers the requests before it, which count as answered only now.
             if request.session == COPIES {
                 let Ok(length) = skip(&bytes[at..]) else { break };
                 let copies = reply_copies(&bytes[at..at + length])?;
@@ -48,6 +49,7 @@ impl<W: Workload> Loader<'_, W> {
             match self.workload.accept(request.session, &bytes[at..]) {
                 Ok(length) => {
                     at += length;
+                    // The reply is here, but the WAIT after it tells whether enough copies exist.
                     if self.plan.copies.is_some() && self.stage != LoadStage::Closing {
                         connection.hold();
                     } else {
@@ -63,6 +65,7 @@ impl<W: Workload> Loader<'_, W> {
                 ),
             }
         }
+        // Bytes may be left over only when a request still waits for its reply.
         ensure!(
             at == bytes.len() || connection.oldest().is_some(),
             "the server sent more than was asked for"
@@ -115,6 +118,7 @@ impl<W: Workload> Loader<'_, W> {
             self.in_flight -= 1;
         }
         connection.keep_unread(&bytes[at..]);
+        // Send the further requests that these replies made necessary.
         if let Some(translator) = &mut connection.translator {
             translator.flush(&mut self.out);
         }

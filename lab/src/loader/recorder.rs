@@ -138,7 +138,7 @@ impl Recorder {
     /// Ends the measured interval: later answers do not count.
     pub(super) fn end_measuring(&mut self, now: u64, errors: u64) {
         self.close_interval(now, errors);
-        // Drop a last interval of zero length, which has no throughput of its own.
+        // Drop a last interval without throughput: it was measured in the same instant.
         self.timeline.pop_if(|second| second.ops_per_s == 0.0);
         self.measuring = false;
     }

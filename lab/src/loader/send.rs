@@ -11,18 +11,20 @@ use crate::workload::Workload;
 const COPIES_PATIENCE_MS: &str = "1000";
 
 impl<W: Workload> Loader<'_, W> {
-    /// Sends what is due, on one connection after the other, and returns when the next request is due. A request
+    /// Sends the due requests, on one connection after the other, and returns when the next request is due. A request
     /// without a free session is sent as soon as there is one, and its latency counts from when it was due.
     pub(super) fn send_due(&mut self, now: u64) -> Result<u64> {
         let Some(pace) = self.pace else { return Ok(u64::MAX) };
         let mut due = pace.due(now, self.plan.sessions as usize);
         let mut passed = 0;
+        // Stop after one full turn in which no connection could send.
         while due > 0 && passed < self.connections.len() {
             let count = self.send_some(self.turn, due)?;
             due -= count;
             passed = if count == 0 { passed + 1 } else { 0 };
             self.turn = (self.turn + 1) % self.connections.len();
         }
+        // Requests that are still overdue are tried again after the next event.
         Ok(if due > 0 { u64::MAX } else { self.pace.map_or(u64::MAX, |pace| pace.time_of(0)) })
     }
 
@@ -74,11 +76,13 @@ impl<W: Workload> Loader<'_, W> {
         let now = self.clock.nanos();
         match &mut self.pace {
             Some(pace) if self.stage != LoadStage::Closing => {
+                // Latency counts from when each request was due, not from when it was written.
                 connection.stamp(count, now, |number| pace.time_of(number));
                 pace.sent(count);
             }
             _ => connection.stamp(count, now, |_| now),
         }
+        // One WAIT covers everything that is written in this go.
         if let Some(copies) = self.plan.copies.filter(|_| self.stage != LoadStage::Closing) {
             self.out.extend(encode(&["WAIT", &(copies - 1).to_string(), COPIES_PATIENCE_MS]));
             connection.sending(COPIES, 0);

@@ -1,4 +1,4 @@
-//! The load of a target whose own client runs in another process. That process, the driver, runs the load and reports
+//! The load of a target with its own client in another process. That process, the driver, runs the load and reports
 //! progress; the lab samples, audits and reports as usual. docs/lab.md describes the protocol between them.
 
 use std::net::SocketAddr;

@@ -22,7 +22,7 @@ use crate::workload::Workload;
 
 /// Share of a rate that must be answered for the rate to count as sustained.
 const KEPT_RATE_MIN: f64 = 0.99;
-/// A second whose latency exceeds the limit this many times ends a trial.
+/// Multiple of the limit at which the latency of one second ends a trial.
 const AUTOSTOP_TIMES: f64 = 10.0;
 /// Idle share of its core, percent, below which the loader may be the bottleneck.
 const IDLE_PERCENT_MIN: f64 = 10.0;
@@ -109,6 +109,7 @@ impl Bench<'_> {
             let (run, stopped) = load(rate, Some(AUTOSTOP_TIMES * limit_us))?;
             let ops_per_s = run.figures.business_ops_per_s.unwrap_or(0.0);
             let p99_us = run.figures.latency_us.as_ref().map_or(0.0, |latency| latency.p99);
+            // Sustained means: not stopped early, within the limit, and nearly all of the rate answered.
             let kept = !stopped && p99_us <= limit_us && ops_per_s >= rate * KEPT_RATE_MIN;
             found.trials.push(Trial { rate, ops_per_s, p99_us, stopped, kept });
             progress.note(&format!(
@@ -125,7 +126,7 @@ impl Bench<'_> {
             }
         }
         let mut run = best.unwrap_or_default();
-        // Errors of all trials, not only of the one that is shown.
+        // Errors of all trials, not only of the shown one.
         run.errors = errors.unwrap_or_default();
         run.search = Some(found);
         Ok(run)
@@ -169,6 +170,7 @@ impl Bench<'_> {
         };
         let snapshotter = Snapshotter::start(fleet.address(), self.snapshots)?;
         let mut loader = Loader::connect(plan, workload, self.interrupted)?;
+        // With one snapshot to write, the load ends when it is written.
         if let Some(snapshotter) = &snapshotter {
             loader = loader.stop_at(snapshotter.over());
         }

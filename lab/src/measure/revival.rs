@@ -1,4 +1,4 @@
-//! A snapshot under load, and a restart after a kill: how long both take, compared with what the disk alone needs for
+//! A snapshot under load, and a restart after a kill: how long both take, compared with the time of the disk alone for
 //! as many bytes.
 
 use anyhow::{Context, Result, ensure};

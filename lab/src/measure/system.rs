@@ -45,7 +45,7 @@ pub(super) enum System {
         /// True when an earlier run has filled it.
         is_used: bool,
     },
-    /// System started by others, whose processes are unknown.
+    /// System started by others; its processes are unknown.
     There {
         address: SocketAddr,
         wire: Wire,
@@ -129,13 +129,13 @@ impl System {
     pub(super) fn connect(&self) -> Result<Client> {
         match self {
             System::Started { fleet, .. } => fleet.connect(),
-            // The driver reports what the system is.
+            // The driver reports the identity of the system.
             System::There { driver: Some(driver), .. } => driver.client(),
             System::There { address, wire, driver: None } => Client::connect_over(*wire, *address),
         }
     }
 
-    /// Connects to a server behind the HTTP door.
+    /// Connects to a server of the HTTP door.
     pub(super) fn connect_behind_door(&self) -> Result<Client> {
         let server = self.fleet().and_then(Fleet::behind_door);
         server.context("there is no server behind the door")?.client()

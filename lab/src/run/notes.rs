@@ -1,4 +1,4 @@
-//! What a reader must know about the figures of a row, in words.
+//! Notes that a reader of a row's figures needs.
 
 use super::RunCommand;
 use crate::cores::Cores;
@@ -190,7 +190,7 @@ fn other_work(row: &Row) -> Option<f64> {
     (other > OTHER_PERCENT_MAX).then_some(other)
 }
 
-/// Describes what was found in the median run beside its figures.
+/// Describes the findings of the median run beside its figures.
 fn findings(row: &Row) -> Vec<String> {
     let shown = row.figures.business_ops_per_s;
     let median = row.runs.iter().find(|run| run.figures.business_ops_per_s == shown);

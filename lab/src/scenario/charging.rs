@@ -47,7 +47,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Returns the ids of these buckets.
+    /// Returns the ids of the buckets.
     fn ids(&self) -> Vec<String> {
         match self.count {
             1 => vec![self.id.clone()],

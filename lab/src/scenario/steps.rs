@@ -23,7 +23,7 @@ pub enum Form {
     ShortSteps,
 }
 
-/// Scenario file, merged with the one that it extends.
+/// Scenario file, merged with its base file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     values: Table,
@@ -129,7 +129,7 @@ fn axis(value: Value) -> Result<Vec<Case>> {
     cases.iter().map(case).collect()
 }
 
-/// Replaces values by those of `over`; tables are merged.
+/// Replaces values by the values in `over`; tables are merged.
 fn merge(values: &mut Table, over: Table) {
     for (name, value) in over {
         match (values.get_mut(&name), value) {

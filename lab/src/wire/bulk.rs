@@ -15,7 +15,7 @@ pub(super) struct Bulk {
     /// Translator of the target's protocol; None for RESP.
     inner: Option<Box<dyn Translator>>,
     desk: Desk,
-    /// Requests whose accounts are to be read.
+    /// Requests that wait for their accounts to be read.
     fresh: Vec<QueuedRequest>,
     /// Accounts that are to be written back.
     writes: Vec<Write>,
@@ -145,7 +145,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Hands out the answers of the accounts that were written; those that lost the race are read again.
+    /// Hands out the answers of the accounts that were written; requests that lost the race are read again.
     fn settle(&mut self, writes: Vec<Write>) -> Result<(), Stop> {
         let (_, reply) = Value::read(&self.between)?;
         let Value::Array(taken) = reply else {

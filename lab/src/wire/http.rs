@@ -1,6 +1,6 @@
 //! The HTTP door to entities: SET, GET and DEL become PUT, GET and DELETE of an entity, and PING asks whether all
-//! servers behind the door are ready. For a lower bound, every request may become one that the door answers without a
-//! node (GET /healthz).
+//! servers of the door are ready. For a lower bound, every request may become GET /healthz, which the door answers
+//! without a node.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::resp::{Stop, words};
 /// Most headers of an answer.
 const HEADERS_MAX: usize = 32;
 
-/// Most nodes of a quorum: those that the lab starts.
+/// Most nodes of a quorum: the lab starts no more.
 const QUORUM_NODES: u8 = 3;
 
 /// Answers to wait for, out of how many copies.

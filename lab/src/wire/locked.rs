@@ -1,5 +1,5 @@
-//! The client of MySQL NDB, which is a process of its own beside the lab, with the charging logic in the lab. Accounts
-//! that are only read are read without a lock; one that may change is read with a lock, the ledger decides here, and
+//! The client of MySQL NDB, which is a separate process beside the lab, with the charging logic in the lab. An account
+//! that will not change is read without a lock, an account that may change with a lock, the ledger decides here, and
 //! the account is written and committed in the transaction that holds the lock. Every request and every answer begins
 //! with the session's number, so that answers may arrive in any order.
 

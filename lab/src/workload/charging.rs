@@ -27,7 +27,7 @@ pub struct ChargingPlan<'a> {
     pub seed: u64,
     /// True when the replies are filler, as the echo server's are: they are only skipped.
     pub opaque: bool,
-    /// Owners of the accounts; a session uses only those of the core that its connection goes to.
+    /// Owners of the accounts; a session uses only the accounts of the core that its connection goes to.
     pub routes: Option<Owners>,
 }
 

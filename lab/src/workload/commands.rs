@@ -1,4 +1,4 @@
-//! The charging commands of loads whose amounts differ from one request to the next.
+//! The charging commands of loads with amounts that differ from one request to the next.
 
 use crate::dialect::Dialect;
 use crate::resp::{write_count, write_number, write_word};

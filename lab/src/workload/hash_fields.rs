@@ -9,7 +9,7 @@ use crate::names::{STAMP_LEN, account_text, stamp};
 use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
 
-/// Figures that an account could have, as wide as those of the charging loop.
+/// Figures that an account could have, as wide as in the charging loop.
 const AVAILABLE: &str = "999999999100";
 const HELD: &str = "1000";
 const CONSUMED: &str = "900";

@@ -116,7 +116,7 @@ impl IndexWorkload {
         Some(value)
     }
 
-    /// Appends the request that finds the first value of a record, whose number follows from the order of filling.
+    /// Appends the request that finds the first value of a record; its number follows from the order of filling.
     /// Returns false, and appends nothing, where the record may still have it.
     pub fn append_check_old(&self, key: u32, out: &mut Vec<u8>) -> bool {
         let first = u64::from(key) + 1;

@@ -129,7 +129,7 @@ impl KeyValueWorkload {
         self.writes.is_changed(key)
     }
 
-    /// Returns the number of GET replies whose length is not that of the values.
+    /// Returns the number of GET replies with a length other than that of the values.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
@@ -144,7 +144,7 @@ impl KeyValueWorkload {
         self.filled
     }
 
-    /// Picks the key of the next operation, among those that the session may use.
+    /// Picks the key of the next operation, among the keys that the session may use.
     #[inline]
     fn key(&mut self, session: u32, operation: u8) -> u32 {
         // The loop ends: a core owns at least some of the keys.

@@ -1,4 +1,4 @@
-//! Which write of each key was the last one, as far as a client can know.
+//! The last write of each key, if a client can know it.
 
 /// Last write of a key when nothing is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct KeyState {
     writing: u16,
     /// True when a write was sent while another was in flight, and none alone since.
     overlapped: bool,
-    /// True when the key was written or removed, as far as is known.
+    /// True when the key was written or removed, if that is known.
     changed: bool,
 }
 

@@ -189,7 +189,7 @@ impl Workload for UsageWorkload {
     }
 
     fn emit_closing(&mut self, _session: u32, _out: &mut Vec<u8>) -> Option<u8> {
-        // Sessions stay open, as those of the published benchmark do; the audit knows what they hold.
+        // Sessions stay open, as in the published benchmark; the audit knows their holds.
         None
     }
 

@@ -15,7 +15,7 @@ use scurry_ledger::Limits;
 const ACCOUNT: &str = "acc";
 const EPOCH_MS: i64 = 1_700_000_000_000;
 
-/// Reports whether the library's reply is the ledger's, as far as the library supports its parts: the code of an error,
+/// Reports whether the library's reply is the ledger's in the parts that the library supports: the code of an error,
 /// the entries of a map, and the first elements of a row.
 fn agrees(library: &Value, ledger: &Value) -> bool {
     let (Value::Array(some), Value::Array(all)) = (library, ledger) else {

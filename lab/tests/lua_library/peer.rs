@@ -63,7 +63,7 @@ impl Peer {
     }
 }
 
-/// Procedures of the test beside those of the rules.
+/// Extra procedures for the test.
 const TARANTOOL_TEST: &str = "
 function set_time(now) test_time = tonumber(now) return 'OK' end
 function busy(key)
@@ -84,7 +84,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Starts a server whose records list this much themselves, with these bounds of an account.
+    /// Starts a server with records that list this much themselves, and these bounds of an account.
     pub(crate) fn start(peer: Peer, listed: &str, limits: &Limits) -> Library {
         let text = peer.text(listed, limits);
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What several of these tests start.
+//! The servers that several tests start.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -34,7 +34,7 @@ impl Server {
     }
 }
 
-/// Runs one exchange: returns what the client does with this reply of the server.
+/// Runs one exchange: returns the client's reaction to this reply of the server.
 fn step(logic: &mut Logic, bytes: &[u8]) -> (Step, String, Vec<u8>) {
     let (mut reply, mut again) = (Vec::new(), Vec::new());
     let mut sink = Sink { reply: &mut reply, again: &mut again };
