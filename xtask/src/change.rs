@@ -85,7 +85,7 @@ pub(crate) fn packages(host: &Host) -> Result<Vec<Package>> {
     Ok(listed.iter().filter_map(package).collect())
 }
 
-/// Returns the packages that contain at least one of these files.
+/// Returns the packages that contain any of the files.
 pub(crate) fn touched<'a>(packages: &'a [Package], files: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let is_in = |file: &str, package: &Package| {
         file.strip_prefix(package.directory.as_str()).is_some_and(|rest| rest.starts_with('/'))

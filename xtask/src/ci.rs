@@ -66,6 +66,7 @@ fn run_step(host: &Host, steps: &mut Steps, (name, step): Step) -> Result<()> {
         return Ok(());
     }
     match before {
+        // Record the pass only if the tree still equals that commit after the step.
         Some(commit) if record::tested(host)?.as_ref() == Some(&commit) => {
             record::write(host, name, commit, cost)?;
             println!("-- {name}: recorded in {}: commit it", record::FILE);
@@ -82,9 +83,11 @@ pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
     let mut steps = Steps::begin();
     let mut aside = None;
     for (name, step) in gate.steps.iter().filter(|(name, _)| !gate.aside.contains(name)) {
+        // The other process starts with the tests that it runs beside.
         if *name == gate.beside {
             aside = Some(Aside::start(host, gate.aside)?);
         }
+        // The RDMA step emulates a processor and must run alone, so wait for the other process first.
         if *name == "rdma"
             && let Some(aside) = aside.take()
         {

@@ -1,4 +1,4 @@
-//! `cargo xtask figures`: measures what the documents quote, on one machine and one commit, and writes their tables
+//! `cargo xtask figures`: measures the figures of the documents on one machine and one commit, and writes their tables
 //! from the results. tidy rejects a table that differs from its results, and a figure without results.
 
 mod blocks;
@@ -131,8 +131,8 @@ fn list(runner: &Runner<'_>, due: &[&Part]) -> Result<()> {
     Ok(())
 }
 
-/// Measures the parts that fit into the time limit. Returns the names of those that failed, so that one failure does
-/// not lose the others.
+/// Measures the parts that fit into the time limit. Returns the names of the failed ones, so that one failure does not
+/// lose the others.
 fn measure<'p>(runner: &Runner<'_>, due: &[&'p Part], within: Option<f64>) -> Result<Vec<&'p str>> {
     let mut left = within.unwrap_or(f64::INFINITY);
     let mut failed = Vec::new();

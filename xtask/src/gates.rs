@@ -22,7 +22,7 @@ pub(crate) type Step = (&'static str, fn(&Host) -> Result<Outcome>);
 pub(crate) struct Gate {
     pub(crate) steps: &'static [Step],
     /// Steps that run in a second process. Tests of real servers mostly wait, and these steps mostly compute; neither
-    /// needs what the other builds.
+    /// needs the build of the other.
     pub(crate) aside: &'static [&'static str],
     /// Name of the test step that they run beside.
     pub(crate) beside: &'static str,

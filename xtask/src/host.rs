@@ -35,8 +35,8 @@ impl Host {
         Command::new(&self.cargo)
     }
 
-    /// Returns a cargo tool with these arguments: the one that scripts/install-tools.sh has put beside the tree,
-    /// otherwise that of this machine.
+    /// Returns a cargo tool with these arguments: from beside the tree, where scripts/install-tools.sh puts it,
+    /// otherwise from this machine.
     pub(crate) fn cargo_tool(&self, name: &str, words: &[&str]) -> Result<Command> {
         let program_name = format!("cargo-{name}");
         let mut program = self.root.join(".cache").join(name).join("bin").join(&program_name);

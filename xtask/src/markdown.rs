@@ -45,7 +45,7 @@ pub(crate) fn resolve<'a>(from: &str, target: &'a str) -> Option<(String, Option
 }
 
 /// Returns the anchors of a page's headings, as forges make them: lower case, hyphens for spaces, no punctuation, and a
-/// number after one that occurred before.
+/// number when the anchor occurred before.
 pub(crate) fn anchors(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     let headings = prose(text).filter(|(_, line)| line.starts_with('#'));

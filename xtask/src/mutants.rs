@@ -19,8 +19,8 @@ const MINUTES_MAX: u64 = 20;
 /// Most seconds that the tests of a mutant may take. The simulators take the longest.
 const TEST_SECONDS_MAX: &str = "300";
 
-/// Packages that are mutated, each with the packages whose tests must catch the mutants. The others (server, doors,
-/// module) are tested by running servers, which takes longer than the step has.
+/// Packages that are mutated, each with the packages that must catch the mutants in their tests. The others (server,
+/// doors, module) are tested by running servers, which takes longer than the step has.
 const JUDGES: [(&str, &[&str]); 8] = [
     ("scurry-ledger", &["scurry-ledger", "scurry-model"]),
     ("scurry-codec", &["scurry-codec", "scurry-model"]),
@@ -53,8 +53,8 @@ pub(crate) fn all(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Runs the mutants that cargo-mutants generates for the changed lines: those of the branch, or on `main` those since
-/// the step last passed.
+/// Runs the mutants that cargo-mutants generates for the lines changed on the branch, or on `main` since the step last
+/// passed.
 pub(crate) fn changed(host: &Host) -> Result<Outcome> {
     let base = match change::base(host)? {
         base if base == head(host)? => {
@@ -92,7 +92,7 @@ pub(crate) fn changed(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Returns the mutants of one package under which all tests passed, among those that there was time for.
+/// Returns the mutants of one package under which all tests passed; mutants without time left are not run.
 fn seed(
     host: &Host,
     dir: &Path,
@@ -112,7 +112,7 @@ fn seed(
     let judges = judges.iter().flat_map(|judge| ["--test-package", judge]);
     let words: Vec<&str> = words.into_iter().chain(baseline).chain(judges).collect();
     let mut tool = host.cargo_tool("mutants", &words)?;
-    // cargo-mutants builds in a copy of the tree, whose artifacts no other build can use.
+    // cargo-mutants builds in a copy of the tree, and no other build can use the artifacts.
     tool.env_remove("CARGO_TARGET_DIR").env("RUST_BACKTRACE", "0");
     let status = host.within(&tool, seconds)?;
     let lists = output.join("mutants.out");

@@ -12,7 +12,7 @@ pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Profile of Cargo.toml.
 pub(crate) const PROFILE: &str = "dist";
 
-/// File names of what is built.
+/// File names of the build.
 pub(crate) const SERVER: &str = "scurry";
 pub(crate) const MODULE: &str = "libscurry.so";
 

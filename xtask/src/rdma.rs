@@ -19,7 +19,7 @@ const GUEST_SECONDS_MAX: &str = "600";
 /// Exit status of the script when it cannot run here; it has printed why.
 const CANNOT: i32 = 77;
 
-/// Commands of the first guest: all tests of a device (those of two hosts skip themselves); then the server, the
+/// Commands of the first guest: all tests of a device (the tests of two hosts skip themselves); then the server, the
 /// scenario scripts over RDMA and TCP, and the laboratory's load with its audit. Sharing one guest saves starting two
 /// more.
 const ONE_HOST: [&str; 4] = [
@@ -110,7 +110,7 @@ fn server(host: &Host) -> Result<String> {
     Ok(format!("{}:/guest/scurry", host.target_dir()?.join("debug/scurry").display()))
 }
 
-/// Returns the files for the tests on one host, beside those of the device: the server with its test, and the scripts.
+/// Returns the extra files for the tests on one host: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
     let mut files = vec![
         server(host)?,

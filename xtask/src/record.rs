@@ -1,5 +1,5 @@
-//! The record of the long gate: for each of its own steps the commit that passed it last. Each pass is written at once,
-//! so that a full run can be made piece by piece; a person commits the file.
+//! The record of the long gate: for each step that only it has, the commit that passed it last. Each pass is written at
+//! once, so that a full run can be made piece by piece; a person commits the file.
 
 use crate::host::Host;
 use crate::steps::{Cost, minutes};

@@ -1,5 +1,5 @@
 //! Runs the tests of a merge while single processes and threads of theirs are stopped for a moment, as happens on a
-//! shared machine. A test whose outcome depends on timing fails here.
+//! shared machine. A test fails here if its outcome depends on timing.
 
 use crate::host::Host;
 use anyhow::{Context, Result, ensure};

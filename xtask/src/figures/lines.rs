@@ -1,4 +1,4 @@
-//! What the performance page shows: its comparisons, the times that operators ask for, and how the tables of
+//! The content of the performance page: its comparisons, the times that operators ask for, and how the tables of
 //! lab/published.toml are shown. Everything here names results; no line contains a figure.
 
 /// Figure that each run of a row has.
@@ -115,9 +115,9 @@ const FAILOVER: &str = "failover.json";
 /// How one table of lab/published.toml is shown.
 pub(super) struct Shown {
     pub(super) id: &'static str,
-    /// Columns whose words name a row. Rows with the same words share a line.
+    /// Columns that name a row. Rows with the same words share a line.
     pub(super) keys: &'static [&'static str],
-    /// Column whose word is printed before the first value.
+    /// Column that is printed as a word before the first value.
     pub(super) before: &'static str,
     /// Columns of values, with the text before and after each.
     pub(super) values: &'static [(&'static str, &'static str, &'static str)],

@@ -98,7 +98,7 @@ impl Runner<'_> {
             .args(&files)
             .arg("--out")
             .arg(self.host.target_dir()?.join("report.html"));
-        // Run in the results directory, so that the file names are those of the documents.
+        // Run in the results directory, so that the file names are the same as in the documents.
         let status =
             command.args(["--comparisons", COMPARISONS]).current_dir(&self.results).status()?;
         ensure!(status.success(), "scurry-lab report ended with {status}");
@@ -183,7 +183,7 @@ fn is_of(known: &Value, at: &Value) -> bool {
     is_clean && ["git_commit", "cpu", "kernel"].iter().all(|key| known[key] == at[key])
 }
 
-/// Returns machine and commit of this run: the newest commit of what is measured, so that a run continues after a
+/// Returns machine and commit of this run: the newest commit of the measured files, so that a run continues after a
 /// commit of its tables.
 fn here(host: &Host) -> Result<Value> {
     let git = |words: &[&str]| host.git_output(&[words, MEASURED].concat());

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Newest glibc whose symbols are linked: the oldest that Rust supports.
+/// Newest glibc version of linked symbols: the oldest that Rust supports.
 pub(crate) const GLIBC: &str = "2.17";
 
 /// Binaries that have been built.
@@ -19,7 +19,7 @@ pub(crate) struct Built {
 
 /// Builds the module; the program exists once the wheel is built. The module is built alone, so that features that
 /// other packages request of a crate do not get into it, and in its own directory: cargo-zigbuild and maturin would
-/// each rebuild what the other has built.
+/// each rebuild the artifacts of the other.
 pub(crate) fn build(host: &Host) -> Result<Built> {
     let (target, programs) = (host.target_dir()?, Path::new(TARGET).join(PROFILE));
     let modules = target.join("release-module");

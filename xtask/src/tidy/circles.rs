@@ -5,7 +5,7 @@
 //! module: `core::turns` that uses `crate::connection` is an arrow from `core` to `connection`. A module and the
 //! modules within it are one unit, as they are to the compiler, which lets the inner ones see the private items of the
 //! outer one: uses between them are no arrows. To prevent circles that this would hide, a use counts for the module
-//! that declares the name, not for one that re-exports it, and a module must not glob-import a module that contains it.
+//! that declares the name and not for a re-export, and a module must not glob-import a module that contains it.
 
 use super::Finding;
 use super::modules::{Modules, Path, Reference};
@@ -65,8 +65,8 @@ fn knots<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
     knots
 }
 
-/// Returns the shortest path along arrows from a module to one that satisfies `is_end`, and all modules that were
-/// visited.
+/// Returns the shortest path along arrows from a module to any module that satisfies `is_end`, and all modules that
+/// were visited.
 fn way<'r>(
     arrows: &Arrows<'r>,
     from: &str,

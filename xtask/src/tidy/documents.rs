@@ -46,7 +46,7 @@ pub(crate) fn trailing_whitespace(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Finds relative links whose file is not in git or lacks the heading.
+/// Finds relative links to a file that is not in git, or to a heading that does not exist.
 pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts(".md") {

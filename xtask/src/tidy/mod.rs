@@ -1,5 +1,5 @@
-//! The project's own rules, as far as a machine can check them. Each check is a function from a tree of files to
-//! findings, so that its tests can give it a tree that breaks the rule.
+//! The project's own rules that a machine can check. Each check is a function from a tree of files to findings, so that
+//! its tests can give it a tree that breaks the rule.
 
 mod alerts;
 mod architecture;

@@ -6,7 +6,7 @@ use super::source::Source;
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Path of a module from the root of its crate, whose own path is empty.
+/// Path of a module from the root of its crate; that of the root is empty.
 pub(crate) type Path = Vec<String>;
 
 /// Most re-exports that are followed for a name; no chain is longer, but circles exist.

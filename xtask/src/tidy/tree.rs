@@ -55,7 +55,7 @@ impl Tree {
         std::str::from_utf8(self.files.get(path)?).ok()
     }
 
-    /// Returns the text files whose path ends with `suffix`.
+    /// Returns the text files with a path that ends with `suffix`.
     pub(crate) fn texts(&self, suffix: &str) -> impl Iterator<Item = (&str, &str)> {
         self.files
             .iter()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const GLOSSARY: &str = "docs/glossary.md";
 
-/// Heading of the glossary's table, whose first column names types with one meaning.
+/// Heading of the glossary's table; the first column names types with one meaning.
 const TYPES_HEADING: &str = "## Names of types";
 
 /// Finds names of that table that the product does not define exactly once.
