@@ -245,7 +245,7 @@ impl Store {
         images
     }
 
-    /// Commits refills: no timer runs for a refill alone, but any Commit does those that are due.
+    /// Commits refills: no timer runs for a refill alone, but any Commit does the due refills.
     fn commit_refills(&mut self, id: &[u8]) {
         let Some(account) = self.valid_account(id) else { return };
         if !account.allowances.is_empty() {
@@ -256,7 +256,7 @@ impl Store {
     }
 }
 
-/// Returns the units in a fixed order, without those that have no amounts left.
+/// Returns the units in a fixed order, without units that have no amounts left.
 fn units(totals: &Totals) -> Vec<String> {
     let mut units: Vec<String> = totals
         .units

@@ -139,7 +139,7 @@ impl Run {
         let _ = self.endpoint.publish();
     }
 
-    /// Lets both sides process what has arrived. Returns false when the endpoint has ended.
+    /// Lets both sides process the data that has arrived. Returns false when the endpoint has ended.
     fn listen(&mut self) -> bool {
         let mut alive = self.endpoint.tick(self.now_ms).is_ok();
         while alive && (self.fabric.carry(self.end) || self.fabric.complete(self.end)) {}

@@ -27,7 +27,7 @@ pub struct Books {
 }
 
 impl Books {
-    /// Creates a pair without an account for each of these ids.
+    /// Creates a pair without an account for each id.
     pub fn new(limits: Limits, ids: &[&str]) -> Books {
         let pair = |id: &&str| ((*id).to_string(), Pair::new(limits.clone()));
         let pairs = ids.iter().map(pair).collect();

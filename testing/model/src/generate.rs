@@ -72,7 +72,7 @@ impl Generator {
         (limits, generator)
     }
 
-    /// Sets the clock, for a host whose time is also advanced by others.
+    /// Sets the clock, for a host that others also advance.
     pub fn set_clock(&mut self, at: i64) {
         self.clock = at;
     }

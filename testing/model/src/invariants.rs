@@ -89,8 +89,8 @@ fn held_in(account: &Account, limit: &Limit) -> i128 {
     items.filter(|item| counts(limit, item.unit, Some(item.key))).map(outstanding).sum()
 }
 
-/// I20: a limit has used what was reported and debited of it, less what was refunded; used + held grows above its
-/// amount only by reported use.
+/// I20: the used amount of a limit is the reported and debited use, less refunds; used + held grows above its amount
+/// only by reported use.
 fn limited(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -217,8 +217,8 @@ fn item(
     ensure(used_after == used_before + used, || format!("I13: {}", told()))
 }
 
-/// I21: a chain acts in its accounts at one time, in all of them or in none; one that is denied grants and credits
-/// nothing, and debits only what was reported as used.
+/// I21: a chain acts in its accounts at one time, in all of them or in none; a denied chain grants and credits nothing,
+/// and debits only the reported use.
 pub(crate) fn chained(
     ops: &[&Op],
     before: &[Option<&Account>],
@@ -244,7 +244,7 @@ pub(crate) fn chained(
             Answer::Account { .. } | Answer::Amount { .. } => false,
         };
         ensure(!granted, || format!("I21: granted {answer:?}"))?;
-        // What is due happens in any case: a release, and a refill, which is a credit.
+        // Releases and refills that are due happen in any case; a refill is a credit.
         let refills = !before.allowances.is_empty();
         let moves = |fact: &Fact| {
             (matches!(fact, Fact::Credit(_)) && !refills)

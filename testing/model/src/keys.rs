@@ -1,4 +1,4 @@
-//! The naive model of the keys of a shard: plain values, entities and tombstones, and accounts as far as they occupy
+//! The naive model of the keys of a shard: plain values, entities and tombstones, and accounts, because they occupy
 //! keys. It is a map sorted by key; expired entries are not removed, only ignored.
 
 use std::collections::BTreeMap;

@@ -95,6 +95,7 @@ impl Pair {
             Decision::Commit(_, answer) => ModelResult::Commit(answer.clone()),
         };
         same("outcome", &outcome, &modelled)?;
+        // These two rejections also tell how long ago the session expired.
         if let (Decision::Reject(rejection), Some(request)) = (&decision, op.request())
             && matches!(rejection.code, Code::UnknownSession | Code::SessionExists)
         {
@@ -190,7 +191,7 @@ impl Pair {
         if self.thorough
             && let Some(due) = due
         {
-            // The model walks through refills one by one, so do not look as far as the end of time.
+            // The model walks through refills one by one, so do not look ahead to the end of time.
             if account.allowances.is_empty() || due < changed.plus_ms(NEAR_MS) {
                 self.view(due)?;
             }

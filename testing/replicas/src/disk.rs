@@ -16,7 +16,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Creates a disk whose device holds this base and no entries.
+    /// Creates a disk with this base on its device and no entries.
     pub fn new(base: Base) -> Disk {
         let vote = Vote::default();
         let device = Recovered { vote, committed: base.index, base, entries: Vec::new() };

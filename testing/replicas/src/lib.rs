@@ -1,5 +1,5 @@
-//! A seeded simulator of `scurry-replica`: up to five nodes with disks that finish late and lose what was not synced,
-//! and a network that drops, duplicates, delays and reorders packets and can fail in one direction. After every step
+//! A seeded simulator of `scurry-replica`: up to five nodes with disks that finish late and lose unsynced data, and a
+//! network that drops, duplicates, delays and reorders packets and can fail in one direction. After every step
 //! [`Truth`], which sees all nodes and trusts none, checks the invariants.
 //!
 //! [`run`] is one seed: a phase in which everything may fail, then a phase without failures in which the nodes must

@@ -74,7 +74,7 @@ impl Network {
         }
     }
 
-    /// Cuts a node off from the others: what it sends (`out`), what is sent to it (`back`), or both.
+    /// Cuts a node off from the others: its sends (`out`), sends to it (`back`), or both.
     pub fn cut(&mut self, node: NodeId, others: &[NodeId], out: bool, back: bool) {
         for other in others.iter().filter(|other| **other != node) {
             if out {

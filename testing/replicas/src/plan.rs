@@ -1,4 +1,4 @@
-//! What a seed tests: how many nodes, and what fails how often.
+//! The parameters that a seed draws: how many nodes there are, and which failures happen how often.
 
 use crate::world::node;
 use scurry_model::Random;
@@ -39,7 +39,7 @@ pub struct Plan {
     pub idle: usize,
     /// Rate at which a node starts or stops yielding leadership.
     pub yields: usize,
-    /// A node whose disk makes no progress for most of the run.
+    /// A node with a disk that makes no progress for most of the run.
     pub stalled: Option<usize>,
 }
 

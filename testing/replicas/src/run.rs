@@ -103,6 +103,7 @@ impl Run {
         self.fail();
         self.yield_or_not();
         let (disk, ask) = (self.plan.disk, self.plan.ask);
+        // Of 16 steps `disk` finish stores, `ask` send requests, 4 tick nodes, and the others deliver packets.
         match self.random.below(16) {
             at if at < disk => self.finish(),
             at if at < disk + ask => self.ask(),
@@ -198,6 +199,7 @@ impl Run {
                 self.report.crashes += 1;
             }
         }
+        // Nodes restart more often than they crash, so that most of them are up.
         if self.happens(self.plan.crash / 2)
             && let Some(id) = self.one(|node| node.replica.is_none())
         {
@@ -289,6 +291,7 @@ impl Run {
             let ticket = world.read(leader);
             world.come_to_rest();
             let reads = ticket.is_some_and(|ticket| !world.waits(leader, ticket));
+            // A joint membership is a change in progress, which has to finish as well.
             if agree && reads && !membership.is_joint() {
                 return self.agreed(leader);
             }

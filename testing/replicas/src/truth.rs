@@ -48,6 +48,7 @@ impl Truth {
             assert!(replica.last() >= entry.index, "leader {id} lacks {:?}", entry.index);
             self.agrees(replica, entry);
         }
+        // The first entry of its leadership is the first entry of its term.
         let begins = standing.begins.expect("a leader has a first entry");
         assert_eq!(replica.term_of(begins), Some(standing.term));
         assert!(replica.term_of(Index(begins.0 - 1)) < Some(standing.term));
@@ -78,6 +79,8 @@ impl Truth {
         let term_at = |at: usize| {
             Term(u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")))
         };
+        // The offsets repeat the layout of messages, so that a decoding bug shows: version and kind take one byte each,
+        // the node ids 8 bytes each, then the term follows.
         let term = term_at(18);
         let mut before = Term(0);
         for (at, entry) in message.entries().iter().enumerate() {
@@ -85,6 +88,8 @@ impl Truth {
             before = entry.term;
         }
         let vote = disk.device.vote;
+        // Kind 4 asks for a vote, and its sender votes for itself; kind 5 answers that; 1, 6 and 8 come from a leader.
+        // A byte of 0 after the term says that it is not a pre-vote.
         let candidate = match (bytes[1], bytes.get(26), bytes.get(27)) {
             (4, Some(0), _) => packet.from,
             (5, Some(0), Some(1)) => packet.to,
@@ -102,7 +107,7 @@ impl Truth {
     }
 
     /// Checks entries that a node calls committed. No other entry was committed at these indexes, and newly committed
-    /// ones are on the disks of a majority: of the members in force before the step, or of those in force after it.
+    /// ones are on the disks of a majority: of the members in force before the step, or of the members after it.
     pub fn commits<'a>(
         &mut self,
         replica: &Replica,

@@ -57,7 +57,7 @@ pub struct Counts {
     pub taken: u64,
     /// Reads confirmed.
     pub reads: u64,
-    /// Reads sent to a deposed leader that has no uncommitted entry of its own to wait for.
+    /// Reads sent to a deposed leader that has no uncommitted entry to wait for.
     pub overtaken: u64,
     /// Stores that truncate the log.
     pub truncations: u64,
@@ -135,10 +135,12 @@ impl World {
         if node.replica.is_some() {
             return;
         }
+        // Each start gets another seed, or a restarted node would repeat its election timeouts.
         node.starts += 1;
         let seed = node.settings.seed ^ (node.starts << 32);
         let settings = Settings { seed, ..node.settings.clone() };
         let replica = Replica::new(settings, node.disk.device.clone()).expect("what was stored");
+        // The stored commit index may be outside the stored log, so clamp it.
         node.committed = node.disk.device.committed.min(replica.last()).max(replica.base().index);
         node.replica = Some(replica);
         node.is_paused = false;
@@ -254,6 +256,7 @@ impl World {
         let replica = target.as_ref().and_then(|target| target.replica.as_ref());
         match (replica.map(|replica| replica.replace(sent.clone())), target) {
             (Some(Ok(replica)), Some(target)) => {
+                // The snapshot replaces the log and keeps the vote, or the node could vote twice in a term.
                 let vote = target.disk.device.vote;
                 target.disk.device = Recovered { vote, ..sent };
                 target.committed = target.committed.max(committed);
@@ -262,9 +265,11 @@ impl World {
                 self.replica(from).caught_up(to, committed);
                 self.pump(to);
             }
+            // The receiver already has all of it, and the leader did not know.
             (Some(Err(ReplaceError::Present(index))), _) => {
                 self.replica(from).caught_up(to, index);
             }
+            // The receiver has stores in progress: send the stream again later.
             (Some(Err(ReplaceError::Busy)), _) => {
                 self.at(from).streams.insert(to);
             }
@@ -307,6 +312,7 @@ impl World {
         }
         if let Some(store) = effects.store {
             let committed = node.committed;
+            // Committed entries are never truncated.
             assert!(store.truncate_from.is_none_or(|from| from > committed), "{id} takes back");
             self.counts.truncations += u64::from(store.truncate_from.is_some());
             node.disk.queue.push_back(store);
@@ -320,6 +326,7 @@ impl World {
             if of == id { Some(&node.disk) } else { self.nodes.get(&of).map(|node| &node.disk) }
         };
         assert!(effects.committed >= node.committed, "the commit index of {id} falls");
+        // Entries may be committed by the majority from before this step or from after it.
         let memberships = [&before, &node.membership];
         self.truth.commits(replica, node.committed, effects.committed, memberships, disk);
         node.committed = effects.committed;
@@ -332,6 +339,7 @@ impl World {
             self.truth.stands(replica, standing);
             let leads =
                 |of: Option<Standing>| of.filter(|of| of.role == Role::Leader).map(|of| of.term);
+            // A node that no longer leads this term drops its reads and streams.
             if leads(node.standing) != leads(Some(standing)) {
                 node.reads.clear();
                 node.streams.clear();

@@ -29,7 +29,7 @@ impl Generator {
         }
     }
 
-    /// Picks a bucket name, mostly one that exists.
+    /// Picks a bucket name, mostly of an existing bucket.
     fn bucket_name(&mut self, pair: &Pair) -> Name {
         let known: Vec<Name> =
             pair.account.iter().flat_map(|a| &a.buckets).map(|bucket| bucket.id).collect();
@@ -173,7 +173,7 @@ impl Generator {
         }
         let (unit, mut amount) = (self.unit(), self.amount());
         if self.random.one_in(3) {
-            // Everything above 0, and a little of what is below.
+            // Everything above 0, and a little below 0.
             let of_unit = pair.account.iter().flat_map(|account| &account.buckets);
             let of_unit = of_unit.filter(|bucket| bucket.unit == unit);
             let all = of_unit.fold(0, |all: i64, b| all.saturating_add(b.available.max(0)));
@@ -247,7 +247,7 @@ impl Generator {
         Some(Op::Limit { txn: self.txn(), limit: limit.id, terms })
     }
 
-    /// Sets a limit that is reached, with a period that passes soon; its name determines what it counts.
+    /// Sets a limit that is reached, with a period that passes soon; its name determines which use it counts.
     pub(super) fn limit(&mut self) -> Op {
         let limit = self.random.pick(LIMITS);
         let txn = self.txn();

@@ -4,7 +4,7 @@ use super::Generator;
 use crate::{Op, Pair};
 
 impl Generator {
-    /// Returns a command of a chain on this account, and the time. Rarely it is one that no chain accepts.
+    /// Returns a command of a chain on this account, and the time. Rarely the command is not allowed in chains.
     pub fn link(&mut self, pair: &Pair) -> (i64, Op) {
         if self.close {
             self.ends = super::ends(pair);

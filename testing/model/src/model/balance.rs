@@ -214,7 +214,8 @@ fn topup(
     Ok(Effect::ok(state.available(named(state, bucket)?)))
 }
 
-/// Makes room for one more bucket by removing spent ones, those that ended first. Returns true when there is room.
+/// Makes room for one more bucket by removing spent ones, beginning with the one that ended first. Returns true when
+/// there is room.
 fn make_room(state: &mut State, context: Context<'_>) -> bool {
     while state.buckets.len() >= context.limits.buckets_max {
         let nothing_left = |serial| state.available(serial) == 0 && state.held(serial) == 0;
@@ -335,7 +336,7 @@ fn debit(
     Ok(Effect { parts: Some(parts), ..Effect::ok(all) })
 }
 
-/// Gives back what is requested from the debit's parts with these keys and units, or from all of them.
+/// Gives back the requested amounts from the debit's parts with these keys and units, or from all of them.
 fn refund(
     state: &mut State,
     context: Context<'_>,

@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// Counts use, with the part of it beyond what was held; `left` is the result of `before_use`.
+    /// Counts use, and the part of it that no hold covered; `left` is the result of `before_use`.
     pub(crate) fn after_use(
         &mut self,
         unit: &str,
@@ -175,7 +175,7 @@ fn reached(limit: &Limit) -> i128 {
     }
 }
 
-/// Executes LIMIT, and returns what the limit leaves afterwards.
+/// Executes LIMIT, and returns how much the limit leaves afterwards.
 pub(super) fn execute(
     state: &mut State,
     context: Context<'_>,

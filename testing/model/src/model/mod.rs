@@ -69,7 +69,7 @@ impl Model {
         Model { limits, state: None, told: vec![] }
     }
 
-    /// Executes a command at clock time `clock`, and records what it changed.
+    /// Executes a command at clock time `clock`, and records the changes.
     pub fn execute(&mut self, clock: Time, command: &Command<'_>) -> ModelResult {
         let now = self.now(clock);
         let context = Context { now, limits: &self.limits };

@@ -50,6 +50,7 @@ pub(super) fn settle(
     let overrun = open.overrun;
     let line = open.item_or_new(item);
     line.used += rest;
+    // Use of a late item leaves its hold alone.
     if !late {
         let (from_hold, left) = take(line.slices.clone(), rest);
         rest = left;
@@ -66,6 +67,7 @@ pub(super) fn settle(
     state.after_use(unit, Some(&key), (used, rest), &left);
     let (mut debits, rest) = state.spread(unit, rest, now);
     let mut uncollected = rest;
+    // Overdraw debits the rest from the last bucket in burn order, below its floor.
     if let (Overrun::Overdraw, true, Some(&last)) =
         (overrun, rest > 0, state.burn_order(unit, now).last())
     {
@@ -85,6 +87,7 @@ pub(super) fn settle(
         open.item_or_new(item).uncollected += uncollected;
     }
     state.fits()?;
+    // The rest of the old hold goes back.
     if !late {
         release(state, session, |known| known.is(item), now)?;
     }
@@ -137,6 +140,7 @@ pub(super) fn grant(
     let grant = most - missing;
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let line = open.item_or_new(item);
+    // A grant below MIN is a denial, and holds nothing.
     if grant < min {
         let cause = state.shortage(unit, Some(&key), now);
         let code = Code::CreditLimitReached;

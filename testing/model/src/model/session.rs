@@ -63,10 +63,13 @@ fn late_use(
     let session = id(request.session)?;
     let known = state.tombstones(now).find(|closed| closed.id == session);
     let answered = known.and_then(|closed| closed.highest);
+    // A number at or below the highest one that was answered may have been answered before.
     require(answered.is_none_or(|highest| number > highest), Code::OutOfWindow)?;
+    // With as many stored answers above it, its own answer could not be stored.
     let above = |closed: &Closed| closed.late.iter().filter(|late| late.0 > number).count();
     require(known.is_none_or(|closed| above(closed) < limits.answers_max), Code::OutOfWindow)?;
     let ids = state.sessions.len() + state.tombstones(now).count();
+    // A new tombstone needs room.
     require(known.is_some() || ids < limits.session_ids_max, Code::Busy)?;
     let overrun = request.overrun.unwrap_or(limits.overrun_default);
     let mut uncollected = vec![];
@@ -89,6 +92,7 @@ fn late_use(
     closed.forget = closed.forget.max(forget);
     closed.late.push((number, body, answer.clone()));
     closed.late.sort_by_key(|late| late.0);
+    // Keep the highest answers. A dropped number raises the bound below which requests are refused.
     while closed.late.len() > limits.answers_max {
         let lowest = closed.late.remove(0).0;
         closed.highest = closed.highest.max(Some(lowest));
@@ -103,6 +107,7 @@ fn close(state: &mut State, context: Context<'_>, session: &str, end: End, late_
         highest = highest.max(Some(*number));
     }
     let Limits { tombstone_ms, transaction_ms, .. } = *context.limits;
+    // A session that accepts late use is remembered at least as long as a transaction.
     let remembered = if late_use { tombstone_ms.max(transaction_ms) } else { tombstone_ms };
     let forget = context.now.saturating_add(remembered);
     state.closed.push(Closed { id: session.to_string(), forget, end, highest, late: vec![] });
@@ -240,6 +245,7 @@ fn find<'a>(
         require(same == body, Code::RequestMismatch)?;
         return Err(Refusal::Replay(answer.clone()));
     }
+    // A number below the window was never answered if no answer was dropped, or if it is in a gap.
     let full = window.len() >= context.limits.answers_max;
     let lower = window.iter().all(|stored| request.request < stored.0);
     let all_stored = open.answers.len() == window.len();
@@ -290,6 +296,7 @@ pub(super) fn update(
     if state.status != Status::Active {
         return deny(state, Code::ServiceDenied, all_items(Code::ServiceDenied, &uncollected));
     }
+    // Kept to undo the grants when a denial closes the session.
     let before = state.clone();
     let mut items = all_items(Code::Ok, &uncollected);
     for ((item, &late), answer) in request.items.iter().zip(&late).zip(&mut items) {
@@ -305,6 +312,7 @@ pub(super) fn update(
         *state = before;
         return deny(state, Code::CreditLimitReached, nothing_granted(&items));
     }
+    // The answer is a denial only when every item that requested units was denied.
     let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
     go_on(state, context, request, body, code, items)
 }
@@ -347,6 +355,7 @@ fn go_on(
     let open = state.sessions.get_mut(&id(request.session)?).ok_or(Code::UnknownSession)?;
     if let Some(validity) = request.validity_ms {
         open.validity = validity;
+        // Tcc defaults to twice the validity.
         open.tcc = validity.saturating_mul(2).min(limits.tcc_ms_max);
     }
     open.tcc = request.tcc_ms.unwrap_or(open.tcc);

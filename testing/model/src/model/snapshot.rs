@@ -99,7 +99,7 @@ pub struct ItemShot {
 
 impl Snapshot {
     /// Creates it from the ledger's account. Only its data is read and none of its rules are used, except the reading
-    /// of a counter, which is thereby tested.
+    /// of a counter, which this tests.
     pub fn of_account(account: &Account, now: Time) -> Snapshot {
         let name = |no| {
             let bucket = account.buckets.iter().find(|bucket| bucket.no == no);

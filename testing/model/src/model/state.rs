@@ -1,7 +1,7 @@
 //! The model's memory of one account, and the amounts that follow from it.
 //!
 //! Nothing is stored that can be computed: `held` is the sum of the slices, `available` follows from the totals by
-//! conservation (I1), and what is forgotten follows from a comparison of times. So the model cannot get these wrong,
+//! conservation (I1), and a comparison of times says which answers are forgotten. So the model cannot get these wrong,
 //! and a ledger that does will differ from it.
 
 use super::calendar::Zone;
@@ -224,7 +224,7 @@ impl Session {
 }
 
 impl Item {
-    /// Reports whether key and unit are exactly those of the request.
+    /// Reports whether key and unit are exactly the same as in the request.
     pub(crate) fn is(&self, of: &ItemRequest) -> bool {
         self.key == of.key.to_string() && self.unit == of.unit.as_str()
     }

@@ -1,5 +1,5 @@
-//! Chains on three accounts, which also get commands of their own: ledger, model and shard agree at every step.
-//! SCURRY_SEEDS sets the number of seeds, SCURRY_SEED the first.
+//! Chains on three accounts, which also get single commands: ledger, model and shard agree at every step. SCURRY_SEEDS
+//! sets the number of seeds, SCURRY_SEED the first.
 
 use scurry_engine::{APART_LEN, ChainOutcome, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Answer, Code, Limits, Portion, Time, Totals, next_due};

@@ -1,5 +1,5 @@
 //! Every Change that seeded runs commit, encoded as bytes and in a frame of the log: decoded and applied it makes the
-//! same account, and the balances beside it are those of the account.
+//! same account, and the balances beside it equal the account's.
 
 use scurry_codec::{FrameWriter, Framed, Record, Seal, decode_change, encode_change, read_frame};
 use scurry_ledger::{Account, Change, Decision, Time, apply, decide, tick};
@@ -25,7 +25,7 @@ fn decoded(bytes: &[u8]) -> Change {
     change
 }
 
-/// Checks that the balances are those of the buckets that differ from the account before.
+/// Checks that there is a balance for exactly the buckets that differ from the account before.
 fn assert_balances(before: Option<&Account>, after: &Account, balances: &[scurry_codec::Balance]) {
     for balance in balances {
         let bucket = after.bucket_no(balance.bucket).expect("it is there after the Change");

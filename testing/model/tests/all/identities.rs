@@ -1,5 +1,5 @@
-//! Accounts by identity compared with naive maps, on two shards of one server: what is found, what is refused because
-//! another account has it, and that a restart from a snapshot or a log gives the same state.
+//! Accounts by identity compared with naive maps, on two shards of one server: which account is found, which identity
+//! is refused because another account has it, and that a restart from a snapshot or a log gives the same state.
 
 use scurry_codec::{ChunkWriter, Chunked, Framed, Positions, Seal, read_chunk, read_frame};
 use scurry_engine::{

@@ -115,7 +115,7 @@ impl Both {
         same(&format!("{op:?}"), &found, &self.model.write(self.now, bytes, &op))
     }
 
-    /// Creates an account on a free key, or deletes one.
+    /// Creates an account, or deletes the one that is there.
     fn account(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (now, key) = (Time(self.now), self.shard.key(bytes));
         let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
@@ -146,7 +146,7 @@ impl Both {
         same("CREATE or DELETE", &found, &expected)
     }
 
-    /// Runs timers. Existing entries stay, those that expired long ago are gone, and so are their timers.
+    /// Runs timers. Existing entries stay; entries that expired long ago are gone, with their timers.
     fn tick(&mut self) -> Result<(), String> {
         while self.shard.tick(Time(self.now)) > 0 {}
         let stats = self.shard.stats();

@@ -1,4 +1,4 @@
-//! Scripted tests of a few nodes: the guarantees, and what the engine does not prevent by itself.
+//! Scripted tests of a few nodes: the guarantees, and the cases that the engine does not prevent by itself.
 
 use scurry_replica::{
     AppendError, Base, ChangeError, Descriptor, Entry, Index, Kind, Members, Message, NodeId,
@@ -200,7 +200,7 @@ fn an_entry_behind_a_read_confirms_it_without_a_round() {
     assert_eq!(world.replica(leader).effects().reads, [ticket]);
 }
 
-/// Returns a log whose entries have these terms.
+/// Returns a log with entries of these terms.
 fn log(terms: &[u64]) -> Recovered {
     let entry = |(index, term): (u64, &u64)| {
         let frame = Descriptor { first: index, last: index, len: 1, checksum: 1 };
@@ -447,7 +447,8 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     }
     let last = world.replica(leader).last();
     assert_eq!(world.replica(follower).last(), last);
-    // The leader believes that the follower lags, has compacted what it seems to lack, and then hears from it again.
+    // The leader believes that the follower lags, has compacted the entries that it seems to lack, and then hears from
+    // it again.
     world.replica(leader).unreachable(follower);
     world.pump(leader);
     let committed = world.replica(leader).committed();
@@ -463,7 +464,7 @@ fn a_node_whose_answers_were_lost_needs_no_snapshot() {
     assert_eq!(world.replica(follower).last(), world.replica(leader).last());
 }
 
-/// Returns three idle voters whose election timeouts are drawn from this seed, and the leader.
+/// Returns three idle voters with election timeouts drawn from this seed, and the leader.
 fn three_of(seed: u64) -> (World, NodeId) {
     let drawn = |number| Settings { seed: seed * 10 + number, ..settings(number) };
     let mut world = World::new((1..=3).map(drawn).collect(), members(&[1, 2, 3], &[]));

@@ -35,7 +35,7 @@ pub(crate) struct Step<'a> {
     pub(crate) came: &'a Came,
 }
 
-/// Memory of a run, as far as the situations need it.
+/// Memory of a run that the situations need.
 #[derive(Default)]
 pub(crate) struct Sights {
     committed: Vec<Op>,

@@ -1,4 +1,4 @@
-//! Section 4: duplicates and what is remembered.
+//! Section 4: duplicates and remembered answers.
 
 use scurry_ledger::{
     BucketAttributes, Code, Decision, Limits, NewBucket, Rejection, Status, Time, decide,
@@ -324,8 +324,8 @@ fn the_least_adjustment_is_refused_for_what_it_is() {
     assert_eq!(rejection(&desk, &Op::adjust("t", "a", 0)).why, "amount must not be 0");
 }
 
-/// Clocks outside of any calendar: the time is clamped to its range, so what is remembered is neither forgotten at once
-/// nor kept forever.
+/// Clocks outside of any calendar: the time is clamped to its range, so remembered answers are neither forgotten at
+/// once nor kept forever.
 #[test]
 fn a_clock_out_of_range_remembers_as_long_as_any() {
     for clock in [i64::MIN, -1, i64::MAX] {

@@ -249,8 +249,8 @@ fn each_threshold_is_told_once_in_a_period() {
     assert_eq!(told(&mut desk, &Op::debit("d", "u", 3)), [(100, 10)]);
     desk.now = HOUR;
     assert_eq!(told(&mut desk, &Op::debit("e", "u", 10)), [(100, 10)]);
-    // Under a greater amount a threshold may be reported again; one that is already reached when the amount is set is
-    // not.
+    // Under a greater amount a threshold may be reported again; a threshold that is already reached when the amount is
+    // set is not.
     assert_eq!(told(&mut desk, &Op::limit("2", "l", "u", 12, None)), []);
     assert_eq!(told(&mut desk, &Op::debit("f", "u", 1)), []);
     assert_eq!(told(&mut desk, &Op::debit("g", "u", 1)), [(100, 12)]);
