@@ -129,6 +129,7 @@ impl Bench<'_> {
         let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
         let total = self.scenario.warmup_seconds + self.scenario.seconds;
         let progress = Progress::new(&prefix, self.quiet, total).with_step(self.step);
+        // This thread becomes the loader.
         if let Some(cores) = self.cores {
             bind_this_thread(cores.loader)?;
         }
@@ -146,6 +147,7 @@ impl Bench<'_> {
             }
         };
         let identity = self.identify(&system)?;
+        // A server with less durability than requested would only look fast.
         ensure!(
             identity.durability == self.durability.word()
                 || self.address.is_some() && !self.durability.keeps(),
@@ -181,6 +183,7 @@ impl Bench<'_> {
         progress: &Progress,
     ) -> Result<(Run, Option<Filling>)> {
         let scenario = self.scenario;
+        // A target with a driver is filled and audited through the driver too.
         let client = &mut match system.driver() {
             Some(driver) => driver.client()?,
             None => system.connect()?,

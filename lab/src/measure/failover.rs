@@ -46,6 +46,7 @@ impl Bench<'_> {
             system.fleet_mut().context("the lab does nothing to a node that it has not started")?;
         fleet.wait_until_equal(self.interrupted)?;
         let all: Vec<u32> = (0..accounts).collect();
+        // Only accounts of one owner are charged, so that the event affects all of them.
         let charged = owned_with_the_first(fleet, &all)?;
         let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds);
         let (warmup, length) = (scenario.warmup_seconds, scenario.seconds);
@@ -71,6 +72,7 @@ impl Bench<'_> {
             failover.event == Event::Kill || u128::from(outcome.whole_at) <= plan.length.as_nanos(),
             "the load ended before all nodes were together again: use more --seconds"
         );
+        // Connect again: the old connection may have ended with the node.
         let client = &mut system.connect()?;
         let balances = balances(client, dialect, &all, &failover.unit)?;
         let (loss, audit) = outcome.judge(|account| balances[account as usize]);

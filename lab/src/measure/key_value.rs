@@ -35,6 +35,7 @@ impl Bench<'_> {
         if let Some(driver) = fleet.driver() {
             let (mut run, tally) =
                 self.drive(number, &key_value_words(kv), fleet, driver, client, progress)?;
+            // The audit needs to know which writes the driver's load has made.
             workload.take(&tally.records, tally.wrong);
             let verdict = self.verdict(&run.errors, || {
                 audit_key_value(client, &workload, scenario.seed)?;
@@ -52,6 +53,7 @@ impl Bench<'_> {
         let verdict = self.verdict(workload.errors(), || {
             audit_key_value(client, &workload, scenario.seed)?;
             self.audit_backups(fleet, || audit_key_value(client, &workload, scenario.seed))?;
+            // Replicas are audited after they have caught up.
             fleet.wait_until_equal(self.interrupted)?;
             for replica in &mut fleet.connect_replicas()? {
                 audit_key_value(replica, &workload, scenario.seed).context("a replica")?;

@@ -179,6 +179,7 @@ impl ChargingWorkload {
                 (used, 0)
             }
         };
+        // The accounts have enough credit, so anything but the full grant is an error.
         if !reply.ok || reply.granted != requested {
             self.errors.add(b"an answer other than OK with the full grant");
         }
@@ -196,6 +197,7 @@ impl Workload for ChargingWorkload {
 
     #[inline]
     fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8 {
+        // Step 0 begins a new session, on any account.
         if self.sessions[session as usize].step == 0 {
             let account = self.account(session);
             let state = &mut self.sessions[session as usize];

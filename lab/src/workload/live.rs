@@ -167,6 +167,7 @@ impl LiveWorkload {
         let (length, reply) = read_write_reply(bytes)?;
         let state = &mut self.sessions[session as usize];
         self.counts.replays += u64::from(reply.replayed);
+        // A duplicate must get the stored answer, marked as replayed.
         if state.is_again {
             state.is_again = false;
             self.wrong += u64::from(!reply.replayed || reply.granted != state.granted);
@@ -179,7 +180,9 @@ impl LiveWorkload {
         self.counts.denials += u64::from(!reply.ok);
         let is_short = operation != TERMINATE && reply.granted < self.plan.requested;
         self.counts.partial += u64::from(is_short && reply.ok);
+        // Version 0 says that the session is not open.
         state.is_open = reply.version != 0;
+        // After a partial grant the credit is used up, so the next request ends the session.
         state.is_ending = is_short;
         (state.held, state.granted) = (reply.granted, reply.granted);
         state.next_request = number + 1;
@@ -223,6 +226,7 @@ impl Workload for LiveWorkload {
         }
         let length = skip(bytes)?;
         let state = &mut self.sessions[session as usize];
+        // BUSY is a valid answer when the account has no room for one more session.
         let is_busy = bytes.starts_with(b"-BUSY ") && !state.is_open && !state.is_again;
         if is_busy {
             self.counts.busy += 1;

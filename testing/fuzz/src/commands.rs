@@ -160,12 +160,14 @@ impl Store {
             Outcome::WrongType => assert_eq!((before, &after), (None, &None)),
             Outcome::OutOfMemory => panic!("there is no bound on memory"),
         }
+        // A command whose answer is stored is replayed when it is repeated, and changes nothing.
         if let (Outcome::Answer { answer, .. }, true) = (&outcome, is_remembered(command)) {
             let again = self.shard.execute(self.now, key, command);
             let expected = Outcome::Answer { answer: answer.clone(), replayed: true };
             let out = |again: &Outcome| {
                 matches!(again, Outcome::Reject(Rejection { code: Code::OutOfWindow, .. }))
             };
+            // Below the window only the number is remembered, not the answer.
             let forgotten = is_below && out(&again);
             assert!(forgotten || again == expected, "not the same again: {command:?}: {again:?}");
             assert_eq!(self.valid_account(id), after, "the same again: {command:?}");

@@ -60,6 +60,7 @@ impl Modules {
             for child in &file.children {
                 let own = [module.as_slice(), std::slice::from_ref(child)].concat();
                 let stem = format!("{dir}/{}", own.join("/"));
+                // A child module is a file of its name, or `mod.rs` in a directory of its name.
                 let flat = format!("{stem}.rs");
                 let path = if tree.text(&flat).is_some() { flat } else { format!("{stem}/mod.rs") };
                 left.push((own, path));
@@ -126,6 +127,7 @@ impl Modules {
         if let Some(found) = file.uses.iter().find(|found| found.name == path[0]) {
             return self.resolve(at, &[&found.path, &path[1..]].concat(), hops);
         }
+        // The name may come from a glob import.
         for found in file.uses.iter().filter(|found| found.name == "*") {
             let all_of = self.resolve(at, &found.path, hops);
             let declares = |file: &File| file.items.contains(&path[0]);
@@ -175,6 +177,7 @@ impl File {
                     file.items.insert(word(at + 1).to_owned());
                 }
                 first if is_name(first) && word(at + 1) == "::" => {
+                    // A path after `::` continues another one, and a path after `in` belongs to a visibility.
                     let begins = at == 0 || !matches!(word(at - 1), "::" | "in");
                     let mut path = vec![first.to_owned()];
                     while word(at + 1) == "::" && is_name(word(at + 2)) {

@@ -249,6 +249,7 @@ fn adjust(
     } else {
         known.voided -= i128::from(amount);
     }
+    // BUSY comes after the errors of the command and before a denial.
     require(!full, Code::Busy)?;
     let after = state.available(serial);
     if amount < 0 && after < floor {
@@ -286,6 +287,7 @@ fn change(
     } else if attributes.period.is_some() {
         known.allowance = None;
     }
+    // Periods that began before this change bring no refill.
     known.allowance.iter_mut().for_each(|allowance| allowance.since = context.now);
     require(!full, Code::Busy)?;
     if attributes.floor.is_some_and(|floor| i128::from(floor) > available) {
@@ -312,6 +314,7 @@ fn debit(
         let named = key.map(|key| key.to_string());
         let named = named.as_deref();
         let tightest = state.tightest(unit.as_str(), named, context.now);
+        // The caller discards the copy, and with it the items debited so far.
         if rest > 0 || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
             let cause = state.shortage(unit.as_str(), named, context.now);
             return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
@@ -369,11 +372,13 @@ fn refund(
         let amount = amount.map_or(left, i128::from);
         require(left > 0 && amount <= left, Code::NotApplicable)?;
         let mut rest = amount;
+        // The buckets that were debited last are refunded first.
         for &at in places.iter().rev() {
             let back = rest.min(parts[at].left);
             if back > 0 {
                 let bucket = state.bucket(parts[at].serial).ok_or(Code::NotApplicable)?;
                 bucket.refunded += back;
+                // A refund to an expired bucket expires at once.
                 if bucket.is_expired(now) {
                     bucket.expired += back;
                 }

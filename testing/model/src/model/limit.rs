@@ -100,7 +100,7 @@ impl State {
     }
 
     /// Returns how much each limit that counts this use leaves, in the order of the limits. Call it before the use
-    /// moves anything; it also moves the limits to the period of `now`.
+    /// moves anything; use above 0 also moves the limits to the period of `now`.
     pub(crate) fn before_use(
         &mut self,
         unit: &str,
@@ -112,6 +112,7 @@ impl State {
         let mut left = vec![];
         for (place, limit) in all.iter().enumerate().filter(|(_, l)| l.counts(unit, key)) {
             left.push(self.left_of(limit, now));
+            // A use of 0 leaves the limit in the period of its last write.
             if used > 0 {
                 self.limits[place] = self.limit_at(limit, now);
             }
@@ -157,6 +158,7 @@ impl State {
         let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, key));
         for (limit, left) in counting.zip(left) {
             limit.used += used;
+            // Use beyond the holds takes up what was left before it counts as overrun.
             limit.overrun = (limit.overrun + (beyond - left).max(0)).min(i64::MAX.into());
             limit.told = limit.told.max(reached(limit));
         }

@@ -25,7 +25,7 @@ fn decoded(bytes: &[u8]) -> Change {
     change
 }
 
-/// Checks that there is a balance for exactly the buckets that differ from the account before.
+/// Checks that the balances equal the account's, and that every bucket that differs from the account before has one.
 fn assert_balances(before: Option<&Account>, after: &Account, balances: &[scurry_codec::Balance]) {
     for balance in balances {
         let bucket = after.bucket_no(balance.bucket).expect("it is there after the Change");
