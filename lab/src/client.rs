@@ -54,7 +54,7 @@ impl Client {
         Client::connect_over(Wire::Resp, address)
     }
 
-    /// Like [`Client::connect`], to a target that may speak another protocol.
+    /// Connects like [`Client::connect`], to a target that may speak another protocol.
     ///
     /// # Errors
     /// When the connection is refused or times out.
@@ -101,7 +101,7 @@ impl Client {
         Ok(self.call_measured(arguments)?.0)
     }
 
-    /// Like [`Client::call`], and also returns the length of the reply in bytes.
+    /// Sends one request like [`Client::call`], and also returns the length of the reply in bytes.
     ///
     /// # Errors
     /// When the connection fails.

@@ -63,13 +63,13 @@ pub struct LoadPlan {
 
 /// Listener to the progress of the load.
 pub trait Observer {
-    /// Called when the measured interval begins and when it ends.
+    /// Handles the beginning and the end of the measured interval.
     ///
     /// # Errors
     /// When the observer's samples cannot be read: the run ends.
     fn measuring(&mut self, begins: bool) -> Result<()>;
 
-    /// Called about once a second.
+    /// Handles the figures of a second, about once a second.
     fn second(&mut self, second: &Second);
 }
 

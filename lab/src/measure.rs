@@ -56,7 +56,7 @@ pub struct Bench<'a> {
     pub durability: Durability,
     /// Directory for the server's data.
     pub place: &'a Path,
-    /// Snapshots that are written under load.
+    /// Whether a snapshot is written under load.
     pub snapshots: Snapshots,
     /// True when a snapshot is written under a second load after the first, and the server is then killed and
     /// restarted.
@@ -119,8 +119,8 @@ impl Bench<'_> {
         self.measure_on(&mut Standing::default(), number, runs)
     }
 
-    /// Like [`Bench::measure`], but reuses the system of the previous run if that was started in the same way, and
-    /// keeps systems that are worth it: in a JVM the start takes longer than a short load.
+    /// Runs the target like [`Bench::measure`], but reuses the system of the previous run if that was started in the
+    /// same way, and keeps systems that are worth it: in a JVM the start takes longer than a short load.
     ///
     /// # Errors
     /// As [`Bench::measure`].

@@ -98,8 +98,8 @@ impl ServerProcess {
         ServerProcess::start_after(&[], command, interrupted)
     }
 
-    /// Like [`ServerProcess::start`], but first runs the program in that directory with the arguments `before`, if
-    /// there are any.
+    /// Starts the server like [`ServerProcess::start`], but first runs the program in that directory with the arguments
+    /// `before`, if there are any.
     ///
     /// # Errors
     /// As [`ServerProcess::start`], and when that run fails.
@@ -132,7 +132,7 @@ impl ServerProcess {
         self.start_again_on(&self.command.cores.clone(), interrupted)
     }
 
-    /// Like [`ServerProcess::start_again`]; until the server answers it may run on these cores.
+    /// Starts it again like [`ServerProcess::start_again`]; until the server answers it may run on these cores.
     ///
     /// # Errors
     /// As [`ServerProcess::start`].

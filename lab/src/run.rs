@@ -46,7 +46,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     show(arguments, &steps)
 }
 
-/// Like [`run`], for a scenario with a fault of a node or its disk.
+/// Runs like [`run`], for a scenario with a fault of a node or its disk.
 ///
 /// # Errors
 /// As [`run`].

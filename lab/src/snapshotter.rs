@@ -1,4 +1,4 @@
-//! Makes a server write snapshots under load: one, or the next as soon as the last one is finished.
+//! Makes a server write a snapshot under load, and measures how long that takes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub enum Snapshots {
     One,
 }
 
-/// Thread that requests the snapshots. It ends when this is finished or dropped.
+/// Thread that requests the snapshot. It ends when this is finished or dropped.
 #[derive(Debug)]
 pub struct Snapshotter {
     thread: JoinHandle<Result<Option<f64>>>,
@@ -37,7 +37,7 @@ pub struct Snapshotter {
 }
 
 impl Snapshotter {
-    /// Connects and starts; returns None when no snapshots are requested.
+    /// Connects and starts; returns None when no snapshot is requested.
     ///
     /// # Errors
     /// When the server does not accept the connection.
@@ -57,16 +57,15 @@ impl Snapshotter {
         Ok(Some(Snapshotter { thread, end, over }))
     }
 
-    /// Returns the flag that is set when no more requests follow: the one snapshot is written, or the server has
-    /// refused.
+    /// Returns the flag that is set when the thread is done: the snapshot is written, or the server has refused.
     pub fn over(&self) -> &AtomicBool {
         &self.over
     }
 
-    /// Stops, and returns the seconds that the one snapshot took.
+    /// Stops, and returns the seconds that the snapshot took.
     ///
     /// # Errors
-    /// When the server refused, or the one snapshot was not written.
+    /// When the server refused, or the snapshot was not written.
     pub fn finish(self) -> Result<Option<f64>> {
         // Ignore the error: the thread may have ended already, and its own error is returned below.
         let _ = self.end.send(());

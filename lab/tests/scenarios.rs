@@ -38,14 +38,14 @@ fn said(output: &Output) -> String {
     String::from_utf8([output.stdout.as_slice(), output.stderr.as_slice()].concat()).unwrap()
 }
 
-/// Like [`lab`], for a run that must succeed.
+/// Runs it like [`lab`]; the run must succeed.
 fn sound(line: &str) -> (Vec<Value>, String) {
     let (rows, output) = lab(line);
     assert!(output.status.success(), "{line}: {}", said(&output));
     (rows, said(&output))
 }
 
-/// Like [`sound`], where every row must have figures.
+/// Runs it like [`sound`]; every row must have figures.
 fn measured(line: &str) -> (Vec<Value>, String) {
     let (rows, text) = sound(line);
     for row in &rows {

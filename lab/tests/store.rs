@@ -29,7 +29,7 @@ fn said(output: &Output) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Like [`lab`], for a run that must succeed.
+/// Runs it like [`lab`]; the run must succeed.
 fn sound(line: &str) -> (Value, String) {
     let (result, output) = lab(line);
     assert!(output.status.success(), "{line}: {}", said(&output));

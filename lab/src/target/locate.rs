@@ -36,7 +36,7 @@ impl Target {
         self.locate_release(kind, scurry, None)
     }
 
-    /// Like [`Target::locate`], for a major version if one is given.
+    /// Finds the program like [`Target::locate`], for a major version if one is given.
     fn locate_release(
         self,
         kind: Kind,
@@ -111,7 +111,7 @@ fn not_installed(program: &str) -> Missing {
 }
 
 impl Variant {
-    /// Like [`Target::locate`], for the release that the variant names.
+    /// Finds the program like [`Target::locate`], for the release that the variant names.
     ///
     /// # Errors
     /// [`Missing`].

@@ -11,7 +11,7 @@ use crate::wire::Wire;
 /// Build directory, below the repository.
 const BUILT: &str = ".cache/ndb/bin";
 const DATA_NODE: &str = "ndbmtd";
-/// Program that configures and starts the management server, and is also the client.
+/// Program that starts the management server, or runs as the client.
 const OURS: &str = "scurry-ndb";
 /// Port offsets from the first data node; the other data nodes use the ports between.
 const MANAGER_PORT: u16 = 8;

@@ -18,7 +18,7 @@ pub struct Variant {
 }
 
 impl PartialEq for Variant {
-    /// `scurry` equals `scurry:none`.
+    /// Compares what is measured and not how it was named: `scurry` equals `scurry:none`.
     fn eq(&self, other: &Variant) -> bool {
         let of = |one: &Variant| (one.target, one.durability, one.major);
         of(self) == of(other)

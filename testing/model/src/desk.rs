@@ -20,7 +20,7 @@ impl Desk {
         desk
     }
 
-    /// Like [`Desk::with`], under the default limits.
+    /// Creates one like [`Desk::with`], under the default limits.
     pub fn new(buckets: &[(&str, &str, i64)]) -> Desk {
         Desk::with(Limits::default(), buckets)
     }

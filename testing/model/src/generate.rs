@@ -62,8 +62,8 @@ impl Generator {
         (limits, Generator { random, history, clock: start, huge, limited, close: false, ends })
     }
 
-    /// Like [`Generator::new`], with deadlines a little before, at and a little after the ends of buckets that have
-    /// floors and debts, and with pauses in which several of them pass.
+    /// Creates one like [`Generator::new`], with deadlines a little before, at and a little after the ends of buckets
+    /// that have floors and debts, and with pauses in which several of them pass.
     pub fn close(seed: u64) -> (Limits, Generator) {
         let (mut limits, mut generator) = Generator::new(seed);
         generator.close = true;

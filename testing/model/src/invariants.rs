@@ -89,8 +89,8 @@ fn held_in(account: &Account, limit: &Limit) -> i128 {
     items.filter(|item| counts(limit, item.unit, Some(item.key))).map(outstanding).sum()
 }
 
-/// I20: the used amount of a limit is the reported and debited use, less refunds; used + held grows above its amount
-/// only by reported use.
+/// Checks I20: the used amount of a limit is the reported and debited use, less refunds; used + held grows above its
+/// amount only by reported use.
 fn limited(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -217,8 +217,8 @@ fn item(
     ensure(used_after == used_before + used, || format!("I13: {}", told()))
 }
 
-/// I21: a chain acts in its accounts at one time, in all of them or in none; a denied chain grants and credits nothing,
-/// and debits only the reported use.
+/// Checks I21: a chain acts in its accounts at one time, in all of them or in none; a denied chain grants and credits
+/// nothing, and debits only the reported use.
 pub(crate) fn chained(
     ops: &[&Op],
     before: &[Option<&Account>],
@@ -293,7 +293,7 @@ fn moved(before: Option<&Account>, after: Option<&Account>) -> Checked {
     ensure(version, || "a Commit adds 1 to the version, and time does not go back".to_string())
 }
 
-/// I9: sessions that the command does not name end at their deadline, and not before.
+/// Checks I9: sessions that the command does not name end at their deadline, and not before.
 fn bystanders(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -315,7 +315,7 @@ fn bystanders(
     Ok(())
 }
 
-/// I13 and I4 per unit: reported use is debited or recorded as uncollected, and nothing else is.
+/// Checks I13 and I4 per unit: reported use is debited or recorded as uncollected, and nothing else is.
 fn accounted(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -369,7 +369,8 @@ pub(crate) fn ticked(
     Ok(())
 }
 
-/// I19: each period that began while a bucket was valid has brought its credit; the periods are counted one by one.
+/// Checks I19: each period that began while a bucket was valid has brought its credit; the periods are counted one by
+/// one.
 fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     for was in before.iter().flat_map(|account| &account.allowances) {
         let of = before.and_then(|account| bucket(account, was.bucket));
@@ -390,7 +391,8 @@ fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     Ok(())
 }
 
-/// I17: released units expire if and only if their bucket ended no later than their session, whenever the tick comes.
+/// Checks I17: released units expire if and only if their bucket ended no later than their session, whenever the tick
+/// comes.
 fn in_time(before: Option<&Account>, change: &Change) -> Checked {
     let Some(before) = before else { return Ok(()) };
     let mut due: BTreeMap<(BucketNo, bool), i128> = BTreeMap::new();

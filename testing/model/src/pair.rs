@@ -147,8 +147,8 @@ impl Pair {
         same("thresholds that are told", told.as_slice(), self.model.told())
     }
 
-    /// I7: repeating a command is a Replay of the same answer, unless no answer is remembered: below the window only
-    /// the number is.
+    /// Checks I7: repeating a command is a Replay of the same answer, unless no answer is remembered: below the window
+    /// only the number is.
     fn repeated(&self, op: &Op, answer: &Answer, at: Time, below: bool) -> Checked {
         let closed = matches!(answer, Answer::Session { version: 0, .. });
         if !op.has_id() || (closed && self.limits.tombstone_ms == 0) {

@@ -58,7 +58,7 @@ pub(super) fn execute(
     Ok(answer)
 }
 
-/// Section 15: records a command that its chain denies. It moves nothing, but its id is used.
+/// Records a command that its chain denies (section 15). It moves nothing, but its id is used.
 pub(super) fn deny(
     state: &mut State,
     context: Context<'_>,

@@ -34,7 +34,7 @@ pub(super) fn release_all(state: &mut State, session: &str, now: i64) -> Result<
     release(state, session, |_| true, now)
 }
 
-/// Section 7: settles use. Returns the uncollected amount.
+/// Settles use (section 7). Returns the uncollected amount.
 pub(super) fn settle(
     state: &mut State,
     session: &str,
@@ -94,7 +94,7 @@ pub(super) fn settle(
     Ok(uncollected)
 }
 
-/// Section 7, steps 2 to 4, for a session that is not open. Returns the uncollected amount.
+/// Settles use of a session that is not open (section 7, steps 2 to 4). Returns the uncollected amount.
 pub(super) fn settle_late(
     state: &mut State,
     item: &ItemRequest,
@@ -123,7 +123,7 @@ pub(super) fn settle_late(
     Ok(rest)
 }
 
-/// Section 8: grants one item of request number `request`. The caller adds the uncollected amount to the answer.
+/// Grants one item of request number `request` (section 8). The caller adds the uncollected amount to the answer.
 pub(super) fn grant(
     state: &mut State,
     session: &str,

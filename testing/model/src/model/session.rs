@@ -51,7 +51,7 @@ fn buried(
     })
 }
 
-/// Section 9: settles use of a session that is not open, where no answer to the request is stored.
+/// Settles use of a session that is not open, where no answer to the request is stored (section 9).
 fn late_use(
     state: &mut State,
     context: Context<'_>,
@@ -399,7 +399,7 @@ pub(super) fn terminate(
     Ok(answer)
 }
 
-/// Section 15: executes a RESERVE that its chain denies. It opens nothing, or with KEEPOPEN a session without grants.
+/// Executes a RESERVE that its chain denies (section 15). It opens nothing, or with KEEPOPEN a session without grants.
 pub(super) fn deny_reserve(
     state: &mut State,
     context: Context<'_>,
@@ -437,8 +437,8 @@ pub(super) fn deny_reserve(
     Ok(answer)
 }
 
-/// Section 15: executes an UPDATE or a TERMINATE that its chain denies. The use is settled, nothing is granted, and the
-/// session continues as after any UPDATE.
+/// Executes an UPDATE or a TERMINATE that its chain denies (section 15). The use is settled, nothing is granted, and
+/// the session continues as after any UPDATE.
 pub(super) fn deny_report(
     account: &mut Option<State>,
     context: Context<'_>,

@@ -65,7 +65,7 @@ fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
     groups
 }
 
-/// One of the copies, with the width of its output.
+/// One of the copies, with the width of the names in the output.
 struct Lane {
     scratch: Scratch,
     width: usize,
