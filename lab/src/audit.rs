@@ -136,6 +136,7 @@ pub fn audit_charging(
     seed: u64,
 ) -> Result<()> {
     let count = u32::try_from(expected.consumed.len())?;
+    // Single accounts may be sampled, but the sum over all of them is always checked where it can be.
     let whole = expected.whole();
     let mut sample = sample(count, seed);
     if dialect.has_totals() {
@@ -145,6 +146,7 @@ pub fn audit_charging(
         }
         accounts(client, dialect, &sample, |number| expected.of(number))?;
     } else {
+        // Accounts with unchanged bytes need no query of their own.
         let asked = match expected.as_created {
             Some(kept) => changed(client, kept, count, seed)?,
             None => (0..count).collect(),
@@ -227,8 +229,8 @@ pub fn audit_usage(
     accounts(client, dialect, &every, of)?.check(&whole, "the sum of all accounts")
 }
 
-/// Returns the balance of each account and their sum, after checking each account. The store's totals must equal that
-/// sum: it holds no other accounts, and nothing may be in flight.
+/// Returns the balance of each account, after checking each. The store's totals must equal their sum: it holds no other
+/// accounts, and nothing may be in flight.
 ///
 /// # Errors
 /// The first fault, or why the store could not be queried.

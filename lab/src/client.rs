@@ -186,6 +186,7 @@ impl Client {
                 request.clear();
                 append(index, &mut request);
                 let owner = match self.routes {
+                    // Without a cluster, batches use the connections in turn.
                     Some(_) => self.owner_of(&request),
                     None => sent / BATCH % self.lines.len(),
                 };
@@ -195,6 +196,7 @@ impl Client {
             for (line, out) in self.lines.iter_mut().zip(&out) {
                 line.stream.write_all(out).context("sending a batch of requests")?;
             }
+            // Leave some batches in flight, except at the end.
             let until = if end == count { count } else { end.saturating_sub(ahead * BATCH) };
             while answered < until {
                 let line = &mut self.lines[owners.pop_front().unwrap_or(0)];
@@ -297,6 +299,7 @@ impl NodeConnection {
                 Err(Stop::Incomplete) => Ok(None),
             };
         };
+        // The reply arrived earlier, before that to an older request.
         if let Some(reply) = self.early.remove(&self.answered) {
             self.translated = reply;
             self.answered = self.answered.wrapping_add(1);
@@ -312,6 +315,7 @@ impl NodeConnection {
                     translator.flush(&mut again);
                     self.stream.write_all(&again).context("sending a request again")?;
                     let Step::Answer(number) = step else { continue };
+                    // The reply overtook another one: keep it until its turn.
                     if number != self.answered {
                         self.early.insert(number, std::mem::take(&mut self.translated));
                         continue;

@@ -139,6 +139,7 @@ fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding
     if figure == Figure::Memory && ours.load.accounts < ACCOUNTS_WEIGHED {
         return None;
     }
+    // Only rows with the same step, guarantee, copies and number of cores are compared.
     let terms = |row: &Row| {
         let promise = promise(&row.durability).to_owned();
         let step = (row.scenario.clone(), row.step.clone());
@@ -160,6 +161,7 @@ fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding
     let (min, max) = range(&ratios);
     let outcome = match refusal(ours, peer, figure, ratios.len()) {
         Some(why) => Outcome::NoClaim(why),
+        // A pair on each side of 1 decides nothing.
         None if min <= 1.0 && max >= 1.0 => Outcome::Even,
         None if (min > 1.0) == figure.is_better_when_greater() => Outcome::Wins,
         None => Outcome::Loses,

@@ -94,12 +94,14 @@ impl Optimized<'_> {
     fn counts(&self) -> Result<PathBuf> {
         let (counts, of) = (self.dir.join(COUNTS), self.dir.join(SOURCES));
         let sources = self.sources()?;
+        // Counts stay valid for the same compiler and sources.
         if counts.is_file() && std::fs::read_to_string(&of).is_ok_and(|text| text == sources) {
             return Ok(counts);
         }
         let tool = self.llvm_profdata()?;
         let counting = self.dir.join("counting");
         let raw = counting.join("raw");
+        // Counts of an earlier build must not be merged.
         if raw.exists() {
             std::fs::remove_dir_all(&raw)?;
         }
@@ -114,6 +116,7 @@ impl Optimized<'_> {
         let mut merge = Command::new(tool);
         merge.args(["merge", "--sparse", "--output"]).arg(&counts).arg(&raw);
         self.host.show(&mut merge)?;
+        // Written last: after a failure the counts are collected again.
         std::fs::write(of, sources)?;
         Ok(counts)
     }

@@ -33,6 +33,7 @@ impl Verdict {
     fn compare(&mut self, round: &Round, balance: &Balance) {
         let name = account_text(round.account).escape_ascii().to_string();
         let mut is_told = false;
+        // A refusal because something does not exist means that an earlier, acknowledged request is lost.
         if let Some((step, error)) = &round.refused {
             let step = STEPS[*step].name();
             let is_gone = GONE.iter().any(|code| error.split(' ').next() == Some(code));

@@ -92,6 +92,7 @@ impl Bench<'_> {
         let json = loop {
             self.go_on()?;
             match client.receive()? {
+                // The driver reports the beginning and the end of the measured interval in this way.
                 Value::Simple(_) => {
                     driver_cpu.push(cpu_seconds(&[driver.pid()])?);
                     watch.measuring(driver_cpu.len() == 1)?;

@@ -93,6 +93,7 @@ impl Bulk {
             writes.iter().map(|write| self.desk.key(&write.request.bytes)).collect();
         let mut words: Vec<&[u8]> = Vec::new();
         let count = writes.len().to_string();
+        // The Redis function takes all keys first; Tarantool's procedure takes triples.
         if self.inner.is_none() {
             words.extend([b"FCALL".as_slice(), b"swap_all", count.as_bytes()]);
             words.extend(keys.iter().map(Vec::as_slice));
@@ -114,6 +115,7 @@ impl Bulk {
         let Some(inner) = &mut self.inner else {
             let length = skip(bytes)?;
             self.between.extend_from_slice(&bytes[..length]);
+            // RESP replies arrive in the order of the requests, so the oldest request is answered.
             let (_, sent) = self.sent.pop_front().ok_or(Stop::Malformed)?;
             return Ok((length, Some(sent)));
         };
@@ -158,6 +160,7 @@ impl Bulk {
             if taken == Value::Integer(1) {
                 self.ready.push_back((write.request.session, write.answer));
             } else {
+                // Another client has written the account first: read it again.
                 self.fresh.push(write.request);
             }
         }

@@ -69,6 +69,7 @@ impl Locked {
         let is_locked = is_locked && !matches!(held, Value::Error(_));
         let start = sink.reply.len();
         let outcome = self.desk.judge(&request, held, sink.reply)?;
+        // Without a lock the answer is final; with one the transaction has to end first.
         if !is_locked {
             return Ok(Step::Answer(session));
         }

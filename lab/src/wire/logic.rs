@@ -95,6 +95,7 @@ impl Logic {
         let Some(inner) = &mut self.inner else {
             let length = skip(bytes)?;
             self.between.extend_from_slice(&bytes[..length]);
+            // RESP replies arrive in the order of the requests, so the oldest request is answered.
             let oldest = self.pending.front().ok_or(Stop::Malformed)?;
             return Ok((length, Some(oldest.session)));
         };
@@ -125,6 +126,7 @@ impl Logic {
         };
         let key = self.desk.key(&request);
         self.send(session, &[b"FCALL", b"swap", b"1", &key, &version, &value], sink.again);
+        // The answer counts only if the write succeeds, so keep it back.
         let stage = Stage::Writing(sink.reply.split_off(start));
         self.pending.push_back(Pending { session, request, stage });
         Ok(Step::Again)
@@ -158,6 +160,7 @@ impl Translator for Logic {
                 let (_, held) = Value::read(&self.between)?;
                 self.decide(session, pending.request, held, sink)?
             }
+            // Another client has written the account first, so everything starts over.
             Stage::Writing(_) if self.between == b":0\r\n" => {
                 self.read(session, pending.request, sink.again);
                 Step::Again
@@ -189,6 +192,7 @@ impl Desk {
         out: &mut Vec<u8>,
     ) -> Result<ReadOutcome, Stop> {
         let version = match held {
+            // No account is stored under this key.
             Value::Nil => {
                 self.account = None;
                 Vec::new()

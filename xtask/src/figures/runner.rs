@@ -74,6 +74,7 @@ impl Runner<'_> {
     pub(crate) fn measure(&self, part: &Part) -> Result<()> {
         let now = here(self.host)?;
         ensure!(
+            // Rows of two commits or machines must not be mixed in one table.
             now == self.at,
             "the tree or the machine has changed since the run began: figures of one table would be of two commits"
         );
@@ -119,6 +120,7 @@ impl Runner<'_> {
         let path = self.results.join(part.file);
         let mut rows: Vec<Value> = Vec::new();
         for (index, step) in part.steps.iter().enumerate() {
+            // Only a part with several steps needs partial files.
             match step {
                 Step::Doors => self.doors(&path)?,
                 Step::Lab(words) if part.steps.len() == 1 => self.lab(words, &path)?,

@@ -145,6 +145,7 @@ fn pack_layer(release: &Release<'_>, root: &Path, layer: &Path) -> Result<()> {
     names.sort();
     let mut tar = tarball::tar(release);
     tar.arg("-cf").arg(layer).arg("-C").arg(root).arg("--anchored");
+    // These two directories are added separately, with their own owner and mode.
     tar.args([&format!("--exclude={STORE}"), "--exclude=tmp"]).args(&names);
     release.host.show(&mut tar)?;
     for (dir, owner, mode) in [("tmp", "0", "1777"), (STORE, USER, "0700")] {

@@ -41,6 +41,7 @@ fn by_level(references: &[Reference]) -> BTreeMap<&[String], Arrows<'_>> {
     let mut levels: BTreeMap<&[String], Arrows<'_>> = BTreeMap::new();
     for reference in references {
         let (from, to): (&Path, &Path) = (&reference.from, &reference.to);
+        // The arrow belongs to the level at which the two paths part.
         let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
         if let (Some(own), Some(other)) = (from.get(shared), to.get(shared)) {
             let arrows = levels.entry(&from[..shared]).or_default();
@@ -58,6 +59,7 @@ fn knots<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
     for (from, reached) in &reach {
         let back = |to: &&&str| reach.get(**to).is_some_and(|back| back.contains(from));
         let knot: BTreeSet<&str> = reached.iter().filter(back).copied().collect();
+        // A module that reaches itself is in a circle; record each circle once.
         if reached.contains(from) && !knots.contains(&knot) {
             knots.push(knot);
         }

@@ -44,6 +44,7 @@ impl Source {
                 } else if comment(state) || comment(next) {
                     source.comments.last_mut().expect("never empty").push(c);
                 } else {
+                    // Quotes stay visible, the text between them does not.
                     let visible = c == '"' || (state == State::Code && next == State::Code);
                     source.code.last_mut().expect("never empty").push(if visible {
                         c
@@ -104,6 +105,7 @@ fn advance(state: State, chars: &[char], at: usize) -> (State, usize) {
             _ => (state, 1),
         },
         State::Text => match two {
+            // A backslash hides the next character, even a quote.
             ('\\', '\0') => (state, 1),
             ('\\', _) => (state, 2),
             ('"', _) => (State::Code, 1),
