@@ -1,7 +1,7 @@
-//! What one operation of charging sessions costs a shard of many accounts, with all that the
-//! engine does for it: CPU time, or with `--operations N` just so many of them, for a profiler
-//! that counts instructions. The mix is that of the lab's `moaf-scur`, in batches of 64. With `--journal`
-//! every Change is also written to frames, which are sealed and dropped at 64 KiB.
+//! Measures the cost of one operation of charging sessions in a shard of many accounts, with everything that the engine
+//! does for it: CPU time, or with `--operations N` exactly N operations, for a profiler that counts instructions. The
+//! mix is that of the lab's `moaf-scur`, in batches of 64. With `--journal` every Change is also written to frames,
+//! which are sealed and dropped at 64 KiB.
 
 mod sessions;
 
@@ -12,9 +12,9 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Requests that a host takes together.
+/// Requests of a batch.
 const BATCH: usize = 64;
-/// Batches between two looks at the clock.
+/// Batches between two readings of the clock.
 const BATCHES: usize = 6_000;
 /// Bytes of a frame.
 const FRAME_LEN: usize = 64 << 10;
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The work of a host on the requests of a connection.
+/// The work of a host on a batch of requests.
 fn batch(
     shard: &mut Shard,
     requests: &[Session; BATCH],

@@ -1,5 +1,5 @@
-//! Bytes per key, as the operating system counts them, beside the shard's own count by kind.
-//! Each row is a fresh process, so that nothing is left over.
+//! Measures bytes per key, as the operating system counts them, beside the shard's own count by kind. Each row runs in
+//! a new process, so that no memory is left over.
 
 use scurry_engine::{Config, EntityDelete, EntityPut, Expiry, Outcome, Shard, Stats};
 use scurry_ledger::{
@@ -10,7 +10,7 @@ use std::error::Error;
 const NOW: Time = Time(1_700_000_000_000);
 const KEYS: u64 = 1_000_000;
 
-/// The data that is put, and how often it is written.
+/// The kind of data written, and the number of writes.
 const STATES: [(&str, Load); 8] = [
     ("accounts: two buckets", Load::Accounts(0)),
     ("accounts: two buckets, one open session", Load::Accounts(1)),
@@ -24,7 +24,7 @@ const STATES: [(&str, Load); 8] = [
 
 #[derive(Clone, Copy)]
 enum Load {
-    /// With so many requests each.
+    /// This many requests each.
     Accounts(u32),
     Values(Expiry),
     Entities,
@@ -118,7 +118,7 @@ fn run(shard: &mut Shard, account: &[u8], command: &Command<'_>) {
     assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
 }
 
-/// Memory of this process that is resident, from procfs.
+/// Reads the resident memory of this process from procfs.
 fn resident_bytes() -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).ok_or("no VmRSS")?;

@@ -1,7 +1,7 @@
-//! How long the longest calls take while a shard grows to millions of keys, and while a million
-//! timers fall due in one millisecond: what a client would wait for. CPU time of the thread, so
-//! that other processes' turns are not counted; reading that clock is in each figure. Beside it
-//! what ADR 9 chose against: one hashbrown table that doubles.
+//! Measures the longest calls while a shard grows to millions of keys, and while a million timers fall due in one
+//! millisecond: the time that a client would wait. CPU time of the thread, so that other processes are not counted;
+//! each figure includes reading that clock. Compared with the alternative that ADR 9 rejected: one hashbrown table that
+//! doubles.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -47,7 +47,7 @@ impl Calls {
     }
 }
 
-/// CPU time of this thread.
+/// Reads the CPU time of this thread.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |part: i64| u64::try_from(part).unwrap_or_default();
@@ -64,7 +64,7 @@ const PARTS: [Part; 5] = [
     ("sessions", sessions),
 ];
 
-/// Each part in a process of its own: what one has freed would be joined in another's calls.
+/// Runs each part in its own process: the allocator would merge memory freed by one part during calls of another.
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--part").skip(1);
     if let Some(wanted) = arguments.next() {
@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 const BATCH: usize = 64;
 const BATCHES: usize = 20_000;
 
-/// The keys of one batch after the other, in an order that no cache expects.
+/// Returns the keys of successive batches, in an order that caches do not predict.
 fn batches() -> impl Iterator<Item = Vec<String>> {
     let mut number = 1;
     (0..BATCHES).map(move |_| {
@@ -98,7 +98,7 @@ fn batches() -> impl Iterator<Item = Vec<String>> {
     })
 }
 
-/// The same inserts and reads in one table that doubles, as far as a table alone has them.
+/// Runs the same inserts and reads on one table that doubles, as far as a bare table supports them.
 fn one_table() -> Result<(), Box<dyn Error>> {
     let hasher = FixedState::default();
     let hash = |key: &[u8]| hasher.hash_one(key);
@@ -125,7 +125,7 @@ fn one_table() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Inserts, then reads, pages of a scan, and removals.
+/// Runs inserts, then reads, pages of a scan, and removals.
 fn grow() -> Result<(), Box<dyn Error>> {
     let mut shard = Shard::new(Config::default());
     let (mut inserts, mut scans, mut removals) =

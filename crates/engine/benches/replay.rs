@@ -1,6 +1,5 @@
-//! What a Change of a log costs at recovery: CPU time of one core, files in memory, the mix of the
-//! lab's `moaf-scur`. With `--records N` a log of just so many is recovered once, for a profiler
-//! that counts instructions.
+//! Measures the cost of a Change at recovery: CPU time of one core, files in memory, the mix of the lab's `moaf-scur`.
+//! With `--records N` a log of exactly N records is recovered once, for a profiler that counts instructions.
 
 mod sessions;
 
@@ -22,7 +21,7 @@ const RECORDS: u64 = 2_000_000;
 const FRAME: u64 = 64;
 const RUNS: usize = 7;
 
-/// A directory in memory, which is on the device at once.
+/// A directory in memory, where every write counts as durable at once.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Names>>);
 
@@ -126,7 +125,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut runs = Vec::new();
     for _ in 0..if records.is_some() { 1 } else { RUNS } {
         let mut shard = Shard::new(Config { hash_key: HashKey::known(SEED), ..Config::default() });
-        // The snapshot's part is not counted. Under a profiler there may be no clock.
+        // The time of the snapshot's part is subtracted. Under a profiler the clock may be missing.
         let mut clock = records.is_none().then(Duration::default);
         let look = |progress: &Progress| match &mut clock {
             Some(begin) if begin.is_zero() && progress.entries == progress.entries_all => {
@@ -151,7 +150,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A snapshot of accounts, and a log of so many Changes behind it.
+/// Writes a snapshot of accounts, and a log of this many Changes after it.
 fn write(disk: &Memory, accounts: u64, records: u64) -> Result<(), Box<dyn Error>> {
     let mut shard = Shard::new(Config { hash_key: HashKey::known(SEED), ..Config::default() });
     populate(&mut shard, accounts)?;

@@ -1,5 +1,5 @@
-//! How long the steps of a snapshot keep a shard from its clients: CPU time of the thread, so
-//! that other processes' turns are not counted.
+//! Measures how long the steps of a snapshot block a shard: CPU time of the thread, so that other processes are not
+//! counted.
 
 use rustix::time::{ClockId, clock_gettime};
 use scurry_engine::{Config, LogId, Outcome, Piece, Shard, Snapshot};
@@ -11,10 +11,10 @@ use std::time::Duration;
 const NOW: Time = Time(1_700_000_000_000);
 const LOG: LogId = LogId { id: 1, core: 0 };
 const ACCOUNTS: [u64; 2] = [1_000_000, 10_000_000];
-/// Snapshots of each shard: the first writes into fresh memory.
+/// Snapshots per shard; the first one writes into fresh memory.
 const SNAPSHOTS: usize = 3;
 
-/// CPU time of this thread.
+/// Reads the CPU time of this thread.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let part = |part: i64| u64::try_from(part).unwrap_or_default();
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Accounts with two buckets each.
+/// Creates accounts with two buckets each.
 fn filled(accounts: u64) -> Result<Shard, Box<dyn Error>> {
     let mut shard = Shard::new(Config::default());
     shard.keep_journal(LOG, 1);
@@ -55,7 +55,7 @@ fn filled(accounts: u64) -> Result<Shard, Box<dyn Error>> {
         if !matches!(outcome, Outcome::Answer { .. }) {
             return Err(format!("{outcome:?}").into());
         }
-        // What a host writes to its log.
+        // The bytes that a host would write to its log.
         if index % 1_024 == 0
             && let Some(journal) = shard.journal()
         {

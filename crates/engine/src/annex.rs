@@ -1,7 +1,7 @@
-//! A busy account is kept in parts: its image has what a command nearly always needs, and the annex
-//! has its open sessions, tombstones and transactions. A command brings in those that it names and
-//! those that are due, decides on the account as if it were whole, and takes back what it has left.
-//! So its cost does not grow with what the account holds (docs/adr/0025-busy-accounts.md).
+//! A busy account is kept in parts: its image has what nearly every command needs, and the annex has its open sessions,
+//! tombstones and transactions. A command brings in the parts that it names and those that are due, decides on the
+//! account as if it were whole, and moves the remaining parts back. So its cost does not grow with the size of the
+//! account (docs/adr/0025-busy-accounts.md).
 
 mod hash;
 mod ids;
@@ -23,11 +23,11 @@ use std::mem;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
 pub const APART_LEN: usize = 4 << 10;
-/// Bytes of them above which an account takes no more. A snapshot has an account in one chunk, and a
-/// dump in one image, with room for the rest of it.
+/// Most bytes of them that an account may have. A snapshot has an account in one chunk, and a dump in one image; the
+/// rest of that bound is for the rest of the account.
 pub const ACCOUNT_LEN_MAX: usize = IMAGE_LEN_MAX / 8 * 7;
 
-/// Sessions, tombstones and transactions of one account, apart from its image.
+/// Sessions, tombstones and transactions of one account, stored outside its image.
 #[derive(Debug, Default)]
 pub struct Annex {
     sessions: SessionsApart,
@@ -36,33 +36,33 @@ pub struct Annex {
     brought: Vec<Brought>,
     brought_tombstones: Vec<Vec<u8>>,
     brought_transactions: Vec<Vec<u8>>,
-    /// Bytes of memory when they were counted last.
+    /// Bytes of memory at the last measurement.
     measured: usize,
 }
 
-/// Names in a command, or in the facts of a Change, of what it needs of the annex.
+/// Ids of the parts of an annex that a command or a Change needs.
 #[derive(Clone, Debug, Default)]
 pub struct Needed<'n> {
-    /// Ids of sessions, open or remembered.
+    /// Ids of open or closed sessions.
     pub(crate) sessions: Cow<'n, [&'n [u8]]>,
     /// Ids of transactions.
     pub(crate) transactions: Vec<&'n [u8]>,
-    /// Everything.
+    /// Whether all parts are needed.
     pub(crate) all: bool,
 }
 
 impl<'n> Needed<'n> {
-    /// All of it.
+    /// Returns the need for all parts.
     pub fn all() -> Needed<'n> {
         Needed { all: true, ..Needed::default() }
     }
 
-    /// The parts that a read shows: all sessions, one, or of all only sums.
+    /// Returns the parts that a read needs: all sessions, one session, or only the sums.
     pub fn shown(all: bool, session: &'n Option<&'n [u8]>) -> Needed<'n> {
         Needed { all, sessions: Cow::Borrowed(session.as_slice()), ..Needed::default() }
     }
 
-    /// The names in a command to an account of which only the part is at hand that its image has.
+    /// Returns the parts that a command names. Of the account only the part in its image is at hand.
     pub(crate) fn by(command: &Command<'n>, account: &Account) -> Needed<'n> {
         let mut needed = Needed::default();
         match command {
@@ -81,7 +81,7 @@ impl<'n> Needed<'n> {
             | Command::Counter { txn, .. } => needed.transactions.push(txn),
             Command::Limit { txn, limit, terms } => {
                 needed.transactions.push(txn);
-                // A new one begins with what all sessions hold.
+                // A new limit starts with the holds of all sessions.
                 let counts_units =
                     matches!(terms, LimitTerms::Set { counted: Counted::Units { .. }, .. });
                 needed.all = counts_units && account.limit(*limit).is_none();
@@ -94,7 +94,7 @@ impl<'n> Needed<'n> {
         needed
     }
 
-    /// The names in the facts of a Change.
+    /// Returns the parts that the facts of a Change name.
     pub(crate) fn by_facts(ops: &'n [Op]) -> Needed<'n> {
         let mut needed = Needed::default();
         for op in ops {
@@ -111,14 +111,14 @@ impl<'n> Needed<'n> {
 }
 
 impl Annex {
-    /// Takes the parts out of an account that is whole.
+    /// Moves the parts of a whole account into a new annex.
     pub(crate) fn of(account: &mut Account) -> Annex {
         let mut annex = Annex::default();
         annex.take_back(account);
         annex
     }
 
-    /// The image of an account, and the annex of one that is better kept in parts.
+    /// Encodes an account, and moves its parts into an annex when they exceed `apart_len`.
     pub fn divided(account: &mut Account, apart_len: usize) -> (Vec<u8>, Option<Annex>) {
         let annex = (parts_len(account) > apart_len).then(|| Annex::of(account));
         let mut image = Vec::new();
@@ -129,22 +129,22 @@ impl Annex {
         (image, annex)
     }
 
-    /// How many sessions, tombstones and transactions are here.
+    /// Returns the number of sessions, tombstones and transactions in the annex.
     pub fn len(&self) -> usize {
         self.sessions.len() + self.tombstones.len() + self.transactions.len()
     }
 
-    /// True when nothing is here.
+    /// Reports whether the annex is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of what is here.
+    /// Returns the encoded bytes of the parts.
     pub(crate) fn bytes(&self) -> usize {
         self.sessions.bytes() + self.tombstones.bytes() + self.transactions.bytes()
     }
 
-    /// Bytes of memory, about.
+    /// Returns the approximate bytes of memory.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Annex>()
             + self.sessions.memory_bytes()
@@ -152,8 +152,8 @@ impl Annex {
             + self.transactions.memory_bytes()
     }
 
-    /// Brings into an account, which is bare, what is needed and the sessions that are due by its time
-    /// `now`.
+    /// Brings into an account, whose parts are all in the annex, those that are needed and the sessions that are due at
+    /// its time `now`.
     pub(crate) fn bring(&mut self, account: &mut Account, needed: &Needed<'_>, now: Time) {
         let Annex { sessions, tombstones, transactions, brought, .. } = self;
         brought.clear();
@@ -172,7 +172,7 @@ impl Annex {
                     }
                 }
             }
-            // The first to be closed comes last: then closing one moves no other.
+            // In reverse order, so that closing the first due session moves no other.
             brought.extend(
                 sessions.due(now).rev().map(|at| sessions.bring(at, &mut account.sessions)),
             );
@@ -194,8 +194,8 @@ impl Annex {
         **account.elsewhere.get_or_insert_default() = elsewhere;
     }
 
-    /// Takes back what was brought and what is new of an account after a Commit, and forgets what is
-    /// due. The account is bare then.
+    /// Moves the parts that were brought in, and new ones, from the account back into the annex after a Commit, and
+    /// forgets what is due. The account has no parts afterwards.
     pub(crate) fn take_back(&mut self, account: &mut Account) {
         let now = account.changed_at;
         self.sessions.take_back(&self.brought, &mut account.sessions, now);
@@ -210,7 +210,7 @@ impl Annex {
         **account.elsewhere.get_or_insert_default() = self.sums();
     }
 
-    /// Makes a bare account whole; what is here stays.
+    /// Copies all parts into an account that has none; the annex keeps them.
     pub fn copy_to(&self, account: &mut Account) {
         for number in self.sessions.numbers() {
             self.sessions.bring(number, &mut account.sessions);
@@ -220,7 +220,7 @@ impl Annex {
         account.elsewhere = None;
     }
 
-    /// The image of the whole account, from that of the part.
+    /// Returns the image of the whole account, given the image without the parts.
     pub fn whole_image(&self, part: &[u8]) -> Vec<u8> {
         let mut account = None;
         unpack(part, &mut account);
@@ -232,7 +232,7 @@ impl Annex {
         image
     }
 
-    /// Sums of all that is here, nothing of which is brought in or counts as due.
+    /// Returns the sums of the annex, when nothing is brought in and nothing counts as due.
     pub fn sums(&self) -> Elsewhere {
         let never = Time(i64::MIN);
         Elsewhere {
@@ -244,7 +244,7 @@ impl Annex {
     }
 }
 
-/// The annexes of a shard's accounts, by the accounts' ids.
+/// Annexes of a shard's accounts, by account id.
 #[derive(Debug, Default)]
 pub(crate) struct Annexes {
     annexes: HashTable<(Box<[u8]>, Box<Annex>)>,
@@ -252,7 +252,7 @@ pub(crate) struct Annexes {
 }
 
 impl Annexes {
-    /// The annex of an account that is kept in parts.
+    /// Returns the annex of an account that is kept in parts.
     pub(crate) fn of(&self, id: &[u8]) -> &Annex {
         let found = self.annexes.find(hash_of(id), |(of, _)| **of == *id);
         let (_, annex) = found.expect("an account that is kept in parts has an annex");
@@ -280,7 +280,7 @@ impl Annexes {
         }
     }
 
-    /// Counts the memory of an annex that has changed.
+    /// Measures the memory of an annex that has changed.
     pub(crate) fn measure(&mut self, id: &[u8]) {
         if let Some(annex) = self.get_mut(id) {
             let now = annex.memory_bytes();
@@ -294,7 +294,7 @@ impl Annexes {
     }
 }
 
-/// Copies the records of these ids, and remembers how they were.
+/// Copies the records of these ids into the account, and returns them to detect changes later.
 fn bring<T: Remembered>(
     apart: &RecordsApart,
     ids: &[&[u8]],

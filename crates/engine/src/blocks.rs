@@ -1,31 +1,30 @@
-//! Blocks of memory that entries have left, for entries that need one of the same length. An
-//! account grows with each request of a session and is small again behind its end. The allocator
-//! would join each block that is freed with its neighbours, which lie in memory that nobody else
-//! needs at the moment, and cut it again for the next.
+//! Freed memory blocks, kept for entries that need the same length. An account grows with each request of a session and
+//! shrinks at its end. The allocator would merge each freed block with its free neighbours, whose memory is not in the
+//! cache, and split it again for the next request.
 
-/// Longer blocks are left to the allocator, bytes.
+/// Length in bytes above which blocks are left to the allocator.
 const BLOCK_LEN_MAX: usize = 1024;
-/// Bytes that are kept of one length at most: what nobody takes shall not fill the room.
+/// Most bytes kept of one length, so that an unused length does not fill the limit.
 const LENGTH_BYTES_MAX: usize = 1024 * 1024;
-/// Bytes that are kept at most.
+/// Most bytes kept in all.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Blocks that are not used, by their length.
+/// Unused blocks by length.
 #[derive(Debug)]
 pub(crate) struct Blocks {
-    /// By length in steps.
+    /// Blocks by length in steps.
     kept: Vec<Vec<Box<[u8]>>>,
     step: usize,
     bytes: usize,
 }
 
 impl Blocks {
-    /// For blocks whose lengths differ by multiples of `step`.
+    /// Creates storage for blocks whose lengths differ by multiples of `step`.
     pub(crate) fn new(step: usize) -> Blocks {
         Blocks { kept: vec![Vec::new(); BLOCK_LEN_MAX / step + 1], step, bytes: 0 }
     }
 
-    /// A block of this length, whatever is in it.
+    /// Returns a block of this length with arbitrary content.
     pub(crate) fn take(&mut self, len: usize) -> Box<[u8]> {
         let kept = self.kept.get_mut(len / self.step).and_then(Vec::pop);
         match kept {
@@ -37,7 +36,7 @@ impl Blocks {
         }
     }
 
-    /// Keeps a block for the next that needs one of its length, or frees it.
+    /// Keeps a block for reuse, or frees it.
     pub(crate) fn keep(&mut self, block: Box<[u8]>) {
         let len = block.len();
         if let Some(kept) = self.kept.get_mut(len / self.step)
@@ -49,7 +48,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of what is kept.
+    /// Returns the bytes of the kept blocks.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.bytes as u64
     }

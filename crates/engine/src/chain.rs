@@ -1,27 +1,27 @@
-//! A chain of commands on the homes of its accounts: all are decided, then all are stored or none.
-//! Each account is on a slate of its own meanwhile, so nothing has to be undone.
+//! Runs a chain of commands on several accounts: all are decided first, then all are stored or none. Each account is on
+//! its own slate meanwhile, so nothing has to be undone.
 
 use crate::{ChainOutcome, Home};
 use scurry_ledger::{Answer, Change, Decision, Link, Time, Verdict, check_chain, is_denial, judge};
 use std::iter::zip;
 
-/// The homes of the accounts of a chain.
+/// Access to the accounts of a chain.
 pub trait Homes {
-    /// The home of the link at this place, which is there until another one is asked for. What it has
-    /// on its slate stays as long as the chain is worked on.
+    /// Returns the account of a link; it is valid until the next call. The content of its slate is kept until the end
+    /// of the chain.
     fn home(&mut self, link: usize) -> impl Home;
 }
 
-/// Room that chains use, one after the other.
+/// Reusable buffers for chains.
 #[derive(Debug, Default)]
 pub struct ChainRoom {
     decisions: Vec<Decision>,
-    /// Answers to the last chain that had some, in the order of its links.
+    /// Answers of the last chain that produced some, in the order of its links.
     pub answers: Vec<Answer>,
 }
 
 impl ChainRoom {
-    /// Runs a chain (docs/ledger.md section 15). Its answers are in this room afterwards.
+    /// Runs a chain (docs/ledger.md section 15). Its answers are in `answers` afterwards.
     pub fn run(&mut self, homes: &mut impl Homes, now: Time, links: &[Link<'_>]) -> ChainOutcome {
         if let Err(rejection) = check_chain(links) {
             return ChainOutcome::Reject(rejection);
@@ -47,7 +47,8 @@ impl ChainRoom {
             Verdict::Commit | Verdict::Replay => {}
         }
         self.answers.clear();
-        // From here on all of it happens: one frame of the log, or one step of the server, has it.
+        // Past this point the chain cannot fail: all of it is stored, in one frame of the log or one step of the Valkey
+        // server.
         for (link, decision) in self.decisions.drain(..).enumerate() {
             match decision {
                 Decision::Commit(change, answer) => {
@@ -61,8 +62,8 @@ impl ChainRoom {
         ChainOutcome::Answers { replayed: verdict == Verdict::Replay }
     }
 
-    /// Decides each link as if it were alone, at the latest of the clock and the times of the accounts'
-    /// last Changes, which is the result; or the link whose key holds something else.
+    /// Decides each link as if it were alone. Returns the time used: the latest of the clock and the accounts' last
+    /// Changes. Fails with the index of a link whose key holds another kind.
     fn decide(
         &mut self,
         homes: &mut impl Homes,
@@ -81,13 +82,14 @@ impl ChainRoom {
             if latest == now {
                 return Ok(latest);
             }
-            // The clock is behind an account, as it is when it was set back: all once more.
+            // The clock is earlier than an account's last Change, because it was set back: decide again at the later
+            // time.
             now = latest;
             self.give_up(homes);
         }
     }
 
-    /// Decides anew on the links that are not denied by themselves.
+    /// Decides again, as denied by the chain, the links that were not denied themselves.
     fn deny(&mut self, homes: &mut impl Homes, now: Time, links: &[Link<'_>]) {
         for (at, (decision, link)) in zip(&mut self.decisions, links).enumerate() {
             if let Decision::Commit(change, answer) = decision
@@ -103,7 +105,7 @@ impl ChainRoom {
         }
     }
 
-    /// Throws the decisions away.
+    /// Discards the decisions.
     fn give_up(&mut self, homes: &mut impl Homes) {
         for (link, decision) in self.decisions.drain(..).enumerate() {
             if let Decision::Commit(change, _) = decision {

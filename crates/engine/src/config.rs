@@ -1,4 +1,4 @@
-//! What a shard is told once.
+//! The settings of a shard, fixed at its start.
 
 use crate::{ACCOUNT_LEN_MAX, APART_LEN, UniqueIdentities};
 use scurry_codec::HashKey;
@@ -7,29 +7,29 @@ use scurry_ledger::Limits;
 /// The settings of one shard.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Bounds and defaults of the ledger.
+    /// Limits and defaults of the ledger.
     pub limits: Limits,
-    /// Bytes above which nothing is taken that needs more memory.
+    /// Bytes above which commands that need more memory are refused; None for no limit.
     pub memory_max: Option<u64>,
-    /// The secret of the hash table. All shards of one server share it. A server draws it from
-    /// the operating system's randomness at each start; a simulation fixes it.
+    /// The secret of the hash table, shared by all shards of one server. A server draws it from the operating system's
+    /// randomness at each start; a simulation fixes it.
     pub hash_key: HashKey,
-    /// Number of this node in versions of entities, 0 to [`crate::NODE_MAX`]. Shards that may
-    /// hold copies of one entity need different ones.
+    /// Number of this node in versions of entities, 0 to [`crate::NODE_MAX`]. Shards that may hold copies of the same
+    /// entity need different numbers.
     pub node: u16,
-    /// Kinds of identities of which no two accounts may have the same; none where each kind may be had
-    /// by many. All shards of one server have clones of one.
+    /// Kinds of identities that must be unique; None when no kind is unique. All shards of one server have clones of
+    /// the same value.
     pub unique_identities: Option<UniqueIdentities>,
-    /// Entities can be found by their value.
+    /// Whether entities can be found by their value.
     pub entity_index: bool,
-    /// How long a deleted entity is remembered, ms: longer than any copy of a write may be late.
+    /// How long a tombstone is kept, ms: longer than any copy of a write can be delayed.
     pub entity_tombstone_ms: i64,
-    /// Bytes of sessions, tombstones and transactions above which an account is kept in parts, so that
-    /// its commands cost no more than those of a small one.
+    /// Bytes of sessions, tombstones and transactions above which an account is kept in parts, so that its commands
+    /// cost no more than those of a small account.
     pub apart_len: usize,
-    /// Bytes of them above which an account takes no more, at most [`ACCOUNT_LEN_MAX`].
+    /// Most bytes of them that an account may have, at most [`ACCOUNT_LEN_MAX`].
     pub account_len_max: usize,
-    /// How far a writer's version may lie ahead of this shard's clock, ms.
+    /// Most milliseconds that a writer's version may be ahead of this shard's clock.
     pub version_ahead_ms_max: i64,
 }
 

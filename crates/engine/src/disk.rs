@@ -1,15 +1,14 @@
-//! The seam to files. Blocking calls; whoever hosts a shard decides on which thread they run.
+//! The interface to files. Calls block; the host of a shard decides on which thread they run.
 
 use std::io;
 
-/// A directory of files that a shard's log and snapshots live in. Names are plain file names.
+/// A directory with the files of a shard's log and snapshots. Names are plain file names.
 pub trait Disk: Send {
     /// An open file.
     type File: File;
 
-    /// Creates an empty file (truncates one that is there), with room set aside for `room`
-    /// bytes where the file system can. The length stays 0 or becomes `room`: readers see zeros
-    /// there.
+    /// Creates an empty file, or truncates an existing one, and reserves `room` bytes if the file system can. The
+    /// length is then 0 or `room`; readers see zeros there.
     fn create(&mut self, name: &str, room: u64) -> io::Result<Self::File>;
 
     /// Opens a file that exists.
@@ -18,7 +17,7 @@ pub trait Disk: Send {
     /// Names of the files, in any order.
     fn list(&mut self) -> io::Result<Vec<String>>;
 
-    /// Renames a file, over one that is there.
+    /// Renames a file; an existing file of the new name is replaced.
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file.
@@ -31,16 +30,14 @@ pub trait Disk: Send {
 /// An open file of a [`Disk`].
 #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
 pub trait File: Send {
-    /// A write that ends at a multiple of this needs nothing read first: the rest of a page that
-    /// is not in the cache would be.
+    /// Block length. A write that ends at a multiple of it never has to read the rest of a page first.
     const BLOCK_LEN: u64 = 1;
 
-    /// Writes all of `bytes` at an offset, or fails; how much was written then is unknown.
+    /// Writes all of `bytes` at an offset. After an error it is unknown how much was written.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Writes zeros to a range that nobody waits for: past the page cache where that is possible,
-    /// so that a later sync has little to write. An implementation may ask for whole blocks of
-    /// 4096 bytes to do it well.
+    /// Writes zeros to a range in advance: past the page cache if possible, so that a later sync has little to write.
+    /// An implementation may need whole blocks of 4096 bytes for that.
     fn fill(&mut self, offset: u64, len: usize) -> io::Result<()> {
         self.write_at(offset, &vec![0; len])
     }
@@ -48,12 +45,12 @@ pub trait File: Send {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Bytes of the file.
+    /// Returns the length in bytes.
     fn len(&mut self) -> io::Result<u64>;
 
-    /// Cuts the file, or fills it up with zeros.
+    /// Truncates the file, or extends it with zeros.
     fn set_len(&mut self, len: u64) -> io::Result<()>;
 
-    /// Makes contents durable.
+    /// Makes the content durable.
     fn sync(&mut self) -> io::Result<()>;
 }

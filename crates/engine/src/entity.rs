@@ -1,15 +1,15 @@
-//! Entities as a shard shows and takes them: plain records with a version, for a client or a
-//! coordinator that keeps several copies and must end with the same one in each.
+//! Entities, as a shard returns and accepts them: plain records with a version, for a client or a coordinator that
+//! keeps several copies, which must become equal.
 
 use crate::{Expiry, Version, WriteError};
 use scurry_ledger::Time;
 
-/// An entity, or what a deleted one left.
+/// An entity or its tombstone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entity<'a> {
     /// The version of its last write.
     pub version: Version,
-    /// The state.
+    /// Whether it is live or deleted.
     pub state: EntityState<'a>,
 }
 
@@ -20,31 +20,31 @@ pub enum EntityState<'a> {
     Live {
         /// The value.
         value: &'a [u8],
-        /// From then on it is absent.
+        /// Time from which it is absent, None for never.
         expires: Option<Time>,
     },
     /// A deleted entity. The tombstone refuses writes that are older than the deletion.
     Deleted {
-        /// When this shard deleted it.
+        /// Time at which this shard deleted it.
         at: Time,
-        /// Until then it is remembered.
+        /// Time until which the tombstone is kept.
         forget_at: Time,
     },
 }
 
-/// How an entity is written.
+/// Options of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityPut {
-    /// The writer's version: applied only when it is greater than the stored one, or the same with
-    /// a greater [`EntityContent`]. None takes the next one of the shard's clock.
+    /// The writer's version: the write is applied only if it is greater than the stored one, or equal with a greater
+    /// [`EntityContent`]. None takes the next version of the shard's clock.
     pub version: Option<Version>,
-    /// Applied only when this is the stored version; [`Version::ABSENT`] when no entity lives.
+    /// Version that must be stored for the write to apply; [`Version::ABSENT`] if no live entity may exist.
     pub if_version: Option<Version>,
     /// When it expires.
     pub expiry: Expiry,
 }
 
-/// How an entity is deleted.
+/// Options of a deletion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityDelete {
     /// As in [`EntityPut`].
@@ -53,52 +53,52 @@ pub struct EntityDelete {
     pub if_version: Option<Version>,
 }
 
-/// The content that a write leaves. Two writers may give one version to different writes: then the
-/// greater content stands, so that copies which saw both end the same, in whatever order they saw them.
-/// A deletion is the smallest; then the bytes of the value decide, then its expiry.
+/// The content of a write, ordered. Two writers may give the same version to different writes: then the greater content
+/// wins, so that copies which received both become equal in any order of arrival. A deletion is the smallest; otherwise
+/// the bytes of the value decide, then its expiry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntityContent<'a> {
-    /// None of a deletion.
+    /// The value, None for a deletion.
     pub value: Option<&'a [u8]>,
-    /// When the value expires. How long a deletion is remembered is no part of the write.
+    /// Expiry of the value. How long a tombstone is kept is not part of the write.
     pub expires: Option<Time>,
 }
 
 /// The entity that a write finds at its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityFound<'a> {
-    /// The version that stands, a deletion's included.
+    /// The stored version, also that of a tombstone.
     pub version: Version,
-    /// The content there: a value where an entity lives.
+    /// The stored content; it has a value if the entity is live.
     pub content: EntityContent<'a>,
 }
 
-/// A write of an entity, and on what conditions it is applied.
+/// A write of an entity, with the conditions under which it is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityTerms<'a> {
     /// As in [`EntityPut`].
     pub version: Option<Version>,
     /// As in [`EntityPut`].
     pub if_version: Option<Version>,
-    /// The content that it leaves.
+    /// The content of the write.
     pub content: EntityContent<'a>,
 }
 
-/// The clock by which a host gives versions.
+/// The clock by which a host issues versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionClock {
-    /// The greatest version that it has given or seen.
+    /// The greatest version issued or seen.
     pub last: Version,
     /// The clock.
     pub now: Time,
-    /// The number, 0 to [`crate::NODE_MAX`].
+    /// The node number, 0 to [`crate::NODE_MAX`].
     pub node: u16,
-    /// How far a writer's version may lie ahead of its clock, ms.
+    /// Most milliseconds that a writer's version may be ahead of the clock.
     pub ahead_ms_max: i64,
 }
 
 impl EntityTerms<'_> {
-    /// The version of a write, if its terms hold.
+    /// Returns the version of a write, or None if its conditions do not hold.
     pub fn agree(
         &self,
         found: EntityFound<'_>,
@@ -130,11 +130,11 @@ impl EntityTerms<'_> {
 /// The outcome of a write to an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityWrite {
-    /// False when the stored version stands.
+    /// False when the write was not applied and the stored version remains.
     pub applied: bool,
-    /// The version of this write when it was applied, else the stored one, which is
-    /// [`Version::ABSENT`] where nothing is.
+    /// The version of this write if it was applied, else the stored one, which is [`Version::ABSENT`] when nothing is
+    /// stored.
     pub version: Version,
-    /// True when an entity lived there before.
+    /// Whether a live entity existed before.
     pub existed: bool,
 }

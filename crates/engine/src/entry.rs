@@ -1,7 +1,7 @@
-//! One key and what it holds, in one allocation: a look-up touches the table and this.
+//! One key with its value, in one allocation: a look-up touches the table and this block.
 //!
-//! Layout: tag u8, key length u16, value length u32; where something can come due: timer u32,
-//! tick u40; where it expires: time i64; for entities: version u64; then key, value, slack.
+//! Layout: tag u8, key length u16, value length u32; if something can become due: timer u32, tick u40; if it expires:
+//! time i64; for entities: version u64; then key, value, unused bytes.
 
 use crate::blocks::Blocks;
 use crate::{KeyKind, Version};
@@ -10,21 +10,21 @@ use scurry_ledger::Time;
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Bytes.
+    /// Plain bytes.
     Value,
     /// An account image.
     Account,
-    /// An entity that lives.
+    /// A live entity.
     Entity,
-    /// A deleted entity. It "expires" when it is forgotten.
+    /// A deleted entity. Its expiry is the time at which it is forgotten.
     Tombstone,
 }
 
 impl Kind {
-    /// How many there are: `kind as usize` is below it.
+    /// Number of kinds: `kind as usize` is below it.
     pub(crate) const COUNT: usize = Kind::Tombstone as usize + 1;
 
-    /// The name of the kind to users.
+    /// Returns the kind as users see it.
     pub(crate) fn key_kind(self) -> KeyKind {
         match self {
             Kind::Value => KeyKind::Value,
@@ -34,18 +34,18 @@ impl Kind {
     }
 }
 
-/// The head of an entry: all but key and value.
+/// The head of an entry: everything except key and value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) kind: Kind,
-    /// From then on the entry is absent. None for accounts: the ledger knows what is due.
+    /// Time from which the entry is absent. None for accounts: the ledger knows what is due in them.
     pub(crate) expires: Option<Time>,
-    /// Of entities and tombstones; else [`Version::ABSENT`].
+    /// Version of an entity or tombstone; else [`Version::ABSENT`].
     pub(crate) version: Version,
 }
 
 impl Head {
-    /// Of a kind that has neither expiry nor version.
+    /// Returns the head of a kind that has neither expiry nor version.
     pub(crate) fn plain(kind: Kind) -> Head {
         Head { kind, expires: None, version: Version::ABSENT }
     }
@@ -55,18 +55,18 @@ impl Head {
     }
 }
 
-/// The timer of an entry: which one, and when it fires.
+/// The timer of an entry: its number, and the tick at which it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Armed {
     pub(crate) timer: u32,
     pub(crate) tick: u64,
 }
 
-/// The allocation. Its length goes in steps, so that an image can grow a little in place.
+/// One entry. Its allocated length is rounded up, so that an image can grow a little in place.
 #[derive(Debug)]
 pub(crate) struct Entry(Box<[u8]>);
 
-/// An allocation and what common allocators keep beside it fill whole steps.
+/// Rounding of lengths, bytes: an allocation and a common allocator's overhead fill whole steps.
 pub(crate) const STEP: usize = 16;
 const BESIDE_LEN: usize = 8;
 const FIXED_LEN: usize = 1 + 2 + 4;
@@ -76,13 +76,13 @@ const VERSION_LEN: usize = 8;
 
 /// Bytes of a cache line.
 const LINE_LEN: usize = 64;
-/// Bytes of an entry that are loaded before it is used: an account of the usual size.
+/// Most bytes of an entry that are preloaded before use: an account of the usual size.
 const TOUCHED_LEN_MAX: usize = 6 * LINE_LEN;
 
-/// The bit of the tag that says that the entry expires.
+/// The bit of the tag for an entry that expires.
 const EXPIRES: u8 = 4;
 
-/// No timer is armed.
+/// The tick of an entry without an armed timer.
 pub(crate) const UNARMED: u64 = (1 << 40) - 1;
 
 /// Longest key, bytes.
@@ -92,12 +92,12 @@ pub const KEY_LEN_MAX: usize = u16::MAX as usize;
 pub const VALUE_LEN_MAX: usize = u32::MAX as usize;
 
 impl Entry {
-    /// The key must be at most [`KEY_LEN_MAX`] long, the value at most [`VALUE_LEN_MAX`].
+    /// Creates an entry. The key must be at most [`KEY_LEN_MAX`] long, the value at most [`VALUE_LEN_MAX`].
     pub(crate) fn new(head: Head, key: &[u8], value: &[u8]) -> Entry {
         Entry::with_room(head, key, value, 0)
     }
 
-    /// As [`Entry::new`], with room for the value to grow in place.
+    /// Creates an entry as [`Entry::new`] does, with room for the value to grow in place.
     pub(crate) fn with_room(head: Head, key: &[u8], value: &[u8], room: usize) -> Entry {
         let key_len = u16::try_from(key.len()).expect("the host bounds keys");
         let value_len = u32::try_from(value.len()).expect("the host bounds values");
@@ -122,12 +122,12 @@ impl Entry {
         kind(self.0[0])
     }
 
-    /// True when such a head fits where this entry's is.
+    /// Reports whether a head has the same layout as this entry's.
     pub(crate) fn has_shape_of(&self, head: Head) -> bool {
         self.0[0] == head.tag()
     }
 
-    /// Replaces the head by one of the same shape.
+    /// Replaces the head by one of the same layout.
     pub(crate) fn set_head(&mut self, head: Head) {
         debug_assert!(self.has_shape_of(head));
         let tag = self.0[0];
@@ -149,7 +149,7 @@ impl Entry {
         })
     }
 
-    /// True when the entry counts as absent.
+    /// Reports whether the entry has expired and counts as absent.
     pub(crate) fn is_over(&self, now: Time) -> bool {
         self.expires().is_some_and(|expires| expires <= now)
     }
@@ -174,7 +174,7 @@ impl Entry {
         &self.0[start..start + self.value_len()]
     }
 
-    /// Replaces the value, in place where it fits without wasting half of the allocation.
+    /// Replaces the value, in place if it fits and uses more than half of the allocation.
     pub(crate) fn set_value(&mut self, value: &[u8]) {
         let start = self.value_start();
         let len = allocation_len(start + value.len());
@@ -191,9 +191,8 @@ impl Entry {
         self.set_value_len(value.len());
     }
 
-    /// As [`Entry::set_value`], for a value that grows and shrinks again and again: another block is
-    /// taken from those that are kept, also where a fifth of this one would be wasted, and this one
-    /// is kept for others.
+    /// Replaces a value that grows and shrinks repeatedly. When it does not fit, or would waste a fifth of the block,
+    /// another block is taken from `blocks`, and the old one is kept there for reuse.
     pub(crate) fn set_value_among(&mut self, value: &[u8], blocks: &mut Blocks) {
         let start = self.value_start();
         let end = start + value.len();
@@ -207,8 +206,8 @@ impl Entry {
         self.set_value_len(value.len());
     }
 
-    /// Puts a tail at the end of the value. Room is made for more than it takes, a quarter of
-    /// the whole, so that many small tails cost as much as one of their length.
+    /// Appends to the value. When the allocation grows, it grows by a quarter more than needed, so that many small
+    /// appends cost as much as one large one.
     pub(crate) fn append(&mut self, tail: &[u8]) {
         let (from, len) = (self.value_start() + self.value_len(), self.value_len() + tail.len());
         if from + tail.len() > self.0.len() {
@@ -223,7 +222,7 @@ impl Entry {
         self.set_value_len(len);
     }
 
-    /// The timer; unarmed where nothing can come due.
+    /// Returns the timer, unarmed when nothing in the entry can become due.
     pub(crate) fn armed(&self) -> Armed {
         if !is_timed(self.0[0]) {
             return Armed { timer: 0, tick: UNARMED };
@@ -242,18 +241,18 @@ impl Entry {
         }
     }
 
-    /// Bytes of the allocation, with what an allocator keeps beside it.
+    /// Returns the bytes of the allocation, with the allocator's overhead.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (self.0.len() + BESIDE_LEN) as u64
     }
 
-    /// Bytes of the allocation.
+    /// Returns the bytes of the allocation.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Loads a byte of each cache line, some lines at most, for [`crate::Shard::touch`]. How many
-    /// there are is known from the slot, so no load waits for another.
+    /// Loads one byte of each cache line, up to [`TOUCHED_LEN_MAX`] bytes, for [`crate::Shard::touch`]. The length is
+    /// known from the slot, so the loads are independent.
     pub(crate) fn lines(&self) -> u8 {
         let last = self.0.len() - 1;
         let mut sum = self.0[last.min(TOUCHED_LEN_MAX)];
@@ -263,7 +262,7 @@ impl Entry {
         sum
     }
 
-    /// Loads where the entry lies, and not the entry.
+    /// Returns the address of the entry, without loading the entry.
     pub(crate) fn address(&self) -> *const u8 {
         self.0.as_ptr()
     }
@@ -286,7 +285,7 @@ impl Entry {
     }
 }
 
-/// The length of the allocation for so many bytes.
+/// Returns the allocated length for this many bytes.
 fn allocation_len(bytes: usize) -> usize {
     (bytes + BESIDE_LEN).next_multiple_of(STEP) - BESIDE_LEN
 }
@@ -316,7 +315,7 @@ const fn version_start(tag: u8) -> usize {
     time_start(tag) + if tag & EXPIRES != 0 { TIME_LEN } else { 0 }
 }
 
-/// Where the key begins, by the bits of the tag: each access needs it.
+/// Offset of the key by the bits of the tag: a table, because each access needs it.
 static KEY_STARTS: [u8; 8] = {
     let mut starts = [0; 8];
     let mut tag = 0;

@@ -1,7 +1,6 @@
-//! What commits mean to those who follow a store: every change of a balance, every expiry, each
-//! crossing of a threshold, in the order of the log. Nothing is stored for it: events are read out
-//! of the log's records, so that a position in the log is a position among them, before a crash
-//! and after it. docs/events.md is for readers.
+//! Commits as events for followers of a store: every change of a balance, every expiry, each crossing of a threshold,
+//! in the order of the log. Events are not stored: they are derived from the log's records, so a position in the log is
+//! a position among the events, before a crash and after it. docs/events.md is for users.
 
 use scurry_codec::Balance;
 use scurry_ledger::Name;
@@ -18,19 +17,19 @@ pub use reader::{
     EventAt, EventReader, Found, Read, ReadBack, ReadEventsError, Span, Stop, Wanted,
 };
 
-/// A threshold of each bucket of a unit.
+/// A threshold for each bucket of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Low {
     /// The unit.
     pub unit: Name,
-    /// Less than this available is low, minor units.
+    /// Minor units; less than this available is low.
     pub threshold: i64,
 }
 
 impl Low {
-    /// The event that a commit means for this threshold. `balance` is the bucket after it, `change` what it
-    /// added to available, `begins` whether the bucket begins with it: a bucket counts as not low
-    /// before it is there, so that the last crossing always says how it is.
+    /// Returns the crossing event that a commit causes for this threshold, if any. `balance` is the bucket after the
+    /// commit, `change` what the commit added to available, `begins` whether it created the bucket. A new bucket
+    /// counts as not low before, so the last crossing always shows the present state.
     fn crossing(&self, balance: &Balance, change: i128, begins: bool) -> Option<Event> {
         if balance.unit != self.unit {
             return None;

@@ -1,6 +1,6 @@
-//! The shell around the ledger, the same for every host: an account is unpacked, a command or a
-//! moment is decided on, what comes of it is handed on, packed and stored, and a timer is armed. A
-//! host says where its accounts lie and whom it tells; the order of the steps stands here alone.
+//! The shell around the ledger, shared by every host. It unpacks an account, decides on a command or on what is due,
+//! logs the Change, packs and stores the account, and arms a timer. A host only defines where its accounts are stored
+//! and where Changes go; the order of the steps is defined here alone.
 
 use crate::annex::{Annex, Needed};
 use crate::outcome::LoadError;
@@ -9,48 +9,47 @@ use crate::{Outcome, WrongType};
 use scurry_codec::{ChangeError, decode_change, decode_foreign_account};
 use scurry_ledger::{Bound, Change, Code, Command, Decision, Op, Rejection, Time, apply};
 
-/// The home of one account, where its image lies between two commands: a slot of a shard's table,
-/// or a key of a server.
+/// Storage of one account between two commands: a slot of a shard's table, or a key of a Valkey server.
 ///
-/// A host writes the methods without a body. It calls the others, and overrides none.
+/// A host implements the methods without a body. It calls the others, and overrides none.
 pub trait Home {
-    /// The slate of the host.
+    /// Returns the slate of the host.
     fn slate(&mut self) -> &mut Slate;
 
-    /// The slate, and the annex of the account on it, where it is kept in parts.
+    /// Returns the slate, and the annex of its account if that is kept in parts.
     fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>);
 
-    /// Keeps an annex with the account, or none any more.
+    /// Stores an annex with the account; None removes it.
     fn keep_annex(&mut self, annex: Option<Annex>);
 
-    /// Unpacks the account onto the slate, none where nothing is at home. Of an account that is kept in
-    /// parts nothing is brought in.
+    /// Unpacks the account onto the slate, None when no account is stored. The parts of an account that is kept in
+    /// parts are not brought in.
     fn load(&mut self) -> Result<(), WrongType>;
 
-    /// True when the command may take no memory, and the host has none left.
+    /// Reports whether the host is out of memory, so that commands that need more are refused.
     fn refuses_memory(&mut self) -> bool;
 
-    /// Hands a Change on, to the log or to replicas. The slate has the account after it; what is at
-    /// home is still the account before it.
+    /// Passes a Change on, to the log or to replicas. At this time the slate has the account after the Change; the
+    /// stored account is still the one before it.
     fn hand_on(&mut self, change: &Change);
 
-    /// Hands on that the account is replaced by the image on the slate.
+    /// Passes on that the image on the slate replaces the account.
     fn hand_on_image(&mut self);
 
-    /// Takes the account out of the totals as the slate remembers it, and in as it is.
+    /// Subtracts the account from the totals as the slate remembers it, and adds it as it is now.
     fn count(&mut self);
 
-    /// Puts the slate's image where the account lies, or makes a place for it; `due` is when
-    /// something comes due in it, for the timer.
+    /// Stores the slate's image, in place or as a new entry. `due` is the next time something in the account is due,
+    /// for the timer.
     fn put(&mut self, due: Option<Time>);
 
-    /// Takes away what lies there, if anything does. The account is deleted.
+    /// Removes the stored account, if any: it was deleted.
     fn remove(&mut self);
 
-    /// Sees to it that what lies there is looked at when it is due.
+    /// Arms a timer for the stored account at `due`.
     fn arm(&mut self, due: Option<Time>);
 
-    /// Runs a command. Without memory what would change something comes to nothing; a duplicate gets
+    /// Runs a command. When memory is full, a command that would change something is refused; a duplicate still gets
     /// its stored answer.
     #[expect(clippy::inline_always, reason = "nearly all commands come by one call of it")]
     #[inline(always)]
@@ -79,7 +78,7 @@ pub trait Home {
         }
     }
 
-    /// Makes the account that was loaded ready for a decision on a command.
+    /// Prepares the loaded account for a decision on a command.
     #[inline]
     fn prepare(&mut self, now: Time, command: &Command<'_>) {
         if self.slate().is_apart() {
@@ -88,7 +87,7 @@ pub trait Home {
         self.slate().remember();
     }
 
-    /// Decides on a command of a chain as if it were alone. The account was loaded.
+    /// Decides on one command of a chain as if it were alone. The account is loaded.
     fn decide_link(&mut self, now: Time, command: &Command<'_>) -> Decision {
         self.prepare(now, command);
         match self.slate().decide(command, now) {
@@ -102,14 +101,14 @@ pub trait Home {
         }
     }
 
-    /// Decides anew on a command that another one of its chain denies.
+    /// Decides again on a command that another command of its chain denies.
     fn decide_denied(&mut self, now: Time, command: &Command<'_>) -> Decision {
         self.load().expect("it was loaded before");
         self.prepare(now, command);
         self.slate().decide_denied(command, now)
     }
 
-    /// Hands a Change on and stores the account after it.
+    /// Passes a Change on and stores the account after it.
     #[inline]
     fn commit(&mut self, change: Change) {
         self.hand_on(&change);
@@ -117,8 +116,8 @@ pub trait Home {
         self.slate().reuse(change);
     }
 
-    /// Shows on the slate what is needed of the account as it is at `now`: what is due counts as done,
-    /// and nothing is written.
+    /// Puts what is needed of the account on the slate as it is at `now`: what is due counts as done, and nothing is
+    /// written.
     fn view(&mut self, now: Time, needed: &Needed<'_>) -> Result<(), WrongType> {
         self.load()?;
         match self.parts() {
@@ -133,8 +132,8 @@ pub trait Home {
         Ok(())
     }
 
-    /// Commits what is due at `at`. A timer that was early gives nothing, and is armed for later. The
-    /// host has disarmed it.
+    /// Commits what is due at `at`. When nothing is due yet, returns None and arms the timer for later. The host has
+    /// disarmed the timer before.
     fn tick(&mut self, at: Time) -> Result<Option<Change>, WrongType> {
         self.load()?;
         match self.slate().next_due() {
@@ -156,8 +155,8 @@ pub trait Home {
         }
     }
 
-    /// Takes an account from another store: with its sessions, its remembered answers and all else
-    /// that its image holds. Where there is an account already it is replaced only when told so.
+    /// Loads an account from another store, with its sessions, remembered answers and everything else in its image. An
+    /// existing account is replaced only when `replace` is set.
     fn load_image(&mut self, image: &[u8], replace: bool) -> Result<(), LoadError> {
         self.load().map_err(|WrongType| LoadError::WrongType)?;
         if self.slate().account.is_some() && !replace {
@@ -170,15 +169,15 @@ pub trait Home {
         slate.remember();
         decode_foreign_account(image, slate.account_mut()).map_err(LoadError::Image)?;
         self.make_whole();
-        // Bytes of this version's writer, whoever has written those that came.
+        // Encodes the image with this version's writer, whichever version wrote the input.
         self.slate().pack();
         self.hand_on_image();
         self.store();
         Ok(())
     }
 
-    /// True when an account that is kept in parts is as long as it may be, and the command may make it
-    /// longer: late use of a session that is not open does, whatever the command.
+    /// Reports whether an account that is kept in parts has reached its length limit and the command may make it
+    /// longer. Any command may, by late use of a session that is not open.
     fn is_full(&mut self, command: &Command<'_>, change: &Change) -> bool {
         let makes_room = matches!(
             command,
@@ -191,7 +190,7 @@ pub trait Home {
         !makes_room && annex.is_some_and(|annex| annex.bytes() >= slate.account_len_max())
     }
 
-    /// The refusal of an account that is full.
+    /// Returns the rejection for an account at its length limit.
     fn full(&mut self, now: Time) -> Rejection {
         let (slate, annex) = self.parts();
         let first = annex.and_then(|annex| annex.sums().next_due());
@@ -207,7 +206,7 @@ pub trait Home {
         }
     }
 
-    /// Ends to keep the account in parts: all of it is on the slate, and replaces what is kept apart.
+    /// Stops keeping the account in parts: all of it is on the slate and replaces the annex.
     fn make_whole(&mut self) {
         if self.slate().is_apart() {
             self.slate().set_apart(false);
@@ -215,7 +214,7 @@ pub trait Home {
         }
     }
 
-    /// Brings in what a command needs of an account that is kept in parts.
+    /// Brings onto the slate the parts that a command needs of an account that is kept in parts.
     fn bring_for(&mut self, command: &Command<'_>, now: Time) {
         if let Some(account) = &self.slate().account {
             let needed = Needed::by(command, account);
@@ -223,7 +222,7 @@ pub trait Home {
         }
     }
 
-    /// Brings in what a command or a Change needs of an account that is kept in parts.
+    /// Brings onto the slate the needed parts of an account that is kept in parts.
     fn bring(&mut self, needed: &Needed<'_>, now: Time) {
         let (Slate { account: Some(account), .. }, Some(annex)) = self.parts() else { return };
         annex.bring(account, needed, now.on(Some(account)));
@@ -232,8 +231,7 @@ pub trait Home {
         }
     }
 
-    /// Carries out the bytes of a Change on the account that was loaded. After an error the account is
-    /// not one that ever was.
+    /// Applies an encoded Change to the loaded account. After an error the account on the slate is invalid.
     fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
         if !self.slate().is_apart() {
             return self.slate().apply(change);
@@ -246,14 +244,14 @@ pub trait Home {
         Ok(())
     }
 
-    /// Takes back the parts of an account that is kept so, or begins or ends to keep it so.
+    /// Moves the parts back into the annex, or switches between whole and in parts when the size calls for it.
     fn take_back(&mut self) {
         if let (slate, Some(annex)) = self.parts() {
             let apart_len = slate.apart_len();
-            // Else it was deleted.
+            // Without an account it was deleted.
             if let Some(account) = &mut slate.account {
                 annex.take_back(account);
-                // A quarter: an account at the bound does not go to and fro.
+                // A quarter of the threshold, so that an account near it does not switch back and forth.
                 if annex.bytes() >= apart_len / 4 {
                     return;
                 }
@@ -270,14 +268,14 @@ pub trait Home {
         }
     }
 
-    /// Stores the account of the slate after a Commit, and keeps totals and timers right. The account
-    /// was loaded from here, and remembered in between.
+    /// Stores the account of the slate after a Commit, and updates totals and timers. The account was loaded from here,
+    /// and its share of the totals was remembered before the change.
     fn store(&mut self) {
         if self.slate().is_apart() {
             self.take_back();
         }
-        // The image first: it is copied by wider words than it is written, and what was written has
-        // to reach the cache before. Meanwhile there is other work.
+        // Packs the image first: it is written in narrower stores than the copy reads, so the stores should reach the
+        // cache before the copy. The work in between gives them time.
         let slate = self.slate();
         slate.pack();
         if slate.is_busy() {

@@ -1,6 +1,6 @@
-//! Which accounts have an identity, and which identities no second account may have. It holds hashes
-//! of identities and of keys alone, and nothing of accounts that have none; what it finds, the shard
-//! compares with the accounts.
+//! Index of accounts by identity, and claims on identities that only one account may have. It holds only hashes of
+//! identities and keys, and nothing for accounts without identities. The shard compares what it finds with the
+//! accounts.
 
 mod claims;
 
@@ -11,8 +11,8 @@ use scurry_ledger::{Account, ID_LEN_MAX, NAME_LEN_MAX, Name};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Kinds of identities of which no two accounts may have the same, and what all shards of a server know
-/// of them. The clones of one belong together.
+/// Kinds of identities that must be unique in a server, with the claims that all its shards share. Clones share their
+/// claims.
 #[derive(Clone, Debug)]
 pub struct UniqueIdentities {
     kinds: Arc<[Name]>,
@@ -20,36 +20,37 @@ pub struct UniqueIdentities {
 }
 
 impl UniqueIdentities {
-    /// Of these kinds.
+    /// Creates the claims for these kinds.
     pub fn of(kinds: &[Name]) -> UniqueIdentities {
         UniqueIdentities { kinds: kinds.into(), claims: Arc::default() }
     }
 
-    /// The kinds.
+    /// Returns the kinds.
     pub fn kinds(&self) -> &[Name] {
         &self.kinds
     }
 }
 
-/// An identity as it stands in the index.
+/// An identity as it is stored in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hashed {
     hash: u64,
     is_unique: bool,
 }
 
-/// Accounts of a shard by their identities.
+/// Accounts of a shard by identity.
 #[derive(Debug)]
 pub(crate) struct Identities {
     index: Index,
     unique: Option<UniqueIdentities>,
-    /// Claims that accounts of this shard have, those that are about to end included.
+    /// Number of claims of this shard's accounts, including those that are about to end.
     claimed: u64,
-    /// Claims that end when the record of this sequence is durable, in the order of sequences.
+    /// Claims that end when the record of this sequence is durable, with the identity's hash, in the order of
+    /// sequences.
     ending: VecDeque<(u64, u64)>,
 }
 
-/// A claim in a B-tree that is two thirds full, bytes.
+/// Bytes of a claim in a B-tree that is two thirds full.
 const CLAIM_BYTES: u64 = 24;
 
 impl Identities {
@@ -57,12 +58,12 @@ impl Identities {
         Identities { index: Index::new(hasher), unique, claimed: 0, ending: VecDeque::new() }
     }
 
-    /// True when some kind is unique.
+    /// Reports whether some kind is unique.
     pub(crate) fn has_unique(&self) -> bool {
         self.unique.is_some()
     }
 
-    /// The identities of an account, none where there is none.
+    /// Returns the identities of an account, empty for None.
     pub(crate) fn of(&self, account: Option<&Account>) -> Vec<Hashed> {
         let identities = account.map_or(&[][..], |account| &account.identities);
         let hashed = identities.iter().map(|identity| Hashed {
@@ -72,7 +73,7 @@ impl Identities {
         hashed.collect()
     }
 
-    /// Hashes of keys whose accounts may have the identity.
+    /// Returns the hashes of keys whose accounts may have the identity.
     pub(crate) fn find(&self, kind: Name, value: &[u8]) -> impl Iterator<Item = u64> + use<'_> {
         self.index.find_hash(self.hash(kind, value), 0).map(|(hash, _)| hash)
     }
@@ -85,15 +86,15 @@ impl Identities {
         self.index.remove(identity.hash, key_hash);
     }
 
-    /// Claims the identities that an account has afterwards and not before, as far as their kinds are
-    /// unique: all of them, or none when another account has one. A claim that an account of this shard
-    /// is about to give up passes on at once: the log has both in their order.
+    /// Claims the identities of unique kinds that an account has after a command but not before: all of them, or none
+    /// when another account has one. A claim that another account of this shard is about to give up is transferred at
+    /// once: the log has both changes in order.
     pub(crate) fn claim(&mut self, before: &[Hashed], after: &[Hashed]) -> bool {
         let Some(unique) = &self.unique else { return true };
         let new = after.iter().filter(|one| one.is_unique && !before.contains(one));
         let (passed, free): (Vec<&Hashed>, Vec<&Hashed>) =
             new.partition(|one| self.endings(one.hash) > 0);
-        // Accounts of other shards may have it all the same, from before its kind was unique.
+        // Accounts of other shards may also have it, from before its kind was made unique.
         let is_had = |one: &&Hashed| unique.claims.count(one.hash) > self.endings(one.hash);
         if passed.iter().any(is_had)
             || !unique.claims.claim(&free.iter().map(|one| one.hash).collect::<Vec<_>>())
@@ -108,12 +109,12 @@ impl Identities {
         true
     }
 
-    /// Claims of an identity that are about to end.
+    /// Counts the claims of an identity that are about to end.
     fn endings(&self, hash: u64) -> usize {
         self.ending.iter().filter(|(_, ending)| *ending == hash).count()
     }
 
-    /// Notes what an account has that was read and not asked for: it may be what others have too.
+    /// Claims an identity of an account that was restored or replayed: other accounts may have it too.
     pub(crate) fn hold(&mut self, identity: Hashed) {
         if let Some(unique) = self.unique.as_ref().filter(|_| identity.is_unique) {
             unique.claims.hold(identity.hash);
@@ -121,15 +122,15 @@ impl Identities {
         }
     }
 
-    /// Ends a claim when the record of this sequence is durable: else a crash could leave the identity
-    /// with its old account and with a new one of another shard, whose log is further.
+    /// Schedules the end of a claim for when the record of this sequence is durable. Earlier, a crash could leave the
+    /// identity with both its old account and a new one in another shard, whose log reaches further.
     pub(crate) fn end(&mut self, identity: Hashed, sequence: u64) {
         if self.unique.is_some() && identity.is_unique {
             self.ending.push_back((sequence, identity.hash));
         }
     }
 
-    /// Ends the claims that may end when this sequence is durable.
+    /// Ends the claims whose record is durable at this sequence.
     pub(crate) fn end_until(&mut self, durable: u64) {
         let Some(unique) = &self.unique else { return };
         while let Some((_, hash)) = self.ending.pop_front_if(|(sequence, _)| *sequence <= durable) {
@@ -137,18 +138,18 @@ impl Identities {
             self.claimed -= 1;
         }
         if self.ending.is_empty() {
-            // All accounts may have gone at once.
+            // Frees the buffer, which is large after a clear of all accounts.
             self.ending = VecDeque::new();
         }
     }
 
-    /// True while claims wait for their end.
+    /// Reports whether claims wait to be ended.
     #[inline]
     pub(crate) fn are_ending(&self) -> bool {
         !self.ending.is_empty()
     }
 
-    /// Forgets where accounts are. Their claims end one by one.
+    /// Empties the index. The claims of its accounts are ended one by one.
     pub(crate) fn clear(&mut self, hasher: KeyHasher) {
         self.index = Index::new(hasher);
     }
@@ -167,11 +168,11 @@ impl Identities {
     }
 }
 
-/// Bytes of kind, space and value.
+/// Longest key of the hash in bytes: kind, space and value.
 const WORD_LEN_MAX: usize = NAME_LEN_MAX + 1 + ID_LEN_MAX;
 
-/// Kind and value as one word. Neither has a space, so no two identities are the same word; a value
-/// that is longer than any is cut, and found nowhere.
+/// Joins kind and value with a space. Neither contains one, so distinct identities give distinct results. A value that
+/// is longer than allowed is cut, and matches no account.
 fn word<'r>(room: &'r mut [u8; WORD_LEN_MAX], kind: Name, value: &[u8]) -> &'r [u8] {
     let kind = kind.as_bytes();
     let value = &value[..value.len().min(ID_LEN_MAX)];

@@ -1,18 +1,18 @@
-//! Which entities have a value, or which accounts an identity. It holds no value: only hashes of values and of keys, in an
-//! order in which a page can be taken up again whatever came and went in between. What it
-//! finds, the shard compares.
+//! Index of entities by value, or of accounts by identity. It stores only hashes of values and positions of keys, in an
+//! order in which a paged query can resume whatever was inserted or removed meanwhile. The shard compares what it finds
+//! with the entries.
 
 use crate::key::{CURSOR_SHIFT, KeyHasher, position};
 use std::collections::BTreeSet;
 
-/// Pairs of the hash of a value and the position of a key.
+/// Pairs of a value's hash and a key's position.
 #[derive(Debug)]
 pub(crate) struct Index {
     pairs: BTreeSet<(u64, u64)>,
     hasher: KeyHasher,
 }
 
-/// A pair of 16 bytes in a B-tree that is two thirds full.
+/// Bytes of a pair of 16 in a B-tree that is two thirds full.
 const PAIR_BYTES: u64 = 30;
 
 impl Index {
@@ -20,7 +20,7 @@ impl Index {
         Index { pairs: BTreeSet::new(), hasher }
     }
 
-    /// The hash under which entities of a value stand.
+    /// Returns the hash under which entities with a value are indexed.
     pub(crate) fn value_hash(&self, value: &[u8]) -> u64 {
         self.hasher.hash(value)
     }
@@ -33,7 +33,7 @@ impl Index {
         self.pairs.remove(&(value_hash, position(key_hash)));
     }
 
-    /// Hashes of keys whose entities may have the value, from the cursor on, each with its cursor.
+    /// Returns hashes of keys whose entities may have the value, from the cursor on, each with its cursor.
     pub(crate) fn find(
         &self,
         value: &[u8],
@@ -42,7 +42,7 @@ impl Index {
         self.find_hash(self.value_hash(value), cursor)
     }
 
-    /// As [`Index::find`], of a value with this hash.
+    /// Searches as [`Index::find`] does, by the hash of the value.
     pub(crate) fn find_hash(&self, value: u64, cursor: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = cursor.min(u64::MAX >> CURSOR_SHIFT) << CURSOR_SHIFT;
         self.pairs

@@ -1,12 +1,12 @@
-//! A key with its hash. The hash is needed to choose a place in the table, to load that place
-//! early and to remember a timer.
+//! A key with its hash. The hash selects a place in the table, allows preloading that place, and identifies a timer's
+//! entry.
 
 use polymur_hash::PolymurHash;
 use scurry_codec::HashKey;
 use std::fmt;
 
-/// A key and its hash. All shards of one server share the secret, so a key that was made for one
-/// of them fits the others.
+/// A key and its hash. All shards of one server share the secret, so a key that one shard hashed is valid for the
+/// others.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     bytes: &'a [u8],
@@ -14,41 +14,41 @@ pub struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// A key that was hashed before: `hash` is [`Key::hash`] of the same bytes.
+    /// Creates a key from a hash computed before: `hash` is [`Key::hash`] of the same bytes.
     pub fn hashed(bytes: &'a [u8], hash: u64) -> Key<'a> {
         Key { bytes, hash }
     }
 
-    /// The key itself.
+    /// Returns the bytes of the key.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Hash under the secret of the shard that made it.
+    /// Returns the hash under the server's secret.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 }
 
-/// Makes keys: what a host needs that prepares a batch before it knows the shard.
+/// Hashes keys, for hosts that prepare a batch before they know the shard.
 ///
-/// The hash is PolymurHash: outsiders choose the keys, so it must be one of which it is proven that no
-/// two keys collide under many secrets (docs/adr/0009-table.md).
+/// The hash is PolymurHash: clients choose the keys, so a function is needed with a proof that two keys collide under
+/// few secrets only (docs/adr/0009-table.md).
 #[derive(Clone)]
 pub struct KeyHasher(PolymurHash);
 
 impl KeyHasher {
-    /// The secret is [`crate::Config::hash_key`].
+    /// Creates a hasher; the secret is [`crate::Config::hash_key`].
     pub fn new(secret: HashKey) -> KeyHasher {
         KeyHasher(PolymurHash::new(u128::from_le_bytes(*secret.bytes())))
     }
 
-    /// The key with its hash.
+    /// Returns the key with its hash.
     pub fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
         Key { bytes, hash: self.hash(bytes) }
     }
 
-    /// Where a key stands in the order in which snapshots are written.
+    /// Returns the position of a key in the order of snapshots.
     pub fn position(&self, bytes: &[u8]) -> u64 {
         position(self.hash(bytes))
     }
@@ -65,13 +65,13 @@ impl fmt::Debug for KeyHasher {
     }
 }
 
-/// Where a hash stands in the order in which [`crate::Shard::scan`] walks. hashbrown chooses
-/// the bucket by the lowest bits and the tag by the highest seven, so the bits that divide the
-/// table into segments, the first of this order, are those below the tag.
+/// Returns the position of a hash in the order in which [`crate::Shard::scan`] walks. hashbrown takes the bucket from
+/// the lowest bits and the tag from the highest seven. So the bits below the tag select the segment, and they come
+/// first in a position.
 pub(crate) fn position(hash: u64) -> u64 {
     hash.rotate_left(7)
 }
 
-/// Bits of a position that a cursor leaves out, so that a host finds room above a cursor for
-/// the number of a shard. Entries that differ in these alone are visited together.
+/// Low bits of a position that a cursor omits, so that a host can put a shard number above the cursor. Entries that
+/// differ only in these bits are visited together.
 pub(crate) const CURSOR_SHIFT: u32 = 16;

@@ -1,6 +1,6 @@
-//! One shard, sans-I/O: it owns accounts, plain values and entities, decides commands on
-//! them, and releases what nobody touches when its time comes. It reads no clock and opens nothing:
-//! `now` comes in, outcomes go out.
+//! One shard, sans-I/O. It owns accounts, plain values and entities, decides commands on them, and releases or removes
+//! expired entries that no command touches. It reads no clock and opens no file: the host passes `now` in and receives
+//! outcomes.
 #![forbid(unsafe_code)]
 
 mod annex;

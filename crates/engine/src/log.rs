@@ -1,8 +1,7 @@
-//! A shard's log: frames of what was committed, in segments. docs/formats/log.md has the bytes.
+//! A shard's log: frames of committed records, in segments. docs/formats/log.md has the bytes.
 //!
-//! [`Commits`] stays with the shard and says what is durable; [`LogWriter`] stands where writes
-//! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
-//! damage. [`LogFollower`] reads along while it is written.
+//! [`Commits`] belongs to the shard and knows what is durable. [`LogWriter`] runs where writes may block. [`LogReader`]
+//! reads a log back and tells a torn end from damage. [`LogFollower`] reads the log while it is being written.
 
 mod ahead;
 mod base;
@@ -27,21 +26,21 @@ pub use reader::{Cut, History, LogReader};
 pub use spare::{give_up_spares, is_spare};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
-/// Room that is set aside. What is committed within it cannot find the disk full.
+/// Reserved space of the log. Commits that fit into it cannot find the disk full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that the open segment still takes, 0 before the first one.
+    /// Bytes that the open segment can still take, 0 before the first one.
     pub left: u64,
-    /// Bytes of frames that the next segment takes, 0 while its room is not set aside.
+    /// Bytes of frames that the next segment can take, 0 while its space is not reserved.
     pub ahead: u64,
 }
 
 impl Room {
-    /// Nobody has looked.
+    /// State before the writer has reported its space.
     const UNKNOWN: Room = Room { left: u64::MAX, ahead: 0 };
 
-    /// Bytes that are sure to be taken, in whatever batches they come: a batch that does not fit
-    /// into what is left goes to the next segment as a whole, and those behind it as well.
+    /// Returns the bytes that surely fit, however they are divided into batches: a batch that does not fit into the
+    /// open segment goes to the next one as a whole, and so do all later batches.
     pub fn sure(self) -> u64 {
         self.left.max(self.ahead)
     }
@@ -49,12 +48,12 @@ impl Room {
 
 const PREFIX: &str = "log-";
 
-/// The file of the segment whose first record has this sequence.
+/// Returns the file name of the segment whose first record has this sequence.
 pub fn segment_name(first: u64) -> String {
     format!("{PREFIX}{first:020}")
 }
 
-/// The sequence of a segment's first record, by the file's name.
+/// Parses a segment's file name and returns the sequence of its first record.
 pub fn segment_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(PREFIX).filter(|digits| digits.len() == 20)?;
     digits.parse().ok()

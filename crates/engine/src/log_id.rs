@@ -1,11 +1,11 @@
-//! The name of a log, and what its bytes and those of its snapshots are checked with.
+//! The identity of a log, and the checksum for its frames and snapshots.
 
 use scurry_codec::{LogFormat, Seal};
 
-/// The name that tells one log from all others.
+/// The identity of one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogId {
-    /// Drawn at random for each log: frames of another log do not pass for frames of this one.
+    /// A random number for each log: frames of other logs do not pass the checksum.
     pub id: u64,
     /// The core that writes it.
     pub core: u32,
@@ -16,13 +16,13 @@ impl LogId {
         Seal::new(checksum, self.id)
     }
 
-    /// The seal of its frames, in a format.
+    /// Returns the seal of its frames, in a format.
     pub fn seal_in(self, format: LogFormat) -> Seal {
         self.seal().in_format(format)
     }
 }
 
-/// crc32c, by the processor where it can: what everything of a log is checked with.
+/// Computes crc32c, in hardware if available; it protects all files of a log.
 pub fn checksum(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)
 }

@@ -1,4 +1,4 @@
-//! What a shard answers.
+//! The results of a shard's operations.
 
 use scurry_codec::ForeignError;
 use scurry_ledger::{Answer, ChainRejection, Rejection};
@@ -7,16 +7,16 @@ use thiserror::Error;
 /// The outcome of a command to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The answer to a command that was carried out or denied, now or before.
+    /// The answer to a command that was carried out or denied, now or earlier.
     Answer {
         /// The answer.
         answer: Answer,
-        /// True for a duplicate's stored answer.
+        /// Whether it is the stored answer to a duplicate.
         replayed: bool,
     },
-    /// A refusal.
+    /// The command was rejected.
     Reject(Rejection),
-    /// The key holds something else.
+    /// The key holds another kind of entry.
     WrongType,
     /// The shard has no memory left for it.
     OutOfMemory,
@@ -25,16 +25,16 @@ pub enum Outcome {
 /// The outcome of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainOutcome {
-    /// Every command was carried out or denied, now or before.
+    /// Every command was carried out or denied, now or earlier.
     Answers {
-        /// True for the stored answers of duplicates.
+        /// Whether these are the stored answers to duplicates.
         replayed: bool,
     },
-    /// A refusal.
+    /// The chain was rejected.
     Reject(ChainRejection),
-    /// A key holds something else.
+    /// A key holds another kind of entry.
     WrongType {
-        /// The link whose key it is, from 0.
+        /// Index of the link with that key, from 0.
         link: usize,
     },
     /// The shard has no memory left for it.
@@ -44,30 +44,30 @@ pub enum ChainOutcome {
 /// Why an account cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// Nothing is at the key.
+    /// The key does not exist.
     #[error("no account has this id: create it")]
     UnknownAccount,
-    /// The key holds something else.
+    /// The key holds another kind of entry.
     #[error("the key holds no account: use another id")]
     WrongType,
 }
 
-/// Why an account of another store is not taken.
+/// Why an account of another store is not loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
-    /// There is an account already.
+    /// An account with this id already exists.
     #[error("an account of this id exists: replace it by REPLACE, or load into an empty store")]
     Exists,
-    /// The key holds something else.
+    /// The key holds another kind of entry.
     #[error("the key holds no account: use another id")]
     WrongType,
-    /// Another account has an identity of it, whose kind is unique.
+    /// Another account has one of its identities, of a unique kind.
     #[error("another account has an identity of this one: find it with SCUR.FIND")]
     IdentityExists,
     /// The shard has no memory left for it.
     #[error("the shard is full: delete something or raise the memory limit")]
     OutOfMemory,
-    /// The image is none, or says what cannot be.
+    /// The bytes are not a valid image.
     #[error("{0}: dump it again, from a store whose audit holds")]
     Image(ForeignError),
 }
@@ -75,7 +75,7 @@ pub enum LoadError {
 /// Why a plain value or an entity cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WriteError {
-    /// The key holds another kind of thing, or the tombstone of an entity.
+    /// The key holds another kind of entry, or the tombstone of an entity.
     #[error("the key holds another kind of value: use another key")]
     WrongType,
     /// The shard has no memory left for it.
@@ -87,7 +87,7 @@ pub enum WriteError {
     /// The value is longer than [`crate::VALUE_LEN_MAX`] bytes.
     #[error("the value is longer than 4294967295 bytes: divide it")]
     ValueTooLong,
-    /// The version lies too far ahead of this shard's clock.
+    /// The version is too far ahead of this shard's clock.
     #[error("the version lies too far ahead of the clock: check the clocks of the writers")]
     VersionAhead,
 }

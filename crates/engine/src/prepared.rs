@@ -4,13 +4,13 @@ use crate::KeyHasher;
 use scurry_codec::{Entry, decode_account};
 use scurry_ledger::{Account, Portion, Status, Time, Totals, next_due};
 
-/// An entry of a snapshot, as far as it is known without its shard.
+/// Data of a snapshot entry that is computed without its shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared {
-    /// Of its key.
+    /// Hash of its key.
     pub(crate) hash: u64,
-    /// When something comes due in the account, whose image is whole and which is counted among the totals of
-    /// the [`Preparer`]. None for all else: the shard has to look at it.
+    /// For a whole account that was counted in the [`Preparer`]'s totals: when something in it is next due. None for
+    /// everything else: the shard has to decode it.
     pub(crate) counted: Option<Option<Time>>,
 }
 
@@ -18,7 +18,7 @@ pub struct Prepared {
 #[derive(Debug)]
 pub struct Preparer {
     hasher: KeyHasher,
-    /// The shard keeps accounts with longer images in parts, and so looks at them itself.
+    /// Longer images are decoded by the shard itself, which may keep those accounts in parts.
     apart_len: usize,
     account: Account,
     totals: Totals,
@@ -30,7 +30,7 @@ impl Preparer {
         Preparer { hasher, apart_len, account, totals: Totals::default() }
     }
 
-    /// Prepares one. An image that cannot be read is left to the shard, which says so when all before it is
+    /// Prepares an entry. An unreadable image is left to the shard, which reports it after everything before it is
     /// restored.
     pub(crate) fn prepare(&mut self, entry: &Entry<'_>) -> Prepared {
         let hash = self.hasher.hash(entry.key());
@@ -43,7 +43,7 @@ impl Preparer {
 
     fn count(&mut self, image: &[u8]) -> Option<Option<Time>> {
         decode_account(image, &mut self.account).ok()?;
-        // They are claimed in the shard's own index.
+        // The shard indexes and claims identities itself.
         if !self.account.identities.is_empty() {
             return None;
         }
@@ -51,7 +51,7 @@ impl Preparer {
         Some(next_due(&self.account))
     }
 
-    /// The sums of the accounts that were counted since the last time.
+    /// Takes the sums of the accounts counted since the last call.
     pub(crate) fn take_totals(&mut self) -> Totals {
         std::mem::take(&mut self.totals)
     }

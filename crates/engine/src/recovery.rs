@@ -1,4 +1,4 @@
-//! From files to a shard: the newest good snapshot, then what the log has after it.
+//! Recovers a shard from files: the newest good snapshot, then the later records of the log.
 
 mod ahead;
 mod chunks;
@@ -19,21 +19,20 @@ use replay::{Replay, Sheaf, apply};
 use scurry_codec::{Entry, Record};
 use scurry_ledger::{Time, Totals};
 
-/// Where recovery puts what it reads: one shard, or the shards of a server that has another
-/// number of threads than the one that wrote.
+/// Destination of recovery: one shard, or the shards of a server that has another number of threads than the one that
+/// wrote the files.
 pub trait Sink {
-    /// Forgets everything: a snapshot has turned out to be damaged half-way.
+    /// Removes everything: a snapshot has turned out to be damaged after part of it was restored.
     fn clear(&mut self);
-    /// So many entries of a snapshot come.
+    /// Prepares for this many entries of a snapshot.
     fn make_room(&mut self, _entries: u64) {}
-    /// Takes an entry of a snapshot.
+    /// Restores an entry of a snapshot.
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
-    /// For the thread that reads: what prepares entries. None where their shard is not known before they come.
+    /// Returns a preparer of entries for the reading thread. None when the shard of an entry is not known in advance.
     fn preparer(&self) -> Option<Preparer> {
         None
     }
-    /// Takes entries of a snapshot, one after the other, as they were prepared, with the sums of those that were
-    /// counted.
+    /// Restores prepared entries of a snapshot in order, with the totals that were counted for them.
     fn restore_all(
         &mut self,
         entries: &[Entry<'_>],
@@ -42,18 +41,17 @@ pub trait Sink {
     ) -> Result<(), ReplayError> {
         entries.iter().try_for_each(|entry| self.restore(entry))
     }
-    /// Applies a record of the log that is no Change of an account.
+    /// Applies a record of the log other than a Change of an account.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
-    /// Applies Changes of one account, one after the other. Where one does not fit, returns its
-    /// sequence.
+    /// Applies Changes of one account in order. Returns the sequence of the first that does not fit.
     fn replay_account<'r>(
         &mut self,
         id: &[u8],
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)>;
-    /// The hasher of keys, as its shards have it.
+    /// Returns the hasher of keys that its shards use.
     fn hasher(&self) -> KeyHasher;
-    /// Loads what the next records need: the hashes of their keys.
+    /// Loads into the cache what the next records need, given the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
 }
 
@@ -104,44 +102,44 @@ impl Sink for Shard {
     }
 }
 
-/// The progress of recovery so far.
+/// Progress of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Entries taken from the snapshot.
+    /// Entries restored from the snapshot.
     pub entries: u64,
-    /// How many the snapshot has.
+    /// Entries in the snapshot.
     pub entries_all: u64,
-    /// Records of the log that were applied.
+    /// Records of the log applied.
     pub records: u64,
-    /// Bytes of the log that were read.
+    /// Bytes of the log read.
     pub log_bytes: u64,
-    /// Bytes of its segments that are read.
+    /// Bytes of the log to read.
     pub log_bytes_all: u64,
 }
 
-/// The findings of recovery.
+/// Result of a recovery.
 #[derive(Debug)]
 pub struct Recovered {
     /// The sequence of the next record.
     pub next: u64,
-    /// No clock may show less: the latest time at which anything was written.
+    /// Latest time at which anything was written; the clock must not go below it.
     pub at: Time,
-    /// The greatest version of an entity that the snapshot knows of.
+    /// The greatest version of an entity in the snapshot.
     pub version_last: u64,
     /// First sequences of the log's segments.
     pub segments: Vec<u64>,
-    /// The sequence at which the snapshot was begun that was used.
+    /// The sequence at which the used snapshot was begun.
     pub snapshot: Option<u64>,
-    /// Newer snapshots that could not be used.
+    /// Newer snapshots that were unusable.
     pub passed_over: Vec<SnapshotError>,
     /// The end of the log that was cut off.
     pub cut: Option<Cut>,
-    /// How much was read.
+    /// Amounts read.
     pub read: Progress,
 }
 
 impl Recovered {
-    /// A snapshot without a log behind it.
+    /// Returns the result for a snapshot without a log after it.
     fn of_snapshot(base: Base, next: u64, read: Progress) -> Recovered {
         let Base { begun, at, version_last, passed_over, .. } = base;
         let passed_over = passed_over.into_iter().map(|(_, error)| error).collect();
@@ -159,28 +157,28 @@ impl Recovered {
     }
 }
 
-/// The least that the files of a log hold. A start that finds less is refused.
+/// Lower bound on what the files of a log must hold. A start that finds less is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
     /// Everything up to this sequence was on the device.
     pub sequence: u64,
-    /// The log was begun behind a snapshot.
+    /// The log was begun after a snapshot, which must exist.
     pub snapshot: bool,
 }
 
-/// How far a recovery goes.
+/// End point of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// To the end of the log, which is repaired: what is cut is cut on the disk.
+    /// To the end of the log, which is repaired on the disk.
     End(Least),
     /// To a sequence; nothing is written.
     Sequence(u64),
-    /// As a sequence, of a log in a group which has that much: what is committed, while another thread may
-    /// append behind it, or cut off what is there.
+    /// To a committed sequence of a log in a group, which is known to reach that far; nothing is written. Another
+    /// thread may append or truncate after that sequence meanwhile.
     Committed(u64),
 }
 
-/// Recovers what the files of a log hold.
+/// Recovers a shard from the files of a log.
 pub fn recover<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -196,13 +194,13 @@ pub fn recover<D: Disk>(
     };
     let hasher = sink.hasher();
     let base = restore(disk, log, limit, sink, &mut read, &mut progress)?;
-    // Before anything is replayed: what lacks its base would not fit.
+    // Checked before the replay, whose records would not fit without the base.
     if least.snapshot && !base.is_snapshot {
         return Err(base.without_snapshot());
     }
     let mut at = base.at;
     if matches!(until, Until::Committed(_)) && base.is_snapshot && base.begun >= limit {
-        // All of it, and of the log there may be nothing yet.
+        // The snapshot covers the whole range, and the log may still be empty.
         let next = base.begun + 1;
         return Ok(Recovered::of_snapshot(base, next, read));
     }
@@ -213,7 +211,7 @@ pub fn recover<D: Disk>(
     read.log_bytes_all = reader.bytes_ahead(limit)?;
     let reading = |ahead: &mut Ahead<Sheaf>| {
         let mut replay = Replay::new(&hasher, &base, limit, read);
-        // What lies behind the limit is not looked at: it may be what the limit leaves out.
+        // Frames after the limit are not read: they may be uncommitted, or damaged.
         while ahead.is_wanted()
             && reader.next() <= limit
             && let Some(frame) = reader.frame()?
@@ -252,8 +250,7 @@ pub fn recover<D: Disk>(
     Ok(Recovered { next, at, version_last, segments, snapshot, passed_over, cut, read })
 }
 
-/// Gives snapshots that are damaged another name, so that they are not counted among those that
-/// are kept.
+/// Renames damaged snapshots, so that they do not count among the kept ones.
 fn set_aside<D: Disk>(
     disk: &mut D,
     passed_over: &[(u64, SnapshotError)],
@@ -266,23 +263,23 @@ fn set_aside<D: Disk>(
     Ok(())
 }
 
-/// The state that the snapshot has given; by default there was none.
+/// State restored from the snapshot; the default is without one.
 #[derive(Default)]
 struct Base {
-    /// There was one.
+    /// Whether a snapshot was used.
     is_snapshot: bool,
     begun: u64,
     at: Time,
     version_last: u64,
     ranges: Ranges,
-    /// The order that `ranges` are ranges of: that of the table which was walked over, whose secret ended with its
-    /// process. None without a snapshot.
+    /// The hasher that defines the order of `ranges`: that of the table that wrote the snapshot, whose secret ended
+    /// with its process. None without a snapshot.
     order: Option<KeyHasher>,
-    /// By the sequence at which each was begun.
+    /// Unusable snapshots, by the sequence at which each was begun.
     passed_over: Vec<(u64, SnapshotError)>,
 }
 
-/// Restores the newest snapshot that is good and shows nothing after `limit`.
+/// Restores the newest good snapshot that shows nothing after `limit`.
 fn restore<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -299,9 +296,9 @@ fn restore<D: Disk>(
     for begun in snapshots.into_iter().rev() {
         match restore_one(disk, log, begun, limit, sink, read, progress) {
             Ok(Some(base)) => return Ok(Base { passed_over, ..base }),
-            // It shows more than is asked for.
+            // It shows sequences after the limit.
             Ok(None) => {}
-            // An older one would be used, and what the newer program has written be lost.
+            // Refused: with an older snapshot, what the newer program has written would be lost.
             Err(Unusable::Snapshot(error)) if error.is_of_newer_format() => {
                 return Err(RecoveryError::Snapshots(vec![error]));
             }
@@ -319,7 +316,7 @@ fn restore<D: Disk>(
 }
 
 impl Base {
-    /// Why there is no snapshot that can be used.
+    /// Returns why no snapshot can be used.
     fn without_snapshot(self) -> RecoveryError {
         if self.passed_over.is_empty() {
             return RecoveryError::NoSnapshot;
@@ -327,12 +324,12 @@ impl Base {
         RecoveryError::Snapshots(self.passed_over.into_iter().map(|(_, error)| error).collect())
     }
 
-    /// The sequence that the snapshot shows of a key, or of what has none.
+    /// Returns the sequence up to which the snapshot shows a key, or shows records without a key.
     fn as_of(&self, key: Option<&[u8]>) -> u64 {
         match (key, &self.order) {
             (Some(key), Some(order)) => self.ranges.as_of(order.position(key)),
             (Some(_), None) => 0,
-            // Nothing is cleared while a snapshot is written: one sequence stands for all.
+            // A clear voids a snapshot that is being written, so one sequence holds for everything.
             (None, _) => self.begun,
         }
     }
@@ -340,9 +337,9 @@ impl Base {
 
 /// Why a snapshot is not used.
 enum Unusable {
-    /// An older one may be.
+    /// This snapshot is unusable; try an older one.
     Snapshot(SnapshotError),
-    /// None is.
+    /// Recovery fails as a whole.
     Recovery(RecoveryError),
 }
 
@@ -383,7 +380,7 @@ fn restore_one<D: Disk>(
                 Err(error) => break Err(error),
             }
         };
-        // Also before a fault: what cannot be restored there is one that comes first.
+        // Also given before an error: an error in restoring these chunks comes first.
         ahead.give(chunks);
         outcome
     };

@@ -1,4 +1,4 @@
-//! A shard: its table, its timers, its totals. What is done with them stands in the files below.
+//! A shard: its table, its timers and its totals. The operations on them are in the submodules.
 
 mod accounts;
 mod chains;
@@ -31,10 +31,9 @@ pub use replay::Step;
 
 /// One shard.
 ///
-/// Invariants: every account in the table has been taken into `totals`; a timer is armed no
-/// later than the first thing that is due in an entry, one at most for each, and none for what
-/// is gone; with an index, every entity that lives stands in it; and every identity of
-/// an account in `identities`.
+/// Invariants: every account in the table is counted in `totals`; each entry has at most one timer, armed no later than
+/// the first time something in it is due, and removed entries have none; with an index, every live entity is in it;
+/// every identity of an account is in `identities`.
 #[derive(Debug)]
 pub struct Shard {
     config: Config,
@@ -42,31 +41,31 @@ pub struct Shard {
     timers: Timers,
     index: Option<Index>,
     identities: Identities,
-    /// Identities of the account whose Changes are replayed, before them.
+    /// Identities that the account under replay had before its Changes.
     identities_before: Vec<Hashed>,
     totals: Totals,
     stats: Stats,
-    /// The greatest version that was given or seen.
+    /// The greatest version that was issued or seen.
     version_last: Version,
-    /// The account that a command works on.
+    /// The account that the current command works on.
     slate: Slate,
-    /// Room of chains, and the accounts that one works on beside that on the slate.
+    /// Reusable buffers for chains, and the accounts of a chain beyond the one on the slate.
     chain_room: ChainRoom,
     chain_slates: Vec<Slate>,
-    /// Parts of busy accounts that are kept apart from their images.
+    /// Parts of busy accounts that are stored outside their images.
     annexes: Annexes,
-    /// Blocks that images have grown out of.
+    /// Freed blocks of images that grew, for reuse.
     blocks: Blocks,
-    /// Frames of what is committed, for the log. None while nothing is to be kept.
+    /// Frames of committed records, for the log. None when nothing is logged.
     journal: Option<FrameWriter>,
-    /// How often everything was forgotten.
+    /// Number of calls of [`Shard::clear`].
     clears: u64,
-    /// Keys that have changed. None while nobody wants to know.
+    /// Keys that have changed. None when no host tracks them.
     changed: Option<ChangedKeys>,
 }
 
 impl Shard {
-    /// An empty shard.
+    /// Creates an empty shard.
     pub fn new(config: Config) -> Shard {
         let hasher = KeyHasher::new(config.hash_key);
         Shard {
@@ -90,37 +89,37 @@ impl Shard {
         }
     }
 
-    /// A key with its hash.
+    /// Returns a key together with its hash.
     pub fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
         self.table.hasher().key(bytes)
     }
 
-    /// Changes the bound on memory; what is there stays, also above it.
+    /// Changes the memory limit. Existing entries stay even when they exceed it.
     pub fn set_memory_max(&mut self, memory_max: Option<u64>) {
         self.config.memory_max = memory_max;
     }
 
-    /// Sums over the accounts of this shard, without what is due and not yet committed.
+    /// Returns the sums over the accounts of this shard; what is due but not yet committed is not included.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// Keys that exist. Those that have expired count until a timer has removed them.
+    /// Returns the number of keys. Expired keys count until a timer removes them.
     pub fn len(&self) -> usize {
         self.table.len() - self.table.sum(Kind::Tombstone).entries as usize
     }
 
-    /// Keys that exist, and deleted entities that are remembered: what a walk comes past.
+    /// Returns the number of keys and remembered tombstones: the entries that a walk visits.
     pub fn entries(&self) -> usize {
         self.table.len()
     }
 
-    /// True when no key exists.
+    /// Reports whether no key exists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets everything, tombstones included, but for the greatest version.
+    /// Removes everything, tombstones included. Only the greatest version is kept.
     pub fn clear(&mut self) {
         if let Some(journal) = &mut self.journal {
             journal.clear();
@@ -135,7 +134,7 @@ impl Shard {
         self.totals = Totals::default();
     }
 
-    /// Counts.
+    /// Returns the shard's counters.
     pub fn stats(&self) -> Stats {
         let memory = self.memory();
         Stats {
@@ -148,7 +147,7 @@ impl Shard {
             entities: self.table.sum(Kind::Entity).entries,
             tombstones: self.table.sum(Kind::Tombstone).entries,
             timers: self.timers.len(Lane::Accounts) + self.timers.len(Lane::Others),
-            // Whatever expires has its timer, and so has every tombstone.
+            // Each expiring entry has one timer, and so does each tombstone.
             expiring: self.timers.len(Lane::Others) - self.table.sum(Kind::Tombstone).entries,
             ..self.stats
         }
@@ -168,19 +167,19 @@ impl Shard {
         }
     }
 
-    /// True when nothing that takes memory may be done; it is counted then.
+    /// Reports whether the memory limit is reached, and counts that as a refusal.
     pub fn refuses_memory(&mut self) -> bool {
         let full = self.config.memory_max.is_some_and(|max| self.memory().sum() >= max);
         self.stats.out_of_memory += u64::from(full);
         full
     }
 
-    /// Where a key's entry is, unless it counts as absent.
+    /// Finds a key's entry, unless it has expired.
     fn find(&self, now: Time, key: Key<'_>) -> Option<Place> {
         self.table.find(key).filter(|&place| !self.table.at(place).is_over(now))
     }
 
-    /// As [`Shard::find`], and removes an entry that counts as absent.
+    /// Finds a key's entry as [`Shard::find`] does, and removes it if it has expired.
     fn expire(&mut self, now: Time, key: Key<'_>) -> Option<Place> {
         let place = self.table.find(key)?;
         if !self.table.at(place).is_over(now) {
@@ -190,8 +189,8 @@ impl Shard {
         None
     }
 
-    /// Removes what has expired. In a group that is a record: nodes whose clocks differ would else not agree
-    /// on what is there.
+    /// Removes an expired entry. In a group the removal is logged: otherwise nodes whose clocks differ would disagree
+    /// on which keys exist.
     fn let_go(&mut self, hash: u64, place: Place) {
         self.stats.expired += 1;
         let entry = self.remove(hash, place);
@@ -202,7 +201,7 @@ impl Shard {
         }
     }
 
-    /// Writes what a key holds: over what is at the place, or anew. Accounts are not written so.
+    /// Writes a key's entry, over the one at the place or as a new one. Not used for accounts.
     fn write(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
         self.changes(key.bytes());
         let place = match place {
@@ -224,7 +223,7 @@ impl Shard {
         }
     }
 
-    /// Puts another entry of the same key in the place of one; the timer stays if it can.
+    /// Replaces an entry with another of the same key; the timer is kept if possible.
     fn replace(&mut self, place: Place, mut entry: Entry) {
         let old = self.table.at(place);
         let armed = old.armed();
@@ -239,7 +238,7 @@ impl Shard {
         self.table.update(place, |old| *old = entry);
     }
 
-    /// Removes an entry and all that points to it.
+    /// Removes an entry with its timer, index entry and annex.
     fn remove(&mut self, hash: u64, place: Place) -> Entry {
         let entry = self.table.remove(place);
         self.changes(entry.key());
@@ -253,7 +252,7 @@ impl Shard {
         entry
     }
 
-    /// Arms the entry's timer, unless it is armed for sooner.
+    /// Arms the entry's timer, unless it is armed for an earlier time.
     fn arm(&mut self, hash: u64, place: Place, due: Time) {
         let entry = self.table.at(place);
         let (armed, lane, tick) = (entry.armed(), Lane::of(entry.kind()), tick_of(due));
@@ -268,21 +267,21 @@ impl Shard {
         }
     }
 
-    /// Takes the entry's timer away.
+    /// Disarms the entry's timer.
     fn disarm(&mut self, place: Place) {
         let entry = self.table.at(place);
         self.timers.disarm(Lane::of(entry.kind()), entry.armed(), entry.key());
         self.table.at_mut(place).arm(Armed { timer: 0, tick: UNARMED });
     }
 
-    /// The hash under which an entry stands in the index, if it does.
+    /// Returns the hash of an entry's value in the index, None when the entry is not indexed.
     fn value_hash(&self, entry: &Entry) -> Option<u64> {
         let index = self.index.as_ref().filter(|_| entry.kind() == Kind::Entity)?;
         Some(index.value_hash(entry.value()))
     }
 
-    /// Takes a pair out of the index, unless an entity of the table is still called so: itself,
-    /// or by accident another.
+    /// Removes a pair from the index, unless an entity of the table still has that key hash and value: the same entity,
+    /// or one whose hash collides.
     fn unindex(&mut self, hash: u64, value_hash: u64) {
         let is_so = |entry: &Entry| self.value_hash(entry) == Some(value_hash);
         if !self.table.of_hash(hash).any(is_so)
@@ -293,7 +292,7 @@ impl Shard {
     }
 }
 
-/// True for an account that is kept in parts.
+/// Reports whether an entry is an account that is kept in parts.
 #[inline]
 fn is_apart_entry(entry: &Entry) -> bool {
     entry.kind() == Kind::Account && is_apart(entry.value())

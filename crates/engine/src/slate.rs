@@ -1,5 +1,5 @@
-//! The account that a host works on, between the image that it was and the image that it becomes.
-//! A host has one slate for all its commands, so that no command allocates what another had.
+//! The account that a host works on, between its old image and its new one. A host uses one slate for all its commands,
+//! so that buffers are reused and not allocated per command.
 
 use scurry_codec::{
     ChangeError, Facts, decode_part, encode_account_over, is_apart, mark_apart, read_change,
@@ -9,43 +9,42 @@ use scurry_ledger::{
     decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 
-/// Bytes of room that is used again from one account to the next: few accounts are longer.
+/// Most bytes of a buffer that is kept for the next account: few accounts are longer.
 const ROOM_LEN_MAX: usize = 1 << 20;
 
-/// The account that a host works on, unpacked, and the buffers that this takes.
+/// The unpacked account that a host works on, and reusable buffers.
 #[derive(Debug, Default)]
 pub struct Slate {
-    /// The account; none where there is none.
+    /// The account, None when none exists.
     pub account: Option<Account>,
-    /// Bounds and defaults of the ledger.
+    /// Limits and defaults of the ledger.
     limits: Limits,
     apart_len: usize,
     account_len_max: usize,
     /// The account's share of the totals before it was changed.
     before: Portion,
-    /// The account is kept in parts: what is on the slate is what its image has, and what was brought in.
+    /// The account is kept in parts: the slate has the part from its image, and the parts that were brought in.
     is_apart: bool,
-    /// The account on the slate needs more room than most.
+    /// The account on the slate needs larger buffers than most.
     is_long: bool,
-    /// Room for the image, longer than it.
+    /// Buffer for the image, longer than the image.
     image: Vec<u8>,
     /// Bytes of the image.
     image_len: usize,
-    /// Room for the facts of a Change.
+    /// Buffer for the facts of a Change.
     ops: Vec<Op>,
     /// The sessions that the facts of a Change name.
     named: Named,
 }
 
 impl Slate {
-    /// An empty slate of a host with these limits, which keeps accounts in parts whose sessions,
-    /// tombstones and transactions take more than `apart_len` bytes, and lets none take more than
-    /// `account_len_max`.
+    /// Creates an empty slate with these limits. Accounts whose sessions, tombstones and transactions take more than
+    /// `apart_len` bytes are kept in parts, and none may take more than `account_len_max`.
     pub fn new(limits: Limits, apart_len: usize, account_len_max: usize) -> Slate {
         Slate { limits, apart_len, account_len_max, ..Slate::default() }
     }
 
-    /// Unpacks an image that this program has written or looked through; none wipes the slate.
+    /// Unpacks an image that this program has written or validated. None clears the slate.
     #[inline]
     pub fn unpack(&mut self, image: Option<&[u8]>) {
         if self.is_long {
@@ -61,31 +60,31 @@ impl Slate {
         }
     }
 
-    /// Frees what an unusually large account has needed, where there was one.
+    /// Frees the buffers of an unusually large account, if there was one.
     pub fn rest(&mut self) {
         if self.is_long {
             self.give_room_back();
         }
     }
 
-    /// Frees what an unusually large account has needed.
+    /// Frees the buffers of an unusually large account.
     #[cold]
     fn give_room_back(&mut self) {
         (self.account, self.image, self.is_long) = (None, Vec::new(), false);
     }
 
-    /// The whole of an account that is kept in parts is on the slate.
+    /// Notes that an account that is kept in parts is on the slate as a whole.
     pub(crate) fn note_whole(&mut self) {
         self.is_long = true;
     }
 
-    /// True when the account is kept in parts.
+    /// Reports whether the account is kept in parts.
     #[inline]
     pub fn is_apart(&self) -> bool {
         self.is_apart
     }
 
-    /// Says whether the account is kept in parts.
+    /// Sets whether the account is kept in parts.
     #[inline]
     pub(crate) fn set_apart(&mut self, is_apart: bool) {
         if self.is_apart
@@ -97,38 +96,38 @@ impl Slate {
         self.is_apart = is_apart;
     }
 
-    /// An account to unpack another image into, whatever was there.
+    /// Returns an emptied account to decode another image into.
     pub fn account_mut(&mut self) -> &mut Account {
         let account = emptied(&mut self.account);
-        // Of the account that was there, and no image says anything of it.
+        // It belongs to the previous account and no image contains it.
         account.elsewhere = None;
         account
     }
 
-    /// Remembers the account's share of the totals, before it is changed.
+    /// Remembers the account's share of the totals, before the account is changed.
     #[inline]
     pub fn remember(&mut self) {
         self.before.set(self.account.as_ref());
     }
 
-    /// The account's share of the totals when it was remembered.
+    /// Returns the account's share of the totals when it was remembered.
     pub fn before(&self) -> &Portion {
         &self.before
     }
 
-    /// The image that the account was packed into last.
+    /// Returns the image that the account was last packed into.
     #[inline]
     pub fn image(&self) -> &[u8] {
         &self.image[..self.image_len]
     }
 
-    /// When something comes due in the account.
+    /// Returns when something in the account is next due.
     #[inline]
     pub fn next_due(&self) -> Option<Time> {
         self.account.as_ref().and_then(next_due)
     }
 
-    /// Makes the image of the account, if there is an account.
+    /// Encodes the account into the image, if there is an account.
     #[inline]
     pub(crate) fn pack(&mut self) {
         if let Some(account) = &self.account {
@@ -149,18 +148,18 @@ impl Slate {
         decide_denied_with(&mut self.ops, &mut self.account, command, now, &self.limits)
     }
 
-    /// Takes the facts of a Change back when all have seen them.
+    /// Takes back the buffer of a Change's facts for reuse.
     #[inline]
     pub(crate) fn reuse(&mut self, change: Change) {
         self.ops = change.ops;
     }
 
-    /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
+    /// Returns the bytes of sessions, tombstones and transactions above which an account is kept in parts.
     pub(crate) fn apart_len(&self) -> usize {
         self.apart_len
     }
 
-    /// True when the account was packed as a whole and would better be kept in parts.
+    /// Reports whether the account was packed whole but is large enough to be kept in parts.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.image_len > self.apart_len
@@ -168,12 +167,12 @@ impl Slate {
             && self.account.as_ref().is_some_and(|account| parts_len(account) > self.apart_len)
     }
 
-    /// Bytes of them above which an account takes no more.
+    /// Returns the most bytes that an account's sessions, tombstones and transactions may take.
     pub(crate) fn account_len_max(&self) -> usize {
         self.account_len_max
     }
 
-    /// Carries out the bytes of a Change. After an error the account is not one that ever was.
+    /// Applies an encoded Change. After an error the account on the slate is invalid.
     pub(crate) fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
         self.named.clear();
         let Slate { account, named, .. } = self;
@@ -183,7 +182,7 @@ impl Slate {
         Ok(())
     }
 
-    /// Does what is due, without a Change.
+    /// Does what is due, without producing a Change.
     pub(crate) fn view(&mut self, now: Time) {
         view_in_place(&mut self.account, now, &self.limits);
     }
@@ -193,12 +192,11 @@ impl Slate {
     }
 }
 
-/// Unpacks an image that this program has written or looked through, into an account whose buffers
-/// are used again.
+/// Unpacks an image that this program has written or validated, into an account whose buffers are reused.
 #[inline]
 pub fn unpack(image: &[u8], account: &mut Option<Account>) {
     if let Err(error) = decode_part(image, emptied(account)) {
-        // Only hosts write images, each into its own memory, and those from outside are looked through.
+        // Only hosts write images, each into its own memory, and images from outside are validated first.
         panic!("the image of an account in memory is broken: {error}");
     }
 }
@@ -207,10 +205,10 @@ fn emptied(account: &mut Option<Account>) -> &mut Account {
     account.get_or_insert_with(|| Account::empty(Status::Active))
 }
 
-/// Bytes of an open session in an image but for its answers and its blob, about.
+/// Approximate bytes of an open session in an image, without its answers and blob.
 const SESSION_LEN: usize = 100;
 
-/// Bytes of what a busy account keeps apart, about, where it lies in the image.
+/// Returns the approximate bytes of the parts that a busy account keeps in its annex.
 pub(crate) fn parts_len(account: &Account) -> usize {
     let sessions = account.sessions.iter();
     sessions
@@ -220,7 +218,7 @@ pub(crate) fn parts_len(account: &Account) -> usize {
         + account.transactions.as_bytes().len()
 }
 
-/// An account whose facts are read.
+/// An account to which facts are applied as they are decoded.
 struct Applied<'s> {
     account: &'s mut Option<Account>,
     named: &'s mut Named,

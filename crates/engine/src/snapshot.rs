@@ -1,9 +1,8 @@
 //! Snapshots, written while the shard serves. docs/formats/snapshot.md has the bytes.
 //!
-//! A snapshot is a walk over the table in the order of positions, a chunk at a time. Nothing is
-//! copied ahead of it and nothing waits for it: each chunk says which sequence of the log it
-//! shows, and recovery applies to each range of positions what the log has after that. So a
-//! step costs the copying of one chunk, and memory a chunk or two.
+//! A snapshot is a walk over the table in the order of positions, one chunk at a time. Nothing is copied in advance and
+//! no command waits for it: each chunk records the log sequence that it shows, and recovery applies to each range of
+//! positions the later records of the log. So a step costs the copying of one chunk, and memory for a chunk or two.
 
 mod plan;
 mod reader;
@@ -15,12 +14,12 @@ pub use writer::SnapshotWriter;
 
 const PREFIX: &str = "snapshot-";
 
-/// The file of the snapshot that was begun when the log had this sequence.
+/// Returns the file name of the snapshot that was begun at this sequence of the log.
 pub fn snapshot_name(begun: u64) -> String {
     format!("{PREFIX}{begun:020}")
 }
 
-/// The sequence at which a snapshot was begun, by the file's name.
+/// Parses a snapshot's file name and returns the sequence at which it was begun.
 pub fn snapshot_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(PREFIX).filter(|digits| digits.len() == 20)?;
     digits.parse().ok()
@@ -31,8 +30,7 @@ mod tests {
     use crate::KeyHasher;
     use scurry_codec::HashKey;
 
-    /// Snapshots are read by programs that are built later: these must never change, whatever a
-    /// library does.
+    /// Later versions must read today's snapshots, so these positions must never change, even if a library changes.
     #[test]
     fn positions_stay_what_they_were() {
         let hasher = KeyHasher::new(HashKey::new(*b"0123456789abcdef"));

@@ -1,76 +1,75 @@
-//! What a shard counts.
+//! The counters of a shard.
 
 use scurry_ledger::Cause;
 
-/// Counts since the shard began, and what it holds now.
+/// Counts since the shard was created, and its current contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes of all that the shard holds, as it counts them: the sum of [`Stats::memory`].
+    /// Bytes of everything in the shard, as the shard counts them: the sum of [`Stats::memory`].
     pub memory_bytes: u64,
-    /// The same by kind.
+    /// Those bytes by kind.
     pub memory: Memory,
-    /// Keys that exist. Those that have expired count until a timer has removed them.
+    /// Existing keys. Expired keys count until a timer removes them.
     pub keys: u64,
-    /// Of these, accounts.
+    /// Keys that are accounts.
     pub accounts: u64,
-    /// Of these, plain values.
+    /// Keys that are plain values.
     pub values: u64,
-    /// Of these, entities that live.
+    /// Keys that are live entities.
     pub entities: u64,
-    /// Of values and entities, those that expire.
+    /// Values and entities that expire.
     pub expiring: u64,
-    /// Deleted entities that are remembered. They are not keys.
+    /// Remembered tombstones of deleted entities. They are not keys.
     pub tombstones: u64,
-    /// Timers that are armed: one at most for each entry that can come due.
+    /// Armed timers: at most one for each entry in which something can become due.
     pub timers: u64,
-    /// Commits, denials and those of timers included.
+    /// Commits, including denials and commits by timers.
     pub commits: u64,
     /// Denials by cause.
     pub denials: Denials,
     /// Duplicates that got their stored answer.
     pub replays: u64,
-    /// Refusals.
+    /// Rejected commands.
     pub rejects: u64,
     /// Commits made by timers.
     pub expiries: u64,
-    /// Sessions that these ended.
+    /// Sessions that timers ended.
     pub sessions_expired: u64,
-    /// Buckets whose available amount these expired.
+    /// Buckets whose available amount timers expired.
     pub buckets_expired: u64,
     /// Plain values and entities that expired, and tombstones that were forgotten.
     pub expired: u64,
-    /// Commands refused for want of memory.
+    /// Commands refused for lack of memory.
     pub out_of_memory: u64,
-    /// Keys that one look-up has compared, at most: above [`PROBE_LEN_MAX`] somebody makes keys
-    /// collide.
+    /// Most keys that one look-up has compared. Above [`PROBE_LEN_MAX`] a client is making keys collide.
     pub longest_probe: u32,
 }
 
-/// Keys that a look-up compares at most while their hashes are spread. A segment has 448 entries
-/// and tags of seven bits, so a key meets three and a half others with its tag if it passes all of
-/// them, which it does not: that 16 are met by chance in any one look-up is less likely than 2^-60.
-/// Nothing is refused beyond it: look-ups stay right and become slow.
+/// Most keys that a look-up compares while hashes are well spread. A segment has 448 entries and tags of seven bits, so
+/// a look-up that passed all of them would meet three and a half other keys with its tag, and it passes fewer. Meeting
+/// 16 by chance in one look-up is less likely than 2^-60. Beyond it nothing is refused: look-ups stay correct and
+/// become slow.
 pub const PROBE_LEN_MAX: u32 = 16;
 
 /// Denials by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Denials {
-    /// Too little in the buckets of the unit.
+    /// The buckets of the unit have too little.
     pub balance: u64,
-    /// No bucket of the unit.
+    /// The account has no bucket of the unit.
     pub no_bucket: u64,
-    /// A limit that was reached.
+    /// A limit is reached.
     pub limit: u64,
-    /// Another command of the same chain.
+    /// Another command of the same chain was denied.
     pub chain: u64,
-    /// An account that is suspended or closed.
+    /// The account is suspended or closed.
     pub status: u64,
 }
 
 impl Denials {
     pub(crate) fn count(&mut self, cause: Cause) {
         match cause {
-            // What is denied now tells its cause: only older stored answers tell none.
+            // New denials always have a cause: only older stored answers lack one.
             Cause::Balance | Cause::None | Cause::Untold => self.balance += 1,
             Cause::NoBucket => self.no_bucket += 1,
             Cause::Limit(_) => self.limit += 1,
@@ -79,7 +78,7 @@ impl Denials {
         }
     }
 
-    /// Adds those of another shard.
+    /// Adds the counts of another shard.
     pub fn add(&mut self, other: &Denials) {
         self.balance += other.balance;
         self.no_bucket += other.no_bucket;
@@ -88,12 +87,12 @@ impl Denials {
         self.status += other.status;
     }
 
-    /// Denials with the code CREDIT_LIMIT_REACHED.
+    /// Returns the denials with the code CREDIT_LIMIT_REACHED.
     pub fn for_credit(&self) -> u64 {
         self.balance + self.no_bucket + self.limit
     }
 
-    /// All of them.
+    /// Returns the sum of all denials.
     pub fn sum(&self) -> u64 {
         self.for_credit() + self.chain + self.status
     }
@@ -102,7 +101,7 @@ impl Denials {
 /// Bytes by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Entries of accounts, and blocks that are kept for them.
+    /// Entries of accounts, and blocks kept for them.
     pub accounts: u64,
     /// Entries of plain values.
     pub values: u64,
@@ -117,7 +116,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Adds that of another shard.
+    /// Adds the bytes of another shard.
     pub fn add(&mut self, other: &Memory) {
         self.accounts += other.accounts;
         self.values += other.values;
@@ -127,14 +126,14 @@ impl Memory {
         self.index += other.index;
     }
 
-    /// All of it.
+    /// Returns the sum of all kinds.
     pub fn sum(&self) -> u64 {
         self.accounts + self.values + self.entities + self.table + self.timers + self.index
     }
 }
 
 impl Stats {
-    /// Adds those of another shard.
+    /// Adds the counts of another shard.
     pub fn add(&mut self, other: &Stats) {
         self.memory_bytes += other.memory_bytes;
         self.memory.add(&other.memory);

@@ -1,9 +1,8 @@
-//! The hash table of entries. It stores no hash and no key beside the entry.
+//! The hash table of entries. It stores neither hashes nor keys outside the entries.
 //!
-//! Extendible hashing (docs/adr/0009-table.md): a directory over the first bits of
-//! [`position`] names segments, each a small hashbrown table. A full segment is split alone, so
-//! no insert waits for more than one segment's entries to move, however large the table is; and
-//! since the directory is in the order of positions, so is a scan, whatever splits meanwhile.
+//! Extendible hashing (docs/adr/0009-table.md): a directory over the first bits of [`position`] names segments, each a
+//! small hashbrown table. A full segment is split alone, so an insert moves the entries of one segment at most, however
+//! large the table is. The directory is in the order of positions, so a scan is too, whatever segments split meanwhile.
 
 mod chunk;
 mod scan;
@@ -14,31 +13,29 @@ use hashbrown::HashTable;
 use std::cell::Cell;
 use std::hint::black_box;
 
-/// Slots of a segment, while the directory can tell more segments apart.
+/// Slots of a segment, as long as the directory can be deepened to split it.
 const SEGMENT_SLOTS_MAX: usize = 512;
-/// Entries of a segment before it is split: hashbrown fills seven of eight slots. A split moves
-/// so many at most.
+/// Entries of a segment before it is split: hashbrown fills seven of eight slots. A split moves at most this many.
 const SEGMENT_LEN_MAX: usize = SEGMENT_SLOTS_MAX / 8 * 7;
-/// Two neighbours that together hold no more than this become one segment. Far below what a
-/// split leaves, so that a key that comes and goes cannot make a segment split and merge.
+/// Two neighbours with at most this many entries together are merged. It is well below what a split leaves, so that
+/// inserting and removing one key cannot make a segment split and merge repeatedly.
 const MERGED_LEN_MAX: usize = SEGMENT_LEN_MAX / 4;
-/// Entries of a segment, on the average, of a table that is made for so many: few segments get as
-/// many as are split.
+/// Average entries per segment when a table is sized for a known number of entries: few segments then grow enough to be
+/// split.
 const SEGMENT_LEN_MADE: u64 = SEGMENT_LEN_MAX as u64 / 16 * 15;
-/// First bits of a position that the directory tells apart at most: room for 10^9 keys. Beyond
-/// that, segments grow.
+/// Most leading bits of a position that the directory distinguishes: enough for 10^9 keys. Beyond that, segments grow.
 const DEPTH_MAX: u32 = 22;
-/// Bytes that an allocator keeps beside a block.
+/// Bytes of an allocator's overhead per block.
 const BLOCK_BYTES: u64 = 8;
 
-/// Where an entry lies, until the next entry comes or goes.
+/// Position of an entry in the table, valid until the next insert or removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     segment: u32,
     bucket: usize,
 }
 
-/// Bytes and number of the entries of a kind.
+/// Number and bytes of the entries of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KindSum {
     pub(crate) entries: u64,
@@ -52,17 +49,17 @@ pub(crate) struct Table {
     directory: Vec<u32>,
     depth: u32,
     segments: Vec<HashTable<Entry>>,
-    /// First bits that all positions of a segment share, by segment number.
+    /// Leading bits that all positions of a segment share, by segment number.
     depths: Vec<u8>,
-    /// Segments of each depth: where there are none of the greatest, the directory is halved.
+    /// Number of segments of each depth. When none has the greatest depth, the directory is halved.
     at_depth: [u32; DEPTH_MAX as usize + 1],
-    /// Numbers of segments that are not used.
+    /// Numbers of unused segments.
     free: Vec<u32>,
     hasher: KeyHasher,
     sums: [KindSum; Kind::COUNT],
     /// Bytes of the segments' slots.
     slot_bytes: u64,
-    /// Keys that one look-up has compared, at most. A cell, because looking is no change.
+    /// Most keys that one look-up has compared. A cell, because a look-up does not otherwise change the table.
     longest_probe: Cell<u32>,
 }
 
@@ -92,8 +89,8 @@ impl Table {
         self.sums.iter().map(|sum| sum.entries as usize).sum()
     }
 
-    /// Keys that one look-up has compared at most, since the table was made. hashbrown compares
-    /// what shares the seven bits of the tag, so it is 1 or 2 as long as hashes are spread.
+    /// Returns the most keys that one look-up has compared since the table was made. hashbrown compares entries whose
+    /// seven tag bits match, so it is 1 or 2 as long as hashes are well spread.
     pub(crate) fn longest_probe(&self) -> u32 {
         self.longest_probe.get()
     }
@@ -102,7 +99,7 @@ impl Table {
         self.sums[kind as usize]
     }
 
-    /// Bytes of all that is not an entry.
+    /// Returns the bytes of everything except the entries.
     pub(crate) fn slots_memory_bytes(&self) -> u64 {
         let numbers = (self.directory.capacity() + self.free.capacity()) * size_of::<u32>();
         let segments = self.segments.capacity() * size_of::<HashTable<Entry>>();
@@ -113,7 +110,7 @@ impl Table {
         self.find_by(key.hash(), |entry| entry.key() == key.bytes())
     }
 
-    /// The entry of this hash that has this timer.
+    /// Finds the entry of this hash that has this timer.
     pub(crate) fn find_timer(&self, hash: u64, timer: u32) -> Option<Place> {
         use crate::entry::UNARMED;
         self.find_by(hash, |entry| {
@@ -122,7 +119,7 @@ impl Table {
         })
     }
 
-    /// Entries whose key has exactly this hash: one, but for a rare accident.
+    /// Returns the entries whose key has exactly this hash: normally one, rarely more.
     pub(crate) fn of_hash(&self, hash: u64) -> impl Iterator<Item = &Entry> {
         self.segments[self.segment_of(hash) as usize]
             .iter_hash(hash)
@@ -134,13 +131,13 @@ impl Table {
         entry.expect("a place is used before the next entry comes or goes")
     }
 
-    /// For what does not change the length of the entry's allocation.
+    /// Returns an entry for changes that keep the length of its allocation.
     pub(crate) fn at_mut(&mut self, place: Place) -> &mut Entry {
         let entry = self.segments[place.segment as usize].get_bucket_mut(place.bucket);
         entry.expect("a place is used before the next entry comes or goes")
     }
 
-    /// For what may change it. Key stays; kind may change.
+    /// Applies a change that may alter the length of the entry's allocation. The key stays; the kind may change.
     pub(crate) fn update(&mut self, place: Place, change: impl FnOnce(&mut Entry)) {
         let entry = self.segments[place.segment as usize].get_bucket_mut(place.bucket);
         let entry = entry.expect("a place is used before the next entry comes or goes");
@@ -153,7 +150,7 @@ impl Table {
         sum.bytes += entry.memory_bytes();
     }
 
-    /// Puts an entry whose key is not in the table.
+    /// Inserts an entry whose key is not in the table.
     pub(crate) fn insert(&mut self, hash: u64, entry: Entry) -> Place {
         let sum = &mut self.sums[entry.kind() as usize];
         sum.entries += 1;
@@ -190,14 +187,14 @@ impl Table {
         entry
     }
 
-    /// The bucket in which an entry of this hash would be found first, for
-    /// [`crate::Shard::touch`]: it loads control bytes and neither slot nor entry.
+    /// Returns the bucket that a look-up of this hash would examine first, for [`crate::Shard::touch`]. It loads
+    /// control bytes, but neither slot nor entry.
     pub(crate) fn guess(&self, hash: u64) -> Option<Place> {
         self.find_by(hash, |_| true)
     }
 
-    /// Makes segments for so many entries of an empty table, as many as they would come to have: none of
-    /// them is moved when others come, but for some of segments that get more than most.
+    /// Makes as many segments of an empty table as this many entries need, so that inserting them moves no entry,
+    /// except in the few segments that fill above the average.
     pub(crate) fn make_room(&mut self, entries: u64) {
         let mut depth = 0;
         while depth < DEPTH_MAX && entries >> depth > SEGMENT_LEN_MADE {
@@ -219,7 +216,8 @@ impl Table {
         self.at_depth[depth as usize] = 1 << depth;
     }
 
-    /// Loads what an insert of each of these hashes needs, in passes: in each the loads do not wait for each other.
+    /// Loads into the cache what an insert of each of these hashes needs. Each pass issues loads that do not depend on
+    /// each other.
     pub(crate) fn touch_slots(&self, hashes: &[u64]) {
         for &hash in hashes {
             black_box(self.segment_of(hash));
@@ -254,20 +252,20 @@ impl Table {
         self.directory[self.slot(position(hash))]
     }
 
-    /// The slot of the directory; a shift by 64 would be none, so it is done in two.
+    /// Returns the index in the directory. The shift is done in two steps because a shift by 64 would overflow.
     fn slot(&self, position: u64) -> usize {
         (position >> 1 >> (63 - self.depth)) as usize
     }
 
-    /// The slots of a segment.
+    /// Returns the directory indexes that name one segment.
     fn slots(&self, position: u64, depth: u32) -> std::ops::Range<usize> {
         let prefix = (position >> 1 >> (63 - depth)) as usize;
         let wide = self.depth - depth;
         prefix << wide..(prefix + 1) << wide
     }
 
-    /// True when a segment must be split before the next insert. Slots of removed entries can
-    /// make hashbrown double a table that is only half full; such a segment is split as well.
+    /// Reports whether a segment must be split before the next insert. Slots of removed entries can make hashbrown
+    /// double a table that is only half full; such a segment is split as well.
     fn is_full(&self, segment: u32) -> bool {
         let entries = &self.segments[segment as usize];
         let len = entries.len();
@@ -278,7 +276,7 @@ impl Table {
             && u32::from(self.depths[segment as usize]) < DEPTH_MAX
     }
 
-    /// Divides a segment in two by one more bit of the positions.
+    /// Splits a segment in two by one more bit of the positions.
     fn split(&mut self, segment: u32, at: u64) {
         let depth = u32::from(self.depths[segment as usize]);
         if depth == self.depth {
@@ -288,7 +286,7 @@ impl Table {
         let old = std::mem::take(&mut self.segments[segment as usize]);
         self.slot_bytes -= slot_bytes(&old);
         let mut halves = [0; 2].map(|_| HashTable::with_capacity(SEGMENT_LEN_MAX));
-        // No cache has them: loaded ahead of the hashes that need them, they do not wait for each other.
+        // The entries are not in the cache: loading all before hashing lets the cache misses overlap.
         for entry in &old {
             black_box(entry.kind());
         }
@@ -326,7 +324,7 @@ impl Table {
         self.at_depth[depth as usize] += 1;
     }
 
-    /// Gives back slots of a segment that is nearly empty.
+    /// Frees slots of a segment that is nearly empty.
     fn shrink(&mut self, segment: u32) {
         let hasher = &self.hasher;
         let entries = &mut self.segments[segment as usize];
@@ -335,7 +333,7 @@ impl Table {
         self.slot_bytes = self.slot_bytes - before + slot_bytes(entries);
     }
 
-    /// Joins a segment that is nearly empty and its neighbour, while both hold little.
+    /// Merges a nearly empty segment with its neighbour, while both hold few entries.
     fn merge(&mut self, mut segment: u32, at: u64) {
         loop {
             let depth = u32::from(self.depths[segment as usize]);

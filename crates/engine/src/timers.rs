@@ -1,31 +1,30 @@
-//! When to look at which entry again. An entry has one timer at most: it may fire too early
-//! (then it is armed again), never too late, so a command that moves a deadline back costs
-//! nothing here. A timer that is not needed is removed at once and leaves nothing behind.
+//! Schedules when to examine which entry again. An entry has at most one timer. It may fire too early, and is then
+//! armed again, but never too late, so a command that moves a deadline later costs nothing here. A timer that is no
+//! longer needed is removed at once.
 //!
-//! Timers that fire in the same tick form a list. Those of accounts pass from there, when their
-//! tick has come, into an order by (time, id), in which the shard commits them (I9); those of
-//! values and entities need none.
+//! Timers of the same tick form a list. When the tick arrives, timers of accounts move from there into an order by
+//! (time, id), in which the shard commits them (I9); those of values and entities need no order.
 
 use crate::entry::{Armed, Kind, UNARMED};
 use scurry_ledger::Time;
 use std::collections::BTreeMap;
 
-/// Milliseconds of one tick: entries that are due within it share a list.
+/// Milliseconds of one tick: entries that are due within the same tick share a list.
 const TICK_MS: i64 = 16;
 
-/// The tick of a timer that stands in the order by time. It is before all others.
+/// The tick of a timer in the order by time. It is before all other ticks.
 pub(crate) const NEAR: u64 = 0;
 
 const TICK_FIRST: u64 = 1;
 const TICK_LAST: u64 = UNARMED - 1;
 
-/// Nothing before or after it in its list.
+/// Link value at either end of a list.
 const NONE: u32 = u32::MAX;
 
-/// Nodes of one chunk: growing never moves nodes, however many there are.
+/// Nodes of one chunk. Nodes are allocated in chunks, so that growing never moves them.
 const CHUNK_LEN: usize = 1_024;
 
-/// The lists that a timer belongs to.
+/// Group of timers with lists of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// Timers of accounts.
@@ -35,7 +34,7 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    /// The lane of a kind.
+    /// Returns the lane of a kind of entry.
     pub(crate) fn of(kind: Kind) -> Lane {
         if kind == Kind::Account { Lane::Accounts } else { Lane::Others }
     }
@@ -43,7 +42,7 @@ impl Lane {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// Of the entry's key.
+    /// Hash of the entry's key.
     hash: u64,
     /// The tick; of a near timer, the time in milliseconds.
     at: u64,
@@ -55,20 +54,19 @@ struct Node {
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     chunks: Vec<Box<[Node]>>,
-    /// Nodes that are not used, linked by `next`.
+    /// Head of the list of unused nodes, linked by `next`.
     free: Option<u32>,
-    /// Nodes that were ever used.
+    /// Number of nodes ever used.
     used: u32,
     len: [u64; 2],
     /// The first timer of each tick that has one.
     ticks: [BTreeMap<u64, u32>; 2],
-    /// Accounts whose tick has come.
+    /// Accounts whose tick has arrived, by (time, id).
     near: BTreeMap<(Time, Box<[u8]>), u32>,
     near_key_bytes: u64,
 }
 
-/// The tick that a time falls into. Ticks are counted from 1970 and reach the year 2527; what
-/// is later is looked at then.
+/// Returns the tick of a time. Ticks are counted from 1970 and reach the year 2527; later times get the last tick.
 pub(crate) fn tick_of(time: Time) -> u64 {
     u64::try_from(time.0 / TICK_MS).unwrap_or(0).clamp(TICK_FIRST, TICK_LAST)
 }
@@ -78,7 +76,7 @@ fn start_of(tick: u64) -> Time {
 }
 
 impl Timers {
-    /// Timers of a lane that are armed.
+    /// Returns the number of armed timers of a lane.
     pub(crate) fn len(&self, lane: Lane) -> u64 {
         self.len[lane as usize]
     }
@@ -96,7 +94,7 @@ impl Timers {
         Armed { timer, tick }
     }
 
-    /// Removes a timer. The key is that of its entry.
+    /// Removes a timer. `key` is the key of its entry.
     pub(crate) fn disarm(&mut self, lane: Lane, armed: Armed, key: &[u8]) {
         if armed.tick == UNARMED {
             return;
@@ -112,17 +110,17 @@ impl Timers {
         self.len[lane as usize] -= 1;
     }
 
-    /// The time for which a near timer stands in the order.
+    /// Returns the time of a timer that is in the order by time.
     pub(crate) fn near_time(&self, armed: Armed) -> Time {
         Time(i64::from_ne_bytes(self.node(armed.timer).at.to_ne_bytes()))
     }
 
-    /// The first tick of a lane that has timers.
+    /// Returns the first tick of a lane that has timers.
     pub(crate) fn first_tick(&self, lane: Lane) -> Option<u64> {
         self.ticks[lane as usize].first_key_value().map(|(tick, _)| *tick)
     }
 
-    /// A timer of the first tick of a lane, and the hash of its key.
+    /// Returns a timer of the first tick of a lane, with the hash of its key.
     pub(crate) fn first(&self, lane: Lane) -> Option<(u32, u64)> {
         let (_, timer) = self.ticks[lane as usize].first_key_value()?;
         Some((*timer, self.node(*timer).hash))
@@ -137,13 +135,13 @@ impl Timers {
         Armed { timer, tick: NEAR }
     }
 
-    /// The first of the order by (time, id).
+    /// Returns the first account in the order by (time, id).
     pub(crate) fn first_near(&self) -> Option<(Time, &[u8])> {
         self.near.first_key_value().map(|((time, key), _)| (*time, &**key))
     }
 
-    /// No timer has to be looked at before this. Values and entities are removed when their
-    /// tick is over: reads do not show them since their own time.
+    /// Returns the time before which no timer has to be examined. Values and entities are removed only when their tick
+    /// is over: reads have hidden them since their expiry.
     pub(crate) fn next(&self) -> Option<Time> {
         let near = self.near.first_key_value().map(|((time, _), _)| *time);
         let account = self.first_tick(Lane::Accounts).map(start_of);
@@ -155,7 +153,7 @@ impl Timers {
         *self = Timers::default();
     }
 
-    /// Bytes of nodes, lists and orders.
+    /// Returns the bytes of nodes, lists and orders.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let nodes = self.chunks.len() * (CHUNK_LEN * size_of::<Node>() + 8 + 16);
         let ticks: usize = self.ticks.iter().map(BTreeMap::len).sum();
@@ -207,7 +205,7 @@ impl Timers {
     }
 }
 
-/// A key of 8 bytes and a value of 4 in a B-tree that is two thirds full.
+/// Bytes of a key of 8 and a value of 4 in a B-tree that is two thirds full.
 const TREE_TICK_BYTES: u64 = 20;
-/// A key of 24 bytes and a value of 4 likewise, and the block of the id.
+/// Bytes of a key of 24 and a value of 4 in such a tree, plus the allocated block of the id.
 const TREE_NEAR_BYTES: u64 = 48 + 16;

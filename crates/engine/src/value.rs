@@ -1,4 +1,4 @@
-//! Plain values as a shard shows and takes them.
+//! Plain values, as a shard returns and accepts them.
 
 use scurry_ledger::Time;
 
@@ -9,7 +9,7 @@ pub enum KeyKind {
     Value,
     /// An account.
     Account,
-    /// An entity that lives. A deleted one is not shown as a key.
+    /// A live entity. A deleted one is not listed as a key.
     Entity,
 }
 
@@ -18,24 +18,24 @@ pub enum KeyKind {
 pub struct Value<'a> {
     /// The value.
     pub bytes: &'a [u8],
-    /// From then on it is absent.
+    /// Time from which it is absent, None for never.
     pub expires: Option<Time>,
 }
 
-/// When what is written expires.
+/// Expiry of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expiry {
     /// No expiry.
     #[default]
     Never,
-    /// As what stood there, or never when nothing did.
+    /// The expiry of the existing value, or never when no value exists.
     Keep,
-    /// At this time; a time that is not later than now leaves nothing.
+    /// At this time; when it is not later than now, nothing is stored.
     At(Time),
 }
 
 impl Expiry {
-    /// The time, where `stored` is that of what stands there.
+    /// Returns the time of expiry, where `stored` is that of the existing value.
     pub(crate) fn time(self, stored: Option<Time>) -> Option<Time> {
         match self {
             Expiry::Never => None,

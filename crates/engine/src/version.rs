@@ -1,13 +1,12 @@
-//! The version of an entity: a hybrid logical clock, so that writes on several nodes have one
-//! order that follows real time where clocks allow, and any order of arrival ends the same.
+//! The version of an entity: a hybrid logical clock. Writes on several nodes get one order, close to real time as far
+//! as the clocks agree, and the result does not depend on the order of arrival.
 
 use scurry_ledger::Time;
 use std::fmt;
 
-/// When an entity was written: milliseconds since 1970 (44 bits), a counter within the
-/// millisecond (10 bits), the node that wrote (9 bits). 63 bits, so it is a positive number on
-/// the wire. The order of versions is the order of writes; of two writes with the same one their
-/// content decides ([`crate::EntityContent`]).
+/// Time of a write to an entity: milliseconds since 1970 (44 bits), a counter within the millisecond (10 bits), the
+/// writing node (9 bits). With 63 bits it is a positive number on the wire. Versions order writes; of two writes with
+/// equal versions the greater content wins ([`crate::EntityContent`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u64);
 
@@ -17,43 +16,43 @@ const MS_SHIFT: u32 = NODE_BITS + COUNTER_BITS;
 const MS_MAX: u64 = (1 << 44) - 1;
 const COUNTER_MAX: u64 = (1 << COUNTER_BITS) - 1;
 
-/// Greatest number of a node.
+/// Greatest node number.
 pub const NODE_MAX: u16 = (1 << NODE_BITS) - 1;
 
 impl Version {
-    /// No version: what stands where no entity is.
+    /// The version of a missing entity.
     pub const ABSENT: Version = Version(0);
 
     /// The greatest version.
     pub const LAST: Version = Version(i64::MAX as u64);
 
-    /// A version as it stands on the wire; none when it needs more than 63 bits.
+    /// Returns the version of a number from the wire, None when it needs more than 63 bits.
     pub fn new(number: u64) -> Option<Version> {
         (number <= Version::LAST.0).then_some(Version(number))
     }
 
-    /// The number on the wire.
+    /// Returns the number for the wire.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Milliseconds since 1970.
+    /// Returns milliseconds since 1970.
     pub const fn ms(self) -> u64 {
         self.0 >> MS_SHIFT
     }
 
-    /// The node that wrote.
+    /// Returns the node that wrote.
     pub const fn node(self) -> u16 {
         (self.0 & NODE_MAX as u64) as u16
     }
 
-    /// A node's first version at a time.
+    /// Returns a node's first version at a time.
     pub fn at(now: Time, node: u16) -> Version {
         Version(ms_of(now) << MS_SHIFT | u64::from(node.min(NODE_MAX)))
     }
 
-    /// A node's version that is greater than `last` and not before `now`. None at the end of
-    /// the range, in the year 2527.
+    /// Returns a node's next version: greater than this one and not before `now`. None at the end of the range, in the
+    /// year 2527.
     pub fn next(self, now: Time, node: u16) -> Option<Version> {
         let first = Version::at(now, node);
         if first.ms() > self.ms() {
@@ -66,7 +65,7 @@ impl Version {
         (ms <= MS_MAX).then_some(Version(number))
     }
 
-    /// True when it lies more than this ahead of `now`: a clock that runs wrong, or not a version.
+    /// Reports whether it is more than `by_ms` ahead of `now`, because of a wrong clock or an invalid version.
     pub fn is_ahead(self, now: Time, by_ms: i64) -> bool {
         self.ms() > ms_of(now).saturating_add(u64::try_from(by_ms).unwrap_or(0))
     }
@@ -96,7 +95,7 @@ mod tests {
             assert_eq!(next.node(), 7);
             last = next;
         }
-        // 1,024 counters to a millisecond: 5,000 writes borrow four milliseconds.
+        // A millisecond has 1,024 counters, so 5,000 writes use up four more.
         assert_eq!(last.ms(), 1_700_000_000_004);
         assert_eq!(last.next(Time(0), 3).map(Version::ms), Some(1_700_000_000_004));
         assert_eq!(Version::LAST.next(now, 0), None);

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 pub(crate) const NOW: Time = Time(1_700_000_000_000);
-/// Sessions that take turns.
+/// Number of sessions that are served in rotation.
 const SESSIONS: usize = 3_200;
 
 /// One operation of a session; none is a read.
@@ -40,7 +40,7 @@ pub(crate) struct Session {
     id: [u8; 8],
 }
 
-/// Sessions that take turns, and what each does next.
+/// Sessions in rotation, with the next operation of each.
 pub(crate) struct Sessions {
     all: Vec<Session>,
     turn: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Of accounts with these numbers, from 0 on.
+    /// Creates sessions of the accounts numbered from 0 on.
     pub(crate) fn new(accounts: u64) -> Sessions {
         let idle = Session { step: 0, account: account_id(0), id: digits(0) };
         Sessions {
@@ -62,7 +62,7 @@ impl Sessions {
         }
     }
 
-    /// The next operation.
+    /// Returns the next operation.
     pub(crate) fn next(&mut self) -> Session {
         let session = &mut self.all[self.turn];
         self.turn = (self.turn + 1) % SESSIONS;
@@ -79,7 +79,7 @@ impl Sessions {
         taken
     }
 
-    /// The time of a host that opens a hundred sessions in a millisecond.
+    /// Returns the time of a host that opens a hundred sessions per millisecond.
     pub(crate) fn now(&self) -> Time {
         Time(NOW.0.saturating_add_unsigned(self.opened / 100))
     }
@@ -149,7 +149,7 @@ fn digits(number: u64) -> [u8; 8] {
     text
 }
 
-/// CPU time of this process: recovery has a second thread.
+/// Reads the CPU time of this process, because recovery uses a second thread.
 pub(crate) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let part = |part: i64| u64::try_from(part).unwrap_or_default();

@@ -1,22 +1,22 @@
-//! Where the things of an annex are, by their ids: a hash table of places. What lies at a place tells
-//! its id, so that the table holds nothing but places.
+//! Index of an annex by id: a hash table of places. The record at a place contains its id, so the table holds only
+//! places.
 
 use super::hash::hash_of;
 use hashbrown::HashTable;
 use std::mem;
 
-/// Places in one table; more are divided among [`PARTS`].
+/// Most places in one table; more are divided among [`PARTS`] tables.
 const UNDIVIDED_MAX: usize = 4_096;
-/// Tables of many places. Each grows by itself: no command waits for all of them to be hashed anew.
+/// Tables of a large index. Each grows on its own, so no command waits for all of them to be rehashed.
 const PARTS: usize = 256;
 
-/// Places of type `P` by the ids of what is there.
+/// Places of type `P` by the ids of the records there.
 #[derive(Debug)]
 pub(super) struct Ids<P> {
-    /// One, or [`PARTS`].
+    /// Either one table or [`PARTS`].
     parts: Vec<HashTable<P>>,
     len: usize,
-    /// Bytes of the tables' places.
+    /// Bytes of the tables' slots.
     bytes: usize,
 }
 
@@ -27,13 +27,13 @@ impl<P> Default for Ids<P> {
 }
 
 impl<P: Copy> Ids<P> {
-    /// The place of an id. `id_at` tells the id of what is at a place.
+    /// Finds the place of an id. `id_at` returns the id of the record at a place.
     pub(super) fn find<'a>(&self, id: &[u8], id_at: impl Fn(P) -> &'a [u8]) -> Option<P> {
         let hash = hash_of(id);
         self.parts[self.part_of(hash)].find(hash, |&place| id_at(place) == id).copied()
     }
 
-    /// Notes the place of an id that is not there.
+    /// Adds the place of an id that is not in the index.
     pub(super) fn insert<'a>(&mut self, id: &[u8], place: P, id_at: impl Fn(P) -> &'a [u8]) {
         if self.len == UNDIVIDED_MAX && self.parts.len() == 1 {
             self.divide(&id_at);
@@ -47,7 +47,7 @@ impl<P: Copy> Ids<P> {
         self.len += 1;
     }
 
-    /// Forgets the place of an id.
+    /// Removes the place of an id.
     pub(super) fn remove(&mut self, id: &[u8], is_it: impl Fn(P) -> bool) {
         let hash = hash_of(id);
         let part = self.part_of(hash);
@@ -57,13 +57,13 @@ impl<P: Copy> Ids<P> {
         }
     }
 
-    /// Bytes of the tables.
+    /// Returns the bytes of the tables.
     pub(super) fn memory_bytes(&self) -> usize {
         self.parts.capacity() * mem::size_of::<HashTable<P>>() + self.bytes
     }
 
     fn part_of(&self, hash: u64) -> usize {
-        // Other bits than those that the tables look at.
+        // Uses other bits than those that select a slot within a table.
         (hash >> 24) as usize & (self.parts.len() - 1)
     }
 

@@ -1,6 +1,6 @@
-//! Remembered records of a busy account: tombstones or transactions. They lie packed in pages, in the
-//! order in which they came, which is that in which they are forgotten, but for a few: the oldest page
-//! goes as a whole. A table of places finds one by its id.
+//! Remembered records of a busy account: tombstones or transactions. They are packed in pages in the order of arrival.
+//! With few exceptions they are forgotten in that order, so the oldest page is freed as a whole. An index finds a
+//! record by its id.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -12,29 +12,29 @@ use super::ids::Ids;
 use scurry_ledger::{PackedRecord, Records, RecordsElsewhere, Remembered, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Bytes of a page at most.
+/// Most bytes of a page.
 const PAGE_LEN_MAX: usize = 64 << 10;
-/// Bytes that places are counted in.
+/// Alignment in bytes: places count in this unit.
 const UNIT: usize = 4;
-/// Bits of a place that tell where in its page it is; the others are the page's number.
+/// Bits of a place that are the offset in its page; the others are the page's number.
 const OFFSET_BITS: u32 = (PAGE_LEN_MAX / UNIT).trailing_zeros();
-/// Page numbers go round: 16 GB of pages.
+/// Mask of page numbers, which wrap around: 16 GB of pages.
 const PAGE_MASK: u32 = u32::MAX >> OFFSET_BITS;
-/// Bytes beside a late record's place in the tree of them.
+/// Bytes that a late record's place takes in the tree, beyond the place itself.
 const LATE_BYTES: usize = 24;
 
 const IN_ORDER: u8 = 0;
 const LATE: u8 = 1;
 const GONE: u8 = 2;
 
-/// Records of one kind, apart from their account.
+/// Records of one kind, stored outside their account.
 #[derive(Debug, Default)]
 pub(super) struct RecordsApart {
     pages: Pages,
     ids: Ids<u32>,
-    /// Records that are forgotten earlier than one that came before them, by that time.
+    /// Records that are forgotten before one that arrived earlier, by their forget time.
     late: BTreeSet<(Time, u32)>,
-    /// The last forget time of those in order.
+    /// The latest forget time of the records in order.
     newest: Option<Time>,
     len: usize,
     bytes: usize,
@@ -45,7 +45,7 @@ struct Pages {
     pages: VecDeque<Vec<u8>>,
     /// Number of the first page.
     first: u32,
-    /// Bytes of the first page that are gone.
+    /// Bytes at the start of the first page that are already freed.
     start: usize,
 }
 
@@ -67,7 +67,7 @@ impl Pages {
         record_at(&self.pages[self.page(place)], Pages::offset(place))
     }
 
-    /// Appends a record and tells its place.
+    /// Appends a record and returns its place.
     fn push(&mut self, standing: u8, record: PackedRecord<'_>) -> u32 {
         let len = (1 + record.bytes.len()).next_multiple_of(UNIT);
         if self.pages.back().is_none_or(|page| page.len() + len > PAGE_LEN_MAX) {
@@ -82,12 +82,12 @@ impl Pages {
         number << OFFSET_BITS | (offset / UNIT) as u32
     }
 
-    /// Standing, place and record of the first that is not passed yet.
+    /// Returns standing, place and record of the first record that was not passed.
     fn front(&self) -> Option<(u8, u32, PackedRecord<'_>)> {
         self.walk().next()
     }
 
-    /// All from the first on, those that are gone too.
+    /// Iterates over all records from the first on, including those that are gone.
     fn walk(&self) -> impl Iterator<Item = (u8, u32, PackedRecord<'_>)> {
         let mut page = 0;
         let mut offset = self.start;
@@ -104,7 +104,7 @@ impl Pages {
         })
     }
 
-    /// Passes the first one, which is gone.
+    /// Passes the first record, which is gone.
     fn pass(&mut self) {
         let Some((_, _, record)) = self.front() else { return };
         let len = (1 + record.bytes.len()).next_multiple_of(UNIT);
@@ -127,7 +127,7 @@ impl Pages {
     }
 
     fn memory_bytes(&self) -> usize {
-        // Those between the first and the last are full.
+        // The pages between the first and the last are full.
         let ends: usize = match (self.pages.front(), self.pages.back()) {
             (Some(first), Some(last)) if self.pages.len() > 1 => first.capacity() + last.capacity(),
             (Some(only), _) => only.capacity(),
@@ -143,28 +143,28 @@ fn record_at(page: &[u8], offset: usize) -> PackedRecord<'_> {
 }
 
 impl RecordsApart {
-    /// How many there are.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes of what is there.
+    /// Returns the bytes of the records.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of memory, about.
+    /// Returns the approximate bytes of memory.
     pub(super) fn memory_bytes(&self) -> usize {
         self.pages.memory_bytes() + self.ids.memory_bytes() + self.late.len() * LATE_BYTES
     }
 
-    /// The record of an id.
+    /// Finds the record of an id.
     pub(super) fn find(&self, id: &[u8]) -> Option<PackedRecord<'_>> {
         let place = self.ids.find(id, |place| self.pages.record(place).id)?;
         Some(self.pages.record(place))
     }
 
-    /// Takes in a record whose id is not there.
+    /// Inserts a record whose id is not in the index.
     pub(super) fn insert(&mut self, record: PackedRecord<'_>) {
         let is_late = self.newest.is_some_and(|newest| record.forget_at < newest);
         let place = self.pages.push(if is_late { LATE } else { IN_ORDER }, record);
@@ -179,7 +179,7 @@ impl RecordsApart {
         self.bytes += record.bytes.len();
     }
 
-    /// Removes the record of an id, if it is there.
+    /// Removes the record of an id, if it exists.
     pub(super) fn remove(&mut self, id: &[u8]) {
         let place = self.ids.find(id, |place| self.pages.record(place).id);
         if let Some(place) = place {
@@ -188,7 +188,7 @@ impl RecordsApart {
         }
     }
 
-    /// Forgets what is due.
+    /// Forgets the records whose forget time has passed.
     pub(super) fn forget(&mut self, now: Time) {
         while let Some(&(time, place)) = self.late.first()
             && time <= now
@@ -204,7 +204,7 @@ impl RecordsApart {
         }
     }
 
-    /// Sums for the rules, as of `now`.
+    /// Returns the sums that the ledger's rules need, as of `now`.
     pub(super) fn sums(&self, now: Time) -> RecordsElsewhere {
         let mut sums = RecordsElsewhere { len: self.len, first: None, due: 0, first_not_due: None };
         let in_order = self.pages.walk().filter(|(standing, _, _)| *standing == IN_ORDER);
@@ -226,7 +226,7 @@ impl RecordsApart {
         sums
     }
 
-    /// Puts all of them into an account's, which are empty, in the order in which they are forgotten.
+    /// Copies all records into an account's empty records, in the order of their forget times.
     pub(super) fn copy_to<T: Remembered>(&self, records: &mut Records<T>) {
         let mut late = self.late.iter().peekable();
         for (standing, _, record) in self.pages.walk() {
@@ -242,7 +242,7 @@ impl RecordsApart {
         }
     }
 
-    /// The record at this place is gone.
+    /// Marks the record at this place as gone.
     fn end(&mut self, place: u32) {
         let pages = &self.pages;
         let record = pages.record(place);

@@ -6,24 +6,24 @@ use scurry_ledger::{Id, Session, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// Bytes beside a session: its places in the trees, and what the allocator keeps.
+/// Bytes of overhead per session: its nodes in the trees, and the allocator's own.
 const BESIDE_BYTES: usize = 80;
 
-/// Open sessions, apart from their account.
+/// Open sessions, stored outside their account's image.
 #[derive(Debug, Default)]
 pub(super) struct SessionsApart {
-    /// In the order of their opening.
+    /// Packed sessions, in the order of their opening.
     packed: BTreeMap<u64, Box<[u8]>>,
-    /// The number of the next.
+    /// The number of the next session.
     next: u64,
     ids: Ids<u64>,
     deadlines: BTreeSet<(Time, u64)>,
     bytes: usize,
-    /// Room for the bytes of one.
+    /// Reusable buffer for packing one session.
     room: Vec<u8>,
 }
 
-/// A session that was brought in.
+/// A session that was brought into the account.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brought {
     number: u64,
@@ -32,53 +32,53 @@ pub(super) struct Brought {
 }
 
 impl Brought {
-    /// True when its deadline has come.
+    /// Reports whether its deadline has passed.
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.deadline <= now
     }
 }
 
 impl SessionsApart {
-    /// How many there are.
+    /// Returns the number of sessions.
     pub(super) fn len(&self) -> usize {
         self.packed.len()
     }
 
-    /// Bytes of what is there.
+    /// Returns the bytes of the packed sessions.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of memory, about.
+    /// Returns the approximate bytes of memory.
     pub(super) fn memory_bytes(&self) -> usize {
         self.bytes + self.len() * BESIDE_BYTES + self.ids.memory_bytes()
     }
 
-    /// The first deadline after `now` of a session that is none of these numbers.
+    /// Returns the first deadline after `now`, leaving out the sessions with the given numbers.
     pub(super) fn first_deadline(&self, now: Time, but: &[u64]) -> Option<Time> {
         let mut later = self.deadlines.range((Bound::Excluded((now, u64::MAX)), Bound::Unbounded));
         later.find(|(_, number)| !but.contains(number)).map(|(deadline, _)| *deadline)
     }
 
-    /// The number of the open session of an id.
+    /// Finds the number of an open session by its id.
     pub(super) fn find(&self, id: &[u8]) -> Option<u64> {
         self.ids.find(id, |number| id_of(&self.packed[&number]))
     }
 
-    /// Numbers of the sessions whose deadline has come.
+    /// Returns the numbers of the sessions whose deadline has passed.
     pub(super) fn due(&self, now: Time) -> impl DoubleEndedIterator<Item = u64> {
         self.deadlines.range(..=(now, u64::MAX)).map(|(_, number)| *number)
     }
 
-    /// Numbers of all, in the order of their opening.
+    /// Returns all numbers, in the order of opening.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.packed.keys().copied()
     }
 
-    /// Unpacks a session behind those that are there.
+    /// Unpacks a session and appends it to the account's sessions.
     pub(super) fn bring(&self, number: u64, sessions: &mut Vec<Session>) -> Brought {
         let mut session = Session::empty();
-        // Only this program writes it, into its own memory.
+        // Only this program writes packed sessions, into its own memory.
         if let Err(error) = decode_session(&self.packed[&number], &mut session) {
             panic!("a session in memory is broken: {error}");
         }
@@ -87,8 +87,8 @@ impl SessionsApart {
         brought
     }
 
-    /// Takes back what was brought, in the order in which it was, as it is after a Commit at `now`; what
-    /// came behind is new. One that was due has ended: its id may be that of a new one.
+    /// Moves sessions back from the account after a Commit at `now`. Those that were brought in come first, in the same
+    /// order; the rest are new. A session that was due has ended, and a new one may have its id.
     pub(super) fn take_back(
         &mut self,
         brought: &[Brought],
@@ -147,7 +147,7 @@ impl SessionsApart {
     }
 }
 
-/// The id at the front of a packed session, behind its length.
+/// Returns the id at the start of a packed session, after its length.
 fn id_of(packed: &[u8]) -> &[u8] {
     &packed[1..=usize::from(packed[0])]
 }

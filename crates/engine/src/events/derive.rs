@@ -1,10 +1,10 @@
-//! From the facts of a Change to events.
+//! Derives events from the facts of a Change.
 
 use super::origin::Origins;
 use super::{Ending, Event, Movement, Origin};
 use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind};
 
-/// An event, and where it comes from.
+/// An event with its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The event.
@@ -13,12 +13,12 @@ pub struct Told {
     pub origin: Origin,
 }
 
-/// The events of a Change, in the order of its facts. Units that move in one way, in one bucket and for
-/// one item are one event, where the first of them moves.
+/// Derives the events of a Change, in the order of its facts. Movements of the same kind, bucket and item are combined
+/// into one event, at the place of the first.
 pub fn events_of(change: &Change, events: &mut Vec<Told>) {
     events.clear();
     let origins = Origins::of(change);
-    // Few: as many as there are buckets, ways and items.
+    // A short list: it has an entry for each combination of bucket, movement and item.
     let mut moved: Vec<(Movement, BucketNo, usize)> = Vec::new();
     for (at, op) in change.ops.iter().enumerate() {
         if let Some((movement, posting)) = movement(op) {
@@ -58,9 +58,8 @@ fn movement(op: &Op) -> Option<(Movement, Posting)> {
     })
 }
 
-/// The event of a fact that moves nothing. A session that ends is remembered by the fact
-/// behind, which tells how it ended; older Changes lack that where it was forgotten at once. The answer
-/// to late use comes behind what it settles.
+/// Returns the event of a fact that moves no units. How a session ended is recorded by the next fact, which older
+/// Changes lack when the session was forgotten at once. The answer to late use follows the facts that settle it.
 fn event(op: &Op, behind: &[Op]) -> Option<Event> {
     Some(match op {
         Op::Create(status) => Event::Created(*status),
@@ -110,7 +109,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         }
         Op::AddItem { key, unit, .. } => Event::ItemAdded { key: *key, unit: *unit },
         Op::Use { uncollected, .. } if *uncollected > 0 => Event::Uncollected(*uncollected),
-        // They move units: above.
+        // These move units and are handled above.
         Op::Credit(_)
         | Op::Void(_)
         | Op::Refund(_)
@@ -122,7 +121,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::Settle(..)
         | Op::Release(..)
         | Op::ReleaseExpired(..)
-        // They change no balance, and what they say of one is said by another fact.
+        // These change no balance, and what matters in them is covered by another fact.
         | Op::NameSession(_)
         | Op::SetAllowance(_)
         | Op::EndAllowance(_)

@@ -1,24 +1,24 @@
-//! What an event says, and its word.
+//! Events and their names.
 
 use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name, Posting, Status};
 
-/// One thing that a commit did, or that follows from it for the thresholds of a reader.
+/// One effect of a commit, or a threshold crossing that follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The account begins.
+    /// The account was created.
     Created(Status),
-    /// The account ends.
+    /// The account was deleted.
     Deleted,
-    /// The account's status is set.
+    /// The account's status was set.
     StatusSet(Status),
-    /// An identity is set; an empty value removes it.
+    /// An identity was set; an empty value removes it.
     IdentitySet {
         /// The kind.
         kind: Name,
         /// The value.
         value: Id,
     },
-    /// A bucket begins.
+    /// A bucket was added.
     BucketAdded {
         /// The name.
         id: Name,
@@ -27,23 +27,23 @@ pub enum Event {
         /// The attributes.
         terms: BucketTerms,
     },
-    /// A bucket's attributes are set.
+    /// A bucket's attributes were set.
     BucketChanged {
         /// The bucket.
         bucket: BucketNo,
         /// The attributes from now on.
         terms: BucketTerms,
     },
-    /// An empty bucket ends.
+    /// An empty bucket was removed.
     BucketRemoved {
         /// The bucket.
         bucket: BucketNo,
         /// Name and unit, where the Change has them.
         named: Option<(Name, Name)>,
     },
-    /// Units of a bucket move: the sum of all that the commit moved of it in this way.
+    /// Units of a bucket moved: the sum of the commit's movements of this kind.
     Moved(Movement, Posting),
-    /// A counter begins, or is set.
+    /// A counter was created or set.
     CounterSet {
         /// The name.
         id: Name,
@@ -52,31 +52,31 @@ pub enum Event {
         /// The value from now on.
         value: i64,
     },
-    /// A limit begins, or is changed.
+    /// A limit was created or changed.
     LimitSet {
         /// The name.
         id: Name,
         /// The amount from now on.
         amount: i64,
     },
-    /// A limit ends.
+    /// A limit was removed.
     LimitRemoved(Name),
-    /// Used units of a limit have reached a threshold.
+    /// Used units of a limit reached a threshold.
     LimitReached {
         /// The name.
         id: Name,
         /// The threshold, percent of the amount.
         percent: u8,
-        /// Used in the period by then.
+        /// Units used in the period at that time.
         used: i64,
         /// The amount.
         amount: i64,
     },
-    /// A session begins.
+    /// A session was opened.
     SessionOpened(Id),
-    /// A session ends. In older logs its id is not known when nothing remembered it.
+    /// A session ended. In older logs the id is None when the session was not remembered.
     SessionEnded(Ending, Option<Id>),
-    /// A session gets an item, as its last.
+    /// An item was appended to a session.
     ItemAdded {
         /// Name of the item, with its unit.
         key: ItemKey,
@@ -85,7 +85,7 @@ pub enum Event {
     },
     /// Use of an item that could not be debited, minor units.
     Uncollected(i64),
-    /// Use of a session that is not open is settled: what was debited of it are movements before.
+    /// Late use of a session that is not open was settled. The debits are earlier movements.
     LateUse {
         /// The session.
         session: Id,
@@ -95,23 +95,23 @@ pub enum Event {
         key: ItemKey,
         /// The unit.
         unit: Name,
-        /// All of it, minor units.
+        /// The reported use, minor units.
         used: i64,
         /// The part not debited.
         uncollected: i64,
     },
-    /// FLUSHALL: every account is gone, and everything else.
+    /// FLUSHALL: everything was removed, all accounts included.
     Cleared,
-    /// SCUR.LOAD: the account is as it was in another store.
+    /// SCUR.LOAD: the account was replaced by its image from another store.
     Loaded,
-    /// Available units of a bucket have fallen below a threshold of the reader.
+    /// Available units of a bucket fell below a threshold of the reader.
     Low {
         /// The bucket.
         bucket: BucketNo,
         /// Minor units.
         threshold: i64,
     },
-    /// Available units of a bucket are at a threshold of the reader again, or above it.
+    /// Available units of a bucket rose to a threshold of the reader, or above it.
     Restored {
         /// The bucket.
         bucket: BucketNo,
@@ -123,7 +123,7 @@ pub enum Event {
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// TERMINATE, a denial, or nothing remembers how.
+    /// TERMINATE or a denial, or it is not recorded how.
     Closed,
     /// RELEASE.
     Released,
@@ -131,7 +131,7 @@ pub enum Ending {
     Expired,
 }
 
-/// Where units of a bucket come from and go to.
+/// A kind of movement of a bucket's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
     /// Into available: TOPUP, ADJUST, the first credit of CREATE.
@@ -140,11 +140,11 @@ pub enum Movement {
     Voided,
     /// Into available: REFUND.
     Refunded,
-    /// A refund to an expired bucket: it expires at once.
+    /// A refund to an expired bucket, which expires at once.
     RefundedExpired,
     /// Out of available: used without having been reserved.
     Debited,
-    /// As debited, below the floor.
+    /// As debited, but below the floor.
     Overdrawn,
     /// Out of available: the bucket's validity is over.
     Expired,
@@ -159,7 +159,7 @@ pub enum Movement {
 }
 
 impl Movement {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Movement; 11] = [
         Movement::Credited,
         Movement::Voided,
@@ -174,7 +174,7 @@ impl Movement {
         Movement::ReleasedExpired,
     ];
 
-    /// The change of available and of held by one unit of it.
+    /// Returns by how much one unit changes available and held.
     pub const fn effect(self) -> (i64, i64) {
         match self {
             Movement::Credited | Movement::Refunded => (1, 0),
@@ -206,7 +206,7 @@ impl Movement {
 }
 
 impl Event {
-    /// The word: readers know the event by it, so it stays.
+    /// Returns the event's name. Readers depend on it, so it must not change.
     pub const fn word(&self) -> &'static str {
         match self {
             Event::Created(_) => "created",
@@ -235,7 +235,7 @@ impl Event {
         }
     }
 
-    /// The bucket that it is about, where the event knows it by its number.
+    /// Returns the bucket's number, if the event has one.
     pub const fn bucket(&self) -> Option<BucketNo> {
         match self {
             Event::BucketChanged { bucket, .. }
@@ -247,7 +247,7 @@ impl Event {
         }
     }
 
-    /// The unit, where the event itself tells it.
+    /// Returns the unit, if the event itself has one.
     pub const fn unit(&self) -> Option<Name> {
         match self {
             Event::BucketAdded { unit, .. }
@@ -259,7 +259,7 @@ impl Event {
         }
     }
 
-    /// The change of available and of held.
+    /// Returns the change of available and of held.
     pub const fn effect(&self) -> (i64, i64) {
         match self {
             Event::Moved(movement, posting) => {

@@ -1,9 +1,9 @@
-//! Where an event comes from: the transaction, or the session, request and item. A Change says it in
-//! other facts than those that move units, so that it costs nothing in the log.
+//! The origin of an event: the transaction, or the session, request and item. It is derived from other facts of the
+//! Change than those that move units, so it takes no space in the log.
 
 use scurry_ledger::{Change, Id, ItemKey, Op, SessionAt, Tombstone, TombstoneKind};
 
-/// Origin of an event, as far as it has one. What falls due comes from a session or from nothing.
+/// Origin of an event, as far as known. An expiry originates from a session or from nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The transaction id of a command that has one.
@@ -16,12 +16,12 @@ pub struct Origin {
     pub item: Option<OriginItem>,
 }
 
-/// An item, by what the Change tells of it.
+/// An item of a session, as the Change identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginItem {
-    /// Place among the items of its session, from 0.
+    /// Index among the items of its session, from 0.
     Place(u8),
-    /// Key of it, of a session that is not open.
+    /// Key of the item, for a session that is not open.
     Key(ItemKey),
 }
 
@@ -29,7 +29,7 @@ pub enum OriginItem {
 pub(super) struct Origins<'c> {
     ops: &'c [Op],
     transaction: Option<Id>,
-    /// Sessions by their numbers, with the request that the Change answers.
+    /// Sessions by number, with the request that the Change answers.
     sessions: Vec<(Id, Option<u32>)>,
     late: Option<(Id, u32)>,
 }
@@ -57,7 +57,7 @@ impl<'c> Origins<'c> {
         origins
     }
 
-    /// The origin of the fact at this place.
+    /// Returns the origin of the fact at this index.
     pub(super) fn of_fact(&self, at: usize) -> Origin {
         match &self.ops[at] {
             Op::Hold(item, _)
@@ -71,7 +71,7 @@ impl<'c> Origins<'c> {
                 let request = opened.and_then(|(_, request)| *request);
                 Origin { session: Some(*id), request, ..Origin::default() }
             }
-            // What falls due.
+            // Expiry and refill have no origin.
             Op::Expire(_) => Origin::default(),
             Op::Credit(_) if self.is_refill(at) => Origin::default(),
             Op::Debit(_) | Op::Overdraw(_) => self.of_use(self.ops[at..].iter()),
@@ -81,8 +81,8 @@ impl<'c> Origins<'c> {
         }
     }
 
-    /// A debit is that of the use behind it, a threshold that of the use before it, or each of a
-    /// transaction.
+    /// Returns the origin of a debit or of a threshold: the use after a debit, or the use before a threshold, or else
+    /// the transaction.
     fn of_use(&self, mut ops: impl Iterator<Item = &'c Op>) -> Origin {
         let used = ops.find_map(|op| match op {
             Op::Use { at: item, .. } => Some(self.of_item(item.session, item.item)),
@@ -92,7 +92,7 @@ impl<'c> Origins<'c> {
         used.unwrap_or(Origin { transaction: self.transaction, ..Origin::default() })
     }
 
-    /// A refill is told by the period that it begins; what is left of the one before expires between.
+    /// Reports whether a credit is a refill: it follows the beginning of a period, with only expiries in between.
     fn is_refill(&self, at: usize) -> bool {
         let mut before = self.ops[..at].iter().rev().skip_while(|op| matches!(op, Op::Expire(_)));
         matches!(before.next(), Some(Op::BeginPeriod { .. }))
@@ -120,7 +120,7 @@ impl<'c> Origins<'c> {
     }
 }
 
-/// The request that closed a session, by the fact behind its end.
+/// Returns the request that closed a session, from the fact after its end.
 fn closing_request(behind: Option<&Op>) -> Option<u32> {
     let Some(Op::Bury(tombstone)) = behind else { return None };
     match **tombstone {

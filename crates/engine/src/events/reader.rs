@@ -1,4 +1,4 @@
-//! Reads events out of a log that is being written.
+//! Reads events from a log that is being written.
 
 mod back;
 
@@ -11,94 +11,93 @@ use scurry_ledger::{Change, Name, Time};
 use std::io;
 use thiserror::Error;
 
-/// Bytes of the log that one read goes through at most: what passes a narrow choice may be long in
-/// coming, and others wait.
+/// Most bytes of the log that one read scans: with a narrow filter a match may be far away, and other readers wait.
 const SCAN_LEN_MAX: usize = 16 << 20;
 
-/// A position among the events of a log: before the event of this record that has this index.
+/// A position among the events of a log: before the event with this index of this record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventAt {
     /// The sequence of the record.
     pub sequence: u64,
-    /// The event's index among those of the record, crossings not counted.
+    /// The event's index among those of the record; crossings are not counted.
     pub index: u32,
 }
 
 impl EventAt {
-    /// Before everything that a record says.
+    /// Returns the position before all events of a record.
     pub fn record(sequence: u64) -> EventAt {
         EventAt { sequence, index: 0 }
     }
 }
 
-/// The events that a reader wants to see.
+/// Filter of a reader.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// Thresholds.
     pub lows: &'a [Low],
-    /// Of this account alone.
+    /// Only this account.
     pub account: Option<&'a [u8]>,
-    /// Of this period alone.
+    /// Only this period.
     pub period: Span,
-    /// Of this unit, or of none.
+    /// Only this unit, and events without a unit.
     pub unit: Option<Name>,
 }
 
 /// A period of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The first moment; none when it has no beginning.
+    /// Start of the period, inclusive; None for no start.
     pub from: Option<Time>,
-    /// The first moment behind it; none when it has no end.
+    /// End of the period, exclusive; None for no end.
     pub to: Option<Time>,
 }
 
 impl Span {
-    /// True for what happened in it.
+    /// Reports whether a time is in the period.
     fn has(&self, time: Time) -> bool {
         self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time < to)
     }
 }
 
-/// An event, and where it was found.
+/// An event with its position and context.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
     /// The position.
     pub at: EventAt,
-    /// For a crossing, which comes with the event at its position: the number of its threshold among
-    /// those that are wanted, from 1.
+    /// For a crossing, which shares the position of the event that caused it: the number of its threshold in the
+    /// filter, from 1.
     pub crossing: Option<usize>,
-    /// When it was committed.
+    /// Time of the commit.
     pub time: Time,
-    /// The account; empty for what is about all.
+    /// The account; empty for an event of the whole store.
     pub account: &'a [u8],
     /// The event.
     pub event: &'a Event,
-    /// Where it comes from.
+    /// The origin of the event.
     pub origin: &'a Origin,
-    /// The bucket that it is about, as the commit left it; none where there is none any more.
+    /// The event's bucket as the commit left it; None when the bucket no longer exists.
     pub balance: Option<&'a Balance>,
 }
 
-/// Whether a reader wants more.
+/// Whether a reader wants more events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The next event, please.
+    /// Continue with the next event.
     GoOn,
-    /// The end: that was the last one, with the crossings that come with it.
+    /// Stop after this event and its crossings.
     Enough,
 }
 
-/// How a read went.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// A gap: what was asked for is not kept any more, and it began here instead.
+    /// Set when the requested records are no longer kept: the sequence at which the read began instead.
     pub missed_to: Option<u64>,
-    /// Where to go on.
+    /// Position at which the next read continues.
     pub next: EventAt,
     /// The first sequence that is kept.
     pub oldest: u64,
-    /// When the last commit that was looked at was written.
+    /// Time at which the last commit scanned was written.
     pub reached: Option<Time>,
 }
 
@@ -132,13 +131,13 @@ impl From<io::Error> for ReadEventsError {
     }
 }
 
-/// Reads the events of one log, for one reader after another.
+/// Reads the events of one log, for several readers in turn.
 pub struct EventReader<D: Disk> {
     log: LogFollower<D>,
     translator: Translator,
 }
 
-/// Makes events of records.
+/// Converts records to events.
 #[derive(Debug)]
 struct Translator {
     change: Change,
@@ -146,32 +145,32 @@ struct Translator {
 }
 
 impl<D: Disk> EventReader<D> {
-    /// A reader of the log in this directory.
+    /// Creates a reader of the log in this directory.
     pub fn new(disk: D, log: LogId) -> EventReader<D> {
         let change = Change { at: Time(0), ops: Vec::new() };
         let translator = Translator { change, events: Vec::new() };
         EventReader { log: LogFollower::new(disk, log), translator }
     }
 
-    /// The first sequence that is kept; none while the log has no segment.
+    /// Returns the first sequence that is kept, None while the log has no segment.
     pub fn oldest(&mut self) -> Result<Option<u64>, ReadEventsError> {
         Ok(self.log.oldest()?)
     }
 
-    /// When the oldest that is kept was written; none while nothing durable is.
+    /// Returns when the oldest kept frame was written, None while nothing is durable.
     pub fn kept_from(&mut self, durable: u64) -> Result<Option<Time>, ReadEventsError> {
         Ok(self.log.kept_from(durable)?)
     }
 
-    /// Where to begin with what was committed at this time or later: nothing of it stands before, and at
-    /// most a segment of earlier commits behind.
+    /// Returns a position from which all commits at this time or later follow. At most a segment of earlier commits
+    /// comes first.
     pub fn since(&mut self, time: Time, durable: u64) -> Result<EventAt, ReadEventsError> {
         let segment = self.log.segment_since(time, durable)?;
         Ok(EventAt::record(segment.unwrap_or(durable + 1)))
     }
 
-    /// Tells events from this position on, as far as they are durable, until `tell` has enough or much
-    /// of the log was gone through. Nothing is skipped in silence.
+    /// Passes the durable events from this position on to `tell`, until it stops or `SCAN_LEN_MAX` bytes were
+    /// scanned. Events that are no longer kept are reported as a gap.
     pub fn read(
         &mut self,
         from: EventAt,
@@ -189,7 +188,7 @@ impl<D: Disk> EventReader<D> {
             return Ok(read);
         }
         if !self.log.seek(read.next.sequence)? {
-            // Removed since it was looked for: the next read says so.
+            // The segment was removed meanwhile: the next read reports the gap.
             return Ok(read);
         }
         let mut scanned = 0;
@@ -220,7 +219,8 @@ impl<D: Disk> EventReader<D> {
 }
 
 impl Translator {
-    /// Tells the events of a record, from this position on. When that is enough: where to go on.
+    /// Passes the events of a record from this position on to `tell`. When that stops, returns the position to continue
+    /// at.
     fn tell(
         &mut self,
         from: EventAt,
@@ -251,7 +251,7 @@ impl Translator {
                 self.events.push(whole(Event::Cleared));
                 (&[], written, &[])
             }
-            // Neither accounts nor balances.
+            // These records concern neither accounts nor balances.
             Record::Value { .. }
             | Record::Append { .. }
             | Record::Expiry { .. }
@@ -260,8 +260,8 @@ impl Translator {
             | Record::Tombstone { .. }
             | Record::Group { .. } => return Ok(None),
         };
-        // The account's clock may be ahead of the log's: that of the store that it came from was, or it
-        // was set back. Whoever looks for a time in the log finds nothing that claims a later one.
+        // An account's time may be ahead of the log's: it was loaded from a store whose clock was ahead, or this clock
+        // was set back. The earlier time decides, so a period never includes later log entries.
         if !wanted.period.has(time.min(written)) {
             return Ok(None);
         }
@@ -277,7 +277,7 @@ impl Translator {
                 let found = Found { at, crossing: None, time, account, event, origin, balance };
                 let stop = tell(&found);
                 let rest = &self.events[place + 1..];
-                // Crossings come behind the last event of their bucket in a commit.
+                // Crossings follow the last event of their bucket in a commit.
                 let is_last = |own: &&Balance| {
                     rest.iter().all(|later| balance_of(&later.event, balances) != Some(*own))
                 };
@@ -318,7 +318,7 @@ impl Translator {
     }
 }
 
-/// An event that no single command is behind.
+/// Wraps an event without the origin of a single command.
 fn whole(event: Event) -> Told {
     Told { event, origin: Origin::default() }
 }

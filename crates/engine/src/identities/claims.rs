@@ -1,17 +1,17 @@
-//! Identities that somebody has, of all shards of a server: the one thing that they share. Only a
-//! command that gives or takes an identity of a unique kind comes here, and holds the lock while it
-//! looks up a few numbers (docs/adr/0026-accounts-by-identity.md).
+//! Claims of unique identities, shared by all shards of a server: the only data that they share. Only commands that add
+//! or remove an identity of a unique kind use it, and they hold the lock while they look up a few numbers
+//! (docs/adr/0026-accounts-by-identity.md).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Hashes of identities, each with how many accounts have it: one, but where more had it before its kind
-/// was unique.
+/// Hashes of identities, each with the number of accounts that have it: one, unless several had it before its kind was
+/// made unique.
 #[derive(Debug, Default)]
 pub(crate) struct Claims(Mutex<BTreeMap<u64, u32>>);
 
 impl Claims {
-    /// Claims all of them, or none when one is claimed.
+    /// Claims all of them, or none when any is claimed already. Returns whether they were claimed.
     pub(crate) fn claim(&self, hashes: &[u64]) -> bool {
         if hashes.is_empty() {
             return true;
@@ -24,12 +24,12 @@ impl Claims {
         true
     }
 
-    /// How many accounts have it.
+    /// Returns how many accounts have the identity.
     pub(crate) fn count(&self, hash: u64) -> usize {
         self.lock().get(&hash).map_or(0, |count| *count as usize)
     }
 
-    /// Claims one more time, whoever has it.
+    /// Adds a claim even if the identity is claimed already.
     pub(crate) fn hold(&self, hash: u64) {
         *self.lock().entry(hash).or_default() += 1;
     }

@@ -1,11 +1,11 @@
-//! The next segment: its room is set aside while the open one still takes what may come, so that a
-//! full disk is known before anything is accepted that it could not take.
+//! The next segment. Its space is reserved while the open segment still has room, so that a full disk is noticed before
+//! a command is accepted that the log could not store.
 
 use super::spare;
 use crate::{Disk, File};
 use std::io;
 
-/// Bytes of zeros that are written at once: no batch waits for more.
+/// Most bytes of zeros that are written at once: a batch waits for no more than this.
 const PIECE_LEN: usize = 1 << 20;
 
 /// The next segment of a log.
@@ -19,7 +19,7 @@ pub(super) struct Ahead<F> {
 #[derive(Debug)]
 struct Next<F> {
     file: F,
-    /// So many of its bytes were written before.
+    /// Bytes from the start that were written before.
     filled: u64,
 }
 
@@ -28,12 +28,12 @@ impl<F: File> Ahead<F> {
         Ahead { len, next: None }
     }
 
-    /// True when its room is set aside.
+    /// Reports whether space for the next segment is reserved.
     pub(super) fn is_there(&self) -> bool {
         self.next.is_some()
     }
 
-    /// Sets its room aside, unless it is: an old segment where there is one.
+    /// Reserves space for the next segment, unless it is reserved: by claiming a spare if one exists.
     pub(super) fn set_aside<D: Disk<File = F>>(&mut self, disk: &mut D) -> io::Result<()> {
         if self.next.is_none() {
             self.next = Some(match spare::claim(disk, self.len)? {
@@ -44,14 +44,13 @@ impl<F: File> Ahead<F> {
         Ok(())
     }
 
-    /// Fills it with zeros up to here, so that a sync of what is written there has no metadata to
-    /// write.
+    /// Fills the next segment with zeros up to this offset, so that a sync of frames there has no metadata to write.
     pub(super) fn fill<D: Disk<File = F>>(&mut self, disk: &mut D, to: u64) -> io::Result<()> {
         let to = to.min(self.len);
         let outcome = self.fill_pieces(to);
         if outcome.is_err() {
             self.next = None;
-            // Its room is needed more elsewhere. When it cannot be removed the next one will be.
+            // The disk needs its space. If it cannot be removed now, the next one reuses the name.
             let _ = disk.remove(spare::NEXT);
         }
         outcome
@@ -68,7 +67,7 @@ impl<F: File> Ahead<F> {
         Ok(())
     }
 
-    /// Gives it its name as a segment. None when its room is not set aside.
+    /// Renames it to a segment. None when no space is reserved.
     pub(super) fn take<D: Disk<File = F>>(
         &mut self,
         disk: &mut D,

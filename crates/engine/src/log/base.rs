@@ -1,5 +1,5 @@
-//! The base of a group's log on a device: what the log was before the first entry that is kept, in a file beside
-//! its segments (docs/formats/base.md), and the exchange of a whole log for one that begins at another base.
+//! The base of a group's log: the state before the first kept entry, in a file beside its segments
+//! (docs/formats/base.md). Also the exchange of a whole log for one that begins at another base.
 
 use super::{LogError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
@@ -10,30 +10,30 @@ use std::io;
 
 /// The file with the base of a group's log.
 pub const BASE_NAME: &str = "base";
-/// The file until it counts.
+/// Temporary name of the base file, until it is renamed.
 const NEXT: &str = "next-base";
-/// A snapshot that another node has sent, until the base that it goes with is there.
+/// Prefix of a snapshot that another node has sent, until its base is written.
 const INCOMING: &str = "incoming-";
 
-/// The file of a snapshot that another node has sent, begun at a sequence, for a log that begins behind the last
-/// record of `base`.
+/// Returns the file name of a snapshot that another node has sent, begun at sequence `begun`, for a log that begins
+/// after the last record of `base`.
 pub fn incoming_name(base: u64, begun: u64) -> String {
     format!("{INCOMING}{base:020}-{begun:020}")
 }
 
-/// The sequences of base and beginning, by the file's name.
+/// Parses the sequences of base and beginning from the file's name.
 fn incoming_of(name: &str) -> Option<(u64, u64)> {
     let (base, begun) = name.strip_prefix(INCOMING)?.split_once('-')?;
     Some((base.parse().ok()?, begun.parse().ok()?))
 }
 
-/// The base of a log; none where all of the group's entries are kept.
+/// Reads the base of a log, None when all of the group's entries are kept.
 pub fn read_base<D: Disk>(disk: &mut D, log: LogId) -> Result<Option<LogBase>, LogError> {
     let names = disk.list().map_err(LogError::Directory)?;
     if !names.iter().any(|name| name == BASE_NAME) {
         return Ok(None);
     }
-    // One byte more than there can be is seen.
+    // One byte more than the maximum, to notice a file that is too long.
     let mut bytes = vec![0; LogBase::LEN_MAX + 1];
     let read = disk.open(BASE_NAME).and_then(|mut file| file.read_at(0, &mut bytes));
     bytes.truncate(read.map_err(LogError::io(BASE_NAME))?);
@@ -44,7 +44,7 @@ pub fn read_base<D: Disk>(disk: &mut D, log: LogId) -> Result<Option<LogBase>, L
     }
 }
 
-/// Writes the base of a log, durably: entries up to it need not be kept any more.
+/// Writes the base of a log durably: entries up to it may be removed.
 pub fn write_base<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io::Result<()> {
     let mut bytes = Vec::new();
     base.encode((log.id, log.core), checksum, &mut bytes);
@@ -55,15 +55,15 @@ pub fn write_base<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io::Resu
     disk.sync_dir()
 }
 
-/// Puts a snapshot that another node has sent, and that is on the device, in the place of all that is there: the
-/// log begins anew behind `base`. After a crash there is what was there before, or the next survey ends it.
+/// Replaces the log and its snapshots with a snapshot from another node, which is on the device. The new log begins
+/// after `base`. After a crash either the old log is intact, or the next survey completes the exchange.
 pub(super) fn begin_at<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io::Result<()> {
     write_base(disk, log, base)?;
     give_way(disk, base.sequence)
 }
 
-/// Removes the segments and snapshots of a log that another has taken the place of, and gives the snapshot that it
-/// begins with its name. The newest segment goes first: what is left by a crash has no gap.
+/// Removes the segments and snapshots of a replaced log, and gives the received snapshot its final name. The newest
+/// segment is removed first, so that a crash leaves no gap.
 pub(crate) fn give_way<D: Disk>(disk: &mut D, base: u64) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
@@ -83,7 +83,7 @@ pub(crate) fn give_way<D: Disk>(disk: &mut D, base: u64) -> io::Result<()> {
     disk.sync_dir()
 }
 
-/// Removes what was sent and did not come to count.
+/// Removes received snapshots that were never used.
 pub fn clear_incoming<D: Disk>(disk: &mut D) -> io::Result<()> {
     for name in disk.list()?.iter().filter(|name| incoming_of(name).is_some()) {
         disk.remove(name)?;

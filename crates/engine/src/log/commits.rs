@@ -1,17 +1,17 @@
-//! What was committed, and how far it is durable. It stays with the shard and opens nothing:
-//! batches go out, outcomes come back.
+//! Tracks what was committed and how much of it is durable. It belongs to the shard and does no I/O: batches go out,
+//! outcomes come back.
 
 use super::{LogWriter, NoteError, Room};
 use crate::{Disk, Shard};
 use scurry_ledger::Time;
 use std::io;
 
-/// How durable a Change is before its answer leaves.
+/// How durable a Change must be before its reply is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Not at all: there is no log.
+    /// Not durable: no log is written.
     None,
-    /// In the page cache: it survives the process, and not the machine.
+    /// In the page cache: it survives a crash of the process, but not of the machine.
     Write,
     /// On the device.
     #[default]
@@ -22,29 +22,29 @@ pub enum Durability {
 #[derive(Debug)]
 pub struct Batch {
     frames: Vec<u8>,
-    /// Of the first record, or of the next one where there is only a mark.
+    /// Sequence of the first record, or of the next one when the batch has only a mark.
     first: u64,
     last: u64,
     sync: bool,
     written: bool,
-    /// Bytes that the log has room for behind it.
+    /// Space left in the log after this batch, in bytes.
     room: Option<Room>,
-    /// Why nothing beside the log says how far it has come.
+    /// Why the reach of the log could not be noted in the file beside it.
     unsaid: Option<NoteError>,
 }
 
-/// The log cannot be trusted any more: nothing may be answered until the server was started
-/// again and has read it.
+/// Failure of the log: it cannot be trusted until the server has restarted and read it again. No more replies may be
+/// sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Failed(pub io::Error);
 
-/// The fate of a batch that was not made durable.
+/// State of the batch that was given out last.
 #[derive(Debug)]
 enum State {
-    /// Nothing is under way.
+    /// No batch is in flight.
     Idle,
-    /// A batch is.
+    /// A batch is in flight.
     Busy,
     /// The disk is full: this batch has to be written again.
     Full(Box<Batch>),
@@ -64,24 +64,24 @@ pub struct Commits {
     /// The mark that was written last.
     marked: u64,
     spare: Vec<u8>,
-    /// Bytes that were given to the log.
+    /// Bytes given to the log so far.
     bytes: u64,
     batches: u64,
-    /// Bytes of the batch that was given out and is not written.
+    /// Bytes of the batch that is in flight.
     under_way: u64,
     room: Room,
 }
 
 impl Commits {
-    /// `recovered` is the greatest sequence that recovery has found and made durable, 0 in a new
-    /// log.
+    /// Creates the commits of a shard. `recovered` is the greatest sequence that recovery has found and made durable, 0
+    /// in a new log.
     pub fn new(durability: Durability, recovered: u64) -> Commits {
         Commits {
             durability,
             state: State::Idle,
             written: recovered,
             synced: recovered,
-            // What the last run has written may lie behind its last mark.
+            // The previous run may have written more after its last mark.
             marked: 0,
             spare: Vec::new(),
             bytes: 0,
@@ -91,12 +91,12 @@ impl Commits {
         }
     }
 
-    /// The mode.
+    /// Returns the durability mode.
     pub fn durability(&self) -> Durability {
         self.durability
     }
 
-    /// The sequence up to which replies may leave.
+    /// Returns the sequence up to which replies may be sent.
     pub fn durable(&self) -> u64 {
         match self.durability {
             Durability::None => u64::MAX,
@@ -105,57 +105,56 @@ impl Commits {
         }
     }
 
-    /// Greatest sequence in the log, in the page cache at least.
+    /// Returns the greatest sequence in the log, in the page cache at least.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Greatest sequence known to be on the device.
+    /// Returns the greatest sequence known to be on the device.
     pub fn synced(&self) -> u64 {
         self.synced
     }
 
-    /// The log was found not to be durable although it was written: nothing may be answered.
+    /// Marks the log as failed: it was written but found not to be durable. No more replies may be sent.
     pub fn fail(&mut self) {
         self.state = State::Failed;
     }
 
-    /// Something else than this log has made it durable up to here.
+    /// Notes that the log is synced up to this sequence by another thread.
     pub fn note_synced(&mut self, sequence: u64) {
         self.synced = self.synced.max(sequence.min(self.written));
     }
 
-    /// The log is written by somebody else, who has it up to here where replies may rely on it: on a majority
-    /// of a group's devices.
-    /// `bytes` were given to it in all.
+    /// Notes that the group has this log committed up to a sequence: it is on the devices of a majority. Used when the
+    /// replication thread writes the log. `bytes` is the total given to it.
     pub fn note_committed(&mut self, sequence: u64, bytes: u64) {
         self.bytes = bytes;
         self.written = self.written.max(sequence);
         self.synced = self.synced.max(sequence);
     }
 
-    /// Bytes and batches that were given to the log.
+    /// Returns the bytes and the batches given to the log.
     pub fn given(&self) -> (u64, u64) {
         (self.bytes, self.batches)
     }
 
-    /// True while a batch is under way.
+    /// Reports whether a batch is in flight.
     pub fn is_busy(&self) -> bool {
         matches!(self.state, State::Busy)
     }
 
-    /// True while the disk has no room for what was committed already.
+    /// Reports whether the disk is too full for what was already committed.
     pub fn is_full(&self) -> bool {
         matches!(self.state, State::Full(_))
     }
 
-    /// True when the log cannot be trusted any more.
+    /// Reports whether the log has failed and cannot be trusted.
     pub fn has_failed(&self) -> bool {
         matches!(self.state, State::Failed)
     }
 
-    /// The next batch for the log, if there is something to write and nothing is under way. The
-    /// host hands its outcome to [`Commits::done`].
+    /// Returns the next batch for the log if there is something to write and no batch is in flight. The host passes its
+    /// outcome to [`Commits::done`].
     pub fn batch(&mut self, shard: &mut Shard, now: Time) -> Option<Batch> {
         match std::mem::replace(&mut self.state, State::Busy) {
             State::Idle => {}
@@ -180,8 +179,7 @@ impl Commits {
         Some(self.send(frames, first, last))
     }
 
-    /// A mark, when the log does not say yet that all of it is on the device: for a shard that
-    /// is idle.
+    /// Returns a batch with a mark, when the log does not yet record that all of it is on the device. For idle shards.
     pub fn mark(&mut self, shard: &mut Shard, now: Time) -> Option<Batch> {
         let due = matches!(self.state, State::Idle) && self.marked < self.synced;
         let written = self.written;
@@ -203,28 +201,28 @@ impl Commits {
         Batch { frames, first, last, sync, written: false, room: None, unsaid: None }
     }
 
-    /// Notes what the log has room for behind what was written last, as its writer says.
+    /// Records the space that the log's writer has left.
     pub fn note_room(&mut self, room: Room) {
         self.room = room;
     }
 
-    /// Bytes that the log is sure to take beyond what was committed. Known once the writer's room
-    /// was noted, or a batch has come back.
+    /// Returns the bytes that the log can surely take beyond what was committed. Unlimited until the writer's room was
+    /// noted or a batch was returned.
     pub fn room_left(&self, shard: &mut Shard) -> u64 {
         let waiting = shard.journal().map_or(0, |journal| journal.len() as u64);
         self.room.sure().saturating_sub(waiting + self.under_way)
     }
 
-    /// True when the next segment's room is set aside.
+    /// Reports whether space for the next segment is reserved.
     pub fn is_ahead(&self) -> bool {
         self.room.ahead > 0
     }
 
-    /// A batch is durable, or not. When the disk was full it will be given out again.
+    /// Takes the outcome of a batch. When the disk was full the batch will be given out again.
     pub fn done(&mut self, batch: Batch, outcome: io::Result<()>) -> Result<(), Failed> {
         self.room = batch.room.unwrap_or(self.room);
         match outcome {
-            // It failed elsewhere meanwhile.
+            // The log was marked as failed while this batch was in flight.
             _ if self.has_failed() => Ok(()),
             Ok(()) => {
                 self.written = batch.last;
@@ -237,7 +235,7 @@ impl Commits {
                 self.state = State::Idle;
                 Ok(())
             }
-            // Nothing was promised of it and its place in the log is still its own.
+            // Nothing in the batch was acknowledged, and its place in the log is still free: it can be retried.
             Err(error) if !batch.written && is_want_of_room(&error) => {
                 self.state = State::Full(Box::new(batch));
                 Ok(())
@@ -251,17 +249,17 @@ impl Commits {
 }
 
 impl Batch {
-    /// Bytes of its frames.
+    /// Returns the bytes of its frames.
     pub fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// True without frames: never.
+    /// Reports whether it has no frames, which never happens.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Writes it, and makes it durable where it has to be.
+    /// Writes the batch, and syncs it if its durability requires that.
     pub fn run<D: Disk>(&mut self, writer: &mut LogWriter<D>) -> io::Result<()> {
         if !self.written {
             let outcome = writer.write(self.first, &mut self.frames);
@@ -276,14 +274,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Why nothing beside the log says how far it has come, when that was tried and failed. The
-    /// batch is as durable as ever, and each batch to come tries again.
+    /// Returns why the reach of the log could not be noted in its file. The batch is durable all the same, and each
+    /// further batch tries again.
     pub fn unsaid(&self) -> Option<&NoteError> {
         self.unsaid.as_ref()
     }
 }
 
-/// True when an error says that the disk is full, or as much of it as is allowed.
+/// Reports whether an error means that the disk, a quota or a file size limit is full.
 pub fn is_want_of_room(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)

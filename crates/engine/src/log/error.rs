@@ -1,4 +1,4 @@
-//! Why a log is refused. Whoever reads it has to find the place.
+//! Errors of reading a log. Each names the file, and the offset where one is known.
 
 use scurry_codec::HeaderError;
 use std::io;
@@ -18,7 +18,7 @@ pub enum LogError {
         /// The fault.
         error: io::Error,
     },
-    /// A file that is no segment of this log, or of a later format.
+    /// A file that is not a segment of this log, or has a later format.
     #[error("{file}: {error}")]
     Header {
         /// The segment's file.
@@ -26,7 +26,7 @@ pub enum LogError {
         /// The fault.
         error: HeaderError,
     },
-    /// Frames of its own follow a header that is not its own.
+    /// The header is of an older segment, but the frames are of this one.
     #[error(
         "{file} is damaged at byte 0: it has the header of an older segment, from sequence {first}, \
          and frames of its own; restore from a backup"
@@ -43,7 +43,7 @@ pub enum LogError {
         /// The segment's file.
         file: String,
     },
-    /// A segment that a node of a group has written, where there is no group.
+    /// A segment of a node of a group, read by a server without a group.
     #[error(
         "{file} was written by a node of a group: `scurry restore` makes a store of one machine of a copy of its \
          directory"
@@ -52,7 +52,7 @@ pub enum LogError {
         /// The segment's file.
         file: String,
     },
-    /// A part that was promised to be on the device is not there.
+    /// A part that was acknowledged as synced cannot be read.
     #[error(
         "{file} is damaged at byte {offset}: sequence {sequence} was synced once and cannot be \
          read ({why}); restore from a backup"
@@ -60,7 +60,7 @@ pub enum LogError {
     Damaged {
         /// The segment's file.
         file: String,
-        /// Where the damage begins.
+        /// Byte offset at which the damage begins.
         offset: u64,
         /// The first sequence that is missing.
         sequence: u64,
@@ -70,15 +70,15 @@ pub enum LogError {
     /// Segments are missing.
     #[error("the log begins at sequence {first}, and {wanted} is needed: files were removed")]
     Missing {
-        /// The first sequence that is there.
+        /// The first sequence that exists.
         first: u64,
-        /// The first that is needed.
+        /// The first sequence that is needed.
         wanted: u64,
     },
 }
 
 impl LogError {
-    /// An error of a file.
+    /// Converts an I/O error of a file.
     pub(super) fn io(file: &str) -> impl FnOnce(io::Error) -> LogError + use<'_> {
         move |error| LogError::Io { file: file.to_owned(), error }
     }

@@ -1,5 +1,5 @@
-//! Follows a log that is being written: frames from any sequence on, as far as they are durable.
-//! It never writes, and looks at nothing behind what is durable: what is there may change.
+//! Follows a log while it is being written: reads frames from any sequence up to the durable end. It never writes, and
+//! reads nothing after the durable end, because those bytes may still change.
 
 use super::{segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
@@ -11,12 +11,12 @@ use std::io;
 use std::ops::Range;
 use thiserror::Error;
 
-/// Bytes read at first and at once: at the end of a log there are few, far from it there are many.
+/// Bytes of the first read, doubled up to the maximum: near the end of a log few bytes follow, far from it many.
 const READ_LEN_MIN: usize = 16 << 10;
 const READ_LEN_MAX: usize = 1 << 20;
-/// Bytes of the buffer that are kept between two reads.
+/// Most bytes of the buffer that are kept between two reads.
 const KEPT_LEN_MAX: usize = 4 << 20;
-/// Places that are remembered: one for each of so many readers.
+/// Most remembered positions: one for each of this many readers.
 const POSITIONS_MAX: usize = 64;
 
 /// Why a log cannot be followed.
@@ -25,7 +25,7 @@ pub enum FollowError {
     /// A file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A segment is not one of this log.
+    /// A segment file that does not belong to this log.
     #[error("{file} is no segment of this log: {why}")]
     Segment {
         /// The segment's file.
@@ -33,12 +33,12 @@ pub enum FollowError {
         /// The fault.
         why: String,
     },
-    /// Something durable cannot be read.
+    /// A durable frame that cannot be read.
     #[error("{file} cannot be read at byte {offset}, where sequence {sequence} should be")]
     Damaged {
         /// The segment's file.
         file: String,
-        /// Where.
+        /// Byte offset of the damage.
         offset: u64,
         /// The sequence that is missing.
         sequence: u64,
@@ -55,16 +55,16 @@ pub struct FramePosition {
     offset: u64,
 }
 
-/// One reader of a log after another, each at its own position.
+/// A reader of a log that serves several users one after another, each at its own position.
 pub struct LogFollower<D: Disk> {
     disk: D,
     log: LogId,
-    /// The newest last.
+    /// Remembered positions, the newest last.
     positions: VecDeque<FramePosition>,
     open: Option<Open<D::File>>,
-    /// Bytes of the open segment from the position on.
+    /// Bytes of the open segment, starting at or before the position.
     bytes: Vec<u8>,
-    /// Bytes of them that were taken.
+    /// Bytes of the buffer that were consumed.
     taken: usize,
     position: FramePosition,
 }
@@ -73,30 +73,30 @@ pub struct LogFollower<D: Disk> {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     len: usize,
-    /// The sequence behind it.
+    /// The sequence after the frame.
     next: u64,
-    /// The records.
+    /// Number of records.
     count: u32,
-    /// When it was written.
+    /// Time at which it was written.
     at: Time,
 }
 
 struct Open<F> {
     segment: u64,
     file: F,
-    /// Of its frames.
+    /// The seal of the segment's frames.
     seal: Seal,
 }
 
 impl FramePosition {
-    /// The sequence of the frame's first record.
+    /// Returns the sequence of the frame's first record.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 }
 
 impl<D: Disk> LogFollower<D> {
-    /// A follower of the log in this directory.
+    /// Creates a follower of the log in this directory.
     pub fn new(disk: D, log: LogId) -> LogFollower<D> {
         LogFollower {
             disk,
@@ -109,22 +109,22 @@ impl<D: Disk> LogFollower<D> {
         }
     }
 
-    /// Forgets what it has read: other files have taken the place of those.
+    /// Forgets everything that was read: the files have been replaced by others.
     pub fn renew(&mut self) {
         self.open = None;
         self.positions.clear();
         self.position = FramePosition { sequence: 0, segment: 0, offset: 0 };
     }
 
-    /// The first sequence that is kept; none while the log has no segment.
+    /// Returns the first sequence that is kept, None while the log has no segment.
     pub fn oldest(&mut self) -> io::Result<Option<u64>> {
         Ok(self.segments()?.first().copied())
     }
 
-    /// When the oldest frame that is kept was written; none while nothing durable is.
+    /// Returns when the oldest kept frame was written, None while nothing is durable.
     pub fn kept_from(&mut self, durable: u64) -> Result<Option<Time>, FollowError> {
         while let Some(oldest) = self.oldest()?.filter(|&oldest| oldest <= durable) {
-            // One that is gone by now was not the oldest for long.
+            // A segment that was removed meanwhile is no longer the oldest: look again.
             if let Some(begun) = self.begun_at(oldest)? {
                 return Ok(Some(begun));
             }
@@ -132,16 +132,16 @@ impl<D: Disk> LogFollower<D> {
         Ok(None)
     }
 
-    /// The first sequence of the newest segment before which everything was written before this time;
-    /// the oldest when there is no such segment, none while nothing durable is kept. Times of frames
-    /// never go back: of a few segments the first frame is looked at.
+    /// Returns the first sequence of the newest segment before which everything was written before this time; the
+    /// oldest segment when none qualifies, None while nothing durable is kept. Frame times never decrease, so a binary
+    /// search reads the first frame of a few segments only.
     pub fn segment_since(&mut self, time: Time, durable: u64) -> Result<Option<u64>, FollowError> {
         let mut segments = self.segments()?;
         segments.retain(|&first| first <= durable);
         let (mut before, mut after) = (0, segments.len());
         while before < after {
             let middle = before.midpoint(after);
-            // What is gone by now was among the oldest.
+            // A segment that was removed meanwhile was among the oldest.
             if self.begun_at(segments[middle])?.is_none_or(|begun| begun < time) {
                 before = middle + 1;
             } else {
@@ -151,7 +151,7 @@ impl<D: Disk> LogFollower<D> {
         Ok(segments.get(before.saturating_sub(1)).copied())
     }
 
-    /// When the first frame of a segment was written, which is durable; none when the segment is gone.
+    /// Returns when the first, durable frame of a segment was written, None when the segment was removed.
     fn begun_at(&mut self, segment: u64) -> Result<Option<Time>, FollowError> {
         let offset = SegmentHeader::LEN as u64;
         if !self.enter(FramePosition { sequence: segment, segment, offset })? {
@@ -164,8 +164,7 @@ impl<D: Disk> LogFollower<D> {
         }
     }
 
-    /// Goes to the frame that has this sequence, which is durable. False when it is not kept any
-    /// more.
+    /// Moves to the frame that has this durable sequence. Returns false when it is no longer kept.
     pub fn seek(&mut self, sequence: u64) -> Result<bool, FollowError> {
         let segments = self.segments()?;
         let Some(at) = segments.partition_point(|&first| first <= sequence).checked_sub(1) else {
@@ -177,7 +176,7 @@ impl<D: Disk> LogFollower<D> {
         let known = known
             .filter(|(_, position)| position.segment == segment && position.sequence <= sequence);
         let best = known.max_by_key(|(_, position)| position.sequence).map(|(index, _)| index);
-        // The reader moves on, and its position with it.
+        // The reader moves on and takes its remembered position along.
         let position = best.and_then(|index| self.positions.remove(index)).unwrap_or(begin);
         for position in [position, begin] {
             if !self.enter(position)? {
@@ -189,16 +188,16 @@ impl<D: Disk> LogFollower<D> {
                 }
                 self.pass(found);
             }
-            // In a group another file may have got the name, after a cut.
+            // In a group, another file may have this name since the log was truncated.
             self.open = None;
             self.positions.retain(|position| position.segment != segment);
         }
         if self.is_gone()? { Ok(false) } else { Err(self.damaged()) }
     }
 
-    /// Places from which to read what lies before a sequence of a durable record or the one behind it: the oldest
-    /// first, at the beginning of the segment with that, and further ones about so many bytes apart. None when
-    /// nothing before it is kept.
+    /// Returns positions from which to read backwards before a sequence, which is that of a durable record or the one
+    /// after it. The first position is the beginning of the segment; the others are about `apart` bytes apart, oldest
+    /// first. Empty when nothing before the sequence is kept.
     pub fn places_before(
         &mut self,
         sequence: u64,
@@ -211,7 +210,7 @@ impl<D: Disk> LogFollower<D> {
         let segment = segments[at];
         let mut last =
             FramePosition { sequence: segment, segment, offset: SegmentHeader::LEN as u64 };
-        // In a group another file may have got the name, after a cut.
+        // In a group, another file may have this name since the log was truncated.
         self.open = None;
         if !self.enter(last)? {
             return Ok(Vec::new());
@@ -230,40 +229,40 @@ impl<D: Disk> LogFollower<D> {
         Ok(places)
     }
 
-    /// Goes to a place; [`LogFollower::frame`] reads from there. False when its segment is gone.
+    /// Moves to a position, from which [`LogFollower::frame`] then reads. Returns false when its segment was removed.
     pub fn go_to(&mut self, place: FramePosition) -> Result<bool, FollowError> {
         self.enter(place)
     }
 
-    /// True when the segment at the position is not kept any more. Its file may be another one since.
+    /// Reports whether the segment at the position is no longer kept. Its file may have been reused since.
     fn is_gone(&mut self) -> io::Result<bool> {
         let segment = self.position.segment;
         Ok(!self.segments()?.contains(&segment))
     }
 
-    /// The sequence that [`LogFollower::frame`] goes on with.
+    /// Returns the sequence at which [`LogFollower::frame`] continues.
     pub fn next(&self) -> u64 {
         self.position.sequence
     }
 
-    /// The next frame with records, which begins at a durable sequence; none when the segment that
-    /// should have it is gone.
+    /// Reads the next frame with records, which begins at a durable sequence. None when the segment that should have it
+    /// was removed.
     pub fn frame(&mut self) -> Result<Option<Frame<'_>>, FollowError> {
         let Some((seal, range)) = self.advance()? else { return Ok(None) };
         let frame = checked_frame(seal, &self.bytes[range]);
         frame.map(Some).ok_or_else(|| self.damaged())
     }
 
-    /// As [`LogFollower::frame`], the bytes of the frame as they lie in the log.
+    /// Reads the next frame as [`LogFollower::frame`] does, and returns its bytes as they are in the log.
     pub fn raw(&mut self) -> Result<Option<&[u8]>, FollowError> {
         let Some((_, range)) = self.advance()? else { return Ok(None) };
         Ok(Some(&self.bytes[range]))
     }
 
-    /// Frames with records as they lie in the log, from the one with the sequence `first` on: those that begin
-    /// up to `last`, which is durable, and one behind `len_max` bytes at most. In a group's log it is committed
-    /// as well: what is not may be cut off, and other entries have its sequences then. None when they are not
-    /// kept any more.
+    /// Reads frames with records, as they are in the log, from the one with the sequence `first` to the last that
+    /// begins at or before `last`, and stops after the frame that reaches `len_max` bytes. `last` must be durable and,
+    /// in a group's log, committed: an uncommitted entry may be cut off and its sequences given to other entries. None
+    /// when the frames are no longer kept.
     pub fn frames(
         &mut self,
         first: u64,
@@ -274,7 +273,7 @@ impl<D: Disk> LogFollower<D> {
         if first > last {
             return Ok(Some(frames));
         }
-        // What lay behind the commit when it was opened may have been cut off with its file.
+        // What followed the commit index when the file was opened may have been truncated since.
         self.open = None;
         if !self.seek(first)? {
             return Ok(None);
@@ -288,13 +287,13 @@ impl<D: Disk> LogFollower<D> {
         Ok(Some(frames))
     }
 
-    /// Moves behind the next frame with records, and says where its bytes are.
+    /// Moves past the next frame with records, and returns the range of its bytes.
     fn advance(&mut self) -> Result<Option<(Seal, Range<usize>)>, FollowError> {
         let mut is_anew = false;
         loop {
             let Some(found) = self.find()? else {
                 let at = self.position;
-                // What was read ahead may have been written since.
+                // The bytes that were read ahead may have been overwritten since: read them once more.
                 if !is_anew {
                     is_anew = true;
                     self.open = None;
@@ -307,7 +306,7 @@ impl<D: Disk> LogFollower<D> {
                     if self.enter(FramePosition { sequence, segment: sequence, offset })? {
                         continue;
                     }
-                    // Whoever asks again begins here.
+                    // The next call begins here.
                     self.position = at;
                     self.open = None;
                 }
@@ -326,12 +325,12 @@ impl<D: Disk> LogFollower<D> {
         }
     }
 
-    /// Where the frame is that comes next, for [`LogFollower::remember`].
+    /// Returns the position of the next frame, for [`LogFollower::remember`].
     pub fn position(&self) -> FramePosition {
         self.position
     }
 
-    /// Remembers where a reader will go on: its next seek begins there.
+    /// Remembers where a reader will continue, so that its next seek begins there.
     pub fn remember(&mut self, position: FramePosition) {
         self.positions.retain(|other| *other != position);
         if self.positions.len() >= POSITIONS_MAX {
@@ -347,7 +346,7 @@ impl<D: Disk> LogFollower<D> {
         Ok(segments)
     }
 
-    /// Goes to a position. False when its segment is gone.
+    /// Moves to a position. Returns false when its segment was removed.
     fn enter(&mut self, position: FramePosition) -> Result<bool, FollowError> {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_LEN_MAX);
@@ -374,7 +373,7 @@ impl<D: Disk> LogFollower<D> {
         Ok(true)
     }
 
-    /// The format of a segment, or why this is not the header of a segment of this log.
+    /// Returns the format of a segment, or why the header is not that of a segment of this log.
     fn format_of(&self, segment: u64, head: &[u8]) -> Result<LogFormat, String> {
         let header = SegmentHeader::decode(checksum, head).map_err(|error| error.to_string())?;
         let found = LogId { id: header.log_id, core: header.core };
@@ -384,7 +383,7 @@ impl<D: Disk> LogFollower<D> {
         Err("it belongs to another log".to_owned())
     }
 
-    /// The frame at the position, when it is there and the right one; it is in memory then.
+    /// Returns the frame at the position if it is valid and has the expected sequence, with its bytes in the buffer.
     fn find(&mut self) -> io::Result<Option<Found>> {
         let mut more = READ_LEN_MIN;
         loop {
@@ -396,7 +395,7 @@ impl<D: Disk> LogFollower<D> {
                     return Ok(Some(Found { len, next, count, at: frame.at() }));
                 }
                 Framed::Frame(_) | Framed::Damaged(_) => return Ok(None),
-                // Room that was never written: nothing follows.
+                // Space that was never written: nothing follows.
                 Framed::Torn if bytes.get(..4) == Some(&[0; 4]) => return Ok(None),
                 Framed::Torn => {}
             }
@@ -407,7 +406,7 @@ impl<D: Disk> LogFollower<D> {
         }
     }
 
-    /// Reads on; false at the end of the file.
+    /// Reads more bytes into the buffer. Returns false at the end of the file.
     fn fill(&mut self, more: usize) -> io::Result<bool> {
         let Some(open) = &mut self.open else { return Ok(false) };
         self.bytes.drain(..self.taken);
@@ -420,7 +419,7 @@ impl<D: Disk> LogFollower<D> {
         Ok(read > 0)
     }
 
-    /// Moves behind the frame at the position.
+    /// Moves past the frame at the position.
     fn pass(&mut self, found: Found) {
         self.taken += found.len;
         self.position.offset += found.len as u64;

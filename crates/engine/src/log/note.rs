@@ -1,6 +1,6 @@
-//! Notes about logs, in a file that lies beside their directories: how far each had come, so that a
-//! start that finds less knows that files are missing (docs/formats/reach.md), and the vote that a node
-//! has given, so that it gives no other (docs/formats/ballot.md).
+//! Notes about logs, in a file beside their directories. One note is the reach of a log, so that a start that finds
+//! less knows that files are missing (docs/formats/reach.md). The other is the vote that a node has given, so that it
+//! votes for no other node in that term (docs/formats/ballot.md).
 
 use crate::File;
 use crate::log_id::{LogId, checksum};
@@ -8,24 +8,24 @@ use scurry_codec::{Ballot, HeaderError, Reach};
 use std::io;
 use thiserror::Error;
 
-/// Bytes of a copy: what a device writes whole or not at all.
+/// Bytes of a copy: one sector, which a device writes atomically.
 const COPY_LEN: u64 = 512;
-/// Bytes of the file for each core: two copies, of which the older one is written.
+/// Bytes of the file for each core: two copies, the older of which is overwritten.
 const CORE_LEN: u64 = 2 * COPY_LEN;
 
-/// Why a file does not say what was noted of a log.
+/// Why a note cannot be read.
 #[derive(Debug, Error)]
 pub enum NoteError {
-    /// A file that cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A newer program wrote it.
     #[error("{0}")]
     Newer(HeaderError),
-    /// A file of other logs.
+    /// The file belongs to another log.
     #[error("it belongs to another log: files of two stores were mixed")]
     Foreign,
-    /// Neither copy is what was written.
+    /// Both copies are damaged.
     #[error("what it says of core {core} is damaged")]
     Damaged {
         /// The core of the log.
@@ -33,15 +33,15 @@ pub enum NoteError {
     },
 }
 
-/// A fact that can be noted of a log. A later note is greater.
+/// A fact to note about a log. A later note compares greater.
 pub trait Note: Copy + Ord + Default {
     /// Appends the bytes of a copy.
     fn encode(self, log: LogId, out: &mut Vec<u8>);
-    /// Reads a copy, and the log that it is about.
+    /// Decodes a copy, and the log that it belongs to.
     fn decode(bytes: &[u8]) -> Result<(LogId, Self), HeaderError>;
 }
 
-/// The sequence up to which everything was on the device.
+/// The reach of a log: everything up to this sequence was on the device.
 impl Note for u64 {
     fn encode(self, log: LogId, out: &mut Vec<u8>) {
         Reach { log_id: log.id, core: log.core, sequence: self }.encode(checksum, out);
@@ -53,12 +53,12 @@ impl Note for u64 {
     }
 }
 
-/// A vote in a term. It is on the device before it leaves.
+/// A vote in a term. It is on the device before it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Vote {
-    /// The greatest term that was seen.
+    /// The greatest term seen.
     pub term: u64,
-    /// The node that has the vote in this term, 0 for none.
+    /// The node that got the vote in this term, 0 for none.
     pub node: u64,
 }
 
@@ -74,30 +74,30 @@ impl Note for Vote {
     }
 }
 
-/// How far a log had come.
+/// The reach of a log, in its file.
 pub type LogReach<F> = Noted<F, u64>;
-/// The vote of a node in the group of a log.
+/// The vote of a node in the group of a log, in its file.
 pub type LogBallot<F> = Noted<F, Vote>;
 
-/// The place of one log in such a file.
+/// The note of one log in a file of notes.
 #[derive(Debug)]
 pub struct Noted<F, N> {
     file: F,
     log: LogId,
     newest: N,
-    /// The copy that is damaged beside one that is whole: 0 or 1.
+    /// Index of the damaged copy, 0 or 1, when the other copy is whole.
     damaged: Option<u64>,
 }
 
 impl<F: File> LogReach<F> {
-    /// Everything up to here was on the device.
+    /// Returns the reach: everything up to this sequence was on the device.
     pub fn sequence(&self) -> u64 {
         self.newest
     }
 }
 
 impl<F: File, N: Note> Noted<F, N> {
-    /// The whole file, for the logs of cores 0, 1, .. and what is noted of each.
+    /// Returns the bytes of the whole file, for the logs of cores 0, 1, .. and their notes.
     pub fn file_of(logs: impl Iterator<Item = (LogId, N)>) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (log, note) in logs {
@@ -108,14 +108,14 @@ impl<F: File, N: Note> Noted<F, N> {
         bytes
     }
 
-    /// False for the bytes of a file that says of every log that it holds nothing: all that a first
-    /// start leaves which was cut short. What cannot be read may have said anything.
+    /// Reports whether any log's note differs from the default. A first start that was interrupted leaves a file with
+    /// defaults only. An unreadable copy counts as a note.
     pub fn has_begun(bytes: &[u8]) -> bool {
         let mut copies = bytes.chunks(COPY_LEN as usize);
         copies.any(|copy| N::decode(copy).map_or(true, |(_, note)| note != N::default()))
     }
 
-    /// Reads what the file says of a log.
+    /// Opens the note of a log.
     pub fn open(file: F, log: LogId) -> Result<Noted<F, N>, NoteError> {
         let mut noted = Noted { file, log, newest: N::default(), damaged: None };
         let copies = noted.copies()?;
@@ -125,7 +125,7 @@ impl<F: File, N: Note> Noted<F, N> {
         Ok(noted)
     }
 
-    /// Writes the copy anew that was damaged when the file was opened, durably. False where both were whole.
+    /// Rewrites, durably, the copy that was damaged when the file was opened. Returns false when both were whole.
     pub fn mend(&mut self) -> Result<bool, NoteError> {
         let Some(at) = self.damaged else { return Ok(false) };
         self.file.write_at(self.begin() + at * COPY_LEN, &copy_of(self.log, self.newest))?;
@@ -134,23 +134,23 @@ impl<F: File, N: Note> Noted<F, N> {
         Ok(true)
     }
 
-    /// True where one copy is damaged, and the other one was read.
+    /// Reports whether one copy is damaged and the other was read.
     pub fn is_damaged(&self) -> bool {
         self.damaged.is_some()
     }
 
-    /// The newest note.
+    /// Returns the newest note.
     pub fn newest(&self) -> N {
         self.newest
     }
 
-    /// Notes this, unless as much is noted, and makes it durable. After a failure, and wherever the
-    /// machine stops, the file says what it said before, or this.
+    /// Writes this note durably, unless an equal or greater one is there. After a failure or a crash the file has
+    /// either the old note or this one.
     pub fn raise(&mut self, note: N) -> Result<(), NoteError> {
         if note <= self.newest {
             return Ok(());
         }
-        // Read again: there may be another handle.
+        // Reads the file again: another handle may have written it.
         let [first, second] = self.copies()?;
         let newest = first.max(second);
         if newest.is_none_or(|newest| newest < note) {
@@ -166,7 +166,7 @@ impl<F: File, N: Note> Noted<F, N> {
         u64::from(self.log.core) * CORE_LEN
     }
 
-    /// The note in each copy, none in one that is damaged.
+    /// Reads both copies; a damaged one is None.
     fn copies(&mut self) -> Result<[Option<N>; 2], NoteError> {
         let mut found = [None; 2];
         for (at, found) in (0..).zip(&mut found) {
@@ -183,7 +183,7 @@ impl<F: File, N: Note> Noted<F, N> {
     }
 }
 
-/// A copy, with zeros up to its end.
+/// Encodes a copy, padded with zeros.
 fn copy_of(log: LogId, note: impl Note) -> [u8; COPY_LEN as usize] {
     let mut bytes = Vec::with_capacity(COPY_LEN as usize);
     note.encode(log, &mut bytes);

@@ -1,8 +1,8 @@
-//! Reads a log back: every frame up to the end of what is good, and a verdict on what follows.
+//! Reads a log back: every frame up to the end of the good part, then decides whether the rest is a torn end or damage.
 //!
-//! What was written after the last sync may be on the device in any part and any order, so bytes
-//! that are no frame end the log there, unless something later proves that they had been synced:
-//! a frame whose mark lies above. Then it is damage, and nothing is guessed.
+//! Writes after the last sync may reach the device partly and in any order. So bytes that are not a frame end the log
+//! there, unless a later frame proves that they had been synced: one whose mark is above. Then they are damage, and
+//! reading fails instead of guessing.
 
 use super::spare;
 use super::tail::{Span, Tail, rewrite};
@@ -13,19 +13,19 @@ use crate::{Disk, File};
 use scurry_codec::{Frame, HeaderError, LogEntry, LogFormat, Seal, SegmentHeader};
 use std::io;
 
-/// The end of a log that was cut off: nothing of it had been promised.
+/// The end of a log that was cut off. Nothing in it had been acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The segment's file.
     pub file: String,
-    /// Where the cut was made.
+    /// Byte offset of the cut.
     pub offset: u64,
-    /// Bytes behind it that were written there; as far as can be told not those of frames that
-    /// were in the file before it became this segment.
+    /// Bytes written there after the cut. Frames that were in the file before it became this segment are left out as
+    /// far as they can be recognized.
     pub bytes: u64,
 }
 
-/// The end of a replicated log: what the next entry has to follow.
+/// The last entry of a replicated log, which the next entry has to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
     /// Term of the last entry.
@@ -42,8 +42,8 @@ impl History {
         History { term: place.term, index: place.index, chain }
     }
 
-    /// True for the frame that was written behind it. What a deposed leader had appended, and another
-    /// has cut off, may come back with a file, and its checksums are right.
+    /// Reports whether a frame was written right after this history. The check is needed because entries that a deposed
+    /// leader appended and another leader cut off can reappear with a file, with valid checksums.
     fn leads_to(history: Option<History>, frame: Option<Frame<'_>>) -> bool {
         let (Some(History { term, index, chain }), Some(frame)) = (history, frame) else {
             return frame.is_some();
@@ -62,19 +62,19 @@ pub struct LogReader<'d, D: Disk> {
     log: LogId,
     /// First sequences of the segments.
     segments: Vec<u64>,
-    /// The segment that is read.
+    /// Index in `segments` of the segment that is being read.
     at: usize,
     window: Option<Window<D::File>>,
-    /// Of the frames of the segment that is read.
+    /// The seal of the frames of this segment.
     seal: Seal,
-    /// The newest format of segments that is read.
+    /// The newest segment format that is accepted.
     newest: LogFormat,
-    /// The end of a replicated log, as far as it was read.
+    /// The end of a replicated log, as far as it has been read.
     history: Option<History>,
     next: u64,
     marked: u64,
     cut: Option<Cut>,
-    /// Segments behind the cut.
+    /// Segments after the cut.
     lost: Vec<u64>,
     /// Frames that no mark proves to be on the device.
     tail: Tail,
@@ -82,7 +82,7 @@ pub struct LogReader<'d, D: Disk> {
 }
 
 impl<'d, D: Disk> LogReader<'d, D> {
-    /// A reader of the records from sequence `wanted` on, or from some before it.
+    /// Creates a reader that starts at or before sequence `wanted`.
     pub fn new(disk: &'d mut D, log: LogId, wanted: u64) -> Result<LogReader<'d, D>, LogError> {
         let names = disk.list().map_err(LogError::Directory)?;
         let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
@@ -112,13 +112,13 @@ impl<'d, D: Disk> LogReader<'d, D> {
         })
     }
 
-    /// The same reader, for the node of a group. Without this a log that such a node has written is
-    /// refused: a server that knows no group would serve what may be taken back.
+    /// Accepts the log of a node of a group. Without this such a log is refused: a server without a group would serve
+    /// entries that may still be taken back.
     pub fn in_group(self) -> LogReader<'d, D> {
         LogReader { newest: LogFormat::Replicated, ..self }
     }
 
-    /// The next frame, none at the end of what is good.
+    /// Reads the next frame, None at the end of the good part.
     pub fn frame(&mut self) -> Result<Option<Frame<'_>>, LogError> {
         loop {
             if self.window.is_none() && !self.open()? {
@@ -145,8 +145,8 @@ impl<'d, D: Disk> LogReader<'d, D> {
         }
     }
 
-    /// Bytes of the segments from here on that may have something up to a sequence. Later ones are not looked
-    /// at: somebody may be removing them.
+    /// Returns the bytes of the remaining segments that may have records up to a sequence. Later segments are not
+    /// opened: another thread may be removing them.
     pub fn bytes_ahead(&mut self, last: u64) -> Result<u64, LogError> {
         let mut len = 0;
         for &first in self.segments[self.at..].iter().filter(|&&first| first <= last) {
@@ -157,41 +157,41 @@ impl<'d, D: Disk> LogReader<'d, D> {
         Ok(len)
     }
 
-    /// The sequence after the last record that was read.
+    /// Returns the sequence after the last record that was read.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The segment that is read, by its first sequence, and where the next frame begins in it.
-    /// None before the first frame and at the end.
+    /// Returns the first sequence of the segment that is being read, and the offset of the next frame in it. None
+    /// before the first frame and at the end.
     pub fn position(&self) -> Option<(u64, u64)> {
         let window = self.window.as_ref()?;
         Some((self.segments[self.at], window.offset()))
     }
 
-    /// The end of a replicated log, as far as it was read; none of a log of a store on one machine.
+    /// Returns the end of a replicated log as far as it has been read, None for the log of a single server.
     pub fn history(&self) -> Option<History> {
         self.history
     }
 
-    /// Bytes of the frames that were read.
+    /// Returns the bytes of the frames that were read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// First sequences of the segments, in their order.
+    /// Returns the first sequences of the segments, in order.
     pub fn segments(&self) -> &[u64] {
         &self.segments
     }
 
-    /// The part that was left out at the end.
+    /// Returns the end of the log that was cut off, if any.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
 
-    /// Cuts off what is not good, removes spares, and makes what is good durable: what was only in the page cache
-    /// when the process ended is shown to readers from now on. It is written again, because a
-    /// sync that failed before may have left pages that the kernel takes for written.
+    /// Cuts off the bad end, removes spares, and makes the good part durable. Readers are served it from now on, and
+    /// some of it may only have been in the page cache when the process ended. It is written again, because a sync that
+    /// failed before may have left pages that the kernel considers written.
     pub fn repair(mut self) -> Result<(), LogError> {
         self.window = None;
         spare::clear(self.disk).map_err(LogError::Directory)?;
@@ -212,14 +212,14 @@ impl<'d, D: Disk> LogReader<'d, D> {
             });
             repaired.map_err(LogError::io(&name))?;
             if first <= self.marked {
-                // What lies before it is on the device.
+                // Everything before this segment is on the device.
                 break;
             }
         }
         self.disk.sync_dir().map_err(LogError::Directory)
     }
 
-    /// Opens the segment that is to be read; false when there is none.
+    /// Opens the current segment. Returns false when none is left.
     fn open(&mut self) -> Result<bool, LogError> {
         let Some(&first) = self.segments.get(self.at) else { return Ok(false) };
         let name = segment_name(first);
@@ -231,7 +231,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let (file, len) = opened.map_err(LogError::io(&name))?;
         let header = match SegmentHeader::decode(checksum, &head[..len]) {
             Ok(header) => header,
-            // All but a header that is whole and from a newer program.
+            // Every header error except a whole header of a newer program.
             Err(error) if !matches!(error, HeaderError::Newer { .. }) => {
                 let error = LogError::Header { file: name.clone(), error };
                 self.unborn(Window::new(name, file, 0)?, error)?;
@@ -256,14 +256,14 @@ impl<'d, D: Disk> LogReader<'d, D> {
         Ok(true)
     }
 
-    /// A segment without a header of its own was created, or made of a spare, and not written yet;
-    /// it ends the log. But where its first frame is good the header was, too: they lie in one
-    /// sector.
+    /// Handles a segment without a header of its own. It was created, or made from a spare, and not written yet, so it
+    /// ends the log. But when its first frame is good, the header was good too, as both are in one sector: then it is
+    /// damage.
     fn unborn(&mut self, window: Window<D::File>, error: LogError) -> Result<(), LogError> {
         let name = window.name.clone();
         let file = self.disk.open(&name).map_err(LogError::io(&name))?;
         let mut behind = Window::new(name.clone(), file, SegmentHeader::LEN as u64)?;
-        // Its header would have said in which format it is.
+        // The missing header would have named the format, so both are tried.
         for format in [LogFormat::Single, LogFormat::Replicated] {
             if let Ok(len) = behind.frame_len(self.log.seal_in(format))?
                 && behind.first(len) == Some(self.next)
@@ -297,7 +297,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         Ok(frame)
     }
 
-    /// Ends the segment at bytes that are no frame: it ends there, or the log, or it is damaged.
+    /// Ends the segment at bytes that are not a frame: the next segment follows, or the log ends, or it is damaged.
     fn end_segment(&mut self, why: &str) -> Result<(), LogError> {
         let Some(window) = self.window.take() else { return Ok(()) };
         self.at += 1;
@@ -307,8 +307,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         self.end(window, self.at, why)
     }
 
-    /// The log ends at the window, and so many segments are kept; unless something behind it
-    /// proves that more had been synced.
+    /// Ends the log at the window and keeps this many segments, unless a later frame proves that more had been synced.
     fn end(&mut self, mut window: Window<D::File>, kept: usize, why: &str) -> Result<(), LogError> {
         let (cut_file, offset) = (window.name.clone(), window.offset());
         let behind = window.behind(self.seal, self.next)?;

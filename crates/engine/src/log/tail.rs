@@ -1,4 +1,4 @@
-//! The end of a log that is good and that no mark proves to be on the device.
+//! The good frames at the end of a log that no mark proves to be on the device.
 
 use crate::File;
 use scurry_codec::SegmentHeader;
@@ -6,35 +6,35 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
-/// Bytes that are written again at once.
+/// Bytes rewritten at once.
 const PIECE_LEN: u64 = 1 << 20;
 
-/// Bytes of a segment.
+/// Range of bytes of a segment.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
-    /// The first sequence.
+    /// The first sequence of the segment.
     pub(super) segment: u64,
     pub(super) range: Range<u64>,
 }
 
-/// Where frames lie, each with the sequence behind it, in their order.
+/// Locations of frames in log order, each with the sequence after its last record.
 #[derive(Debug, Default)]
 pub(super) struct Tail(VecDeque<(u64, Span)>);
 
 impl Tail {
-    /// One more frame: the sequence behind its last record, and where it is.
+    /// Adds a frame: the sequence after its last record, and its location.
     pub(super) fn add(&mut self, next: u64, span: Span) {
         self.0.push_back((next, span));
     }
 
-    /// Up to this sequence all is on the device.
+    /// Drops the frames up to this sequence, which a mark proves to be on the device.
     pub(super) fn proven(&mut self, mark: u64) {
         while self.0.front().is_some_and(|&(next, _)| next <= mark + 1) {
             self.0.pop_front();
         }
     }
 
-    /// The bytes of a segment, with the header of one that has nothing proven.
+    /// Returns the unproven bytes of a segment, including the header when its first frame is unproven.
     pub(super) fn of(&self, segment: u64) -> Option<Range<u64>> {
         let mut ranges = self.0.iter().filter(|(_, span)| span.segment == segment);
         let first = ranges.next()?.1.range.clone();
@@ -44,7 +44,7 @@ impl Tail {
     }
 }
 
-/// Writes bytes of a file again as they are.
+/// Writes a range of a file again, unchanged.
 pub(super) fn rewrite(file: &mut impl File, range: Range<u64>) -> io::Result<()> {
     let mut bytes = Vec::new();
     let mut at = range.start;

@@ -1,4 +1,4 @@
-//! Cuts entries off the end of a replicated log that was never committed.
+//! Cuts uncommitted entries off the end of a replicated log.
 
 use super::window::Window;
 use super::{LogError, segment_name, segment_of};
@@ -7,19 +7,18 @@ use crate::{Disk, File};
 use scurry_codec::SegmentHeader;
 use std::io;
 
-/// The part of a segment that the cut leaves.
+/// The part of a segment that a cut keeps.
 enum Rest {
-    /// All of it: the cut lies behind.
+    /// All of it: the cut is later in the log.
     All,
-    /// The bytes before this one.
+    /// The bytes before this offset.
     Part(u64),
     /// Nothing.
     None,
 }
 
-/// Cuts the entries from an index on off, the newest segment first, so that a crash in between leaves a
-/// log that ends later and has no gap. No segment that is removed becomes a spare: its frames have
-/// sequences that are given again.
+/// Cuts off the entries from an index on, the newest segment first, so that a crash in between leaves a longer log
+/// without a gap. A removed segment never becomes a spare: the sequences of its frames will be given to other entries.
 pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: u64) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
@@ -67,6 +66,6 @@ fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<R
             None => is_needed |= frame.count() > 0,
         }
     }
-    // Marks alone say nothing that the segments before it do not.
+    // Marks alone record nothing that earlier segments lack.
     Ok(if is_needed { Rest::All } else { Rest::None })
 }

@@ -1,10 +1,10 @@
-//! A window over a segment: the frames in it, one after another or wherever they are.
+//! A buffered window over a segment: reads its frames in order, or searches for frames at any offset.
 
 use super::LogError;
 use crate::File;
 use scurry_codec::{Frame, Framed, Seal, checked_frame, read_frame};
 
-/// Bytes read at once: what was read is still in the caches when it is looked at.
+/// Bytes per read: few enough to be still in the cache when they are parsed.
 const WINDOW_LEN: usize = 256 << 10;
 
 /// A part of a segment, in memory.
@@ -13,30 +13,30 @@ pub(super) struct Window<F> {
     /// The segment's file.
     pub(super) name: String,
     file: F,
-    /// Bytes that were read, and behind it room for more.
+    /// Buffer: bytes that were read, followed by free space.
     room: Vec<u8>,
-    /// Where `room` begins in the file.
+    /// Offset in the file at which `room` begins.
     start: u64,
-    /// Bytes of `room` that were taken.
+    /// Bytes of `room` that were consumed.
     at: usize,
-    /// Bytes of it that were read.
+    /// Bytes of `room` that were read.
     end: usize,
     len: u64,
 }
 
 impl<F: File> Window<F> {
-    /// The bytes of a file from `start` on.
+    /// Opens a window at offset `start` of a file.
     pub(super) fn new(name: String, mut file: F, start: u64) -> Result<Window<F>, LogError> {
         let len = file.len().map_err(LogError::io(&name))?;
         Ok(Window { name, file, room: Vec::new(), start: start.min(len), at: 0, end: 0, len })
     }
 
-    /// Where the next frame is, in the file.
+    /// Returns the offset of the next frame in the file.
     pub(super) fn offset(&self) -> u64 {
         self.start + self.at as u64
     }
 
-    /// The length of the frame that comes next, or why there is none.
+    /// Returns the length of the next frame, or why the bytes there are not a frame.
     pub(super) fn frame_len(&mut self, seal: Seal) -> Result<Result<usize, String>, LogError> {
         loop {
             match read_frame(seal, self.rest()) {
@@ -50,29 +50,29 @@ impl<F: File> Window<F> {
         }
     }
 
-    /// The first sequence of the frame of this length that comes next.
+    /// Returns the first sequence of the next frame, which has this length.
     pub(super) fn first(&self, len: usize) -> Option<u64> {
         first_of(self.rest().get(..len)?)
     }
 
-    /// Moves behind the frame that comes next, whose length [`Window::frame_len`] has given.
+    /// Moves past the next frame and returns it. Its length is from [`Window::frame_len`].
     pub(super) fn take(&mut self, seal: Seal, len: usize) -> Option<Frame<'_>> {
         let at = self.at;
         self.at += len;
         checked_frame(seal, &self.room[at..self.at])
     }
 
-    /// The frame of this length that comes next.
+    /// Returns the next frame, which has this length.
     pub(super) fn peek(&self, seal: Seal, len: usize) -> Option<Frame<'_>> {
         checked_frame(seal, self.rest().get(..len)?)
     }
 
-    /// Bytes that were read and not taken.
+    /// Returns the bytes that were read and not consumed.
     fn rest(&self) -> &[u8] {
         &self.room[self.at..self.end]
     }
 
-    /// Reads on; false at the end of the file.
+    /// Reads more bytes. Returns false at the end of the file.
     fn fill(&mut self) -> Result<bool, LogError> {
         self.room.copy_within(self.at..self.end, 0);
         self.start += self.at as u64;
@@ -89,8 +89,7 @@ impl<F: File> Window<F> {
         Ok(read > 0)
     }
 
-    /// The state of the bytes behind this place, at any byte, where the log goes on with sequence
-    /// `next`.
+    /// Searches the bytes after this position, at every offset, where the log would continue with sequence `next`.
     pub(super) fn behind(&mut self, seal: Seal, next: u64) -> Result<Behind, LogError> {
         while self.fill()? {}
         let rest = self.rest();
@@ -99,7 +98,7 @@ impl<F: File> Window<F> {
         // Frames from before the file became this segment have lower sequences.
         let (mut at, mut has_old) = (0, false);
         while at < used {
-            // Nearly all bytes are passed over by this alone.
+            // This cheap test rules out nearly all offsets.
             let is_plausible = words_of(&rest[at..])
                 .is_some_and(|(first, synced)| synced < first && first < next + (1 << 40));
             if is_plausible && let Framed::Frame(frame) = read_frame(seal, &rest[at..]) {
@@ -120,34 +119,33 @@ impl<F: File> Window<F> {
         if !has_old {
             behind.written = used as u64;
         } else if words_of(rest).is_some_and(|(first, _)| first == next) {
-            // A frame that is not complete.
+            // An incomplete frame.
             behind.written = behind.written.max(len_of(rest).min(used) as u64);
         }
         Ok(behind)
     }
 }
 
-/// The state of the bytes behind the end of a log.
+/// Bytes found after the end of a log.
 #[derive(Debug)]
 pub(super) struct Behind {
-    /// Bytes up to the last that was written since the file became this segment, as far as can
-    /// be told.
+    /// Bytes up to the last one written since the file became this segment, as far as that can be told.
     pub(super) written: u64,
-    /// A frame that proves more to have been synced: where it is, and its mark.
+    /// A frame that proves more to have been synced: its offset and its mark.
     pub(super) proof: Option<(u64, u64)>,
 }
 
-/// The sequence of a frame's first record, by its header.
+/// Reads the sequence of a frame's first record from its header.
 fn first_of(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*frame.get(8..)?.first_chunk()?))
 }
 
-/// Length of the frame and its mark, by its header.
+/// Reads the first sequence of the frame and its mark from its header.
 fn words_of(frame: &[u8]) -> Option<(u64, u64)> {
     Some((first_of(frame)?, u64::from_le_bytes(*frame.get(16..)?.first_chunk()?)))
 }
 
-/// The length, by its header.
+/// Reads the frame's length from its header.
 fn len_of(frame: &[u8]) -> usize {
     let bytes = frame.first_chunk().copied().unwrap_or_default();
     usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)

@@ -1,31 +1,31 @@
-//! A second thread for recovery: it reads, checks and prepares, while the first one applies. What goes from one to
-//! the other goes in the order of the files, and a fault in reading counts when all that was handed on before it
-//! is applied: so the first fault is told, as by one thread that does both.
+//! A second thread for recovery: it reads, checks and prepares, while the first thread applies. Loads pass between them
+//! in the order of the files. A read error is reported only after everything handed over before it was applied, so the
+//! first error is reported, as if one thread did both.
 
 use super::RecoveryError;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, scope};
 
-/// Loads that wait to be applied at most: with those that either thread works on they bound the memory.
+/// Most loads that wait to be applied. With the one that each thread works on, they bound the memory.
 const WAITING_MAX: usize = 4;
 
-/// Bytes of a long load, which is applied before the next is read: one value may be as long as the host allows.
+/// Bytes of a long load, which is applied before the next is read: a single value may be as long as the host allows.
 pub(super) const LONG_LEN: usize = 1 << 20;
 
-/// The unit that is handed on.
+/// Unit of work that is handed from the reader to the applier.
 pub(super) trait Load: Default + Send {
-    /// True when it takes more than [`LONG_LEN`] bytes.
+    /// Reports whether it takes more than [`LONG_LEN`] bytes.
     fn is_long(&self) -> bool;
 }
 
-/// The reader's side.
+/// The reader's end of the hand-over.
 pub(super) struct Ahead<T> {
     ready: SyncSender<T>,
     applied: Receiver<T>,
-    /// Loads that were given and did not come back.
+    /// Loads that were handed over and not returned.
     under_way: usize,
-    /// The other thread has ended: nothing is wanted any more.
+    /// Whether the applying thread has stopped: nothing more is needed.
     is_over: bool,
 }
 
@@ -35,7 +35,7 @@ impl<T: Load> Ahead<T> {
         (Ahead { ready, applied, under_way: 0, is_over: false }, loads, back)
     }
 
-    /// Hands a load on, and returns one to fill: whatever was in it was applied.
+    /// Hands a load over, and returns an empty one to fill.
     pub(super) fn give(&mut self, load: T) -> T {
         let is_long = load.is_long();
         self.is_over |= self.ready.send(load).is_err();
@@ -50,14 +50,14 @@ impl<T: Load> Ahead<T> {
         spent.unwrap_or_default()
     }
 
-    /// False when applying has failed.
+    /// Reports whether the applying thread still takes loads.
     pub(super) fn is_wanted(&self) -> bool {
         !self.is_over
     }
 }
 
-/// Applies on this thread what another one reads, one load after the other, and returns what the reading comes to.
-/// Where both fail the error of applying counts, which lies before.
+/// Reads on another thread and applies on this one, one load after another; returns the result of reading. When both
+/// fail, the error of applying is returned, because it is earlier in the files.
 pub(super) fn read_ahead<T: Load, R: Send, E: From<RecoveryError>>(
     read: impl FnOnce(&mut Ahead<T>) -> R + Send,
     mut apply: impl FnMut(&mut T) -> Result<(), E>,
@@ -68,7 +68,7 @@ pub(super) fn read_ahead<T: Load, R: Send, E: From<RecoveryError>>(
             .name("recovery-reads".to_owned())
             .spawn_scoped(scope, move || read(&mut ahead))
             .map_err(RecoveryError::Thread)?;
-        // The reader's end is the end of its loads; to drop them is to end the reader.
+        // The loop ends when the reader drops its end; returning early drops `loads`, which stops the reader.
         for mut load in loads {
             apply(&mut load)?;
             let _ = back.send(load);
@@ -129,7 +129,7 @@ mod tests {
             "all of it"
         };
         let outcome: Result<_, RecoveryError> = read_ahead(read, |load| {
-            // One is applied here and one is about to be given.
+            // One load is being applied and one is about to be handed over.
             assert!(given.load(Ordering::SeqCst) - applied <= WAITING_MAX as u64 + 2);
             assert_eq!(*load, [applied]);
             load.clear();

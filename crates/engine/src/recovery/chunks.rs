@@ -1,4 +1,4 @@
-//! Chunks of a snapshot on their way from the thread that reads them to the one that restores them.
+//! Chunks of a snapshot on their way from the reading thread to the restoring thread.
 
 use super::ahead::{LONG_LEN, Load};
 use super::{Progress, RecoveryError, Sink, Unusable};
@@ -7,28 +7,28 @@ use crate::{Prepared, Preparer};
 use scurry_codec::{RecordError, checked_chunk};
 use scurry_ledger::Totals;
 
-/// Bytes that go together, about.
+/// Approximate bytes that are handed over together.
 const BYTES_MAX: usize = 256 << 10;
 
-/// Chunks that passed their checksums, in their order.
+/// Chunks that passed their checksums, in order.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     bytes: Vec<u8>,
     ends: Vec<End>,
-    /// The entries of all of them; none where nothing is prepared.
+    /// The prepared entries of all chunks; empty without a preparer.
     prepared: Vec<Prepared>,
 }
 
 /// The end of a chunk.
 #[derive(Debug)]
 struct End {
-    /// Where the chunk begins in the file.
+    /// Offset of the chunk in the file.
     offset: u64,
-    /// Where it ends in the bytes.
+    /// End of the chunk in `bytes`.
     bytes: usize,
-    /// Where it ends among what is prepared.
+    /// End of its entries in `prepared`.
     prepared: usize,
-    /// The sums of its accounts that were counted.
+    /// Totals of those accounts of the chunk that were counted.
     totals: Totals,
 }
 
@@ -39,7 +39,7 @@ impl Load for Chunks {
 }
 
 impl Chunks {
-    /// Takes a chunk in, with its place in the file. True when there are enough.
+    /// Adds a chunk, with its offset in the file. Returns true when there are enough to hand over.
     pub(super) fn push(
         &mut self,
         offset: u64,
@@ -49,7 +49,7 @@ impl Chunks {
         self.bytes.extend_from_slice(chunk);
         let mut totals = Totals::default();
         if let Some(preparer) = preparer {
-            // Up to one that cannot be read, as they are restored.
+            // Stops at an unreadable entry, as restoring does.
             let entries = checked_chunk(chunk).into_iter().flat_map(|chunk| chunk.entries());
             self.prepared
                 .extend(entries.map_while(Result::ok).map(|entry| preparer.prepare(&entry)));
@@ -60,7 +60,7 @@ impl Chunks {
         self.bytes.len() >= BYTES_MAX
     }
 
-    /// Restores all entries of the snapshot that was begun at this sequence, and forgets them.
+    /// Restores all entries of the snapshot that was begun at this sequence, and removes the chunks.
     pub(super) fn restore(
         &mut self,
         begun: u64,
@@ -88,7 +88,7 @@ impl Chunks {
     }
 }
 
-/// Restores the entries of a chunk, up to one that cannot be read.
+/// Restores the entries of a chunk, up to an unreadable one.
 fn restore_one(
     chunk: &[u8],
     prepared: &[Prepared],

@@ -19,7 +19,7 @@ pub enum RecoveryError {
     /// No snapshot can be used, and the log alone does not reach back far enough.
     #[error("no snapshot can be used: {}", list(.0))]
     Snapshots(Vec<SnapshotError>),
-    /// A record is not what a log holds.
+    /// A record that a log cannot contain.
     #[error("the log is damaged at sequence {sequence}: {error}; restore from a backup")]
     Record {
         /// The sequence.
@@ -27,15 +27,15 @@ pub enum RecoveryError {
         /// The fault.
         error: RecordError,
     },
-    /// A record does not fit the state.
+    /// A record that cannot be applied to the current state.
     #[error("sequence {sequence} does not fit what is there: {error}; restore from a backup")]
     Replay {
-        /// The sequence, or that of the snapshot.
+        /// The sequence of the record, or that of the snapshot.
         sequence: u64,
         /// The fault.
         error: ReplayError,
     },
-    /// The snapshot shows more than the log has.
+    /// The log ends before a sequence that is known to have been durable.
     #[error(
         "the log ends at sequence {last}, and {wanted} was synced once: {missing} is missing; put \
          the files back, or restore from a backup"
@@ -43,12 +43,12 @@ pub enum RecoveryError {
     Lost {
         /// The last sequence of the log.
         last: u64,
-        /// The sequence that a snapshot shows, or what was said beside the log.
+        /// The sequence that a snapshot shows, or that the reach file notes.
         wanted: u64,
-        /// Files that are not there, or not whole.
+        /// Missing or incomplete files.
         missing: String,
     },
-    /// The log alone is not everything.
+    /// The log begins after a snapshot, and the snapshot is missing.
     #[error(
         "there is no snapshot, and these files were begun with one: {} was removed; put the file \
          back, or restore from a backup",
@@ -64,7 +64,7 @@ pub enum RecoveryError {
         /// The segment's file.
         file: String,
     },
-    /// The log does not begin with the first entry of its group.
+    /// The log does not begin with the group's first entry.
     #[error(
         "{file} begins with entry {index} of another history: files were mixed; put the files of this node \
          back, or let it join anew with an empty directory"
@@ -75,7 +75,7 @@ pub enum RecoveryError {
         /// The index of the first entry.
         index: u64,
     },
-    /// The log does not go on behind its base.
+    /// The log does not continue at its base.
     #[error(
         "base belongs to another log than the segments: the node takes a log from another node just now; look again \
          when it has, or start it where it does not run"
@@ -84,8 +84,7 @@ pub enum RecoveryError {
 }
 
 impl RecoveryError {
-    /// True where files are not what was written: neither does the system refuse them, nor has a newer program
-    /// written them.
+    /// Reports whether files are damaged, as opposed to an I/O error or a newer format.
     pub fn is_damage(&self) -> bool {
         match self {
             RecoveryError::Log(LogError::Header { error, .. }) => {
@@ -99,9 +98,8 @@ impl RecoveryError {
         }
     }
 
-    /// Says what is wrong with a log that ends at `last` although `wanted` was synced: where it is
-    /// damaged, or which file is missing. `cut` is what lies behind its end, `newest` the first
-    /// sequence of its last segment.
+    /// Returns the error for a log that ends at `last` although `wanted` was synced: where it is damaged, or which file
+    /// is missing. `cut` is the part after its end, `newest` the first sequence of its last segment.
     pub fn lost(last: u64, wanted: u64, cut: Option<&Cut>, newest: Option<u64>) -> RecoveryError {
         let next = segment_name(last + 1);
         if let Some(Cut { file, offset, .. }) = cut.filter(|cut| cut.bytes > 0) {

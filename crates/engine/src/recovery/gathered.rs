@@ -1,16 +1,16 @@
-//! Records of a log on their way to the shards, gathered by key. A session's Changes stand near
-//! each other in a log but not together; gathered, its account is found, unpacked and packed
-//! once for all of them. Keys do not depend on each other, so only the order within one counts.
+//! Records of a log on their way to the shards, grouped by key. The Changes of a session are near each other in a log
+//! but not adjacent. After grouping, its account is found, unpacked and packed once for all of them. Keys are
+//! independent, so only the order within each key matters.
 
 use super::ahead::LONG_LEN;
 use crate::key::position;
 use std::hint::black_box;
 
-/// Records that are gathered at most: what a number below [`INDEX_MASK`] can tell apart, and few
-/// enough to stay in a core's own cache while they are applied.
+/// Most records that are gathered: as many as [`INDEX_MASK`] can number, and few enough to stay in a core's own cache
+/// while they are applied.
 pub(super) const RECORDS_MAX: usize = 1 << 11;
 const INDEX_MASK: u64 = RECORDS_MAX as u64 - 1;
-/// Bytes of records that are gathered, about.
+/// Approximate limit on the bytes of gathered records.
 const BYTES_MAX: usize = 512 << 10;
 /// Bytes of a cache line.
 const LINE_LEN: usize = 64;
@@ -18,12 +18,11 @@ const LINE_LEN: usize = 64;
 /// Records in the order of the log.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// One record behind the other, as in their frames.
+    /// The records, concatenated.
     bytes: Vec<u8>,
     items: Vec<Item>,
-    /// Positions of the keys with the items' numbers as their lowest bits: sorted, the records of
-    /// a key stand together and in their order, and keys that lie near each other follow each
-    /// other.
+    /// Positions of the keys, with the index of the item in the lowest bits. Sorted, the records of a key are adjacent
+    /// and in their order, and keys that are close in the table follow each other.
     order: Vec<u64>,
 }
 
@@ -32,18 +31,18 @@ pub(super) struct Gathered {
 struct Item {
     sequence: u64,
     hash: u64,
-    /// Where it is in the bytes.
+    /// Offset in `bytes`.
     from: u32,
     len: u32,
 }
 
 impl Gathered {
-    /// True when what is gathered has to be applied before more is.
+    /// Reports whether the gathered records must be applied before more are added.
     pub(super) fn is_full(&self) -> bool {
         self.items.len() == RECORDS_MAX || self.bytes.len() > BYTES_MAX
     }
 
-    /// Takes a record in, with the hash of its key.
+    /// Adds a record, with the hash of its key.
     pub(super) fn push(&mut self, hash: u64, sequence: u64, record: &[u8]) {
         let (from, len) = (number(self.bytes.len()), number(record.len()));
         self.bytes.extend_from_slice(record);
@@ -51,43 +50,43 @@ impl Gathered {
         self.items.push(Item { sequence, hash, from, len });
     }
 
-    /// Puts the records of each key together.
+    /// Groups the records by key.
     pub(super) fn sort(&mut self) {
         self.order.sort_unstable();
     }
 
-    /// Loads all records: in the order in which they came the loads do not wait for each other.
+    /// Loads all records into the cache, sequentially, so that the loads are independent.
     pub(super) fn load(&self) {
         black_box(self.bytes.iter().step_by(LINE_LEN).fold(0, |all, byte| all | byte));
     }
 
-    /// Bytes of them.
+    /// Returns the bytes of the records.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// How many there are.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// The hash of the record at a place of the order.
+    /// Returns the key hash of the record at a place in the order.
     pub(super) fn hash(&self, place: usize) -> u64 {
         self.item(place).hash
     }
 
-    /// True where another key may begin.
+    /// Reports whether a new key may begin at this place.
     pub(super) fn begins(&self, place: usize) -> bool {
         place == 0 || (self.order[place] ^ self.order[place - 1]) & !INDEX_MASK != 0
     }
 
-    /// The record at a place and its sequence.
+    /// Returns the record at a place, with its sequence.
     pub(super) fn record(&self, place: usize) -> (u64, &[u8]) {
         let item = self.item(place);
         (item.sequence, &self.bytes[item.from as usize..][..item.len as usize])
     }
 
-    /// Forgets them.
+    /// Removes all records.
     pub(super) fn clear(&mut self) {
         if self.bytes.len() > LONG_LEN {
             self.bytes = Vec::new();
@@ -102,7 +101,7 @@ impl Gathered {
     }
 }
 
-/// Bytes that are gathered are below [`BYTES_MAX`] and one record, which a frame bounds.
+/// Converts a length: gathered bytes are below [`BYTES_MAX`] and one record, whose length the frame bounds.
 fn number(number: usize) -> u32 {
     u32::try_from(number).expect("a frame is bounded")
 }

@@ -1,5 +1,5 @@
-//! The log of a node of a group, as the node reads it at its start: what each entry is, for the engine that
-//! decides what is committed. What is applied to a shard is read by [`recover`](super::recover).
+//! Reads the log of a node of a group at its start: the kind of each entry, for the engine that decides what is
+//! committed. [`recover`](super::recover) reads what is applied to a shard.
 
 use super::{Least, RecoveryError};
 use crate::Disk;
@@ -20,34 +20,34 @@ pub struct GroupEntry {
     pub last: u64,
     /// Bytes of its frame.
     pub len: u32,
-    /// When it was made.
+    /// Time at which the leader made it.
     pub at: Time,
     /// The term whose leader made it.
     pub term: u64,
-    /// The number of the entry, from 1.
+    /// The index of the entry, from 1.
     pub index: u64,
-    /// Checksum of what all nodes have of it.
+    /// Checksum of the part of the entry that is equal on all nodes.
     pub content: u32,
-    /// The bytes of the Group record that is all of it, where no command made it: members, or nothing. None of
-    /// an entry that commands have made.
+    /// The bytes of the Group record of an entry without commands: a change of members, or an empty entry. None for an
+    /// entry that commands have made.
     pub members: Option<Vec<u8>>,
 }
 
-/// All that a node keeps of its log.
+/// The log of a node, as kept on its device.
 #[derive(Debug)]
 pub struct GroupLog {
-    /// The state before the first entry; none where that is the first one of the group.
+    /// The state before the first entry, None when the log begins with the group's first entry.
     pub base: Option<LogBase>,
-    /// The entries behind the base.
+    /// The entries after the base.
     pub entries: Vec<GroupEntry>,
-    /// The greatest index that any frame says to be committed. It may lie behind the last entry: others have
-    /// committed what this node's device did not take.
+    /// The greatest index that a frame reports as committed. It may be after the last entry: other nodes have committed
+    /// entries that this node's device did not get.
     pub committed: u64,
     /// The chain of the next entry.
     pub chain: u32,
     /// The sequence of the next record.
     pub next: u64,
-    /// No clock may show less: the latest time at which anything was written.
+    /// Latest time at which anything was written; the clock must not go below it.
     pub at: Time,
     /// First sequences of the log's segments.
     pub segments: Vec<u64>,
@@ -56,11 +56,11 @@ pub struct GroupLog {
 }
 
 impl GroupLog {
-    /// The last committed entry that is known and there, with these snapshots beside the log: its index and its last
-    /// sequence.
+    /// Returns index and last sequence of the last kept entry that is known to be committed, given the snapshots beside
+    /// the log.
     pub fn committed(&self, snapshots: &[Shown]) -> (u64, u64) {
         let base = self.base.as_ref().map_or((0, 0), |base| (base.index, base.sequence));
-        // What a snapshot shows is committed, or it would not count.
+        // A published snapshot shows only committed entries.
         let shown = snapshots.iter().map(|shown| shown.as_of).max().unwrap_or(0);
         let is_shown = self.entries.last().is_some_and(|last| shown <= last.last);
         let is_committed =
@@ -69,8 +69,8 @@ impl GroupLog {
         last.map_or(base, |entry| (entry.index, entry.last))
     }
 
-    /// The sequence that has to be committed before any of these snapshots can be used; none where one can, or
-    /// there is none.
+    /// Returns the sequence that must be committed before any of these snapshots can be used. None when one can be used
+    /// already, or none is suitable.
     pub fn shows(&self, snapshots: &[Shown]) -> Option<u64> {
         let base = self.base.as_ref()?;
         let (_, committed) = self.committed(snapshots);
@@ -79,10 +79,9 @@ impl GroupLog {
     }
 }
 
-/// Reads all of a node's log behind its base, and repairs its end: what is cut is cut on the disk, and all that is
-/// left is on the device. A log that ends before `least.sequence` is refused and left as it is. No snapshot is
-/// asked for, whatever `least` says. An exchange of the log for another ([`LogWriter::begin_at`](crate::LogWriter::begin_at)) that a
-/// crash has cut short is brought to its end.
+/// Reads a node's log after its base, and repairs its end: the bad end is cut off on the disk, and the rest is made
+/// durable. A log that ends before `least.sequence` is refused and left unchanged. `least.snapshot` is ignored. An
+/// exchange of the log ([`LogWriter::begin_at`](crate::LogWriter::begin_at)) that a crash interrupted is completed.
 pub fn survey_group<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -92,7 +91,8 @@ pub fn survey_group<D: Disk>(
     let read = |disk: &mut D| read_group(disk, log, (base.as_ref(), start), least, true);
     let mut found = read(disk)?;
     if found.is_none() {
-        // The base counts, and what is there is what it came in the place of; nothing behind it was promised.
+        // The base is in force, and the old log that it replaces is still there; nothing after the base was
+        // acknowledged.
         if least.sequence > sequence {
             return Err(RecoveryError::lost(sequence, least.sequence, None, None));
         }
@@ -107,8 +107,8 @@ pub fn survey_group<D: Disk>(
     Ok(GroupLog { base, ..found })
 }
 
-/// The same of a log that somebody else may write, without a change to any file. An exchange of the log is an
-/// error here: it is under way, or the next start ends it.
+/// Reads a log as [`survey_group`] does, but changes no file, so another process may write the log. An exchange of the
+/// log is an error here: it is in progress, or the next start completes it.
 pub fn look_at_group<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -119,7 +119,7 @@ pub fn look_at_group<D: Disk>(
     Ok(GroupLog { base, ..found.ok_or(RecoveryError::Exchange)? })
 }
 
-/// The base of a log, its sequence, and the chain of the entry behind it.
+/// Returns the base of a log, its sequence, and the chain of the entry after it.
 fn beginning<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -132,7 +132,8 @@ fn beginning<D: Disk>(
     Ok((base, sequence, start))
 }
 
-/// Reads the log behind a base, whose chain the first entry has; none where the log does not go on there.
+/// Reads the log after a base; the first entry must have the base's chain. None when the log does not continue at the
+/// base.
 fn read_group<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -213,7 +214,7 @@ fn read_group<D: Disk>(
     Ok(Some(GroupLog { cut, ..found }))
 }
 
-/// The bytes of the Group record that is all of a frame.
+/// Returns the bytes of the Group record, when it is the only record of the frame.
 fn members_of(frame: &Frame<'_>) -> Result<Option<Vec<u8>>, RecordError> {
     if frame.count() != 1 {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Applies the records of a log that the snapshot does not show yet.
+//! Applies the records of a log that are newer than the snapshot.
 
 use super::ahead::{LONG_LEN, Load};
 use super::gathered::{Gathered, RECORDS_MAX};
@@ -7,24 +7,24 @@ use crate::key::position;
 use crate::{KeyHasher, Step};
 use scurry_codec::{About, Frame, Late, Record, read_passed};
 
-/// Keys that are loaded ahead together.
+/// Keys that are loaded into the cache together.
 const AHEAD: usize = 64;
 
-/// First bits of a key's position that tell the parts apart.
+/// Leading bits of a key's position that select the part of the table.
 const PART_BITS: u32 = 6;
 
-/// Records that are gathered in all parts together. The parts are given in turn, so that who applies them never
-/// waits until many are full: with keys evenly spread those that had no turn in the first round come to be nearly
-/// full, and a part has two thirds of its room filled later.
+/// Most records gathered in all parts together. Beyond it, parts are handed over in rotation, so that the applying
+/// thread never waits until many parts are full. With evenly spread keys the last parts of the first round are nearly
+/// full; later each is about two thirds full at its turn.
 const GATHERED_MAX: usize = (RECORDS_MAX << PART_BITS) / 3;
 
-/// Records on their way from the thread that reads them to the one that applies them.
+/// Records on their way from the reading thread to the applying thread.
 #[derive(Debug, Default)]
 pub(super) struct Sheaf {
-    /// Everything is forgotten first: the sequence that says so.
+    /// The sequence of a clear, which is applied before the records.
     clear: Option<u64>,
     records: Gathered,
-    /// How far the log was read.
+    /// Progress of reading.
     pub(super) read: Progress,
 }
 
@@ -41,21 +41,21 @@ impl Sheaf {
     }
 }
 
-/// Gathers records, by parts of the table.
+/// Gathers records by part of the table.
 pub(super) struct Replay<'b> {
     hasher: &'b KeyHasher,
     base: &'b Base,
     limit: u64,
     parts: Vec<Sheaf>,
-    /// Records that are gathered.
+    /// Number of gathered records.
     gathered: usize,
-    /// The part that is given next.
+    /// The part that is handed over next.
     turn: usize,
     pub(super) read: Progress,
 }
 
 impl<'b> Replay<'b> {
-    /// Up to a sequence.
+    /// Creates a replay up to the sequence `limit`.
     pub(super) fn new(
         hasher: &'b KeyHasher,
         base: &'b Base,
@@ -66,8 +66,8 @@ impl<'b> Replay<'b> {
         Replay { hasher, base, limit, parts, gathered: 0, turn: 0, read }
     }
 
-    /// Takes those of a frame in. They are given, to be applied, by the time of [`Replay::finish`];
-    /// who takes a sheaf returns one that is empty.
+    /// Adds the records of a frame. All are handed over for applying by the time [`Replay::finish`] returns. `give`
+    /// returns an empty sheaf for the full one that it takes.
     pub(super) fn frame(
         &mut self,
         frame: &Frame<'_>,
@@ -102,7 +102,7 @@ impl<'b> Replay<'b> {
         Ok(())
     }
 
-    /// Gives what is gathered.
+    /// Hands over all gathered records.
     pub(super) fn finish(&mut self, give: &mut impl FnMut(Sheaf) -> Sheaf) {
         for part in 0..self.parts.len() {
             if self.parts[part].records.len() > 0 {
@@ -111,7 +111,7 @@ impl<'b> Replay<'b> {
         }
     }
 
-    /// Gathers a record. A part that is full is given, and one in its turn when there is much.
+    /// Gathers a record. Hands over its part when full, and the next part in rotation when many are gathered.
     fn take(
         &mut self,
         hash: u64,
@@ -163,7 +163,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Loads what the next keys need, and returns the place behind them.
+/// Loads into the cache what the next keys need, and returns the place after them.
 fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sink) -> usize {
     hashes.clear();
     let mut place = from;
@@ -180,7 +180,7 @@ fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sin
     place
 }
 
-/// Applies what stands together at a place, and returns the place behind it.
+/// Applies the records of one key at a place, and returns the place after them.
 fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize, RecoveryError> {
     let replay = |(sequence, error)| RecoveryError::Replay { sequence, error };
     let (id, first) = match read(part, place)? {
@@ -211,7 +211,7 @@ fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize
     broken.map_or(Ok(next), Err)
 }
 
-/// Reads the record at a place, and says its sequence.
+/// Decodes the record at a place, and returns it with its sequence.
 #[inline]
 fn read(part: &Gathered, place: usize) -> Result<(u64, Late<'_>), RecoveryError> {
     let (sequence, bytes) = part.record(place);

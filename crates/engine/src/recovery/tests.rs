@@ -1,4 +1,4 @@
-//! Records that were gathered by key are applied as if they had come one by one.
+//! Tests that records gathered by key are applied as if one by one in log order.
 
 use super::chunks::Chunks;
 use super::replay::{self, Replay, Sheaf};
@@ -21,7 +21,7 @@ use std::hash::{DefaultHasher, Hasher};
 const LOG: LogId = LogId { id: 7, core: 0 };
 const KEYS: u64 = 5;
 
-/// The history of each key since all was cleared, in its order.
+/// The history of each key since the last clear, in order.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     keys: BTreeMap<Vec<u8>, Vec<String>>,
@@ -78,7 +78,7 @@ fn change(at: u64) -> Change {
     Change { at: Time(at.cast_signed()), ops: Vec::new() }
 }
 
-/// A log of every kind of record on a few keys, and all cleared twice, in frames of some length.
+/// Builds a log with every kind of record on a few keys and two clears, in frames of some length.
 fn log() -> Vec<u8> {
     let (mut writer, mut log) = (FrameWriter::new(LOG.seal(), 1), Vec::new());
     for number in 0..3_000_u64 {
@@ -107,7 +107,7 @@ fn log() -> Vec<u8> {
     log
 }
 
-/// Replays a log without a second thread, and says how many records were taken.
+/// Replays a log without a second thread, and returns the number of records applied.
 fn replay(log: &[u8], base: &Base, sink: &mut impl Sink) -> Result<u64, RecoveryError> {
     let hasher = sink.hasher();
     let mut replay = Replay::new(&hasher, base, u64::MAX, Progress::default());
@@ -155,7 +155,7 @@ fn each_key_sees_its_records_in_their_order() {
     assert_eq!(gathered, one_by_one);
 }
 
-/// Refuses one record.
+/// A sink that refuses one record.
 struct Refusing(Vec<u8>);
 
 impl Sink for Refusing {
@@ -258,7 +258,7 @@ fn records_are_given_in_turn_and_never_many_at_once() {
     let mut replay = Replay::new(&hasher, &base, u64::MAX, Progress::default());
     let (mut taken, mut longest, mut before) = (0, 0, 0);
     let mut give = |sheaf: Sheaf| {
-        // Once it has begun, one that waits gets the next after some records, not after many.
+        // After the first hand-over, the next one follows after a bounded number of records.
         longest = if before == 0 { 0 } else { longest.max(sheaf.read.records - before) };
         before = sheaf.read.records;
         taken += sheaf.len() as u64;
@@ -274,8 +274,8 @@ fn records_are_given_in_turn_and_never_many_at_once() {
 
 const START: Time = Time(1_700_000_000_000);
 
-/// Accounts, every third with sessions, some with an identity, some too long to be kept as a whole; and values
-/// and entities, some of which expire.
+/// Builds accounts, every third with sessions, some with an identity, some so long that they are kept in parts; and
+/// values and entities, some of which expire.
 fn shard_of_everything(config: &Config, keys: &[String]) -> Shard {
     let name = |text: &str| Name::new(text.as_bytes()).expect("a name");
     let mut shard = Shard::new(config.clone());
@@ -317,13 +317,13 @@ fn shard_of_everything(config: &Config, keys: &[String]) -> Shard {
     shard
 }
 
-/// The chunks of a snapshot, with their places.
+/// Returns the chunks of a snapshot, with their offsets.
 fn chunks_of(shard: &mut Shard) -> Vec<(u64, Vec<u8>)> {
     let mut snapshot = Snapshot::begin(shard, LOG, START).with_chunks_of(2_000);
     let (mut chunks, mut offset) = (Vec::new(), 0);
     while let Some(piece) = snapshot.piece(shard, Vec::new(), START) {
         let (Piece::Bytes(bytes) | Piece::Last { bytes, .. }) = piece else { panic!("cleared") };
-        // The header is none.
+        // Pieces other than chunks, such as the header, are skipped.
         if let Chunked::Chunk(chunk) = read_chunk(LOG.seal(), &bytes) {
             chunks.push((offset, bytes[..chunk.len()].to_vec()));
         }
@@ -338,7 +338,7 @@ fn restored_as_prepared(config: &Config, chunks: &[(u64, Vec<u8>)]) -> (Shard, P
     let mut load = Chunks::default();
     for (number, (offset, chunk)) in chunks.iter().enumerate() {
         load.push(*offset, chunk, Some(&mut preparer));
-        // Several go together, and the room of some is used again.
+        // Several chunks are restored together, and buffers are reused.
         if number % 3 == 2 || number + 1 == chunks.len() {
             assert!(load.restore(1, &mut shard, &mut read).is_ok());
         }
@@ -379,7 +379,7 @@ fn what_was_prepared_is_restored_as_what_was_not() {
         let memory = shard.stats().memory_bytes;
         (hasher.finish(), found, totals, shard.next_due(), memory, shard.len())
     };
-    // Beyond the end of the sessions, of the buckets and of the values.
+    // Up to after the end of the sessions, of the buckets and of the values.
     for later in [0, 600, 100_000, 10_000_000] {
         let now = Time(START.0 + later);
         let shards = [&mut shard, &mut alone, &mut prepared].map(|shard| {

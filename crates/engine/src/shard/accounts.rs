@@ -11,14 +11,14 @@ use scurry_ledger::{Account, Answer, Change, Code, Command, Time};
 use std::borrow::Cow;
 
 impl Shard {
-    /// Runs a command on an account, whatever memory that takes. The host has checked that the id
-    /// is one that docs/ledger.md section 1 allows.
+    /// Runs a command on an account without a memory limit. The host has checked that the id is allowed by
+    /// docs/ledger.md, section 1.
     pub fn execute(&mut self, now: Time, key: Key<'_>, command: &Command<'_>) -> Outcome {
         self.run(now, key, command, false)
     }
 
-    /// As [`Shard::execute`], and where no memory is left what would change something comes to
-    /// nothing. A duplicate gets its stored answer.
+    /// Runs a command as [`Shard::execute`] does, but refuses changes when memory is full. A duplicate gets its stored
+    /// answer.
     pub fn execute_in_bounds(&mut self, now: Time, key: Key<'_>, command: &Command<'_>) -> Outcome {
         self.run(now, key, command, true)
     }
@@ -49,12 +49,12 @@ impl Shard {
         }
     }
 
-    /// An account as it is at `now`: what is due is applied, nothing is written.
+    /// Returns an account as it is at `now`: what is due is applied, and nothing is written.
     pub fn account(&mut self, now: Time, key: Key<'_>) -> Result<&Account, ReadError> {
         self.account_in_part(now, key, &Needed::all())
     }
 
-    /// As [`Shard::account`]; of an account that is kept in parts only what is needed is there.
+    /// Returns an account as [`Shard::account`] does; of one that is kept in parts, only the needed parts are included.
     pub fn account_in_part(
         &mut self,
         now: Time,
@@ -66,12 +66,12 @@ impl Shard {
         self.slate.account.as_ref().ok_or(ReadError::UnknownAccount)
     }
 
-    /// The slot of a key, where its account is or comes.
+    /// Returns the slot of a key, at which its account is or will be stored.
     pub(super) fn slot<'s>(&'s mut self, key: Key<'s>, place: Option<Place>) -> Slot<'s> {
         Slot { shard: self, key, place, is_bounded: false }
     }
 
-    /// Unpacks the account at a place onto the slate, none where there is no place.
+    /// Unpacks the account at a place onto the slate; without a place the slate is cleared.
     pub(super) fn load(&mut self, place: Option<Place>) -> Result<(), WrongType> {
         let entry = place.map(|place| self.table.at(place));
         if entry.is_some_and(|entry| entry.kind() != Kind::Account) {
@@ -86,7 +86,7 @@ impl Shard {
         Ok(())
     }
 
-    /// The whole image of an account at a place, of one that is kept in parts too.
+    /// Returns the whole image of the account, also when it is kept in parts.
     pub(super) fn whole_image<'e>(&self, entry: &'e Entry) -> Cow<'e, [u8]> {
         if is_apart_entry(entry) {
             Cow::Owned(self.annexes.of(entry.key()).whole_image(entry.value()))
@@ -96,18 +96,18 @@ impl Shard {
     }
 }
 
-/// A slot of a shard's table, the home of an account.
+/// A slot of a shard's table, where one account is stored.
 pub(super) struct Slot<'s> {
     shard: &'s mut Shard,
     key: Key<'s>,
-    /// The entry that is there.
+    /// The place of the existing entry.
     place: Option<Place>,
-    /// The bound on memory is heeded.
+    /// Whether the memory limit applies.
     is_bounded: bool,
 }
 
 impl Slot<'_> {
-    /// The same slot, with the bound on memory heeded or not.
+    /// Sets whether the memory limit applies.
     pub(super) fn in_bounds(self, is_bounded: bool) -> Self {
         Slot { is_bounded, ..self }
     }

@@ -1,5 +1,5 @@
-//! Chains: commands on several accounts of the shard that all commit or none. Each account has a slate
-//! of its own, which takes its turn as the shard's.
+//! Chains: commands on several accounts of the shard that all commit or none. Each account has its own slate, which is
+//! swapped with the shard's when it is worked on.
 
 use super::Shard;
 use crate::slate::Slate;
@@ -9,8 +9,8 @@ use scurry_ledger::{Answer, CHAIN_MAX, Link, Time};
 use std::mem;
 
 impl Shard {
-    /// Runs a chain, whatever memory that takes. The answers, one for each link, go into `answers`.
-    /// What it commits is in one frame of the journal, and no other Change between.
+    /// Runs a chain without a memory limit. The answers, one for each link, go into `answers`. Everything that it
+    /// commits is in one frame of the journal, with no other Change in between.
     pub fn execute_chain(
         &mut self,
         now: Time,
@@ -20,8 +20,8 @@ impl Shard {
         self.run_chain(now, links, false, answers)
     }
 
-    /// As [`Shard::execute_chain`], and where no memory is left what would change something comes to
-    /// nothing. A duplicate gets its stored answers.
+    /// Runs a chain as [`Shard::execute_chain`] does, but refuses changes when memory is full. A duplicate gets its
+    /// stored answers.
     pub fn execute_chain_in_bounds(
         &mut self,
         now: Time,
@@ -59,13 +59,13 @@ impl Shard {
     }
 }
 
-/// The slots of the accounts of a chain. No entry comes or goes while a chain is worked on: its commands
-/// neither create accounts nor delete them.
+/// The slots of the accounts of a chain. No entry is inserted or removed while a chain runs: its commands neither
+/// create accounts nor delete them.
 struct Slots<'s> {
     shard: &'s mut Shard,
     keys: [Key<'s>; CHAIN_MAX],
     places: [Option<Place>; CHAIN_MAX],
-    /// The link whose slate is the shard's now.
+    /// The link whose slate is currently the shard's.
     turn: usize,
     is_bounded: bool,
 }

@@ -1,17 +1,17 @@
-//! The keys that change, for a host that has to tell somebody: whoever keeps what they held.
+//! Records which keys change, for hosts that notify clients which have cached them.
 
 use super::Shard;
 
-/// Keys in the order in which they changed; one that changed twice may be there twice.
+/// Keys in the order in which they changed; a key that changed twice may be listed twice.
 #[derive(Debug, Default)]
 pub struct ChangedKeys {
     bytes: Vec<u8>,
-    /// Behind each key.
+    /// End offset of each key in `bytes`.
     ends: Vec<usize>,
 }
 
 impl ChangedKeys {
-    /// The keys.
+    /// Iterates over the keys.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, &end)| &self.bytes[begin..end])
@@ -24,20 +24,20 @@ impl ChangedKeys {
 }
 
 impl Shard {
-    /// From now on each key whose entry changes is noted, or none any more. What
-    /// [`Shard::clear`] takes is not noted: the host has asked for it.
+    /// Starts or stops recording each key whose entry changes. Keys that [`Shard::clear`] removes are not recorded: the
+    /// host asked for that.
     pub fn note_changes(&mut self, on: bool) {
         if self.changed.is_some() != on {
             self.changed = on.then(ChangedKeys::default);
         }
     }
 
-    /// Keys that were noted and not taken yet; none when nothing was.
+    /// Takes the keys recorded since the last call, None when there were none.
     pub fn take_changes(&mut self) -> Option<ChangedKeys> {
         self.changed.as_mut().filter(|changed| !changed.ends.is_empty()).map(std::mem::take)
     }
 
-    /// Takes the room of keys that were taken back, where nothing was noted meanwhile.
+    /// Returns a buffer for reuse, unless keys were recorded meanwhile.
     pub fn reuse_changes(&mut self, mut keys: ChangedKeys) {
         if let Some(changed) = self.changed.as_mut().filter(|changed| changed.ends.is_empty()) {
             keys.bytes.clear();
@@ -46,7 +46,7 @@ impl Shard {
         }
     }
 
-    /// A key's entry has changed.
+    /// Records that a key's entry has changed.
     #[inline]
     pub(super) fn changes(&mut self, key: &[u8]) {
         if let Some(changed) = &mut self.changed {

@@ -1,31 +1,30 @@
-//! What is due and nobody touches: released, expired and forgotten in small steps, so that
-//! commands get their turn also when a million things fall due at once.
+//! Releases, expires and forgets what is due in entries that no command touches. It works in small steps, so that
+//! commands get their turn even when a million entries are due at once.
 
 use super::Shard;
 use crate::Home;
 use crate::timers::{Lane, tick_of};
 use scurry_ledger::{Change, Op, Time};
 
-/// Steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
+/// Most steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
 const TICK_STEPS_MAX: usize = 128;
 
 impl Shard {
-    /// Takes some steps of what is due, and returns how many; 0 says that nothing is left. What
-    /// is due in accounts is committed each at its own time and in the order (time, id), also
-    /// when the tick is late; a step may also find an account that is due and commit it in a
-    /// later call. Values, entities and tombstones are removed once they have expired, at the
-    /// latest some milliseconds after.
+    /// Takes some steps of what is due, and returns how many; 0 means that nothing is left. What is due in accounts is
+    /// committed as of its own time and in the order (time, id), also when the tick is late. A step may also find a due
+    /// account that a later call commits. Values, entities and tombstones are removed at most some milliseconds after
+    /// they have expired.
     pub fn tick(&mut self, now: Time) -> usize {
         self.tick_with(now, |_, _| {})
     }
 
-    /// As [`Shard::tick`], and hands each account and its Change to the host.
+    /// Ticks as [`Shard::tick`] does, and passes each account and its Change to the host.
     pub fn tick_with(&mut self, now: Time, committed: impl FnMut(&[u8], &Change)) -> usize {
         self.tick_some(now, TICK_STEPS_MAX, committed)
     }
 
-    /// As [`Shard::tick_with`], with another bound on the steps: a host that is idle may take
-    /// more of them. One more than the bound may be taken.
+    /// Ticks as [`Shard::tick_with`] does, with another limit on the steps: an idle host may take more. One more than
+    /// the limit may be taken.
     pub fn tick_some(
         &mut self,
         now: Time,
@@ -45,15 +44,15 @@ impl Shard {
         steps
     }
 
-    /// No timer has to run before this; in the past while work is left.
+    /// Returns the time before which no timer has to run. It is in the past while work is left.
     pub fn next_due(&self) -> Option<Time> {
         self.timers.next()
     }
 
-    /// One step of accounts: false when nothing is due.
+    /// Takes one step for accounts. Returns false when nothing is due.
     fn step_accounts(&mut self, now: Time, committed: &mut impl FnMut(&[u8], &Change)) -> bool {
         let tick = self.timers.first_tick(Lane::Accounts);
-        // Nothing is committed before all that may come earlier has its place in the order.
+        // Gathers first: nothing is committed before everything that may be due earlier is in the order.
         let near = self.timers.first_near().map(|(time, _)| time);
         if let Some(time) = near.filter(|&time| time <= now)
             && tick.is_none_or(|tick| tick > tick_of(time))
@@ -68,7 +67,7 @@ impl Shard {
         true
     }
 
-    /// Gives one account of the tick its place in the order, by what is due in it now.
+    /// Puts one account of the tick into the order, by the time at which something in it is now due.
     fn gather(&mut self, tick: u64) {
         let Some((timer, hash)) = self.timers.first(Lane::Accounts) else { return };
         let place = self.table.find_timer(hash, timer);
@@ -79,7 +78,7 @@ impl Shard {
                 let armed = self.timers.bring_near(timer, due, self.table.at(place).key());
                 self.table.at_mut(place).arm(armed);
             }
-            // The timer was early: the account's turn comes with another tick.
+            // The timer was early: the account is handled in a later tick.
             due => {
                 self.disarm(place);
                 if let Some(due) = due {
@@ -89,7 +88,7 @@ impl Shard {
         }
     }
 
-    /// Commits what is due in the first account of the order, at its time.
+    /// Commits what is due in the first account of the order, as of its due time.
     fn commit_near(&mut self, time: Time, committed: &mut impl FnMut(&[u8], &Change)) {
         let Some((_, id)) = self.timers.first_near() else { return };
         let id = Box::<[u8]>::from(id);
@@ -98,7 +97,7 @@ impl Shard {
         self.disarm(place);
         let change = self.slot(key, Some(place)).tick(time);
         let change = change.expect("a timer of accounts is an account's");
-        // Else a command moved it back since it was gathered.
+        // None when a command has postponed it since it was gathered.
         let Some(change) = change else { return };
         self.stats.commits += 1;
         self.stats.expiries += 1;
@@ -106,7 +105,7 @@ impl Shard {
         for op in &change.ops {
             match op {
                 Op::CloseSession(_) => self.stats.sessions_expired += 1,
-                // What a refill takes is no end of a bucket.
+                // Expiry at a refill is not the end of a bucket.
                 Op::Expire(_) if !matches!(before, Some(Op::BeginPeriod { .. })) => {
                     self.stats.buckets_expired += 1;
                 }
@@ -117,7 +116,7 @@ impl Shard {
         committed(&id, &change);
     }
 
-    /// One step of values, entities and tombstones: false when no tick is over that has some.
+    /// Takes one step for values, entities and tombstones. Returns false when no past tick has any.
     fn step_others(&mut self, now: Time) -> bool {
         if self.timers.first_tick(Lane::Others).is_none_or(|tick| tick >= tick_of(now)) {
             return false;

@@ -1,5 +1,5 @@
-//! A shard's side of durability: what is committed goes to the journal, and comes back from
-//! snapshot and log as it was, with no rule run again.
+//! A shard's side of durability: commits go to the journal, and recovery restores them from snapshot and log without
+//! running a rule again.
 
 use super::Shard;
 use super::values::value_head;
@@ -15,11 +15,11 @@ use scurry_codec::{
 use scurry_ledger::{Portion, Time, Totals};
 use thiserror::Error;
 
-/// Entries of a snapshot whose places are loaded together.
+/// Entries of a snapshot whose table slots are loaded into the cache together.
 const RESTORED_TOGETHER: usize = 64;
 
-/// Why a record or an entry cannot be taken. The bytes passed their checksum, so this is a fault
-/// of a program, or files of two stores were mixed.
+/// Why a record or a snapshot entry cannot be applied. The bytes passed their checksum, so this is a bug, or files of
+/// two stores were mixed.
 #[derive(Debug, Error)]
 pub enum ReplayError {
     /// An account image cannot be read.
@@ -38,7 +38,7 @@ pub enum ReplayError {
         /// The fault.
         error: ChangeError,
     },
-    /// Balances that a Change left in its buckets and that cannot be read.
+    /// The balances recorded with a Change cannot be read.
     #[error("account {account}: {error}")]
     Record {
         /// The account's id.
@@ -46,19 +46,19 @@ pub enum ReplayError {
         /// The fault.
         error: RecordError,
     },
-    /// A Change leaves another balance than it did when it was committed.
+    /// A Change leaves another balance now than when it was committed.
     #[error("account {account}: bucket {bucket} has {found} and had {wanted}")]
     Balance {
         /// The account's id.
         account: String,
         /// The bucket's number.
         bucket: String,
-        /// Available and held, now.
+        /// Available and held after the replay.
         found: String,
-        /// Available and held, then.
+        /// Available and held when the Change was committed.
         wanted: String,
     },
-    /// A record is for another kind of thing than the key holds.
+    /// The key holds another kind of entry than the record is for.
     #[error("key {0} holds another kind of value")]
     WrongType(String),
     /// An entity's version is out of range.
@@ -67,53 +67,52 @@ pub enum ReplayError {
     /// A record of a frame cannot be read.
     #[error(transparent)]
     Frame(RecordError),
-    /// A frame that does not follow what was applied.
+    /// A frame that does not follow the last applied one.
     #[error("a frame of other sequences: {wanted} is the next")]
     Order {
-        /// The sequence that comes next.
+        /// The sequence that is expected.
         wanted: u64,
     },
 }
 
 impl Shard {
-    /// Begins a journal: what is committed from now on goes there. `next` is the sequence of the
-    /// next record.
+    /// Starts a journal: every commit from now on is recorded there. `next` is the sequence of the next record.
     pub fn keep_journal(&mut self, log: LogId, next: u64) {
         self.keep_journal_in(log, LogFormat::Single, next);
     }
 
-    /// As [`Shard::keep_journal`], in frames of a format.
+    /// Starts a journal as [`Shard::keep_journal`] does, in frames of the given format.
     pub fn keep_journal_in(&mut self, log: LogId, format: LogFormat, next: u64) {
         self.journal = Some(FrameWriter::new(log.seal_in(format), next));
     }
 
-    /// Goes on behind what another node has written and this shard shows: `next` is the sequence of the next
-    /// record, and no frame is older than `at` from now on.
+    /// Moves the journal past records that another node has written and this shard has applied. `next` is the sequence
+    /// of the next record, and no later frame is older than `at`.
     ///
     /// # Panics
-    /// When the journal has something.
+    /// When the journal has records that were not taken.
     pub fn follow_to(&mut self, next: u64, at: Time) {
         if let Some(journal) = &mut self.journal {
             journal.skip_to(next, at);
         }
     }
 
-    /// The journal, if there is one.
+    /// Returns the journal, if one is kept.
     pub fn journal(&mut self) -> Option<&mut FrameWriter> {
         self.journal.as_mut()
     }
 
-    /// Sequence of the last record, 0 without any.
+    /// Returns the sequence of the last record, 0 without any.
     pub fn sequence(&self) -> u64 {
         self.journal.as_ref().map_or(0, |journal| journal.next() - 1)
     }
 
-    /// How often everything was forgotten: a snapshot must not show both sides of that.
+    /// Returns how often everything was cleared: a snapshot must not contain entries from before and after a clear.
     pub fn clears(&self) -> u64 {
         self.clears
     }
 
-    /// Takes keys out, whatever they hold, without a record: recovery gives up what it has read.
+    /// Removes keys of any kind without a record, when recovery discards what it has read.
     pub fn discard(&mut self, is_one: impl Fn(&[u8]) -> bool) {
         let mut keys: Vec<Box<[u8]>> = Vec::new();
         self.table.walk(0, usize::MAX, |entry| {
@@ -135,23 +134,23 @@ impl Shard {
         }
     }
 
-    /// The secret of the order in which snapshots are written.
+    /// Returns the secret hash key, which determines the order of snapshots.
     pub(crate) fn hash_key(&self) -> HashKey {
         self.config.hash_key
     }
 
-    /// The greatest version of an entity that was given or seen.
+    /// Returns the greatest version of an entity that was issued or seen.
     pub fn version_last(&self) -> Version {
         self.version_last
     }
 
-    /// No version that is given out will be smaller.
+    /// Raises the last version, so that no smaller one is issued.
     pub fn note_version(&mut self, version: Version) {
         self.version_last = self.version_last.max(version);
     }
 
-    /// Copies entries for a snapshot: those of the positions from `from` on, about `len` bytes
-    /// of them. Returns the first position that was left out, 0 at the end.
+    /// Copies entries for a snapshot: those at position `from` and later, about `len` bytes of them. Returns the first
+    /// position not copied, 0 at the end.
     pub fn copy_chunk(&self, from: u64, len: usize, chunk: &mut ChunkWriter) -> u64 {
         self.table.walk(from, len, |entry| {
             let (key, value, version) = (entry.key(), entry.value(), entry.version().get());
@@ -171,18 +170,18 @@ impl Shard {
         })
     }
 
-    /// Makes room in an empty table for so many entries of a snapshot.
+    /// Sizes an empty table for this many entries of a snapshot.
     pub fn make_room(&mut self, entries: u64) {
         self.table.make_room(entries);
     }
 
-    /// Preparer of entries of a snapshot for this shard, for another thread.
+    /// Returns a preparer of snapshot entries for this shard, for use on another thread.
     pub fn preparer(&self) -> Preparer {
         Preparer::new(self.hasher(), self.config.apart_len)
     }
 
-    /// Takes entries of a snapshot, as they were prepared, each into an empty place, with the sums of those that were
-    /// counted.
+    /// Restores prepared entries of a snapshot, none of whose keys is in the table, with the totals that were counted
+    /// for them.
     pub fn restore_all(
         &mut self,
         entries: &[Stored<'_>],
@@ -201,7 +200,7 @@ impl Shard {
             for (one, entry) in prepared.iter().zip(entries) {
                 made.push((one.hash, self.make(one, entry)?));
             }
-            // Nothing else is done between them: what is written to places that no cache has is on its way together.
+            // The inserts run back to back, so that their cache misses overlap.
             for (hash, entry) in made.drain(..) {
                 self.table.insert(hash, entry);
             }
@@ -209,13 +208,13 @@ impl Shard {
         Ok(())
     }
 
-    /// Takes an entry of a snapshot into an empty place.
+    /// Restores an entry of a snapshot whose key is not in the table.
     pub fn restore(&mut self, entry: &Stored<'_>) -> Result<(), ReplayError> {
         let prepared = Prepared { hash: self.table.hasher().hash(entry.key()), counted: None };
         self.restore_all(std::slice::from_ref(entry), &[prepared], &Totals::default())
     }
 
-    /// Makes the entry of the table that an entry of a snapshot becomes, and does all that its coming brings with it.
+    /// Builds the table entry for an entry of a snapshot, and updates timers, index, identities and totals for it.
     fn make(&mut self, prepared: &Prepared, entry: &Stored<'_>) -> Result<Entry, ReplayError> {
         let hash = prepared.hash;
         let (key, head, value) = match *entry {
@@ -265,8 +264,8 @@ impl Shard {
         Ok(entry)
     }
 
-    /// Applies a record of the log. What it says holds, whatever is there: it was decided when
-    /// it was committed.
+    /// Applies a record of the log. It overrides the current state without checks: it was decided when it was
+    /// committed.
     pub fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         match *record {
             Record::Account { id, change, balances } => {
@@ -326,7 +325,7 @@ impl Shard {
         }
     }
 
-    /// Writes over whatever a key holds that is not an account.
+    /// Overwrites the entry of a key that is not an account.
     fn put(&mut self, key: Key<'_>, head: Head, value: &[u8]) {
         let place = self.table.find(key);
         if matches!(head.kind, Kind::Entity | Kind::Tombstone) {

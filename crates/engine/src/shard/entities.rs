@@ -1,16 +1,14 @@
-//! Entities: each write has a version, and the greatest version stands, in whatever order
-//! writes arrive; of two writes with one version the greater content. So copies of an entity that
-//! saw the same writes are the same.
+//! Entities: each write has a version, and the greatest version wins, in whatever order writes arrive. Of two writes
+//! with equal versions the greater content wins. So copies of an entity that received the same writes are equal.
 //!
-//! A deletion is a write: it leaves a tombstone with its version, which refuses older writes
-//! for [`crate::Config::entity_tombstone_ms`] and then goes. While it is there the key belongs
-//! to entities: a plain value or an account there would forget it early.
+//! A deletion is a write: it leaves a tombstone with its version, which refuses older writes for
+//! [`crate::Config::entity_tombstone_ms`] and is then removed. Until then the key is reserved for entities: a plain
+//! value or an account there would remove the tombstone early.
 //!
-//! An entity that expires is simply gone: its expiry is part of the write, so every copy ends
-//! it by itself at the same time, and nothing has to be remembered for as many entities as a
-//! cache may expire in a day. The price: a write that is older than the one that expired and
-//! arrives after the expiry is taken for a new entity. Who replicates must deliver the writes
-//! of a key in order, or within the shortest time to live.
+//! An entity that expires leaves no tombstone. Its expiry is part of the write, so every copy removes it at the same
+//! time, and nothing has to be remembered for the many entities that a cache may expire in a day. The price: a write
+//! that is older than the expired one and arrives after the expiry is accepted as a new entity. A replicator must
+//! deliver the writes of a key in order, or within the shortest time to live.
 
 use super::Shard;
 use super::values::check_lens;
@@ -26,14 +24,14 @@ use scurry_ledger::Time;
 struct Stored {
     place: Option<Place>,
     version: Version,
-    /// An entity lives there.
+    /// Whether a live entity is stored.
     lives: bool,
-    /// When that expires.
+    /// Expiry of that entity.
     expires: Option<Time>,
 }
 
 impl Shard {
-    /// An entity, or the tombstone of one.
+    /// Returns an entity, or the tombstone of one.
     pub fn entity(&self, now: Time, key: Key<'_>) -> Result<Option<Entity<'_>>, WrongType> {
         let Some(place) = self.find(now, key) else { return Ok(None) };
         let entry = self.table.at(place);
@@ -50,8 +48,8 @@ impl Shard {
         Ok(Some(Entity { version, state }))
     }
 
-    /// Writes an entity, if its terms hold. Where the stored version is as great or greater
-    /// nothing changes, and the stored version is the answer.
+    /// Writes an entity, if its conditions hold. When the stored version is equal or greater, nothing changes and the
+    /// stored version is returned.
     pub fn entity_put(
         &mut self,
         now: Time,
@@ -82,16 +80,16 @@ impl Shard {
             self.write_entity(key, stored.place, head, value);
         }
         if let Some(journal) = &mut self.journal {
-            // Also of what is over at once: its version must not be given again.
+            // Also logged when it has expired at once: its version must not be issued again.
             let kept = if is_over { b"" } else { value };
             journal.entity(key.bytes(), version.get(), expires, kept);
         }
         Ok(EntityWrite { applied: true, version, existed: stored.lives })
     }
 
-    /// Deletes an entity, if the terms hold. With a version of the writer's it leaves a
-    /// tombstone also where nothing was, for the write that it overtook; that alone is refused
-    /// for want of memory.
+    /// Deletes an entity, if the conditions hold. A deletion with a version of the caller's leaves a tombstone even
+    /// where no entity exists, because the write that it deletes may arrive later. Only that tombstone can be refused
+    /// for lack of memory.
     pub fn entity_del(
         &mut self,
         now: Time,
@@ -121,10 +119,9 @@ impl Shard {
         Ok(EntityWrite { applied: true, version, existed: stored.lives })
     }
 
-    /// Visits the ids of entities that live and have this value: from the cursor on, `count`
-    /// candidates at most, but for ids of one hash. Returns the cursor to go on with, 0 at the
-    /// end. Cursors are below 2^48. Every entity that has the value from the first call to the
-    /// last is visited, once.
+    /// Visits the ids of live entities with this value: from the cursor on, at most `count` candidates, plus those that
+    /// share a hash. Returns the next cursor, 0 at the end. Cursors are below 2^48. Every entity that has the value
+    /// from the first call to the last is visited exactly once.
     pub fn entities_with_value(
         &self,
         now: Time,
@@ -163,7 +160,7 @@ impl Shard {
         }
     }
 
-    /// The version of a write, if its terms hold.
+    /// Returns the version of a write, or None if its conditions do not hold.
     fn agree(
         &self,
         now: Time,
@@ -183,7 +180,7 @@ impl Shard {
         terms.agree(found, &clock)
     }
 
-    /// Writes an entity or a tombstone, and what the index says of it.
+    /// Writes an entity or a tombstone, and updates the index.
     pub(super) fn write_entity(
         &mut self,
         key: Key<'_>,
@@ -205,7 +202,7 @@ impl Shard {
 }
 
 impl Stored {
-    /// The answer to a write that is not applied.
+    /// Returns the result for a write that is not applied.
     fn stands(&self) -> EntityWrite {
         EntityWrite { applied: false, version: self.version, existed: self.lives }
     }

@@ -1,5 +1,5 @@
-//! Accounts by their identities: what is found, and what keeps the index right. An account's
-//! identities change by few commands, which alone come through here.
+//! Look-up of accounts by identity, and the upkeep of that index. Only the few commands that can change an account's
+//! identities go through this code.
 
 use super::Shard;
 use crate::entry::{Entry, Kind};
@@ -10,8 +10,8 @@ use scurry_codec::decode_foreign_account;
 use scurry_ledger::{Account, Code, Command, Decision, Name, Rejection, Time};
 
 impl Shard {
-    /// Visits the ids of accounts that have an identity, in the order of their hashes, `count` at most.
-    /// True when there are more.
+    /// Visits the ids of accounts that have an identity, in the order of their hashes, at most `count`. Returns true
+    /// when there are more.
     pub fn find_accounts(
         &mut self,
         kind: Name,
@@ -36,8 +36,8 @@ impl Shard {
         false
     }
 
-    /// Lets go of identities whose accounts have given them up, where the log is durable up to this
-    /// sequence: until then no other account may have one of a unique kind.
+    /// Releases claims on identities that their accounts have given up, once the log is durable up to this sequence.
+    /// Until then no other account may take one of a unique kind.
     #[inline]
     pub fn release_identities(&mut self, durable: u64) {
         if self.identities.are_ending() {
@@ -45,7 +45,7 @@ impl Shard {
         }
     }
 
-    /// Runs a command that may change which identities an account has.
+    /// Runs a command that may change the identities of an account.
     pub(super) fn run_identifying(
         &mut self,
         now: Time,
@@ -69,7 +69,7 @@ impl Shard {
         outcome
     }
 
-    /// Takes note of how a command has ended that had claimed what is wanted.
+    /// Updates claims and index after a command that had claimed the `wanted` identities.
     pub(super) fn identities_decided(
         &mut self,
         key: Key<'_>,
@@ -91,7 +91,7 @@ impl Shard {
         }
     }
 
-    /// The identities of the account at a place.
+    /// Returns the identities of the account at a place.
     pub(super) fn identities_at(&mut self, place: Option<Place>) -> Vec<Hashed> {
         let entry = place.map(|place| self.table.at(place));
         let Some(entry) = entry.filter(|entry| entry.kind() == Kind::Account) else {
@@ -101,8 +101,8 @@ impl Shard {
         self.identities.of(self.slate.account.as_ref())
     }
 
-    /// The identities that an account has when the command is carried out; none when it will not be, or
-    /// where no kind is unique, and nothing has to be claimed.
+    /// Returns the identities that an account will have after the command. Empty when the command will be refused, or
+    /// when no kind is unique and nothing has to be claimed.
     fn identities_after(
         &mut self,
         now: Time,
@@ -125,7 +125,7 @@ impl Shard {
         }
     }
 
-    /// The identities of an image that is to be loaded; none when it will not be, or where no kind is
+    /// Returns the identities of an image that is to be loaded. Empty when it will not be loaded, or when no kind is
     /// unique.
     pub(super) fn identities_of_image(
         &mut self,
@@ -144,7 +144,7 @@ impl Shard {
         }
     }
 
-    /// Takes note of what an account has that is in its place now.
+    /// Updates the index from the identities before to those after.
     pub(super) fn identities_changed(&mut self, hash: u64, before: &[Hashed], after: &[Hashed]) {
         let sequence = self.sequence();
         for gone in before.iter().filter(|one| !after.contains(one)) {
@@ -161,7 +161,7 @@ impl Shard {
         }
     }
 
-    /// As [`Shard::identities_changed`], where what is there was decided before: nothing was claimed.
+    /// Updates the index as [`Shard::identities_changed`] does, for a replayed Change: nothing was claimed in advance.
     pub(super) fn identities_replayed(&mut self, hash: u64, before: &[Hashed], after: &[Hashed]) {
         for new in after.iter().filter(|one| !before.contains(one)) {
             self.identities.hold(*new);
@@ -169,7 +169,7 @@ impl Shard {
         self.identities_changed(hash, before, after);
     }
 
-    /// Ends the claims of all accounts, before they are forgotten.
+    /// Ends the claims of all accounts, before the accounts are cleared.
     pub(super) fn give_identities_up(&mut self) {
         if self.identities.has_unique() {
             let sequence = self.sequence();
@@ -189,8 +189,7 @@ impl Shard {
         self.identities.clear(self.table.hasher().clone());
     }
 
-    /// True when an account of the table whose key has this hash has the identity: by a rare accident
-    /// two have one hash.
+    /// Reports whether an account whose key has this hash has the identity. In rare cases two keys share a hash.
     fn is_called(&mut self, hash: u64, identity: Hashed) -> bool {
         let Shard { table, slate, identities, .. } = self;
         let is_account = |entry: &&Entry| entry.kind() == Kind::Account;
@@ -201,13 +200,13 @@ impl Shard {
     }
 }
 
-/// True for an account that has the identity.
+/// Reports whether the account has the identity.
 fn has(account: Option<&Account>, kind: Name, value: &[u8]) -> bool {
     let identities = account.map_or(&[][..], |account| &account.identities);
     identities.iter().any(|one| one.kind == kind && one.value.as_bytes() == value)
 }
 
-/// True for a command that may change which identities an account has.
+/// Reports whether a command may change the identities of an account.
 #[inline]
 pub(super) fn is_identifying(command: &Command<'_>) -> bool {
     matches!(command, Command::Create(_) | Command::Status { .. } | Command::Delete { .. })

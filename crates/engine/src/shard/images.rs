@@ -1,4 +1,4 @@
-//! Accounts as a whole, on their way from one store to another.
+//! Whole accounts that are moved from one store to another.
 
 use super::Shard;
 use super::durable::{ReplayError, shown};
@@ -10,8 +10,8 @@ use scurry_ledger::Time;
 use std::borrow::Cow;
 
 impl Shard {
-    /// The image of an account, as its last Commit left it: what has become due since is still in
-    /// it, and is due wherever it is loaded.
+    /// Returns the image of an account as its last Commit left it. Whatever has become due since is done by the store
+    /// that loads the image.
     pub fn image(&self, now: Time, key: Key<'_>) -> Result<Cow<'_, [u8]>, ReadError> {
         let place = self.find(now, key).ok_or(ReadError::UnknownAccount)?;
         let entry = self.table.at(place);
@@ -22,9 +22,9 @@ impl Shard {
         }
     }
 
-    /// Takes an account from another store: with its sessions, its remembered answers and all else
-    /// that its image holds. Where there is an account already it is replaced only when told so.
-    /// The host has checked that the id is one that docs/ledger.md section 1 allows.
+    /// Loads an account from another store, with its sessions, remembered answers and everything else in its image. An
+    /// existing account is replaced only when `replace` is set. The host has checked that the id is allowed by
+    /// docs/ledger.md, section 1.
     pub fn load_image(
         &mut self,
         now: Time,
@@ -45,7 +45,7 @@ impl Shard {
         Ok(())
     }
 
-    /// As [`Shard::load_image`] did it when the record was written.
+    /// Replays [`Shard::load_image`] from its record.
     pub(super) fn replay_image(&mut self, id: &[u8], image: &[u8]) -> Result<(), ReplayError> {
         let key = self.table.hasher().key(id);
         let place = self.begin_replay(key)?;

@@ -1,4 +1,4 @@
-//! What a host asks about keys of any kind.
+//! Read-only operations on keys of any kind.
 
 use super::Shard;
 use crate::entry::{Entry, Kind};
@@ -9,44 +9,44 @@ use std::hash::{Hash, Hasher};
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-/// Keys that [`Shard::touch`] takes at once.
+/// Most keys that one call of [`Shard::touch`] loads.
 const TOUCHED_MAX: usize = 64;
 
-/// Bytes of a slot of the table: the entry's place and length, and a byte of the hash.
+/// Bytes of a slot of the table: the entry's pointer and length, and a byte of the hash.
 const SLOT_BYTES: u64 = size_of::<Entry>() as u64 + 1;
 
 impl Shard {
-    /// The hasher of this shard's seed, apart from it.
+    /// Returns a copy of this shard's key hasher.
     pub fn hasher(&self) -> KeyHasher {
         self.table.hasher().clone()
     }
 
-    /// Keys that one look-up has compared at most: above [`crate::PROBE_LEN_MAX`] somebody makes
-    /// keys collide.
+    /// Returns the most keys that one look-up has compared. Above [`crate::PROBE_LEN_MAX`] a client is making keys
+    /// collide.
     #[inline]
     pub fn longest_probe(&self) -> u32 {
         self.table.longest_probe()
     }
 
-    /// The kind of a key; none for nothing, and for a deleted entity.
+    /// Returns the kind of a key, None for a missing key and for a deleted entity.
     pub fn kind(&self, now: Time, key: Key<'_>) -> Option<KeyKind> {
         self.shown(now, self.table.at(self.table.find(key)?))
     }
 
-    /// True when the key holds anything.
+    /// Reports whether the key exists.
     pub fn exists(&self, now: Time, key: Key<'_>) -> bool {
         self.kind(now, key).is_some()
     }
 
-    /// Bytes that a key and what it holds take, with its slot of the table.
+    /// Returns the bytes of a key with its value and its slot of the table.
     pub fn memory_usage(&self, now: Time, key: Key<'_>) -> Option<u64> {
         let entry = self.table.at(self.table.find(key)?);
         self.shown(now, entry).map(|_| entry.memory_bytes() + SLOT_BYTES)
     }
 
-    /// Visits keys in the order of their hashes: from the cursor on, about `count` of them, a
-    /// bounded number at any rate. Returns the cursor to go on with, 0 at the end. Cursors are
-    /// below 2^48. Every key that is there from the first call to the last is visited, once.
+    /// Visits keys in the order of their hashes: from the cursor on, about `count` of them, and always a bounded
+    /// number. Returns the next cursor, 0 at the end. Cursors are below 2^48. Every key that exists from the first call
+    /// to the last is visited exactly once.
     pub fn scan(
         &self,
         now: Time,
@@ -60,8 +60,8 @@ impl Shard {
         })
     }
 
-    /// As [`Shard::scan`], and a visit that breaks ends it: it goes on at that key. The cursor is then
-    /// the same as before where no other key stands before it.
+    /// Scans as [`Shard::scan`] does, but stops when a visit breaks: the next call resumes at that key. The cursor
+    /// returned is then the same as before when no other key precedes that key.
     pub fn scan_until(
         &self,
         now: Time,
@@ -75,7 +75,7 @@ impl Shard {
         })
     }
 
-    /// As [`Shard::scan`], accounts alone, each with its status and version as its last Commit left them.
+    /// Scans as [`Shard::scan`] does, accounts only, each with its status and version after its last Commit.
     pub fn scan_accounts(
         &self,
         cursor: u64,
@@ -91,7 +91,7 @@ impl Shard {
         })
     }
 
-    /// As [`Shard::scan_until`], the entities that are deleted and remembered, and nothing else.
+    /// Scans as [`Shard::scan_until`] does, but only the tombstones of deleted entities.
     pub fn scan_tombstones(
         &self,
         now: Time,
@@ -107,8 +107,8 @@ impl Shard {
         })
     }
 
-    /// Loads what the next commands need, for up to 64 keys of a batch, given by their hashes: in
-    /// each pass the loads do not wait for each other, so that their cache misses overlap.
+    /// Loads into the cache what the next commands need, for up to 64 keys given by their hashes. The loads of each
+    /// pass are independent, so their cache misses overlap.
     pub fn touch(&self, hashes: &[u64]) {
         let mut places = [None; TOUCHED_MAX];
         for (place, hash) in places.iter_mut().zip(hashes.iter().copied()) {
@@ -123,8 +123,8 @@ impl Shard {
         }
     }
 
-    /// Feeds a hasher with all that a command could see of a key: as long as that is the same, so
-    /// is what is fed. Nothing but a mark for a key that holds nothing.
+    /// Feeds a hasher with everything that a command could see of a key, so that equal input means an equal state. A
+    /// key that does not exist feeds a mark only.
     pub fn hash_state(&mut self, now: Time, key: Key<'_>, hasher: &mut impl Hasher) {
         let place = self.find(now, key);
         place.is_some().hash(hasher);
@@ -133,22 +133,21 @@ impl Shard {
         let head = (entry.kind() as u8, entry.expires(), entry.version());
         (head, entry.value()).hash(hasher);
         if entry.kind() == Kind::Account {
-            // What is due counts as done, and the image does not show it yet: what comes due next
-            // tells how far that has gone.
+            // Due changes count as done but are not in the image yet; the next due time shows how far they have gone.
             let needed = Needed::default();
             self.slot(key, Some(place)).view(now, &needed).expect("it is an account");
             self.slate.next_due().hash(hasher);
         }
     }
 
-    /// The kind under which an entry is shown, if it is.
+    /// Returns the kind of an entry that clients can see, None for tombstones and expired entries.
     fn shown(&self, now: Time, entry: &Entry) -> Option<KeyKind> {
         let shown = entry.kind() != Kind::Tombstone && !entry.is_over(now);
         shown.then(|| entry.kind().key_kind())
     }
 }
 
-/// Status and version of the account that an image of this shard's shows.
+/// Reads status and version from an image that this shard has written.
 fn state_of(image: &[u8]) -> (Status, u64) {
     decode_state(image).expect("only the shard writes images into its table")
 }

@@ -1,5 +1,5 @@
-//! Changes of an account that come back from a log. They are applied as they are read, and what
-//! each left in its buckets when it was committed is what it has to leave now.
+//! Replays Changes of accounts from a log. They are applied as they are decoded, and the buckets afterwards must have
+//! the balances that were recorded when the Change was committed.
 
 use super::Shard;
 use super::durable::{ReplayError, shown};
@@ -10,10 +10,10 @@ use scurry_codec::{
     About, Balance, Frame, Late, Left, Lefts, Passed, RecordError, Records, read_passed,
 };
 
-/// Records of a frame whose keys are loaded ahead together.
+/// Records of a frame whose keys are loaded into the cache together.
 const AHEAD: usize = 64;
 
-/// One Change of an account, as a record of the log has it.
+/// One Change of an account, from a record of the log.
 #[derive(Clone, Debug)]
 pub struct Step<'r> {
     /// The record's sequence.
@@ -25,16 +25,16 @@ pub struct Step<'r> {
 }
 
 impl Shard {
-    /// Applies what another node has committed: all records of a frame that follows what this shard shows.
-    /// No rule runs and nothing goes to the journal, whose next sequence is the one behind the frame then.
-    /// After an error, which names a sequence, some of the frame is applied: the shard is of no use any more.
+    /// Applies a frame that another node has committed, with all its records; it must follow the last one applied. No
+    /// rule runs and nothing is journaled; the journal's next sequence is then the one after the frame. After an error,
+    /// which names a sequence, part of the frame is applied: the shard is unusable.
     pub fn apply_frame(&mut self, frame: &Frame<'_>) -> Result<(), (u64, ReplayError)> {
         if let Some(journal) = &self.journal
             && journal.next() != frame.first()
         {
             return Err((frame.first(), ReplayError::Order { wanted: journal.next() }));
         }
-        // Nothing finds it: what was decided elsewhere is not to be decided or written again.
+        // The journal is taken away meanwhile: these records must not be journaled again.
         let journal = self.journal.take();
         let outcome = self.apply_records(frame.first(), frame.records());
         self.journal = journal;
@@ -64,7 +64,7 @@ impl Shard {
             if ahead.is_empty() {
                 return Ok(());
             }
-            // What comes alone would be loaded no sooner.
+            // Preloading a single record gains nothing.
             if hashes.len() > 1 {
                 self.touch(&hashes);
             }
@@ -75,7 +75,7 @@ impl Shard {
         }
     }
 
-    /// Applies records one after the other; Changes of one account that stand together are applied together.
+    /// Applies records in order; consecutive Changes of one account are applied together.
     fn apply_passed(&mut self, first: u64, all: &[Passed<'_>]) -> Result<(), (u64, ReplayError)> {
         let read = |at: usize| {
             let sequence = first + at as u64;
@@ -103,7 +103,7 @@ impl Shard {
                         at += 1;
                         Some(Step { sequence, change, left })
                     }
-                    // The next turn tells what it is.
+                    // The next round of the loop handles it.
                     Ok(_) | Err(_) => None,
                 },
                 _ => None,
@@ -113,8 +113,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Applies Changes of one account, one after the other; it is found, unpacked and packed once.
-    /// Returns the sequence of one that does not fit.
+    /// Applies Changes of one account in order; the account is found, unpacked and packed once. On error returns the
+    /// sequence of the Change that does not fit.
     pub fn replay_account<'r>(
         &mut self,
         id: &[u8],
@@ -159,11 +159,11 @@ impl Shard {
         Ok(())
     }
 
-    /// Unpacks an account whose Changes come.
+    /// Unpacks an account before its Changes are replayed.
     pub(super) fn begin_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
         let mut place = self.table.find(key);
         if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
-            // It had expired when the account was created.
+            // The other entry had expired when the account was created.
             self.remove(key.hash(), other);
             place = None;
         }
@@ -175,7 +175,7 @@ impl Shard {
         Ok(place)
     }
 
-    /// Stores the account of the slate, whose Changes have come.
+    /// Stores the account of the slate after its Changes were replayed.
     pub(super) fn store_replayed(&mut self, key: Key<'_>, place: Option<Place>) {
         let before = std::mem::take(&mut self.identities_before);
         let after = self.identities.of(self.slate.account.as_ref());
@@ -196,7 +196,7 @@ impl Shard {
         applied.map_err(|error| ReplayError::Change { account: shown(key.bytes()), error })
     }
 
-    /// Refuses an account that has not what a Change left.
+    /// Checks that the account has the balances that a Change left when it was committed.
     #[inline]
     fn check_left(
         &self,

@@ -1,4 +1,4 @@
-//! Plain values. What has expired is absent, whether or not a timer has run.
+//! Plain values. An expired value counts as absent, whether or not its timer has run.
 
 use super::Shard;
 use crate::entry::{Entry, Head, KEY_LEN_MAX, Kind, VALUE_LEN_MAX};
@@ -13,7 +13,7 @@ impl From<WrongType> for WriteError {
 }
 
 impl Shard {
-    /// A plain value.
+    /// Returns a plain value.
     pub fn value(&self, now: Time, key: Key<'_>) -> Result<Option<Value<'_>>, WrongType> {
         let place = self.only(Kind::Value, self.find(now, key))?;
         Ok(place.map(|place| {
@@ -22,14 +22,13 @@ impl Shard {
         }))
     }
 
-    /// When a plain value expires; `Some(None)` for never, none where there is none.
+    /// Returns when a plain value expires: `Some(None)` for never, None when the key does not exist.
     pub fn plain_expiry(&self, now: Time, key: Key<'_>) -> Result<Option<Option<Time>>, WrongType> {
         let place = self.only(Kind::Value, self.find(now, key))?;
         Ok(place.map(|place| self.table.at(place).expires()))
     }
 
-    /// Sets a plain value. One that expires at once leaves nothing, and is refused
-    /// for its key alone.
+    /// Sets a plain value. A value that expires at once stores nothing, and only its key can be refused.
     pub fn set(
         &mut self,
         now: Time,
@@ -59,8 +58,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Puts a tail at the end of a plain value, or of none. Returns the length that the value
-    /// has then. The expiry stays.
+    /// Appends to a plain value, or creates it. Returns the new length of the value. The expiry stays.
     pub fn append(&mut self, now: Time, key: Key<'_>, tail: &[u8]) -> Result<usize, WriteError> {
         check_lens(key, tail.len())?;
         let place = self.expire(now, key);
@@ -80,14 +78,14 @@ impl Shard {
         if let Some(journal) = &mut self.journal {
             match place {
                 Some(_) => journal.append(key.bytes(), tail),
-                // What had expired may still lie there in a copy.
+                // An expired value may still exist in a copy, so the whole value is logged.
                 None => journal.value(key.bytes(), None, tail),
             }
         }
         Ok(len)
     }
 
-    /// Deletes a plain value; true when there was one.
+    /// Deletes a plain value. Returns whether it existed.
     pub fn del(&mut self, now: Time, key: Key<'_>) -> Result<bool, WrongType> {
         let place = self.expire(now, key);
         let place = self.only(Kind::Value, place)?;
@@ -98,8 +96,8 @@ impl Shard {
         Ok(place.is_some())
     }
 
-    /// Changes when a plain value expires, none for never; a time that is not later than `now`
-    /// deletes it. False when there is none. Never refused for want of memory.
+    /// Changes when a plain value expires, None for never; a time not later than `now` deletes it. Returns false when
+    /// the key does not exist. Never refused for lack of memory.
     pub fn set_expiry(
         &mut self,
         now: Time,
@@ -120,7 +118,7 @@ impl Shard {
         Ok(true)
     }
 
-    /// Sets when the plain value at a place expires.
+    /// Sets the expiry of the plain value at a place.
     pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
         self.changes(key.bytes());
         let entry = self.table.at(place);
@@ -135,7 +133,7 @@ impl Shard {
         }
     }
 
-    /// The place, if nothing else is there.
+    /// Returns the place if its entry is of this kind, and refuses any other kind.
     #[inline]
     pub(super) fn only(
         &self,
@@ -149,7 +147,7 @@ impl Shard {
     }
 }
 
-/// Refuses what an entry cannot hold.
+/// Refuses a key or a value that is too long for an entry.
 pub(super) fn check_lens(key: Key<'_>, value_len: usize) -> Result<(), WriteError> {
     if key.bytes().len() > KEY_LEN_MAX {
         return Err(WriteError::KeyTooLong);

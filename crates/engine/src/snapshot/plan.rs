@@ -1,39 +1,39 @@
-//! The shard's side of a snapshot: which chunk comes next.
+//! The shard's side of a snapshot: produces its chunks in order.
 
 use crate::Shard;
 use crate::log_id::{LogId, checksum};
 use scurry_codec::{ChunkWriter, Positions, SnapshotFooter, SnapshotHeader};
 use scurry_ledger::Time;
 
-/// Bytes of a chunk, about: one step's work.
+/// Approximate bytes of a chunk: the work of one step.
 const CHUNK_LEN: usize = 64 << 10;
 
-/// A snapshot under way.
+/// A snapshot in progress.
 #[derive(Debug)]
 pub struct Snapshot {
     log: LogId,
-    /// The log's sequence when it was begun.
+    /// The log's sequence at the beginning.
     begun: u64,
-    /// How often the shard had been cleared then.
+    /// The shard's count of clears at the beginning.
     clears: u64,
     header: Option<SnapshotHeader>,
     chunk: ChunkWriter,
-    /// Where the next chunk begins.
+    /// Position at which the next chunk begins.
     position: u64,
-    /// Bytes of a chunk, about.
+    /// Approximate bytes of a chunk.
     chunk_len: usize,
     footer: SnapshotFooter,
     is_done: bool,
 }
 
-/// The piece to be written next.
+/// The piece of the file to write next.
 #[derive(Debug)]
 pub enum Piece {
-    /// The shard was cleared: what was written shows two states. Begin again.
+    /// The shard was cleared, so the written chunks would mix two states. Begin again.
     Void,
     /// Bytes to append.
     Bytes(Vec<u8>),
-    /// The last ones. The file counts when the log is durable up to `as_of`.
+    /// The last bytes. The file is valid once the log is durable up to `as_of`.
     Last {
         /// Bytes to append.
         bytes: Vec<u8>,
@@ -69,27 +69,27 @@ impl Snapshot {
         }
     }
 
-    /// The same with chunks of about this many bytes: how much a step copies.
+    /// Sets the approximate bytes of a chunk, and so how much one step copies.
     pub fn with_chunks_of(self, chunk_len: usize) -> Snapshot {
         Snapshot { chunk_len, ..self }
     }
 
-    /// The log's sequence when it was begun.
+    /// Returns the log's sequence at the beginning.
     pub fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Entries that were written.
+    /// Returns the number of entries written.
     pub fn entries(&self) -> u64 {
         self.footer.entries
     }
 
-    /// The share of the positions that was walked over, 0 to 1.
+    /// Returns the walked share of all positions, as numerator and denominator.
     pub fn share(&self) -> (u64, u64) {
         (self.position >> 32, 1 << 32)
     }
 
-    /// The next piece, none after the last. `spare` is a buffer to use.
+    /// Returns the next piece, None after the last. `spare` is a buffer for reuse.
     pub fn piece(&mut self, shard: &mut Shard, mut spare: Vec<u8>, now: Time) -> Option<Piece> {
         if self.is_done {
             return None;
@@ -116,7 +116,7 @@ impl Snapshot {
         }
         self.is_done = true;
         self.footer.version_last = shard.version_last().get();
-        // A clock that was set back does not take the log's time back, at a start neither.
+        // The log's time never goes back, not even over a restart after the clock was set back.
         let latest = shard.journal().map_or(now, |journal| journal.latest());
         self.footer.at = now.max(latest);
         self.footer.encode(self.log.seal(), &mut spare);

@@ -13,10 +13,10 @@ use thiserror::Error;
 /// Bytes read at once.
 const WINDOW_LEN: usize = 1 << 20;
 
-/// Why a snapshot is not whole whose footer says more or less than there is.
+/// Reason for an incomplete snapshot whose footer counts differ from its chunks.
 const MISCOUNTED: &str = "its end counts other chunks";
 
-/// Ranges on either side that are looked through for one first.
+/// Ranges on either side of the guess that are searched first.
 const NEAR_LEN: usize = 8;
 
 /// Why a snapshot cannot be used.
@@ -33,7 +33,7 @@ pub enum SnapshotError {
         /// The fault.
         error: io::Error,
     },
-    /// A file that is no snapshot of this log, or of a later format.
+    /// A file that is not a snapshot of this log, or has a later format.
     #[error("{file}: {error}")]
     Header {
         /// The file.
@@ -52,7 +52,7 @@ pub enum SnapshotError {
     Damaged {
         /// The file.
         file: String,
-        /// Where the chunk begins.
+        /// Offset of the chunk.
         offset: u64,
         /// The fault.
         error: FrameError,
@@ -62,12 +62,12 @@ pub enum SnapshotError {
     Entry {
         /// The file.
         file: String,
-        /// Where the chunk begins.
+        /// Offset of the chunk.
         offset: u64,
         /// The fault.
         error: RecordError,
     },
-    /// Chunks are missing, or its end.
+    /// Chunks or the end are missing.
     #[error("{file} is not complete: {why}")]
     Incomplete {
         /// The file.
@@ -78,28 +78,28 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
-    /// True when a newer program wrote it.
+    /// Reports whether a newer program wrote it.
     pub fn is_of_newer_format(&self) -> bool {
         matches!(self, SnapshotError::Header { error: HeaderError::Newer { .. }, .. })
     }
 
-    /// True when it is not what was written: neither does the system refuse it, nor has a newer program written it.
+    /// Reports whether it is damaged, as opposed to an I/O error or a newer format.
     pub fn is_damage(&self) -> bool {
         let is_refused = matches!(self, SnapshotError::Directory(_) | SnapshotError::Io { .. });
         !is_refused && !self.is_of_newer_format()
     }
 }
 
-/// The sequences that a snapshot was begun at, and shows at most.
+/// The sequences of a snapshot's oldest and newest content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// All of it shows this.
+    /// All of the snapshot shows at least this sequence.
     pub begun: u64,
-    /// Some of it shows this.
+    /// Some of the snapshot shows this sequence, none a later one.
     pub as_of: u64,
 }
 
-/// Sequences of the snapshots of a log whose both ends can be read, the oldest first.
+/// Returns the sequences of a log's snapshots whose header and footer are readable, the oldest first.
 pub fn shown_by_snapshots<D: Disk>(disk: &mut D, log: LogId) -> io::Result<Vec<Shown>> {
     let mut begun: Vec<u64> = disk.list()?.iter().filter_map(|name| snapshot_of(name)).collect();
     begun.sort_unstable();
@@ -110,23 +110,23 @@ pub fn shown_by_snapshots<D: Disk>(disk: &mut D, log: LogId) -> io::Result<Vec<S
     Ok(shown.collect())
 }
 
-/// Up to which sequence each range of positions is in a snapshot.
+/// The sequence that each range of positions in a snapshot shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// Position at which a range begins, and its sequence; both ascend.
+    /// First position of each range, and its sequence; both ascend.
     ranges: Vec<(u64, u64)>,
 }
 
 impl Ranges {
-    /// The sequence that the range of this position shows.
+    /// Returns the sequence that the range of this position shows.
     pub fn as_of(&self, position: u64) -> u64 {
         let (start, near) = self.near(position);
         let after = start + near.partition_point(|&(from, _)| from <= position);
         after.checked_sub(1).map_or(0, |at| self.ranges[at].1)
     }
 
-    /// Ranges among which that of a position is, and the number of the first. Most snapshots have ranges of about
-    /// one width, so it is looked for where it would be if all had, and farther away when it is not there.
+    /// Returns ranges that include that of a position, with the index of the first. Most snapshots have ranges of
+    /// similar width, so the search starts where the range would be if all widths were equal, and widens from there.
     fn near(&self, position: u64) -> (usize, &[(u64, u64)]) {
         let len = self.ranges.len();
         let guess = usize::try_from((u128::from(position) * len as u128) >> 64).unwrap_or(len);
@@ -141,12 +141,12 @@ impl Ranges {
         }
     }
 
-    /// The greatest sequence that is shown anywhere.
+    /// Returns the greatest sequence of any range.
     pub fn last(&self) -> u64 {
         self.ranges.last().map_or(0, |&(_, as_of)| as_of)
     }
 
-    /// The position at which each range begins, and its sequence; both ascend.
+    /// Iterates over the first position of each range and its sequence; both ascend.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.ranges.iter().copied()
     }
@@ -159,7 +159,7 @@ impl Ranges {
     }
 }
 
-/// A snapshot that is read chunk after chunk.
+/// Reader of a snapshot, chunk by chunk.
 #[derive(Debug)]
 pub struct SnapshotReader<F> {
     name: String,
@@ -169,19 +169,19 @@ pub struct SnapshotReader<F> {
     footer: SnapshotFooter,
     ranges: Ranges,
     bytes: Vec<u8>,
-    /// Where `bytes` begins in the file.
+    /// Offset of `bytes` in the file.
     start: u64,
     at: usize,
-    /// Where the footer begins.
+    /// Offset of the footer.
     end: u64,
-    /// Where the next chunk has to begin, none after the last.
+    /// Position at which the next chunk must begin, None after the last.
     position: Option<u64>,
     chunks: u64,
     entries: u64,
 }
 
 impl<F: File> SnapshotReader<F> {
-    /// Opens a snapshot and looks at both ends.
+    /// Opens a snapshot and checks its header and footer.
     pub fn open<D: Disk<File = F>>(
         disk: &mut D,
         log: LogId,
@@ -208,7 +208,7 @@ impl<F: File> SnapshotReader<F> {
         file.read_at(end, &mut foot).map_err(io)?;
         let footer = SnapshotFooter::decode(log.seal(), &foot)
             .map_err(|error| SnapshotError::Header { file: name.clone(), error })?;
-        // Memory is made for so many before one is read.
+        // Checked here because the caller allocates memory for this many entries.
         if footer.entries > (end - start) / ENTRY_LEN_MIN as u64 {
             return Err(SnapshotError::Incomplete { file: name, why: MISCOUNTED });
         }
@@ -229,22 +229,22 @@ impl<F: File> SnapshotReader<F> {
         })
     }
 
-    /// The header at its beginning.
+    /// Returns the header.
     pub fn header(&self) -> &SnapshotHeader {
         &self.header
     }
 
-    /// The footer at its end.
+    /// Returns the footer.
     pub fn footer(&self) -> &SnapshotFooter {
         &self.footer
     }
 
-    /// Sequences that the chunks so far show.
+    /// Returns the sequences that the chunks read so far show.
     pub fn into_ranges(self) -> Ranges {
         self.ranges
     }
 
-    /// Visits the entries of the next chunk; false when there is none, and all was there.
+    /// Visits the entries of the next chunk. Returns false at the end, when the snapshot was complete.
     pub fn chunk(&mut self, mut visit: impl FnMut(&Entry<'_>)) -> Result<bool, SnapshotError> {
         let Some((offset, bytes)) = self.next_chunk()? else { return Ok(false) };
         let mut outcome = Ok(());
@@ -260,8 +260,8 @@ impl<F: File> SnapshotReader<F> {
         }
     }
 
-    /// The bytes of the next chunk, and where it begins in the file; none when there is none, and all
-    /// was there. Its entries were counted and not read.
+    /// Returns the next chunk and its offset in the file. None at the end, when the snapshot was complete. Its entries
+    /// are counted, but not decoded.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<(u64, &[u8])>, SnapshotError> {
         let Some(position) = self.position else {
             return self.finish().map(|()| None);
@@ -308,7 +308,7 @@ impl<F: File> SnapshotReader<F> {
         Err(SnapshotError::Incomplete { file: self.name.clone(), why })
     }
 
-    /// Reads on; false at the end of the chunks.
+    /// Reads more bytes. Returns false at the end of the chunks.
     fn fill(&mut self) -> Result<bool, SnapshotError> {
         self.bytes.drain(..self.at);
         self.start += self.at as u64;

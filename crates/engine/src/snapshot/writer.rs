@@ -1,14 +1,13 @@
-//! The file's side of a snapshot.
+//! Writes the file of a snapshot.
 
 use super::{snapshot_name, snapshot_of};
 use crate::{Disk, File};
 use std::io;
 
-/// Snapshots that are kept.
+/// Number of snapshots that are kept.
 const KEPT: usize = 2;
 
-/// Writes a snapshot under a name that recovery does not look at, and gives it its own when it
-/// counts.
+/// Writes a snapshot under a temporary name, which recovery ignores, and renames it when it is complete.
 #[derive(Debug)]
 pub struct SnapshotWriter<D: Disk> {
     disk: D,
@@ -18,25 +17,25 @@ pub struct SnapshotWriter<D: Disk> {
 }
 
 impl<D: Disk> SnapshotWriter<D> {
-    /// Begins the file of the snapshot that was begun at this sequence.
+    /// Creates the file for the snapshot that was begun at this sequence.
     pub fn new(mut disk: D, begun: u64) -> io::Result<SnapshotWriter<D>> {
         let file = disk.create(&unfinished(begun), 0)?;
         Ok(SnapshotWriter { disk, file, begun, offset: 0 })
     }
 
-    /// Appends.
+    /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_at(self.offset, bytes)?;
         self.offset += bytes.len() as u64;
         Ok(())
     }
 
-    /// Bytes that were written.
+    /// Returns the bytes written.
     pub fn len(&self) -> u64 {
         self.offset
     }
 
-    /// True before the first byte.
+    /// Reports whether nothing was written.
     pub fn is_empty(&self) -> bool {
         self.offset == 0
     }
@@ -46,9 +45,9 @@ impl<D: Disk> SnapshotWriter<D> {
         self.file.sync()
     }
 
-    /// The snapshot counts from now on: it is synced, and the log is durable up to what it
-    /// shows. Older ones beyond the kept go. Returns the sequence at which the oldest kept one
-    /// was begun: the log before it is not needed any more.
+    /// Makes the snapshot valid. It must be synced, and the log durable up to what it shows. Removes snapshots beyond
+    /// those kept. Returns the sequence at which the oldest kept one was begun: the log before it is no longer needed.
+    /// Returns 0 when only one snapshot exists.
     pub fn publish(mut self) -> io::Result<u64> {
         self.disk.rename(&unfinished(self.begun), &snapshot_name(self.begun))?;
         self.disk.sync_dir()?;
@@ -59,17 +58,17 @@ impl<D: Disk> SnapshotWriter<D> {
         for &old in &begun[..gone] {
             self.disk.remove(&snapshot_name(old))?;
         }
-        // With one alone the whole log stays: it is what the second would be made of.
+        // With a single snapshot the whole log is kept, as the fallback if that snapshot is damaged.
         Ok(if begun.len() < KEPT { 0 } else { begun[gone] })
     }
 
-    /// Gives the snapshot up.
+    /// Removes the unfinished file.
     pub fn abandon(mut self) -> io::Result<()> {
         self.disk.remove(&unfinished(self.begun))
     }
 }
 
-/// The name of a snapshot until it counts.
+/// Returns the temporary name of a snapshot.
 fn unfinished(begun: u64) -> String {
     format!("{}.new", snapshot_name(begun))
 }

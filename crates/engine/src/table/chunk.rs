@@ -1,12 +1,12 @@
-//! Walking over the table for a snapshot: whole segments, or a part of one that holds much.
+//! Walks the table for a snapshot: whole segments, or part of a segment that holds many bytes.
 
 use super::Table;
 use crate::entry::Entry;
 use crate::key::position;
 
 impl Table {
-    /// Visits the entries whose positions are `from` and later, until about `len` bytes of them
-    /// were visited. Returns the first position that was left out, 0 at the end.
+    /// Visits the entries at position `from` and later, until about `len` bytes have been visited. Returns the first
+    /// position not visited, 0 at the end.
     pub(crate) fn walk(&self, from: u64, len: usize, mut visit: impl FnMut(&Entry)) -> u64 {
         let (mut next, mut visited) = (from, 0);
         loop {
@@ -28,8 +28,8 @@ impl Table {
         }
     }
 
-    /// Visits a part of a segment in the order of positions. Returns the first position that was
-    /// left out, if one was.
+    /// Visits part of a segment in the order of positions. Returns the first position not visited, None when the
+    /// segment was visited whole.
     fn walk_part(
         &self,
         segment: u32,
@@ -46,7 +46,7 @@ impl Table {
         found.sort_unstable_by_key(|&(position, _)| position);
         let mut last = None;
         for (position, entry) in found {
-            // Entries of one position are visited together.
+            // Entries with the same position are visited together: the next walk starts at a position.
             if *visited >= len && last != Some(position) {
                 return Some(position);
             }
@@ -57,7 +57,7 @@ impl Table {
         None
     }
 
-    /// The segment of a position, the first position of it, and that of the next segment.
+    /// Returns the segment of a position, that segment's first position, and the first position of the next segment.
     fn segment_range(&self, position: u64) -> (u32, u64, Option<u64>) {
         let segment = self.directory[self.slot(position)];
         let depth = u32::from(self.depths[segment as usize]);

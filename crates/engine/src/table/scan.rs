@@ -1,20 +1,19 @@
-//! Walking over the table in the order of positions, in pages that stay right while segments
-//! split and merge.
+//! Scans the table in the order of positions, in pages that stay correct while segments split and merge.
 
 use super::Table;
 use crate::entry::Entry;
 use crate::key::{CURSOR_SHIFT, position};
 use std::ops::ControlFlow;
 
-/// Segments that one call of a scan looks into.
+/// Most segments that one call of a scan examines.
 const SCAN_SEGMENTS_MAX: usize = 4;
 
 impl Table {
-    /// Visits entries in the order of their positions, from the cursor on, until `visit` was
-    /// called `count` times or some segments were looked into. Returns where to go on, 0 at the
-    /// end. Entries that share the cursor's place are visited together, so none that is there
-    /// all the time is left out. A visit that breaks ends it: it goes on at that entry's place, and
-    /// visits again what shares it.
+    /// Visits entries in the order of their positions, from the cursor on, until `visit` was called `count` times or
+    /// [`SCAN_SEGMENTS_MAX`] segments were examined. Returns the next cursor, 0 at the end. Entries that share the
+    /// cursor's position are visited together, so an entry that stays in the table is never skipped. When `visit`
+    /// breaks, the scan ends: the next call resumes at that entry's position and visits again the entries that share
+    /// it.
     pub(crate) fn scan<'a>(
         &'a self,
         cursor: u64,
@@ -50,7 +49,7 @@ impl Table {
         next
     }
 
-    /// The segment of a position, and the cursor at which the next one begins.
+    /// Returns the segment of a position, and the cursor at which the next segment begins.
     fn segment_at(&self, position: u64) -> (u32, Option<u64>) {
         let segment = self.directory[self.slot(position)];
         let depth = u32::from(self.depths[segment as usize]);

@@ -1,11 +1,11 @@
-//! What must hold of the directory and the sums after any history of inserts and removals.
+//! Tests that the directory and the sums stay consistent after any history of inserts and removals.
 
 use super::*;
 use crate::entry::Head;
 use scurry_codec::HashKey;
 use std::collections::BTreeMap;
 
-/// All that the rest of the table relies on, found anew from the entries.
+/// Checks all that the rest of the table relies on, recomputed from the entries.
 fn validate(table: &Table) {
     let used: Vec<u32> = {
         let mut used = table.directory.clone();
@@ -95,7 +95,7 @@ fn an_insert_moves_few_entries() {
     assert!((18..60).contains(&splits), "{splits} splits");
 }
 
-/// Keys that come and go leave marks in slots, which must not make segments larger.
+/// Removed keys leave marks in slots, which must not make segments larger.
 #[test]
 fn slots_of_removed_entries_do_not_make_segments_grow() {
     let mut table = Table::new(KeyHasher::new(HashKey::known(8)));
@@ -108,7 +108,7 @@ fn slots_of_removed_entries_do_not_make_segments_grow() {
     assert!(table.slots_memory_bytes() / 3_000 < 160, "{} bytes", table.slots_memory_bytes());
 }
 
-/// Memory of slots stays within what few keys cost, when most of many are removed.
+/// The memory of slots shrinks when most entries are removed.
 #[test]
 fn slots_are_given_back() {
     let mut table = Table::new(KeyHasher::new(HashKey::known(6)));
@@ -150,7 +150,7 @@ fn a_table_that_was_made_for_so_many_moves_few_and_is_the_same_otherwise() {
         for n in 0..entries {
             assert!(table.find(table.hasher().key(format!("{n}").as_bytes())).is_some());
         }
-        // What is there stays.
+        // Existing entries stay.
         table.make_room(1_000_000);
         assert_eq!(table.len() as u64, entries);
         for n in 0..entries {

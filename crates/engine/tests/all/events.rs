@@ -1,5 +1,5 @@
-//! Events: what each fact is to readers, and that a reader of a log that grows, is divided into
-//! segments and loses its front sees every one of them once and in order, or is told.
+//! Tests of events: the event of each fact, and that a reader of a log that grows, is divided into segments and loses
+//! its oldest ones sees every event once and in order, or is told of a gap.
 
 use scurry_engine::{
     Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, Found,
@@ -158,7 +158,7 @@ fn each_fact_is_one_event_or_none() {
             vec![],
         ),
         (Op::CloseSession(SessionAt(0)), vec![Event::SessionEnded(Ending::Closed, None)]),
-        // Without a session that ends it is one that was refused.
+        // Without a session that ends, it records a refused one.
         (bury(TombstoneKind::Expired), vec![]),
         (Op::Remember(Box::new(transaction)), vec![]),
         (Op::NoteRefund { debit: id("txn"), item: 0, posting: posting(2, 9) }, vec![]),
@@ -217,7 +217,7 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
     assert_eq!((origins[0], origins[2]), (late, late));
 }
 
-/// Also when the id is remembered no longer than the commit itself.
+/// Holds even when the id is remembered no longer than the commit itself.
 #[test]
 fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
     let usual = Limits::default().tombstone_ms;
@@ -365,7 +365,7 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
     assert_eq!(origins, [of("s", Some(9), 0), of("s", Some(9), 1), end]);
 }
 
-/// A refill that was due, and a debit behind it.
+/// A due refill, followed by a debit.
 #[test]
 fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
     let transaction = Transaction {
@@ -433,7 +433,7 @@ fn each_event_has_a_word_of_its_own() {
     .chain(&moved)
     .map(Event::word)
     .collect();
-    // Readers know events by these: none is ever another.
+    // Readers depend on these names: none may change.
     words.sort_unstable();
     assert_eq!(
         words.join(" "),
@@ -444,7 +444,7 @@ fn each_event_has_a_word_of_its_own() {
     );
 }
 
-/// Files in memory; what is removed can still be read by who has it open.
+/// Files in memory; a removed file stays readable through open handles.
 #[derive(Clone, Default)]
 struct MemoryDisk(Arc<Mutex<BTreeMap<String, MemoryFile>>>);
 
@@ -529,13 +529,13 @@ impl File for MemoryFile {
     }
 }
 
-/// A shard whose log is in memory, in small segments.
+/// A shard with its log in memory, in small segments.
 struct Store {
     disk: MemoryDisk,
     shard: Shard,
     commits: Commits,
     writer: LogWriter<MemoryDisk>,
-    /// Time that the clock shows.
+    /// The current time of its clock.
     now: Time,
 }
 
@@ -571,7 +571,7 @@ impl Store {
         self.execute(account, &adjust);
     }
 
-    /// Makes durable all that was committed; returns how far.
+    /// Makes every commit durable; returns the durable sequence.
     fn sync(&mut self) -> u64 {
         let done = |mut batch: Batch, writer: &mut LogWriter<_>| {
             let outcome = batch.run(writer);
@@ -592,7 +592,7 @@ impl Store {
 const EVERYTHING: Wanted<'static> =
     Wanted { lows: &[], account: None, period: Span { from: None, to: None }, unit: None };
 
-/// An event as a line.
+/// Formats an event as a line.
 fn line(found: &Found<'_>) -> String {
     let crossing = found.crossing.map_or(String::new(), |number| format!(".{number}"));
     let account = String::from_utf8_lossy(found.account);
@@ -602,7 +602,7 @@ fn line(found: &Found<'_>) -> String {
     format!("{sequence}-{index}{crossing} {account} {}{available}", found.event.word())
 }
 
-/// Events as lines, so many at most.
+/// Reads at most `count` events as lines.
 fn read(
     reader: &mut EventReader<MemoryDisk>,
     from: EventAt,
@@ -642,7 +642,7 @@ fn readers_see_what_is_durable_in_order_and_once_however_little_they_take() {
     for count in [1, 2, 7, 50] {
         let (mut from, mut seen) = (first, Vec::new());
         while from != end.next {
-            // A new reader finds a position as well as one that was there before.
+            // A new reader must find a position as well as the one that was used before.
             let mut fresh = store.reader();
             let reader = if seen.len() % 2 == 0 { &mut reader } else { &mut fresh };
             let (read, lines) = read(reader, from, durable, EVERYTHING, count);
@@ -657,7 +657,7 @@ fn readers_see_what_is_durable_in_order_and_once_however_little_they_take() {
     assert_eq!(last[0], "41-0 not-durable created");
 }
 
-/// Events before a position as lines, in steps of so many, and the commits that were looked through for them.
+/// Reads events before a position as lines, `most` at a time; also returns the number of commits scanned.
 fn read_back(
     store: &Store,
     before: EventAt,
@@ -679,14 +679,14 @@ fn read_back(
 
 #[test]
 fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() {
-    // Many small segments; one in which there are many places to begin.
+    // Many small segments, and one large segment with many starting positions.
     for (segment_len, adjustments, few) in [(600, 60, 7), (16 << 20, 20_000, 1_000)] {
         let mut store = Store::new(segment_len);
         for account in ["a", "b"] {
             store.create(account, 1_000);
         }
         for number in 0..adjustments {
-            // Several commits in a frame, and of "b" few.
+            // Several commits in a frame, few of them of "b".
             let account = if number % 10 == 0 { "b" } else { "a" };
             store.adjust(account, &format!("{number:0>60}"), 1);
             store.now = store.now.plus_ms(1);
@@ -699,7 +699,7 @@ fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() 
             read(&mut store.reader(), EventAt::record(1), durable, EVERYTHING, usize::MAX);
         let end = EventAt::record(durable + 1);
         for most in [1, few, usize::MAX] {
-            // Of many one at a time is read from the middle, where the way back is long enough.
+            // One at a time is slow from the end of a long log, so that case starts in the middle.
             let steps = if most == 1 { EventAt { sequence: 40, index: 1 } } else { end };
             let expected: Vec<&String> = all
                 .iter()
@@ -711,7 +711,7 @@ fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() 
             let begun = store.reader().kept_from(durable).expect("it can be read");
             assert_eq!((looked, reached), (steps.sequence - 1, begun), "all was looked through");
         }
-        // Of one account, of a period, and both.
+        // Filtered by an account, by a period, and by both.
         let own = Wanted { account: Some(b"b"), ..EVERYTHING };
         let from = NOW.plus_ms(adjustments * 8 / 10);
         let period = Span { from: Some(from), to: None };
@@ -732,13 +732,13 @@ fn a_period_has_what_happened_in_it_whatever_the_clock_does_and_little_is_read_f
     let mut store = Store::new(600);
     let accounts = ["a", "b", "c", "d"];
     accounts.iter().for_each(|account| store.create(account, 1_000));
-    // It runs on, is set back by more than it has run since, and runs on again.
+    // The clock advances, is set back by more than it has advanced, and advances again.
     let clock = (0..40).map(|step| step * 10).chain((0..40).map(|step| 150 + step * 10));
     for (step, later) in clock.enumerate() {
         store.now = NOW.plus_ms(later);
         store.adjust(accounts[step % accounts.len()], &format!("t{step}"), 1);
         if step % 9 == 8 {
-            // One that begins when the clock was set back has never seen a later time.
+            // An account that is created while the clock is set back has never seen a later time.
             store.create(&format!("new-{step}"), 5);
         }
         store.sync();
@@ -849,7 +849,7 @@ fn crossings_come_behind_the_last_change_of_their_bucket() {
             "7-1.3 empty low 0",
         ]
     );
-    // What comes with the last event that is wanted comes with it.
+    // Crossings of the last wanted event are delivered with it.
     let (at, lines) = read(&mut store.reader(), EventAt::record(3), durable, wanted, 1);
     assert_eq!((at.next, lines.len()), (EventAt::record(4), 2));
     let wanted = Wanted { account: Some(b"empty"), ..wanted };
@@ -868,7 +868,7 @@ fn what_is_not_kept_is_told_and_reading_goes_on_behind_it() {
     let mut reader = store.reader();
     let (_, lines) = read(&mut reader, EventAt::record(1), durable, EVERYTHING, 1);
     assert_eq!(lines, ["1-0 a0 created"]);
-    // One in the middle has gone beyond what was removed, one has not.
+    // A position in a removed segment is moved to the oldest kept record.
     forget(&mut store.disk, 20, 0).expect("they are removed");
     let (at, lines) = read(&mut reader, EventAt { sequence: 1, index: 1 }, durable, EVERYTHING, 2);
     let oldest = at.oldest;
@@ -890,7 +890,7 @@ fn more_is_kept_than_snapshots_need() {
         |store: &Store| store.disk.files().keys().filter(|name| segment_of(name).is_some()).count();
     let segments = count(&store);
     let full = segments as u64 - 1;
-    // All but the last count, and no segment is divided.
+    // All segments except the last count, and no segment is divided.
     for (keep, left) in [(600 * full, segments), (600 * full - 599, segments), (1_200, 3), (1, 2)] {
         forget(&mut store.disk, 40, keep).expect("they are removed");
         assert_eq!(count(&store), left, "{keep} bytes");

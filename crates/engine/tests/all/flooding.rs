@@ -1,17 +1,17 @@
-//! Keys that were chosen to collide. An outsider knows every constant of every public hash, and not
-//! the secret of this table: a look-up must compare as few of these keys as of any others. Steps
-//! are counted, nothing is timed.
+//! Tests with keys that were chosen to collide. An attacker knows all constants of the public hash functions, but not
+//! this table's secret: a look-up must compare as few of these keys as of any others. Steps are counted; nothing is
+//! timed.
 
 use scurry_engine::{Config, Expiry, HashKey, PROBE_LEN_MAX, Shard};
 use scurry_ledger::Time;
 
 const NOW: Time = Time(1_700_000_000_000);
-/// Keys of one attack: what compares one after the other compares this many.
+/// Keys of one attack: a linear search would compare this many.
 const KEYS: u32 = 2_000;
 
-/// Words by which hashes are known to forget what stands beside them: a product with 0 has no
-/// memory, and 0 is a word combined with itself. They are the constants of foldhash, wyhash and
-/// rapidhash, xxh3, ahash, FxHash and FNV, and words of one bit or none.
+/// Words that make known hash functions lose preceding input: a product with 0 is 0, and a word combined with itself is
+/// 0. They are the constants of foldhash, wyhash and rapidhash, xxh3, ahash, FxHash and FNV, and words of one bit or
+/// none.
 const WORDS: [u64; 26] = [
     0xc0ac_29b7_c97c_50dd, // foldhash 0.2, the first of its six shared seeds
     0x3f84_d5b5_b547_0917,
@@ -41,7 +41,7 @@ const WORDS: [u64; 26] = [
     1 << 63,
 ];
 
-/// The most keys that a look-up compares, when these are written and read.
+/// Returns the most keys that one look-up compares while these keys are written and read.
 fn longest_probe(secret: HashKey, keys: impl Iterator<Item = Vec<u8>>) -> u32 {
     let mut shard = Shard::new(Config { hash_key: secret, ..Config::default() });
     for key in keys {
@@ -52,7 +52,7 @@ fn longest_probe(secret: HashKey, keys: impl Iterator<Item = Vec<u8>>) -> u32 {
     shard.stats().longest_probe
 }
 
-/// A number that differs, and the pattern before and behind it in a key of this length.
+/// Builds a key of this length from a pattern, with a number at offset `at`.
 fn around(number: u32, pattern: [u64; 2], len: usize, at: usize) -> Vec<u8> {
     let pattern = pattern.map(u64::to_le_bytes).concat();
     let mut key: Vec<u8> = pattern.iter().copied().cycle().take(len).collect();
@@ -60,9 +60,8 @@ fn around(number: u32, pattern: [u64; 2], len: usize, at: usize) -> Vec<u8> {
     key
 }
 
-/// foldhash's fast hash of keys of 17 to 31 bytes multiplies twice with their last sixteen: where
-/// these are its first shared seed twice, both products are 0, whatever stands before them and
-/// whatever the seed of the table is.
+/// foldhash's fast hash of keys of 17 to 31 bytes multiplies twice with their last sixteen bytes. When these are its
+/// first shared seed twice, both products are 0, whatever precedes them and whatever the table's seed is.
 #[test]
 fn one_pattern_makes_all_keys_collide_in_no_table() {
     for secret in 0..4 {
@@ -76,8 +75,7 @@ fn one_pattern_makes_all_keys_collide_in_no_table() {
     }
 }
 
-/// The same of every constant, alone and in pairs, at each length up to 40 bytes and each place of
-/// what differs.
+/// The same for every constant, alone and in pairs, at each length up to 40 bytes and each offset of the number.
 #[test]
 fn no_public_constant_makes_keys_collide() {
     let mut places = (0..).map(|seed: u64| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
@@ -97,8 +95,8 @@ fn no_public_constant_makes_keys_collide() {
     }
 }
 
-/// Keys that collide under one secret, found by trying: under another they do not, so what was
-/// learned of a table is worth nothing after the next start.
+/// Keys that collide under one secret, found by search, do not under another: what an attacker learns of a table is
+/// worthless after a restart.
 #[test]
 fn keys_that_collide_under_a_known_secret_do_not_under_another() {
     let (known, other) = (HashKey::known(1), HashKey::known(2));

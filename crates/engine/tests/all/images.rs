@@ -1,4 +1,4 @@
-//! Accounts that go from one shard to another as bytes: what they are, and what is refused.
+//! Tests of accounts that are moved between shards as images, and of images that are refused.
 
 use scurry_codec::{
     ForeignError, FrameWriter, Framed, Seal, decode_account, encode_account, read_frame,
@@ -65,14 +65,14 @@ fn a_loaded_account_has_its_holds_its_answers_and_its_deadlines() {
     load(&mut to, &image, false).expect("it is taken");
     assert_eq!(to.totals(), from.totals());
     assert_eq!(to.image(START, to.key(b"alice")), Ok(image.as_slice().into()));
-    // The session's request again: its stored answer.
+    // The session's request again gets its stored answer.
     let Outcome::Answer { answer: Answer::Session { code, items, .. }, replayed } =
         run(&mut to, START, &reserve(&[item()]))
     else {
         panic!("an answer");
     };
     assert_eq!((code, items[0].granted, replayed), (Code::Ok, 10, true));
-    // Nobody calls, and the hold goes back where it is now.
+    // No command arrives: the hold is released by the timer of the new shard.
     while to.tick(START.plus_ms(1_000)) > 0 {}
     assert_eq!((to.totals().units[0].held, to.totals().units[0].available), (0, 100));
 }
@@ -91,7 +91,7 @@ fn an_account_that_exists_is_replaced_only_when_told_so() {
     assert_eq!(to.totals(), &before);
 }
 
-/// Parts of the account that was there say nothing of the image that comes in its place.
+/// Parts of the existing account must not affect the check of the image that replaces it.
 #[test]
 fn a_wrong_image_is_refused_in_the_place_of_an_account_in_parts_too() {
     let mut to = source_of(Config { apart_len: 0, ..Config::default() });
@@ -121,7 +121,7 @@ fn what_is_no_account_is_refused_and_changes_nothing() {
     for len in 0..image.len() {
         assert!(matches!(load(&mut to, &image[..len], false), Err(LoadError::Image(_))), "{len}");
     }
-    // The units that are available, one more than came in.
+    // Available units, one more than were credited.
     let at = image.windows(2).position(|two| two == [90, 0]).expect("what is available");
     let mut minted = image.clone();
     minted[at] += 1;
@@ -142,7 +142,7 @@ fn what_is_no_account_is_refused_and_changes_nothing() {
 #[test]
 fn a_loaded_account_comes_back_from_the_log() {
     let image = image(&source());
-    // Where the session of the image has ended.
+    // A shard in which the session of the image has ended.
     let later = || {
         let mut shard = source();
         while shard.tick(START.plus_ms(1_000)) > 0 {}
@@ -168,7 +168,7 @@ fn a_loaded_account_comes_back_from_the_log() {
     assert_eq!(self::image(&again), self::image(&to));
 }
 
-/// An account far beyond the length above which it is kept in parts: ids of 20 bytes.
+/// Builds an account far above the length from which it is kept in parts: ids of 20 bytes.
 fn busy(shard: &mut Shard, debits: u32, sessions: u32) {
     for number in 0..debits {
         let txn = format!("transaction-{number:08}");
@@ -211,7 +211,7 @@ fn a_busy_account_is_whole_outside_of_memory() {
     let mut to = Shard::new(Config::default());
     load(&mut to, &bytes, false).expect("it is taken");
     assert_eq!(to.account(now, to.key(b"alice")), Ok(&account));
-    // A second time over itself, and it is still one account.
+    // Loaded again over itself, it is still one account.
     load(&mut to, &bytes, true).expect("it is taken");
     assert_eq!(to.account(now, to.key(b"alice")), Ok(&account));
     let (sums, expected) = (to.totals().clone(), from.totals().clone());
@@ -245,7 +245,7 @@ fn a_busy_account_that_is_forgotten_and_deleted_leaves_nothing() {
     assert_eq!(left, (0, 0, 0));
     assert_eq!(shard.totals().sessions, 0);
     let small = shard.stats().memory.accounts;
-    // Blocks that the account has grown out of are kept for others.
+    // Blocks of the shrunken account are kept for reuse.
     assert!(small < 40_000, "{small} bytes are left, {before} without an account");
     let mut shard = rich(2_000, 50);
     shard.clear();
@@ -272,14 +272,14 @@ fn a_busy_account_that_is_as_long_as_it_may_be_says_so_and_is_not_stuck() {
     assert_eq!(refused.code, Code::Busy);
     let bound = refused.bound.expect("it is named");
     assert_eq!((bound.name, bound.max), ("account_len_max", 20_000));
-    // Duplicates are answered, and sessions end.
+    // Duplicates are answered, and sessions can end.
     let again = debit(0);
     let again = Command::Debit { txn: again.as_bytes(), unit: name("octets"), amount: 1 };
     let later = START.plus_ms(1_001);
     assert!(matches!(run(&mut shard, later, &again), Outcome::Answer { replayed: true, .. }));
     let release = Command::Release { session: b"session-000000000003" };
     assert!(matches!(run(&mut shard, later, &release), Outcome::Answer { replayed: false, .. }));
-    // That made some room; then what it says to wait for makes more.
+    // That freed some bytes; waiting as long as the refusal says frees more.
     let (refused, next) = refusal(&mut shard, later);
     let wait_ms = refused.bound.and_then(|bound| bound.wait_ms).expect("something goes by itself");
     let next = Command::Debit { txn: next.as_bytes(), unit: name("octets"), amount: 1 };

@@ -1,4 +1,4 @@
-//! The tests of `scurry-engine` as one program: each room is linked once.
+//! The tests of `scurry-engine` as one program, so that each library is linked once.
 
 mod events;
 mod flooding;

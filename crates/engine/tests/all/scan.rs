@@ -1,5 +1,5 @@
-//! Walking over keys and over the index while the table grows, splits, shrinks and merges: what
-//! is there from the first call to the last is shown once, and each call is bounded.
+//! Tests of scans of keys and of the index while the table grows, splits, shrinks and merges: a key that exists from
+//! the first call to the last is visited exactly once, and each call is bounded.
 
 use scurry_engine::{
     Config, EntityDelete, EntityPut, Expiry, HashKey, Key, KeyKind, Outcome, Shard,
@@ -26,7 +26,7 @@ fn put(shard: &mut Shard, key: &str, value: &[u8]) {
     shard.entity_put(NOW, key, value, EntityPut::default()).expect("an entity");
 }
 
-/// How often each key was shown.
+/// Number of visits of each key.
 #[derive(Default)]
 struct Shown(BTreeMap<Vec<u8>, u32>);
 
@@ -35,7 +35,7 @@ impl Shown {
         *self.0.entry(key.to_vec()).or_default() += 1;
     }
 
-    /// Keys of this prefix that were shown, each once.
+    /// Counts the visited keys of this prefix, and checks that each was visited once.
     fn once(&self, prefix: &str) -> usize {
         let keys = self.0.iter().filter(|(key, _)| key.starts_with(prefix.as_bytes()));
         keys.inspect(|(key, times)| assert_eq!(**times, 1, "{}", String::from_utf8_lossy(key)))
@@ -58,7 +58,7 @@ fn a_scan_shows_every_key_that_stays_while_the_table_grows() {
                 break;
             }
             assert!(cursor < 1 << 48, "room for the number of a shard");
-            // From three segments to more than a hundred, between the pages.
+            // Grows the table from three segments to more than a hundred between the pages.
             if calls < 200 {
                 (0..200).for_each(|n| set(&mut shard, &format!("new:{calls}:{n}")));
             }
@@ -94,7 +94,7 @@ fn a_scan_shows_every_key_that_stays_while_the_table_shrinks() {
     }
 }
 
-/// Between the steps accounts are created, are deleted and change.
+/// Accounts are created, deleted and changed between the pages.
 #[test]
 fn a_list_shows_every_account_that_stays_once_and_as_it_is() {
     for seed in 0..4 {
@@ -187,8 +187,8 @@ fn what_is_not_a_key_is_not_shown() {
     assert_eq!((cursor, shown), (0, expected.to_vec()));
 }
 
-/// A million entities may share a value: pages of them stay right while entities come, go and
-/// change their value.
+/// A million entities may share a value: its pages stay correct while entities are created, removed and change their
+/// value.
 #[test]
 fn pages_of_one_value_show_every_entity_that_keeps_it() {
     for seed in 0..4 {
@@ -258,7 +258,7 @@ fn without_an_index_find_is_refused() {
     assert!(shard.entities_with_value(NOW, b"x", 0, 10, |_| ()).is_err());
 }
 
-/// Touching loads and does nothing else, whatever the keys are and however many.
+/// Touching only preloads, for any keys and any number of them.
 #[test]
 fn keys_may_be_touched_before_they_are_used() {
     let mut shard = shard(4);

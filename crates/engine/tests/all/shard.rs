@@ -51,7 +51,7 @@ fn held(shard: &Shard) -> i128 {
     shard.totals().units.iter().map(|unit| unit.held).sum()
 }
 
-/// Runs what is due, and counts the Commits.
+/// Runs everything that is due, and counts the Commits.
 fn released(shard: &mut Shard, now: Time) -> usize {
     let mut commits = 0;
     while shard.tick_with(now, |_, _| commits += 1) > 0 {}
@@ -104,8 +104,8 @@ fn an_update_moves_the_deadline_and_the_timer_follows() {
     assert_eq!(held(&shard), 0);
 }
 
-/// Seed 372 of the model's shard test: an account's timer was armed for one tick twice (it moved
-/// to an earlier one in between), and the second look took away what the first had armed.
+/// Seed 372 of the model's shard test: an account's timer was armed for the same tick twice (it moved to an earlier
+/// tick in between), and the second firing removed the timer that the first had armed.
 #[test]
 fn a_timer_that_was_armed_for_one_tick_twice_is_not_lost() {
     let mut shard = Shard::new(Config::default());
@@ -119,7 +119,7 @@ fn a_timer_that_was_armed_for_one_tick_twice_is_not_lost() {
     }
 }
 
-/// I9: also when the clock jumped over many deadlines, releases come in the order (deadline, id).
+/// I9: even when the clock jumps over many deadlines, releases happen in the order (deadline, id).
 #[test]
 fn a_late_tick_releases_in_the_order_of_deadlines_and_ids() {
     let mut shard = Shard::new(Config::default());
@@ -140,7 +140,7 @@ fn a_late_tick_releases_in_the_order_of_deadlines_and_ids() {
     assert_eq!(order, expected.map(|(at, id)| (at, id.to_owned())));
 }
 
-/// One tick is bounded, and what it leaves is found by the next.
+/// One tick is bounded, and the next one continues where it stopped.
 #[test]
 fn more_than_a_tick_may_do_is_left_for_the_next() {
     let mut shard = Shard::new(Config::default());
@@ -222,7 +222,7 @@ fn memory_max_refuses_what_grows_and_lets_sessions_end() {
     let before = shard.account(START, shard.key(b"a")).cloned();
     assert_eq!(a(&mut shard, &debit), Outcome::OutOfMemory);
     assert_eq!(shard.account(START, shard.key(b"a")).cloned(), before, "nothing has changed");
-    // What does not ask is done, and then known.
+    // `execute` ignores the memory limit; its command is then a known duplicate.
     let done = shard.execute(START, shard.key(b"a"), &debit);
     let Outcome::Answer { answer, replayed: false } = done else { panic!("{done:?}") };
     assert_eq!(a(&mut shard, &debit), Outcome::Answer { answer, replayed: true });

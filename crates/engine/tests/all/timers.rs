@@ -1,5 +1,5 @@
-//! Timers: nothing is over before its time, nothing is forgotten, what is removed leaves no
-//! timer behind, and no call does more than some steps. Work is counted, not timed.
+//! Tests of timers: nothing expires early, everything due is done, removed entries leave no timer, and each call takes
+//! a bounded number of steps. Work is counted, not timed.
 
 use scurry_codec::{LogFormat, checked_frame};
 use scurry_engine::{
@@ -28,7 +28,7 @@ fn is_there(shard: &Shard, now: Time, key: &str) -> bool {
     shard.value(now, shard.key(key.as_bytes())).expect("no account").is_some()
 }
 
-/// All steps of what is due.
+/// Runs all steps of what is due.
 fn drain(shard: &mut Shard, now: Time) -> usize {
     let mut steps = 0;
     loop {
@@ -43,7 +43,7 @@ fn name(text: &[u8]) -> Name {
     Name::new(text).expect("a name")
 }
 
-/// An account that has credit and no money: it may be deleted as soon as it is closed.
+/// Creates an account with credit but no money: it may be deleted as soon as it is closed.
 fn create(shard: &mut Shard, account: Key<'_>) {
     let attributes = BucketAttributes { floor: Some(-1_000), ..BucketAttributes::default() };
     let bucket = NewBucket { bucket: name(b"main"), unit: name(b"octets"), amount: 0, attributes };
@@ -89,7 +89,7 @@ fn a_value_is_there_until_its_time_and_gone_from_then_on() {
         let key = shard.key(b"k");
         let expires = start.plus_ms(100);
         shard.set(start, key, b"v", Expiry::At(expires)).expect("a plain value");
-        // Reads are exact, whether timers run or not.
+        // Reads are exact, whether or not timers have run.
         for (ms, there) in [(99, true), (100, false)] {
             assert_eq!(is_there(&shard, start.plus_ms(ms), "k"), there, "after {ms} ms");
         }
@@ -136,7 +136,7 @@ fn an_expiry_is_kept_replaced_or_taken_away() {
     assert_eq!((shard.len(), shard.stats().timers), (2, 0));
 }
 
-/// A lock: SET NX EX 3600, then DEL, half a million times a second.
+/// A lock: SET NX EX 3600, then DEL, half a million times, as in one second.
 #[test]
 fn what_is_deleted_leaves_no_timer_behind() {
     let mut shard = Shard::new(Config::default());
@@ -179,8 +179,8 @@ fn a_deadline_that_moves_back_costs_one_look_and_not_one_for_each_move() {
     assert_eq!(shard.totals().sessions, 0);
 }
 
-/// All kinds, due in one millisecond: no call takes more than its steps, reads and writes
-/// between the calls are right, and everything ends.
+/// Entries of all kinds, due in one millisecond: no call exceeds its steps, reads and writes between the calls are
+/// correct, and everything expires in the end.
 #[test]
 fn many_things_due_at_once_are_done_in_bounded_steps() {
     const EACH: usize = 3_000;
@@ -217,8 +217,8 @@ fn many_things_due_at_once_are_done_in_bounded_steps() {
             set(&mut shard, now, &key, Expiry::Never);
         }
     }
-    // An account is gathered and then committed; all else takes one step, or none where a
-    // command was there first.
+    // An account is gathered and then committed; every other entry takes one step, or none when a command removed it
+    // first.
     assert!(steps <= 5 * EACH && steps + calls / 5 >= 5 * EACH, "{steps} steps in {calls} calls");
     let sorted = order.is_sorted() && order.iter().all(|(at, _)| *at == START.plus_ms(1_000));
     assert!(order.len() == EACH && sorted, "I9: released in order");
@@ -241,7 +241,7 @@ fn the_idle_may_take_more_steps_and_one_at_a_time_is_enough() {
     assert!(shard.next_due().is_some_and(|due| due <= now), "work is left");
 }
 
-/// Changes that commands may make to an account between its being gathered and its being committed.
+/// Changes that commands may make to an account after it is gathered and before it is committed.
 #[test]
 fn an_account_in_the_order_may_be_touched_deleted_and_made_again() {
     let now = START.plus_ms(1_000);
@@ -253,14 +253,14 @@ fn an_account_in_the_order_may_be_touched_deleted_and_made_again() {
             create(&mut shard, id);
             reserve(&mut shard, START, id, b"s", 1_000);
         }
-        // All ten have their place in the order, and three of them are committed.
+        // All ten are in the order, and three of them are committed.
         let mut order = vec![];
         let mut note = |id: &[u8], change: &Change| {
             order.push((change.at, String::from_utf8_lossy(id).into_owned()));
         };
         assert_eq!(shard.tick_some(now, 13, &mut note), 13);
         let id = shard.key(ids[5].as_bytes());
-        // The clock of the command may be behind that of the tick.
+        // The clock of the command may be earlier than that of the tick.
         let before = START.plus_ms(999);
         match change {
             0 => run(&mut shard, before, id, &Command::Update(session(b"s", 1, 5_000))),
@@ -279,7 +279,7 @@ fn an_account_in_the_order_may_be_touched_deleted_and_made_again() {
             ids.iter().map(|id| (START.plus_ms(1_000), id.clone())).collect();
         match change {
             0..=2 => drop(expected.remove(5)),
-            // The first three were over when the other came before its place.
+            // The first three were committed before the earlier deadline was added.
             _ => expected.insert(3, (START.plus_ms(999), ids[5].clone())),
         }
         assert_eq!(order, expected, "change {change}");
@@ -333,13 +333,13 @@ fn a_tombstone_that_a_write_overtook_stays_and_the_write_stands() {
     assert!(!shard.entity_put(START, key, b"v", late).expect("an entity").applied);
     assert!(shard.entity_put(START, key, b"v", EntityPut::default()).expect("an entity").applied);
     assert!(shard.exists(START, key));
-    // Without a version there is nothing to delete, and nothing to remember.
+    // Without a version there is nothing to delete or to remember.
     let nothing = shard.entity_del(START, shard.key(b"none"), EntityDelete::default());
     assert!(!nothing.expect("an entity").applied);
     assert_eq!(shard.stats().tombstones, 0);
 }
 
-/// Due work counts as done, also before a timer has run: whoever compares states sees that.
+/// Due work counts as done even before a timer has run: a comparison of states must show that.
 #[test]
 fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
     let hash = |shard: &mut Shard, ms: i64, key: &str| {
@@ -363,12 +363,12 @@ fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
         assert_eq!(hash(&mut shard, ms, "k") == there, same, "{ms}");
     }
     assert_eq!(hash(&mut shard, 100, "k"), absent);
-    // Another thing that falls due changes it again, though no timer has run for the first.
+    // Further due work changes the state again, although no timer has run for the first.
     reserve(&mut shard, START, account, b"t", 150);
     let first = hash(&mut shard, 100, "a");
     assert_eq!(hash(&mut shard, 149, "a"), first);
     assert_ne!(hash(&mut shard, 150, "a"), first);
-    // Value and expiry are part of it.
+    // Value and expiry are part of the state.
     set(&mut shard, START, "k", after(101));
     assert_ne!(hash(&mut shard, 0, "k"), there);
     set(&mut shard, START, "k", after(100));
@@ -377,8 +377,8 @@ fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
     assert_ne!(hash(&mut shard, 0, "k"), there);
 }
 
-/// A node that follows has no clock of its own, and its leader's may be another node's next: what expires in a group is
-/// removed by a record, also where nobody touches it. A store alone needs none.
+/// A follower has no clock of its own, and the next leader's clock may differ. So in a group an expired entry is
+/// removed by a record, even when no command touches it. A single server needs no such record.
 #[test]
 fn what_expires_in_a_group_is_removed_by_a_record() {
     let log = LogId { id: 7, core: 0 };

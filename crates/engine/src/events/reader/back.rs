@@ -1,34 +1,34 @@
-//! Reads events from the newest to the oldest. Frames of a log can only be read in their order: so one walk over the
-//! heads of a segment's frames finds places in it, and what lies behind each place is read from the newest place on.
+//! Reads events from the newest to the oldest. Frames of a log can only be read forwards, so one pass over the frame
+//! headers of a segment finds positions in it; the stretches after them are then read from the newest to the oldest.
 
 use super::{EventAt, EventReader, Found, ReadEventsError, SCAN_LEN_MAX, Stop, Wanted};
 use crate::{Disk, FramePosition};
 use scurry_ledger::Time;
 use std::collections::VecDeque;
 
-/// Bytes that are read in the order of the log at once.
+/// Bytes of a stretch, which is read forwards.
 const STRETCH_LEN: u64 = 1 << 20;
 
-/// Outcome of a reading from the newest to the oldest.
+/// Result of a backward read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBack<T> {
-    /// Each event as it was formed, the newest first.
+    /// The formed events, the newest first.
     pub told: Vec<T>,
-    /// Where to go on: with what is before this. None when nothing of the period is.
+    /// Position before which the next read continues. None when nothing earlier is in the period.
     pub next: Option<EventAt>,
-    /// The commits that were looked through.
+    /// Number of commits scanned.
     pub looked: u64,
-    /// When the oldest of them was written.
+    /// Time at which the oldest of them was written.
     pub reached: Option<Time>,
 }
 
-/// The newest of the events before a position that are wanted, while a stretch of the log is read.
+/// Collects the newest matching events before a position, while a stretch is read forwards.
 struct Newest<T> {
     before: EventAt,
     most: usize,
-    /// The oldest first: where it is, when it was written, and what was made of it.
+    /// Position, commit time and formed event, the oldest first.
     events: VecDeque<(EventAt, Time, T)>,
-    /// When the first frame of the stretch was written.
+    /// Time at which the first frame of the stretch was written.
     begun: Option<Time>,
 }
 
@@ -45,8 +45,8 @@ impl<T> Newest<T> {
 }
 
 impl<D: Disk> EventReader<D> {
-    /// Reads events before this position, the newest first, until there are as many as are wanted, a segment is
-    /// gone through or much of it. The position is of a durable record, or the one behind the last.
+    /// Reads events before this position, the newest first, until `most` were found or a segment or `SCAN_LEN_MAX`
+    /// bytes were scanned. The position is that of a durable record, or the one after the last.
     pub fn read_back<T>(
         &mut self,
         before: EventAt,
@@ -57,7 +57,7 @@ impl<D: Disk> EventReader<D> {
         let mut back = ReadBack { told: Vec::new(), next: None, looked: 0, reached: None };
         let (mut end, mut scanned) = (before.sequence + u64::from(before.index > 0), 0);
         let mut is_enough = false;
-        // Times of frames never go back: what is older is from before the period.
+        // Times of frames never decrease: anything older is before the period.
         let is_before = |reached: Option<Time>| {
             let both = wanted.period.from.zip(reached);
             both.is_some_and(|(from, reached)| reached < from)
@@ -89,7 +89,7 @@ impl<D: Disk> EventReader<D> {
         Ok(back)
     }
 
-    /// Reads what lies between a place and the end of a stretch in the order of the log; the bytes of it.
+    /// Reads forwards from a place to the end of a stretch. Returns the bytes read.
     fn stretch<T>(
         &mut self,
         place: FramePosition,
