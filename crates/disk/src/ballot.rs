@@ -1,5 +1,5 @@
-//! `ballot-g<generation>`: the votes that a node of a group has given, for the log of each core, beside the
-//! directories that hold the logs. docs/formats/ballot.md.
+//! `ballot-g<generation>`: the votes that a node of a group has given, for the log of each core, in a file beside the
+//! directories of the logs. docs/formats/ballot.md.
 
 use crate::directory::FILE_MODE;
 use crate::fault::cannot;
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "ballot-g";
 
-/// The file of a generation.
+/// Returns the path of a generation's file.
 pub(crate) fn path_of(directory: &Path, generation: u32) -> PathBuf {
     directory.join(format!("{PREFIX}{generation}"))
 }
 
-/// The place of a core's log in the file of its generation. Without it nobody knows what the node has
-/// promised.
+/// Opens the note of a core's log in the file of its generation. The file must exist: without it the node's votes are
+/// unknown.
 pub(crate) fn open(
     directory: &Path,
     manifest: &Manifest,
@@ -29,7 +29,7 @@ pub(crate) fn open(
     open_to(directory, manifest, core, true)
 }
 
-/// The vote that a node has given in the group of a core's log. Nothing is locked and nothing written.
+/// Reads the vote that a node has given in the group of a core's log. Takes no lock and writes nothing.
 pub fn read_vote(directory: &Path, manifest: &Manifest, core: u16) -> Result<Vote, StoreError> {
     open_to(directory, manifest, core, false).map(|ballot| ballot.newest())
 }
@@ -48,14 +48,13 @@ fn open_to(
     ballot.map_err(|source| StoreError::Ballot { path, source })
 }
 
-/// The bytes of the file of a node that has given no vote.
+/// Returns the bytes of the file of a node that has not voted.
 pub(crate) fn bytes_of(manifest: &Manifest) -> Vec<u8> {
     let logs = (0..manifest.threads).map(|core| (manifest.log(core), Vote::default()));
     LogBallot::<DiskFile>::file_of(logs)
 }
 
-/// True where a file of this name may hold a vote: a first start that was cut short leaves one that holds
-/// none.
+/// Reports whether a file of this name may hold a vote. A first start that was interrupted leaves one without votes.
 pub(crate) fn has_begun(directory: &Path, name: &str) -> io::Result<bool> {
     if !name.starts_with(PREFIX) {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! A directory behind the engine's seam.
+//! A directory that implements the engine's `Disk`.
 
 use crate::fault::cannot;
 use crate::file::DiskFile;
@@ -8,10 +8,10 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Balances are nobody else's business.
+/// Mode of files: balances are readable by their owner only.
 pub(crate) const FILE_MODE: u32 = 0o600;
 
-/// A directory that is there. Its files are made with mode 0600.
+/// An existing directory. Its files are created with mode 0600.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -19,13 +19,13 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens a directory. Errors: it is absent, or may not be read.
+    /// Opens a directory. Fails when it is missing or not readable.
     pub fn open(path: &Path) -> io::Result<Directory> {
         let handle = fs::File::open(path).map_err(cannot("open", path))?;
         Ok(Directory { path: path.to_owned(), handle })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -48,7 +48,8 @@ impl Disk for Directory {
         options.read(true).write(true).create(true).truncate(true).mode(FILE_MODE);
         let file = options.open(&path).map_err(cannot("create", &path))?;
         if let Err(error) = set_aside(&file, room) {
-            // What was set aside before the disk was full goes back. The first error counts.
+            // Removes the file, which frees the blocks that were reserved before the disk was full. The first error is
+            // reported.
             let _ = fs::remove_file(&path);
             return Err(cannot("set room aside for", &path)(error));
         }
@@ -91,7 +92,7 @@ impl Disk for Directory {
     }
 }
 
-/// Reserves blocks and makes the file as long, so that writing within it changes no length.
+/// Reserves blocks and extends the file, so that writing within it does not change its length.
 #[cfg(target_os = "linux")]
 fn set_aside(file: &fs::File, room: u64) -> io::Result<()> {
     use nix::errno::Errno;
@@ -103,14 +104,14 @@ fn set_aside(file: &fs::File, room: u64) -> io::Result<()> {
     loop {
         match fallocate(file, FallocateFlags::empty(), 0, room) {
             Err(Errno::EINTR) => {}
-            // Not every file system can; the room is then found as it is written.
+            // Some file systems cannot reserve; the space is then allocated by the writes.
             Ok(()) | Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Other systems have no common call for it.
+/// Other systems have no common call to reserve space.
 #[cfg(not(target_os = "linux"))]
 fn set_aside(_: &fs::File, _: u64) -> io::Result<()> {
     Ok(())

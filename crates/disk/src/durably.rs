@@ -1,4 +1,4 @@
-//! Files and directories that are there after a crash when a call has returned.
+//! Operations on files and directories that are durable when the call returns.
 
 use crate::fault::cannot;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -8,12 +8,13 @@ use std::path::Path;
 
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Makes a file empty, or makes it.
+/// Creates an empty file, or truncates an existing one.
 pub(crate) fn create(path: &Path, mode: u32) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)
 }
 
-/// Replaces a file of a directory, by way of `new`, which gets this mode. After a crash it has its old bytes or these.
+/// Replaces a file of a directory atomically, by renaming `new`, which gets this mode. After a crash the file has
+/// either its old bytes or the new ones.
 pub(crate) fn replace(
     directory: &Path,
     (new, mode): (&Path, u32),
@@ -27,7 +28,7 @@ pub(crate) fn replace(
     sync(directory)
 }
 
-/// Makes a directory, unless it is there.
+/// Creates a directory, unless it exists.
 pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
@@ -35,13 +36,13 @@ pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the name of a directory durable.
+/// Makes a directory's own entry durable, by syncing its parent.
 pub(crate) fn sync_above(directory: &Path) -> io::Result<()> {
     let Some(above) = directory.parent() else { return Ok(()) };
     sync(if above.as_os_str().is_empty() { Path::new(".") } else { above })
 }
 
-/// Makes what was created, renamed and removed in a directory durable.
+/// Makes creations, renames and removals in a directory durable.
 pub(crate) fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory).and_then(|handle| handle.sync_all()).map_err(cannot("sync", directory))
 }

@@ -1,11 +1,11 @@
-//! Errors that say what was done to which file. The system's own say neither.
+//! I/O errors that name the operation and the file, which the system's own errors do not.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Content of an `io::Error` of this crate.
+/// Payload of an `io::Error` of this crate.
 #[derive(Debug)]
 struct Fault {
     operation: &'static str,
@@ -25,13 +25,13 @@ impl Error for Fault {
     }
 }
 
-/// For `map_err`: "cannot OPERATION PATH: what the system says", of the same kind.
+/// Returns a mapper for `map_err`: "cannot OPERATION PATH: system message", of the same kind.
 pub(crate) fn cannot(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     move |source| io::Error::new(source.kind(), Fault { operation, path: path.to_owned(), source })
 }
 
-/// The system's number of an error, also of one whose text was extended by this crate;
-/// `raw_os_error` knows only those that were not.
+/// Returns the system's error number, also of an error that this crate has extended; `raw_os_error` returns None for
+/// those.
 pub fn os_error(error: &io::Error) -> Option<i32> {
     let extended = || error.get_ref()?.downcast_ref::<Fault>()?.source.raw_os_error();
     error.raw_os_error().or_else(extended)

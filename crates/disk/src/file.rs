@@ -1,4 +1,4 @@
-//! An open file behind the engine's seam.
+//! An open file that implements the engine's `File`.
 
 use crate::fault::cannot;
 use crate::zeros;
@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
-/// A file of a [`crate::Directory`]. Its errors name it by the path that it was opened under.
+/// A file of a [`crate::Directory`]. Its errors name the path under which it was opened.
 #[derive(Debug)]
 pub struct DiskFile {
     file: fs::File,
@@ -25,7 +25,7 @@ impl File for DiskFile {
     const BLOCK_LEN: u64 = 4096;
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        // Goes on after short and interrupted writes.
+        // Retries short and interrupted writes.
         self.file.write_all_at(bytes, offset).map_err(cannot("write", &self.path))
     }
 
@@ -52,7 +52,7 @@ impl File for DiskFile {
     }
 }
 
-/// Errors: the file has no name any more. The device has its bytes, and no start would find them.
+/// Checks that the file still has a name. Without one its bytes are on the device, but no start would find them.
 fn still_there(file: &fs::File) -> io::Result<()> {
     if file.metadata()?.nlink() > 0 {
         return Ok(());
@@ -61,7 +61,7 @@ fn still_there(file: &fs::File) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::NotFound, text))
 }
 
-/// Reads until the buffer is full or the file ends; std's own loop takes the end for an error.
+/// Reads until the buffer is full or the file ends; std's `read_exact_at` treats the end as an error.
 fn fill(
     mut offset: u64,
     buffer: &mut [u8],
@@ -86,7 +86,7 @@ fn fill(
 mod tests {
     use super::*;
 
-    /// Reads three bytes at most, and is interrupted before every second time.
+    /// Reads three bytes at most, and is interrupted on every second call.
     fn reluctant(source: &[u8]) -> impl FnMut(u64, &mut [u8]) -> io::Result<usize> {
         let mut calls = 0;
         move |offset, buffer| {

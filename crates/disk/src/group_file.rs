@@ -1,5 +1,5 @@
-//! `GROUP`: the identity of a node of a group, and where it last knew the other nodes. Text that people can
-//! read, in the manner of the manifest; docs/formats/group.md.
+//! `GROUP`: the identity of a node of a group, and the last known addresses of the other nodes. Readable text in the
+//! style of the manifest; docs/formats/group.md.
 
 use crate::sealed::{Unreadable, body_of, sealed};
 use scurry_codec::GroupMember;
@@ -7,26 +7,26 @@ use std::fmt::Write;
 
 /// The newest format that is read.
 pub(crate) const GROUP_FORMAT: u32 = 1;
-/// Longer is damaged: room for some hundred nodes of many threads.
+/// Longest valid file: enough for some hundred nodes with many threads. A longer one is damaged.
 pub(crate) const GROUP_LEN_MAX: u64 = 1 << 20;
 
 const TITLE: &str = "scurry group format ";
-/// In the place of ports, where there are none.
+/// Placeholder for an empty list of ports.
 const NONE: &str = "-";
 
-/// The file of a node.
+/// The content of a node's `GROUP` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupFile {
-    /// The number that was drawn for this node when it came.
+    /// The random number of this node, drawn when it joined.
     pub node: u64,
-    /// The member that began the group, and was its only one before the first entry of the log.
+    /// The member that founded the group, the only one before the first entry of the log.
     pub founder: u64,
-    /// The nodes that are known.
+    /// The known nodes.
     pub members: Vec<GroupMember>,
 }
 
 impl GroupFile {
-    /// The whole file.
+    /// Returns the text of the whole file.
     pub(crate) fn to_text(&self) -> String {
         let GroupFile { node, founder, members } = self;
         let mut text = format!("{TITLE}{GROUP_FORMAT}\nnode {node:016x}\nfounder {founder:016x}\n");
@@ -43,7 +43,7 @@ impl GroupFile {
         sealed(text)
     }
 
-    /// Reads what `to_text` wrote, and nothing else.
+    /// Parses exactly what `to_text` writes.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<GroupFile, Unreadable> {
         let damaged = Unreadable::Damaged;
         let mut lines = body_of(bytes)?.lines();
@@ -70,7 +70,7 @@ impl GroupFile {
     }
 }
 
-/// The number of a node.
+/// Parses the number of a node.
 fn number(digits: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok().filter(|number| *number > 0)
 }

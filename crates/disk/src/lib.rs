@@ -1,5 +1,5 @@
-//! Real files: the engine's [`scurry_engine::Disk`] over a directory, and the directory that
-//! holds a whole store, with its lock, its manifest, and what says how far its logs had come.
+//! Real files: the engine's [`scurry_engine::Disk`] over a directory, and the directory of a whole store, with its
+//! lock, its manifest, and the notes of its logs' reach.
 #![forbid(unsafe_code)]
 
 mod ballot;

@@ -1,6 +1,6 @@
-//! One process per store: two that write one log would destroy it. What is locked is the directory
-//! itself, which stays what it is when files in it are moved or removed; and a file in it, which
-//! names the process, and is the only lock where the file system locks no directories.
+//! One process per store: two that write one log would destroy it. Two things are locked: the directory itself, which
+//! stays the same when files in it are moved or removed; and a file in it, which names the process, and is the only
+//! lock on file systems that cannot lock directories.
 
 use crate::directory::FILE_MODE;
 use crate::fault::cannot;
@@ -11,20 +11,20 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 const NAME: &str = "LOCK";
-/// Enough for a process id.
+/// Longest process id in the file, with room to spare.
 const PID_LEN_MAX: u64 = 32;
 
-/// The lock of a store, until it is dropped or the process ends. The file stays: removing it
-/// would let another process lock a new one beside this one.
+/// The lock of a store, held until it is dropped or the process ends. The file stays: if it were removed, another
+/// process could lock a new one while this lock is held.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    /// None where the file system locks no directories, as NFS.
+    /// None on file systems that cannot lock directories, such as NFS.
     _directory: Option<File>,
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock of a directory, or says who has it.
+    /// Locks a directory, or fails with the id of the process that holds the lock.
     pub(crate) fn take(directory: &Path) -> Result<Lock, StoreError> {
         let path = directory.join(NAME);
         let locked_by = |pid| StoreError::Locked { directory: directory.to_owned(), pid };
@@ -55,7 +55,7 @@ impl Lock {
     }
 }
 
-/// The process that wrote its id, if it came as far as that.
+/// Returns the id of the process that holds the lock, if it has written one yet.
 fn holder(file: &File) -> Option<u32> {
     let mut text = String::new();
     file.take(PID_LEN_MAX).read_to_string(&mut text).ok()?;

@@ -1,4 +1,5 @@
-//! What a store must know before it opens its first log: over which files its keys are spread. A few lines of text that people can read, with a checksum as the last one:
+//! `MANIFEST`: what a store must know before it opens its first log, above all over how many logs its keys are divided.
+//! A few lines of readable text, the last of which is a checksum:
 //!
 //! ```text
 //! scurry store format 1
@@ -8,10 +9,10 @@
 //! crc32c 89abcdef
 //! ```
 //!
-//! Behind the threads stands `restored 4711` where that is not 0.
+//! After the threads comes a line `restored 4711`, unless the number is 0.
 //!
-//! Every format to come keeps the first line and the last, so that an old version tells a newer
-//! store from a damaged one.
+//! Every future format keeps the first line and the last, so that an old version can tell a newer store from a damaged
+//! one.
 
 use crate::sealed::{Unreadable, body_of, sealed};
 use scurry_engine::LogId;
@@ -19,10 +20,10 @@ use std::fmt::Write;
 
 /// The newest format that is read.
 pub const FORMAT: u32 = 1;
-/// The generation of a store that was never divided among another number of threads: its logs go
-/// back to when nothing was there. Each later one begins with snapshots.
+/// The generation of a store whose number of threads was never changed: its logs begin with an empty store. Each
+/// later generation begins with snapshots.
 const GENERATION_FIRST: u32 = 1;
-/// Longer is damaged; no format needs more.
+/// Longest valid file; no format needs more.
 pub(crate) const LEN_MAX: u64 = 4_096;
 
 const TITLE: &str = "scurry store format ";
@@ -30,41 +31,40 @@ const TITLE: &str = "scurry store format ";
 /// The manifest of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// A random number by which copies of one store are known.
+    /// A random number that identifies the copies of one store.
     pub store: u64,
     /// Number of the subdirectory `g<generation>` that is in use.
     pub generation: u32,
-    /// How many threads that generation is divided among.
+    /// Number of threads, and so of logs, of that generation.
     pub threads: u16,
-    /// Positions of events begin with this much more than the generation: each restore raises it,
-    /// because the same sequences come again with other changes.
+    /// Number that positions of events add to the generation. Each restore raises it, because the same sequences are
+    /// then used again for other changes.
     pub restored: u32,
 }
 
 impl Manifest {
-    /// Of a store that nothing was written to.
+    /// Returns the manifest of a new store.
     pub fn new(store: u64, threads: u16) -> Manifest {
         Manifest { store, generation: GENERATION_FIRST, threads, restored: 0 }
     }
 
-    /// The number that positions of events begin with.
+    /// Returns the generation number that positions of events begin with.
     pub fn generation_of_events(&self) -> u32 {
         self.generation.saturating_add(self.restored)
     }
 
-    /// Tells the log of a core from all others.
+    /// Returns the id of a core's log, unique among all logs.
     pub fn log(&self, core: u16) -> LogId {
         let place = u64::from(self.generation) << 16 | u64::from(core);
         LogId { id: self.store ^ place, core: u32::from(core) }
     }
 
-    /// True when every core began with a snapshot, of what there was before the number of threads
-    /// changed.
+    /// Reports whether every core began with a snapshot, of the data from before the number of threads changed.
     pub fn begins_with_snapshot(&self) -> bool {
         self.generation > GENERATION_FIRST
     }
 
-    /// The whole file.
+    /// Returns the text of the whole file.
     pub(crate) fn to_text(self) -> String {
         let Manifest { store, generation, threads, restored } = self;
         let mut text = format!(
@@ -76,7 +76,7 @@ impl Manifest {
         sealed(text)
     }
 
-    /// Reads what `to_text` wrote, and nothing else.
+    /// Parses exactly what `to_text` writes.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Manifest, Unreadable> {
         let damaged = Unreadable::Damaged;
         let body = body_of(bytes)?;
@@ -93,7 +93,7 @@ impl Manifest {
                 store: u64::from_str_radix(field("store")?, 16).ok()?,
                 generation: field("generation")?.parse().ok()?,
                 threads: field("threads")?.parse().ok().filter(|threads| *threads > 0)?,
-                // A line that is there and is not this one is not as it is written.
+                // Any other line in its place is an error.
                 restored: field("restored").map_or(Some(0), |number| number.parse().ok())?,
             })
         };

@@ -1,5 +1,5 @@
-//! Files of a data directory that say something by being there. `BEGIN`: a person wants the directory to begin a group.
-//! `RETIRED`: its node takes no part in its group any more, and why. docs/formats/group.md.
+//! Marker files of a data directory. `BEGIN`: an operator has ordered this directory to begin a group. `RETIRED`: its
+//! node no longer takes part in its group, with the reason. docs/formats/group.md.
 
 use crate::directory::FILE_MODE;
 use crate::durably::{replace, sync};
@@ -14,10 +14,10 @@ const BEGIN_NEW: &str = "BEGIN.new";
 const RETIRED: &str = "RETIRED";
 const RETIRED_NEW: &str = "RETIRED.new";
 
-/// The word may be said by another user than the one that serves: the directory keeps others out.
+/// Mode of `BEGIN`: another user than the server's may write it; the directory's mode keeps others out.
 const BEGIN_MODE: u32 = 0o644;
 const BEGIN_TEXT: &str = "scurry replica init: the next server with --replicate begins a group here, and removes this.\n";
-/// So much is shown of why a node was retired.
+/// Most bytes that are shown of the reason why a node was retired.
 const WHY_LEN_MAX: u64 = 4 << 10;
 
 /// Orders a directory to begin a group.
@@ -26,13 +26,13 @@ pub(crate) fn order_begin(directory: &Path) -> io::Result<()> {
     replace(directory, (&new, BEGIN_MODE), &path, BEGIN_TEXT.as_bytes())
 }
 
-/// True where [`order_begin`] was called and no group has begun since.
+/// Reports whether [`order_begin`] was called and no group has begun since.
 pub(crate) fn is_to_begin(directory: &Path) -> io::Result<bool> {
     let path = directory.join(BEGIN);
     path.try_exists().map_err(cannot("look for", &path))
 }
 
-/// Takes the order to begin back: it was carried out. The order is gone when this returns.
+/// Removes the order to begin after it was carried out, durably.
 pub(crate) fn end_begin(directory: &Path) -> io::Result<()> {
     let path = directory.join(BEGIN);
     match fs::remove_file(&path) {
@@ -42,13 +42,13 @@ pub(crate) fn end_begin(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Keeps a directory from ever being served again as a node of its group.
+/// Marks a directory as retired: it is never served again as a node of its group.
 pub(crate) fn retire(directory: &Path, why: &str) -> io::Result<()> {
     let (new, path) = (directory.join(RETIRED_NEW), directory.join(RETIRED));
     replace(directory, (&new, FILE_MODE), &path, format!("{why}\n").as_bytes())
 }
 
-/// Refuses a directory whose node takes no part any more.
+/// Refuses a directory whose node was retired.
 pub(crate) fn refuse_retired(directory: &Path) -> Result<(), StoreError> {
     let path = directory.join(RETIRED);
     let file = match File::open(&path) {

@@ -1,5 +1,5 @@
-//! `reach-g<generation>`: how far the log of each core had come, beside the directories that hold
-//! the logs, so that a start notices what is missing of them. docs/formats/reach.md.
+//! `reach-g<generation>`: the reach of each core's log, in a file beside the directories of the logs, so that a start
+//! notices missing files. docs/formats/reach.md.
 
 use crate::directory::FILE_MODE;
 use crate::fault::cannot;
@@ -12,20 +12,19 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file of a generation.
+/// Returns the path of a generation's file.
 pub(crate) fn path_of(directory: &Path, generation: u32) -> PathBuf {
     directory.join(format!("reach-g{generation}"))
 }
 
-/// The place of a core's log in the file of its generation. None where there is no such file:
-/// it was removed.
+/// Opens the note of a core's log in the file of its generation. None when that file was removed.
 pub(crate) fn open(
     directory: &Path,
     manifest: &Manifest,
     core: u16,
 ) -> Result<Option<LogReach<DiskFile>>, StoreError> {
     let path = path_of(directory, manifest.generation);
-    // Who only looks may not be allowed to write.
+    // Falls back to reading only: a tool may lack the permission to write.
     let open = |writes| OpenOptions::new().read(true).write(writes).mode(FILE_MODE).open(&path);
     let opened = match open(true) {
         Err(error) if error.kind() != ErrorKind::NotFound => open(false),
@@ -40,15 +39,14 @@ pub(crate) fn open(
     reach.map(Some).map_err(|source| StoreError::Reach { path, source })
 }
 
-/// The least that the files of a core hold, by the file of the generation and by the manifest.
-/// Nothing is locked and nothing written. Errors: that file is damaged, or the core's directory is
-/// missing.
+/// Returns the lower bound on what the files of a core hold, from the reach file and the manifest. Takes no lock and
+/// writes nothing. Fails when the reach file is damaged or the core's directory is missing.
 pub fn read_least(directory: &Path, manifest: &Manifest, core: u16) -> Result<Least, StoreError> {
     let reach = open(directory, manifest, core)?.map(|reach| reach.sequence());
     let least = Least { sequence: reach.unwrap_or(0), snapshot: manifest.begins_with_snapshot() };
     let path = directory.join(format!("g{}/{core}", manifest.generation));
-    // Only a first start that was cut short leaves a manifest without directories, and it has noted
-    // by then that there is nothing in them.
+    // Only an interrupted first start leaves a manifest without directories, and by then its reach file notes that they
+    // are empty.
     let is_new = reach == Some(0) && !least.snapshot;
     if path.is_dir() || is_new {
         return Ok(least);
@@ -56,13 +54,13 @@ pub fn read_least(directory: &Path, manifest: &Manifest, core: u16) -> Result<Le
     Err(StoreError::MissingDirectory { path, reach })
 }
 
-/// The bytes of the file for a generation whose logs have come so far, in the order of the cores.
+/// Returns the bytes of the file for a generation whose logs have this reach, in the order of the cores.
 pub(crate) fn bytes_of(manifest: &Manifest, sequences: &[u64]) -> Vec<u8> {
     let logs = (0..manifest.threads).map(|core| manifest.log(core));
     LogReach::<DiskFile>::file_of(logs.zip(sequences.iter().copied()))
 }
 
-/// Raises what the file of the generation says, where it is whole. False where there is none.
+/// Raises the reach in the file of the generation. Returns false when the file is missing.
 pub(crate) fn raise(
     directory: &Path,
     manifest: &Manifest,
@@ -77,8 +75,8 @@ pub(crate) fn raise(
     Ok(true)
 }
 
-/// True where a file of this name says that logs beside it held something: a first start that was
-/// cut short leaves one that does not, and a later generation begins with what an earlier one held.
+/// Reports whether a file of this name proves that its logs held something. An interrupted first start leaves a file
+/// that does not; a later generation always begins with the data of an earlier one.
 pub(crate) fn has_begun(directory: &Path, name: &str) -> io::Result<bool> {
     let Some(generation) = name.strip_prefix("reach-g") else { return Ok(false) };
     let path = directory.join(name);

@@ -1,4 +1,4 @@
-//! Files of text that people can read, with the checksum of their lines as the last one.
+//! Readable text files whose last line is the checksum of the lines before it.
 
 use crc::{CRC_32_ISCSI, Crc};
 use std::fmt::Write;
@@ -6,21 +6,21 @@ use std::fmt::Write;
 const TITLE: &str = "crc32c ";
 const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
-/// Why bytes are no such file.
+/// Why bytes are not a valid file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     Damaged(&'static str),
     Newer(u32),
 }
 
-/// Lines, and the checksum behind them.
+/// Appends the checksum to the lines.
 pub(crate) fn sealed(mut lines: String) -> String {
     let crc = CRC.checksum(lines.as_bytes());
     writeln!(lines, "{TITLE}{crc:08x}").expect("a string takes everything");
     lines
 }
 
-/// The lines before the checksum, which is right.
+/// Checks the checksum and returns the lines before it.
 pub(crate) fn body_of(bytes: &[u8]) -> Result<&str, Unreadable> {
     let damaged = Unreadable::Damaged;
     let text = str::from_utf8(bytes).map_err(|_| damaged("it is not text"))?;

@@ -1,7 +1,6 @@
-//! The directory that holds a store: `LOCK`, `MANIFEST`, the files of each core in
-//! `g<generation>/<core>`, and `reach-g<generation>`, which says how far each had come. A node of a group has
-//! `GROUP` beside them, and `ballot-g<generation>` with the votes that it has given. What `BEGIN` and `RETIRED` say is
-//! in `mark.rs`.
+//! The directory of a store: `LOCK`, `MANIFEST`, the files of each core in `g<generation>/<core>`, and
+//! `reach-g<generation>` with the reach of each log. A node of a group also has `GROUP`, and `ballot-g<generation>`
+//! with its votes. `mark.rs` describes `BEGIN` and `RETIRED`.
 
 use crate::ballot;
 use crate::directory::{Directory, FILE_MODE};
@@ -27,9 +26,9 @@ const BALLOT_NEW: &str = "ballot.new";
 const GROUP: &str = "GROUP";
 const GROUP_NEW: &str = "GROUP.new";
 
-/// A locked store. Whoever starts an empty one writes how far its logs have come, which is nowhere,
-/// then its manifest, then the first core's directory: so data without a manifest is always damage,
-/// and a manifest without data and without that file as well.
+/// A locked store. A first start writes the reach file, which notes empty logs, then the manifest, then the first
+/// core's directory. So data without a manifest is always damage, and so is a manifest with neither data nor a reach
+/// file.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -37,39 +36,37 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the directory (mode 0700; not those above it, which would hide a typing mistake or a
-    /// disk that is not mounted), checks that it can be written, and locks it.
+    /// Opens and locks the directory and checks that it can be written. Creates it with mode 0700, but not its parents:
+    /// that would hide a typing mistake or a disk that is not mounted.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         make_directory(path).map_err(|source| StoreError::not_writable(path, source))?;
         let store = Store { path: path.to_owned(), _lock: Lock::take(path)? };
         store.try_to_write()?;
-        // Once there is a manifest the directory is known to last.
+        // When a manifest exists, an earlier start has made the directory durable.
         if !path.join(MANIFEST).exists() {
             sync_above(path)?;
         }
         Ok(store)
     }
 
-    /// The manifest; none in a store that nothing was written to. Errors: it is damaged, or
-    /// newer, or absent beside data.
+    /// Reads the manifest, None in a new store. Fails when it is damaged, newer, or missing beside data.
     pub fn manifest(&self) -> Result<Option<Manifest>, StoreError> {
         read_manifest(&self.path)
     }
 
-    /// Replaces the manifest. After a crash there is the old one or this one; after this returns
-    /// there is this one.
+    /// Replaces the manifest durably. After a crash either the old one or the new one is there.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.path.join(MANIFEST_NEW), self.path.join(MANIFEST));
         Ok(replace(&self.path, (&new, FILE_MODE), &path, manifest.to_text().as_bytes())?)
     }
 
-    /// The least that the files of each core hold: [`read_least`].
+    /// Returns the lower bound on what each core's files hold: [`read_least`].
     pub fn least(&self, manifest: &Manifest) -> Result<Vec<Least>, StoreError> {
         (0..manifest.threads).map(|core| read_least(&self.path, manifest, core)).collect()
     }
 
-    /// Notes how far the logs of the cores have come, all of it on the device, unless as much was
-    /// noted before. A store whose note was removed gets a new one: false.
+    /// Raises the noted reach of the cores' logs, which are on the device up to there. Returns false when the reach
+    /// file was missing and a new one was written.
     pub fn raise_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<bool, StoreError> {
         let is_there = reach::raise(&self.path, manifest, sequences)?;
         if !is_there {
@@ -78,15 +75,14 @@ impl Store {
         Ok(is_there)
     }
 
-    /// Notes how far the logs of a new generation have come, in the place of whatever was noted.
+    /// Writes the reach of the logs of a new generation, replacing any earlier note.
     pub fn write_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<(), StoreError> {
         let (new, path) =
             (self.path.join(REACH_NEW), reach::path_of(&self.path, manifest.generation));
         Ok(replace(&self.path, (&new, FILE_MODE), &path, &reach::bytes_of(manifest, sequences))?)
     }
 
-    /// The place of a core's log in what says how far the logs have come; none where there is
-    /// nothing yet.
+    /// Opens the reach note of a core's log, None when the file is missing.
     pub fn reach(
         &self,
         manifest: &Manifest,
@@ -95,8 +91,8 @@ impl Store {
         reach::open(&self.path, manifest, core)
     }
 
-    /// Writes damaged copies of notes anew whose other copy is whole: of how far the logs have come, and of the votes
-    /// of a node of a group. Returns what is to be said of it.
+    /// Rewrites damaged copies of notes whose other copy is whole: of the logs' reach, and of a node's votes. Returns
+    /// messages for the log.
     pub fn mend_notes(&self, manifest: &Manifest) -> Result<Vec<String>, StoreError> {
         let mut said = Vec::new();
         let ballots = ballot::path_of(&self.path, manifest.generation);
@@ -111,16 +107,16 @@ impl Store {
         Ok(said)
     }
 
-    /// Refuses a node of a group without a note of how far its logs have come. It has one from its first moment on,
-    /// and an end of its log that went with it would not be missed: the node would go on with less than it has
-    /// acknowledged, and the group lose what it has counted on.
+    /// Refuses a node of a group whose reach file is missing. A node has one from its first start. Without it a missing
+    /// end of the log would go unnoticed: the node would go on with less than it has acknowledged, and the group could
+    /// lose committed entries.
     pub fn want_reach(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let path = reach::path_of(&self.path, manifest.generation);
         if path.exists() { Ok(()) } else { Err(StoreError::NoReach { path }) }
     }
 
-    /// Refuses votes of a node whose log has entries of a later term: a vote is on the device before any entry of
-    /// its term.
+    /// Refuses the votes of a node whose log has entries of a later term: a vote is on the device before any entry of
+    /// its term, so a vote was lost.
     pub fn want_vote(
         &self,
         manifest: &Manifest,
@@ -132,21 +128,20 @@ impl Store {
         if logged <= voted { Ok(()) } else { Err(StoreError::OldBallot { path, voted, logged }) }
     }
 
-    /// The identity of this node of a group; none in a store of one machine, and in an empty one. Errors:
-    /// it is damaged, or newer, or absent beside votes that were given.
+    /// Reads the identity of this node of a group, None in a single server's store and in a new one. Fails when it is
+    /// damaged, newer, or missing beside votes.
     pub fn group(&self) -> Result<Option<GroupFile>, StoreError> {
         read_group(&self.path)
     }
 
-    /// Replaces the identity of this node, and where others are. After a crash there is the old one or
-    /// this one; after this returns there is this one. In a new node it is written last, behind the manifest
-    /// and the ballot.
+    /// Replaces the identity of this node and the addresses of the others, durably. After a crash either the old file
+    /// or the new one is there. A new node writes it last, after the manifest and the ballot.
     pub fn write_group(&self, group: &GroupFile) -> Result<(), StoreError> {
         let (new, path) = (self.path.join(GROUP_NEW), self.path.join(GROUP));
         Ok(replace(&self.path, (&new, FILE_MODE), &path, group.to_text().as_bytes())?)
     }
 
-    /// Refuses a node of a group, for a server that was told of none.
+    /// Refuses a node of a group, for a server that was started without a group.
     pub fn refuse_group(&self) -> Result<(), StoreError> {
         match self.group()? {
             None => Ok(()),
@@ -154,14 +149,14 @@ impl Store {
         }
     }
 
-    /// Writes that this node has given no vote, for the logs of a new generation.
+    /// Writes the ballot file of a new generation, without votes.
     pub fn write_ballots(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) =
             (self.path.join(BALLOT_NEW), ballot::path_of(&self.path, manifest.generation));
         Ok(replace(&self.path, (&new, FILE_MODE), &path, &ballot::bytes_of(manifest))?)
     }
 
-    /// The vote that this node has given in the group of a core's log, and the place for those to come.
+    /// Opens the ballot of a core's log: the vote that this node has given, and the place for later votes.
     pub fn ballot(
         &self,
         manifest: &Manifest,
@@ -170,41 +165,41 @@ impl Store {
         ballot::open(&self.path, manifest, core)
     }
 
-    /// True where a person has told this directory to begin a group, and it has not yet: [`crate::order_begin`].
+    /// Reports whether an operator has ordered this directory to begin a group and it has not begun yet:
+    /// [`crate::order_begin`].
     pub fn is_to_begin(&self) -> Result<bool, StoreError> {
         Ok(mark::is_to_begin(&self.path)?)
     }
 
-    /// Takes the order to begin a group back, durably. It is called when the group's file is there.
+    /// Removes the order to begin a group, durably. Called once the group's file is written.
     pub fn end_begin(&self) -> Result<(), StoreError> {
         Ok(mark::end_begin(&self.path)?)
     }
 
-    /// Refuses a node that takes no part in its group any more: [`Store::retire`].
+    /// Refuses a node that was retired from its group: [`Store::retire`].
     pub fn refuse_retired(&self) -> Result<(), StoreError> {
         mark::refuse_retired(&self.path)
     }
 
-    /// Notes durably that the node of this directory takes no part in its group any more, and why: no later start
-    /// serves it.
+    /// Marks the node of this directory, durably, as retired from its group, with the reason: no later start serves it.
     pub fn retire(&self, why: &str) -> Result<(), StoreError> {
         Ok(mark::retire(&self.path, why)?)
     }
 
-    /// The files of one core in a generation. Makes the directories, durably.
+    /// Opens the directory of one core in a generation. Creates it durably if needed.
     pub fn core(&self, generation: u32, core: u16) -> io::Result<Directory> {
         let outer = self.path_of(generation);
         let inner = outer.join(core.to_string());
         make_directory(&outer)?;
         make_directory(&inner)?;
-        // Also when they were there: an earlier start may have ended before it came to this.
+        // Synced even when they existed: an earlier start may have ended before its sync.
         sync(&outer)?;
         sync(&self.path)?;
         Directory::open(&inner)
     }
 
-    /// The generations that have a directory, in order: the one in use, and what a change of the
-    /// number of threads left behind when it was cut short.
+    /// Lists the generations that have a directory, in order: the current one, and any that an interrupted change of
+    /// the number of threads has left.
     pub fn generations(&self) -> io::Result<Vec<u32>> {
         generations(&self.path)
     }
@@ -222,7 +217,7 @@ impl Store {
         self.path.join(format!("g{generation}"))
     }
 
-    /// A lock that was there already can be opened where nothing new can be made.
+    /// Checks that files can be created: an existing lock file can be opened even where nothing new can be created.
     fn try_to_write(&self) -> Result<(), StoreError> {
         let path = self.path.join(MANIFEST_NEW);
         create(&path, FILE_MODE)
@@ -232,8 +227,8 @@ impl Store {
     }
 }
 
-/// The manifest of a store that somebody else may serve: nothing is locked and nothing written.
-/// Otherwise as [`Store::manifest`].
+/// Reads the manifest as [`Store::manifest`] does, without the lock and without writing: another process may serve the
+/// store.
 pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     let path = directory.join(MANIFEST);
     let Some(bytes) = read_whole(&path, LEN_MAX)? else {
@@ -249,9 +244,9 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     }
 }
 
-/// Orders a directory to begin a group when a server is started there with `--replicate`, or when one that waits there
-/// to be admitted to a group looks. Makes the directory where there is none. Nothing is locked: a server may have it.
-/// Errors: it is a node of a group, or cannot be written.
+/// Orders a directory to begin a group. A server with `--replicate` does so at its start, or, if it already runs there
+/// and waits for admission to a group, when it next checks. Creates the directory if it is missing. Takes no lock: a
+/// server may hold it. Fails when the directory is a node of a group, or cannot be written.
 pub fn order_begin(directory: &Path) -> Result<(), StoreError> {
     let not_writable = |source| StoreError::not_writable(directory, source);
     make_directory(directory).map_err(not_writable)?;
@@ -263,8 +258,8 @@ pub fn order_begin(directory: &Path) -> Result<(), StoreError> {
     Ok(sync_above(directory)?)
 }
 
-/// The identity of a node that somebody else may serve: nothing is locked and nothing written. Otherwise as
-/// [`Store::group`].
+/// Reads the identity of a node as [`Store::group`] does, without the lock and without writing: another process may
+/// serve the store.
 pub fn read_group(directory: &Path) -> Result<Option<GroupFile>, StoreError> {
     let path = directory.join(GROUP);
     let Some(bytes) = read_whole(&path, GROUP_LEN_MAX)? else {
@@ -280,7 +275,7 @@ pub fn read_group(directory: &Path) -> Result<Option<GroupFile>, StoreError> {
     }
 }
 
-/// The bytes of a file, one more than `len_max` at most; none where there is no such file.
+/// Reads a file, at most `len_max` + 1 bytes. None when it does not exist.
 fn read_whole(path: &Path, len_max: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     match File::open(path) {
@@ -293,8 +288,8 @@ fn read_whole(path: &Path, len_max: u64) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Something of a store that has lost its manifest: a directory with data, a file that says of logs which are
-/// gone how far they had come, or one that says which node this was.
+/// Returns the name of a remnant that shows that the manifest was lost: a directory with data, a reach file of logs
+/// that held data, or a file with a node's identity.
 fn left_without_manifest(directory: &Path) -> io::Result<Option<String>> {
     if let Some(number) = generations(directory)?.first() {
         return Ok(Some(format!("g{number}")));
@@ -308,7 +303,7 @@ fn left_without_manifest(directory: &Path) -> io::Result<Option<String>> {
     begun(directory, ballot::has_begun)
 }
 
-/// A file that has begun, as `has_begun` tells by the directory and its name.
+/// Finds a file for which `has_begun`, called with the directory and the name, returns true.
 fn begun(
     path: &Path,
     has_begun: impl Fn(&Path, &str) -> io::Result<bool>,
@@ -335,7 +330,7 @@ fn generations(path: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Writes the damaged copy of a note anew, if there is one; words about it.
+/// Rewrites the damaged copy of a note, if one is damaged. Returns a message about it.
 fn mend<N: Note>(mut noted: Noted<DiskFile, N>, core: u16, path: &Path) -> Option<String> {
     if !noted.is_damaged() {
         return None;
@@ -345,7 +340,7 @@ fn mend<N: Note>(mut noted: Noted<DiskFile, N>, core: u16, path: &Path) -> Optio
         format!("{path}: one of the two copies of what it says of thread {core} was damaged");
     Some(match noted.mend() {
         Ok(_) => format!("{found}: the other one was used, and it was written anew"),
-        // It counts for nothing, as before.
+        // The damaged copy is still ignored, as before.
         Err(error) => {
             format!("{found}: the other one was used, and it was not written anew: {error}")
         }

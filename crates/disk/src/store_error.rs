@@ -5,14 +5,14 @@ use scurry_engine::NoteError;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The way out for a node that does not know what it has promised.
+/// Remedy for a node that cannot know what it has acknowledged or voted.
 const REJOIN: &str = "this node must join anew: move its directory away, and start it with an empty one, --join \
                       and --replaces";
 
 /// A store that is not opened, or whose manifest is not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else has it.
+    /// Another process serves the store.
     #[error(
         "another scurry{} serves {}: stop it, or choose another directory",
         pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), directory.display()
@@ -20,20 +20,20 @@ pub enum StoreError {
     Locked {
         /// The directory of the store.
         directory: PathBuf,
-        /// Id that the other process wrote into the lock; none when it has not yet.
+        /// Id that the other process wrote into the lock, None when it has not yet.
         pid: Option<u32>,
     },
-    /// The directory cannot be made, or files cannot be made in it.
+    /// The directory or files in it cannot be created.
     #[error("cannot keep a store in {}: {source}. {cure}", directory.display())]
     NotWritable {
         /// The directory of the store.
         directory: PathBuf,
-        /// Error of the system.
+        /// The system's error.
         source: io::Error,
-        /// Advice: what to do.
+        /// Remedy.
         cure: &'static str,
     },
-    /// There are accounts and nothing that says how they are spread.
+    /// Accounts exist, but the manifest, which says how they are divided, is missing.
     #[error(
         "{} has data ({left}) but no MANIFEST: restore MANIFEST from the copy that these \
          files come from, or choose an empty directory",
@@ -42,10 +42,10 @@ pub enum StoreError {
     NoManifest {
         /// The directory of the store.
         directory: PathBuf,
-        /// One of the subdirectories with data, or the file that tells how far their logs had come.
+        /// A subdirectory with data, or a file that proves that data existed.
         left: String,
     },
-    /// A file whose bytes are not what was written.
+    /// The manifest's bytes are not as written.
     #[error(
         "{} is damaged ({what}): restore it from a copy of this store; nothing was changed",
         path.display()
@@ -53,10 +53,10 @@ pub enum StoreError {
     DamagedManifest {
         /// The manifest.
         path: PathBuf,
-        /// Where it is wrong.
+        /// The fault.
         what: &'static str,
     },
-    /// Written by a version to come.
+    /// The manifest was written by a newer version.
     #[error(
         "{} has format {found}, and this scurry reads formats up to {}: start the version that \
          wrote it, or a later one; nothing was changed",
@@ -65,10 +65,10 @@ pub enum StoreError {
     NewerManifest {
         /// The manifest.
         path: PathBuf,
-        /// The format that it says.
+        /// The format in the file.
         found: u32,
     },
-    /// The files of a core are gone.
+    /// The files of a core are missing.
     #[error(
         "{} is missing{}: put it back, or restore from a backup; nothing was changed{}",
         path.display(),
@@ -82,10 +82,10 @@ pub enum StoreError {
     MissingDirectory {
         /// The directory of the core.
         path: PathBuf,
-        /// How far its log had come; none where nothing says it.
+        /// The noted reach of its log, None when it is unknown.
         reach: Option<u64>,
     },
-    /// The note of how far logs had come cannot be read or written.
+    /// The reach file cannot be read or written.
     #[error(
         "{}: {source}. It says how far the logs had come, so that missing files are noticed: put \
          it back from a copy of this store, or remove it, and the logs are taken as they are",
@@ -97,7 +97,7 @@ pub enum StoreError {
         /// The reason.
         source: NoteError,
     },
-    /// The note of how far logs had come was removed from a node of a group.
+    /// The reach file of a node of a group is missing.
     #[error(
         "{} is missing. It says how far the logs of this node had come, and without it nobody can tell whether they \
          have all that the node had acknowledged: put it back from a copy of this directory, or {REJOIN}",
@@ -107,7 +107,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The log of a node has entries of a term in which its votes are not known.
+    /// The log of a node has entries of a later term than its last vote.
     #[error(
         "{} has votes up to term {voted}, and the log has entries of term {logged}: a vote that this node has given \
          since is lost, and {REJOIN}",
@@ -121,7 +121,7 @@ pub enum StoreError {
         /// The term of the last entry.
         logged: u64,
     },
-    /// A node of a group is started as a store of one machine.
+    /// A node of a group was started as a single server.
     #[error(
         "{} is a node of a group: start it with --replicate. Nothing was changed",
         directory.display()
@@ -130,7 +130,7 @@ pub enum StoreError {
         /// The directory of the store.
         directory: PathBuf,
     },
-    /// A node of a group is told to begin one.
+    /// A node of a group was ordered to begin one.
     #[error(
         "{} is a node of a group already: start it with --replicate, as before. Nothing was changed",
         directory.display()
@@ -139,7 +139,7 @@ pub enum StoreError {
         /// The directory of the store.
         directory: PathBuf,
     },
-    /// A node has noticed that it must take no part in its group any more.
+    /// The node has found that it must no longer take part in its group.
     #[error("{} says that this node takes no part in its group any more: {why}", path.display())]
     Retired {
         /// The file that says so.
@@ -147,7 +147,7 @@ pub enum StoreError {
         /// Reason that the node gave, with what to do.
         why: String,
     },
-    /// The identity of a node was removed.
+    /// The identity file of a node is missing.
     #[error(
         "{} has {left} but no GROUP, which says which node of its group this is: put GROUP back from a copy of \
          this directory, or {REJOIN}",
@@ -156,18 +156,18 @@ pub enum StoreError {
     NoGroup {
         /// The directory of the store.
         directory: PathBuf,
-        /// The file that tells of a node.
+        /// A remaining file that only a node has.
         left: String,
     },
-    /// The identity of a node has other bytes than were written.
+    /// The identity file's bytes are not as written.
     #[error("{} is damaged ({what}): put it back from a copy of this directory, or {REJOIN}", path.display())]
     DamagedGroup {
         /// The file.
         path: PathBuf,
-        /// Where it is wrong.
+        /// The fault.
         what: &'static str,
     },
-    /// The identity of a node was written by a version to come.
+    /// The identity file was written by a newer version.
     #[error(
         "{} has format {found}, and this scurry reads formats up to {GROUP_FORMAT}: start the version that \
          wrote it, or a later one; nothing was changed",
@@ -176,10 +176,10 @@ pub enum StoreError {
     NewerGroup {
         /// The file.
         path: PathBuf,
-        /// The format that it says.
+        /// The format in the file.
         found: u32,
     },
-    /// The votes that a node has given cannot be read or written.
+    /// The ballot file cannot be read or written.
     #[error(
         "{}: {source}. It holds the votes that this node has given, and a copy may lack one: {}",
         path.display(),
@@ -191,13 +191,13 @@ pub enum StoreError {
         /// The reason.
         source: NoteError,
     },
-    /// Anything else that the system refuses.
+    /// Any other error of the system.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl StoreError {
-    /// True where files are not what was written, or are gone.
+    /// Reports whether files are damaged or missing.
     pub fn is_damage(&self) -> bool {
         match self {
             StoreError::Reach { source, .. } | StoreError::Ballot { source, .. } => {
@@ -213,7 +213,7 @@ impl StoreError {
         }
     }
 
-    /// Says what lifts a refusal of the system.
+    /// Adds the remedy for an error of the system.
     pub(crate) fn not_writable(directory: &Path, source: io::Error) -> StoreError {
         let cure = match source.kind() {
             ErrorKind::PermissionDenied => {

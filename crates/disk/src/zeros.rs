@@ -1,27 +1,27 @@
-//! Zeros for files that will be written to later. They go past the page cache: their pages would
-//! be cleared, copied to and written back, and push out others, for bytes that nobody reads.
+//! Writes zeros to files that will be overwritten later. They bypass the page cache: otherwise pages would be cleared,
+//! copied and written back, and push out others, for bytes that are never read.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Length of a block that every device takes directly, bytes.
+/// Block length that every device accepts for direct writes, bytes.
 const BLOCK_LEN: usize = 4096;
 const PIECE_LEN: usize = 1 << 20;
 
-/// Memory that a device can read from.
+/// Memory aligned for direct writes.
 #[repr(C, align(4096))]
 struct Zeros([u8; PIECE_LEN]);
 
 static ZEROS: Zeros = Zeros([0; PIECE_LEN]);
 
-/// Writes zeros. Where it cannot be done directly they go through the cache, and are synced.
+/// Writes zeros. When direct writes are not possible they go through the cache and are synced.
 pub(crate) fn fill(file: &File, offset: u64, len: usize) -> io::Result<()> {
     let is_whole = offset.is_multiple_of(BLOCK_LEN as u64) && len.is_multiple_of(BLOCK_LEN);
     if is_whole && set_direct(file, true).is_ok() {
         let outcome = write(file, offset, len);
         set_direct(file, false)?;
-        // Some file systems refuse only when they are written to.
+        // Some file systems refuse direct writes only at the write itself.
         if !outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput) {
             return outcome;
         }
@@ -41,7 +41,7 @@ fn write(file: &File, mut offset: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether writes go past the page cache.
+/// Sets whether writes bypass the page cache.
 #[cfg(target_os = "linux")]
 fn set_direct(file: &File, direct: bool) -> nix::Result<()> {
     use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -50,7 +50,7 @@ fn set_direct(file: &File, direct: bool) -> nix::Result<()> {
     fcntl(file, FcntlArg::F_SETFL(flags)).map(drop)
 }
 
-/// Other systems have other ways.
+/// Other systems have different ways.
 #[cfg(not(target_os = "linux"))]
 fn set_direct(_: &File, _: bool) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use std::fs::OpenOptions;
 
-    /// In memory, where direct writes may not be had, and on a disk.
+    /// Runs the check in memory, which may not support direct writes, and on a disk.
     fn in_directories(check: impl Fn(&File)) {
         for directory in [std::env::temp_dir(), "/dev/shm".into()] {
             let directory = tempfile::tempdir_in(directory).expect("a directory");
@@ -85,7 +85,7 @@ mod tests {
                 let mut found = vec![1; len];
                 file.read_exact_at(&mut found, 0).expect("read");
                 assert!(found == expected, "{zeros} zeros at {offset}");
-                // Writes are as free as before.
+                // The file again accepts writes of any offset and length.
                 file.write_all_at(&[9; 3], 5).expect("any offset and length");
             }
         });

@@ -1,4 +1,4 @@
-//! The seam on real files.
+//! Tests of the engine's `Disk` on real files.
 
 use nix::errno::Errno;
 use scurry_disk::{Directory, os_error};
@@ -47,7 +47,7 @@ fn room_is_set_aside_and_reads_as_zeros() {
     let len = file.len().expect("a length");
     assert!(len == 0 || len == ROOM, "{len}");
     if len == ROOM {
-        // Blocks of 512 bytes: the room is there, not only the length.
+        // Blocks of 512 bytes: the space is reserved, not only the length set.
         assert!(status.blocks() * 512 >= ROOM, "{} blocks", status.blocks());
         let mut buffer = vec![9; 4_096];
         assert_eq!(file.read_at(ROOM - 4_096, &mut buffer).expect("read"), 4_096);
@@ -62,7 +62,7 @@ fn room_is_set_aside_and_reads_as_zeros() {
 fn more_room_than_there_is_leaves_no_file() {
     let (place, mut disk) = directory();
     let error = disk.create("log-1", 1 << 60).map(drop).expect_err("no disk is as large");
-    // Which of the two depends on the file system's greatest file.
+    // Which of the two errors depends on the file system's greatest file size.
     let expected = [ErrorKind::StorageFull, ErrorKind::FileTooLarge];
     assert!(expected.contains(&error.kind()), "{error:?}");
     let path = place.path().join("log-1").display().to_string();
@@ -124,7 +124,7 @@ fn a_file_that_was_removed_while_it_is_open_is_not_synced() {
     let path = place.path().join("log-1").display().to_string();
     assert!(said.starts_with(&format!("cannot sync {path}: the file was removed while")), "{said}");
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    // Another file of its name is another one.
+    // A new file of the same name does not replace the removed one.
     disk.create("log-2", 0).expect("created").sync().expect("synced");
     file.sync().expect_err("it is gone still");
 }

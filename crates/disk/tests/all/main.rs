@@ -1,4 +1,4 @@
-//! The tests of `scurry-disk` as one program: each room is linked once.
+//! The tests of `scurry-disk` as one program, so that each library is linked once.
 
 mod files;
 mod short_write;

@@ -1,5 +1,5 @@
-//! A write that the system cuts short. The limit that does it counts for a whole process, so this
-//! test has a file of its own and runs in a process of its own.
+//! Test of a write that the system cuts short. The limit that causes it applies to a whole process, so this test has
+//! its own file and runs in its own process.
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -11,19 +11,19 @@ use tempfile::TempDir;
 
 const LIMIT: u64 = 10_000;
 
-/// Lifts the limit again: what the test says may go to a longer file.
+/// Raises the limit again when dropped: the test's output may go to a longer file.
 struct Lift(u64, u64);
 
 impl Drop for Lift {
     fn drop(&mut self) {
-        // Were it not lifted, the report of this test would say so by its absence.
+        // If raising failed, the missing report of this test would show it.
         let _ = setrlimit(Resource::RLIMIT_FSIZE, self.0, self.1);
     }
 }
 
 #[test]
 fn a_short_write_is_continued_until_the_system_says_why() {
-    // Blocked, the signal waits for ever, and the call fails instead.
+    // The signal is blocked, so that the write fails instead.
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);
     signals.thread_block().expect("blocked");

@@ -1,4 +1,4 @@
-//! A store's directory: who may open it, and what its manifest says.
+//! Tests of a store's directory: who may open it, and what its files must contain.
 
 use nix::unistd::geteuid;
 use scurry_codec::GroupMember;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const MANIFEST: Manifest = Manifest { store: 1, generation: 3, threads: 4, restored: 0 };
 
-/// A directory above a store that is not there yet.
+/// Returns the path of a store that does not exist yet, in an existing directory.
 fn place() -> (TempDir, PathBuf) {
     let place = TempDir::new().expect("a place for files");
     let path = place.path().join("data");
@@ -79,7 +79,7 @@ fn the_lock_cannot_be_moved_away() {
         assert!(matches!(error, StoreError::Locked { pid: None, .. }), "{error:?}");
         assert!(!lock.exists(), "nothing is made beside a server");
     }
-    // Under another name it is the same directory.
+    // After a rename it is still the same directory.
     let moved = place.path().join("moved");
     fs::rename(&path, &moved).expect("moved");
     assert!(matches!(Store::open(&moved), Err(StoreError::Locked { .. })));
@@ -166,7 +166,7 @@ fn data_without_a_manifest_is_refused() {
     assert!(error.contains(" has data (g3) but no MANIFEST: restore "), "{error}");
     store.remove_generation(3).expect("removed");
     assert_eq!(store.manifest().expect("an empty store"), None);
-    // Nor is what tells of data that is gone.
+    // A reach file that notes empty logs does not count as data.
     store.write_reach(&Manifest::new(1, 2), &[0, 0]).expect("written");
     assert_eq!(store.manifest().expect("a first start"), None);
     store.write_reach(&Manifest::new(1, 2), &[0, 5]).expect("written");
@@ -183,7 +183,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
     let manifest = Manifest::new(1, 2);
-    // A manifest alone is that of an older version, or all that is left.
+    // A manifest without a reach file: the data directories are missing.
     store.write_manifest(&manifest).expect("written");
     let error = store.least(&manifest).expect_err("no directory").to_string();
     assert!(error.contains("g1/0 is missing") && error.contains("remove MANIFEST"), "{error}");
@@ -194,7 +194,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
     let error = store.least(&manifest).expect_err("missing").to_string();
     assert!(error.contains("g1/1 is missing, and its log had come to sequence 5"), "{error}");
     store.core(1, 1).expect("made");
-    // It never says less than before.
+    // The noted reach never decreases.
     store.raise_reach(&manifest, &[6, 9]).expect("written");
     let least = |sequence| Least { sequence, snapshot: false };
     assert_eq!(store.least(&manifest).expect("whole"), [least(7), least(9)]);
@@ -204,7 +204,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
     assert!(error.contains("reach-g1: it belongs to another log"), "{error}");
     store.remove_generation(1).expect("removed");
     assert!(!path.join("reach-g1").exists());
-    // Later generations begin with snapshots, and so with directories.
+    // Later generations begin with snapshots, and so always have directories.
     let error = store.least(&MANIFEST).expect_err("no directory").to_string();
     assert!(error.contains("g3/0 is missing"), "{error}");
     for core in 0..MANIFEST.threads {
@@ -321,7 +321,7 @@ fn a_damaged_copy_of_a_note_is_told_and_written_anew() {
         let now = fs::read(&file).expect("read");
         assert!(now != bytes && now.len() == 2_048);
     }
-    // A file that was cut off within the last copies.
+    // A file that was truncated within the last copies.
     fs::File::options()
         .write(true)
         .open(path.join("reach-g1"))
@@ -397,7 +397,7 @@ fn a_directory_is_told_to_begin_a_group_once_and_may_be_retired_for_good() {
     let (_place, path) = place();
     order_begin(&path).expect("it is made");
     let store = Store::open(&path).expect("opened");
-    // Said again, while a server has it.
+    // Ordered again while a server holds the lock.
     order_begin(&path).expect("it may be said again");
     assert!(store.is_to_begin().expect("read"));
     assert_eq!(store.manifest().expect("it is empty all the same"), None);
@@ -451,7 +451,7 @@ fn what_tells_of_a_node_is_not_alone() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
     let manifest = Manifest::new(1, 1);
-    // As far as a first start may come.
+    // The state that an interrupted first start may leave.
     store.write_ballots(&manifest).expect("written");
     assert_eq!(store.manifest().expect("a first start"), None);
     assert_eq!(store.group().expect("a first start"), None);
