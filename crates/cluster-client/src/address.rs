@@ -1,4 +1,4 @@
-//! Where a store is, and who asks.
+//! The address of a store, with the user and password to log in with.
 
 use crate::ClientError;
 use crate::line::Line;
@@ -8,7 +8,7 @@ use std::time::Duration;
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 
-/// An address `HOST:PORT` of any node, with the user that asks.
+/// An address `HOST:PORT` of any node, with the login.
 #[derive(Clone, Debug)]
 pub struct Address {
     text: String,
@@ -18,7 +18,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Without a password nobody is said to ask.
+    /// Creates an address. Without a password the user is ignored and no login is sent.
     pub fn new(text: &str, user: Option<&str>, password: Option<&str>) -> Address {
         Address {
             text: text.to_owned(),
@@ -28,18 +28,18 @@ impl Address {
         }
     }
 
-    /// An answer that takes longer than this is none: 30 s unless told otherwise. A node that is cut
-    /// off says nothing, and nobody asks the one that has taken over before this has passed.
+    /// Sets the timeout of a reply, 30 s by default. A node that is cut off never replies, and until the timeout passes
+    /// the client does not ask the node that has taken over.
     pub fn with_patience(self, patience: Duration) -> Address {
         Address { patience, ..self }
     }
 
-    /// Another node, the same user.
+    /// Returns the address of another node, with the same login.
     pub fn at(&self, text: &str) -> Address {
         Address { text: text.to_owned(), ..self.clone() }
     }
 
-    /// `HOST:PORT`.
+    /// Returns `HOST:PORT`.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -58,7 +58,7 @@ impl Address {
         Ok((host.trim_start_matches('[').trim_end_matches(']'), port))
     }
 
-    /// For the kept client of a cluster.
+    /// Converts the address for the `redis` crate's cluster client.
     pub(crate) fn info(&self) -> Result<ConnectionInfo, ClientError> {
         let (host, port) = self.parts()?;
         let mut user = RedisConnectionInfo::default();
@@ -74,7 +74,7 @@ impl Address {
         Ok(info.set_redis_settings(user))
     }
 
-    /// One connection to this node, which waits for a while and not for ever.
+    /// Opens a connection to this node, with a timeout.
     pub(crate) fn connect(&self) -> Result<Line, ClientError> {
         let (host, port) = self.parts()?;
         let unreachable = |error| ClientError::Unreachable(self.text.clone(), error);

@@ -1,32 +1,32 @@
-//! K of M: a command, and on the same connection to the node that owns the key a WAIT for so many
-//! of its replicas.
+//! Writes to K of M copies: a command, followed by WAIT for a number of replicas on the same connection to the node
+//! that owns the key.
 
 use crate::{Address, ClientError, Node};
 use redis::{Cmd, ServerErrorKind, Value, cmd};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How often a command follows its key at most.
+/// Most redirections that a command follows.
 const REDIRECTIONS_MAX: usize = 8;
-/// Nodes that are remembered at most.
+/// Most nodes that are remembered.
 const MEMBERS_MAX: usize = 1_024;
-/// How much longer than WAIT itself its answer is waited for at least.
+/// Least time that the client waits for WAIT's reply beyond WAIT's own timeout.
 const WAIT_SLACK: Duration = Duration::from_secs(1);
 
-/// Outcome of a command that was to be on so many copies.
+/// Outcome of a command that was to reach a number of copies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
     /// The server refused it, and nothing was written.
     Refused(Value),
-    /// Copies that have it, the primary's counted, are enough.
+    /// Enough copies have it, counting the primary.
     Enough {
         /// The reply.
         reply: Value,
         /// Copies that have it.
         copies: u32,
     },
-    /// A write that was done, and that too few replicas confirmed in time: a failover may lose it. Send it again,
-    /// with the same request number or transaction id, until it is on enough.
+    /// The write was done, but too few replicas confirmed it in time: a failover may lose it. Send it again, with the
+    /// same request number or transaction id, until enough copies have it.
     NotEnough {
         /// The reply.
         reply: Value,
@@ -40,11 +40,11 @@ pub enum Kept {
 /// Connections to the nodes that own keys.
 pub struct Copies {
     seed: Address,
-    /// All nodes that were heard of, the seed first: any of them may be gone.
+    /// All known nodes, the seed first: any of them may be down.
     members: Vec<String>,
-    /// Index of the member to ask where an owner is not known.
+    /// Index of the member to ask when a slot's owner is not known.
     turn: usize,
-    /// Owners of slots, as far as a node has said.
+    /// Known owners of slots.
     owners: BTreeMap<u16, String>,
     nodes: BTreeMap<String, Node>,
     wanted: u32,
@@ -52,11 +52,11 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Commands that are to be on `wanted` copies, at least 1, within so many milliseconds. A
-    /// general cluster client asks every primary what WAIT asks, and reports the worst: the
-    /// replicas of a node that has nothing to do with the key would decide.
+    /// Creates a client for commands that must reach `wanted` copies, at least 1, within `timeout_ms` milliseconds. A
+    /// general cluster client sends WAIT to every primary and reports the worst result, so replicas of nodes that do
+    /// not own the key would decide.
     pub fn new(seed: &Address, wanted: u32, timeout_ms: u64) -> Copies {
-        // WAIT may take all of its time before it answers.
+        // WAIT may use its whole timeout before it replies.
         let patience = seed.patience().max(Duration::from_millis(timeout_ms) + WAIT_SLACK);
         Copies {
             seed: seed.clone().with_patience(patience),
@@ -69,8 +69,7 @@ impl Copies {
         }
     }
 
-    /// Runs a command about one key. After an error it may have been done: send it again with the
-    /// same id.
+    /// Runs a command on one key. After an error it may have been executed: send it again with the same id.
     pub fn run(&mut self, key: &[u8], command: &Cmd) -> Result<Kept, ClientError> {
         let slot = scurry_resp::slot(key);
         let mut asking = None;
@@ -79,7 +78,7 @@ impl Copies {
             let owner = asking.take().or_else(|| self.owners.get(&slot).cloned());
             let at = owner.unwrap_or_else(|| self.members[self.turn].clone());
             let (reply, replicas) = self.run_at(&at, is_asking, command).inspect_err(|_| {
-                // Another may own it by the time it is sent again, and another knows which.
+                // By the next attempt another node may own the slot, so another member is asked for the owner.
                 self.owners.remove(&slot);
                 self.nodes.remove(&at);
                 self.turn = (self.turn + 1) % self.members.len();
@@ -104,7 +103,7 @@ impl Copies {
         Err(ClientError::Moving)
     }
 
-    /// The reply, and how many replicas have it.
+    /// Runs the command on one node. Returns the reply, and how many replicas have it.
     fn run_at(
         &mut self,
         at: &str,
@@ -123,7 +122,7 @@ impl Copies {
         }
         commands.push(command.clone());
         if self.wanted > 1 {
-            // One connection, so that WAIT is about what was written before it.
+            // On the same connection, because WAIT covers the writes of its own connection.
             let mut wait = cmd("WAIT");
             wait.arg(self.wanted - 1).arg(self.timeout_ms);
             commands.push(wait);
@@ -143,9 +142,9 @@ impl Copies {
         }
     }
 
-    /// Remembers the nodes that this one knows: it may be gone when the next is looked for.
+    /// Remembers the nodes that this one knows, in case it is down later.
     fn meet(&mut self, node: &mut Node) {
-        // One that says nothing of others is asked all the same.
+        // A node that does not list others is used all the same.
         for member in node.members().unwrap_or_default() {
             if self.members.len() < MEMBERS_MAX && self.members.iter().all(|m| m != member.text()) {
                 self.members.push(member.text().to_owned());
@@ -163,7 +162,7 @@ impl Copies {
     }
 }
 
-/// The address in a redirection; without a host it is that of the node that redirects.
+/// Returns the address in a redirection; without a host it is on the redirecting node's host.
 fn complete(to: &str, from: &str) -> String {
     match (to.strip_prefix(':'), from.rsplit_once(':')) {
         (Some(port), Some((host, _))) => format!("{host}:{port}"),

@@ -1,45 +1,45 @@
-//! Nodes become a cluster: they meet, slots are dealt, replicas follow. For development, tests and
-//! the lab; production has Valkey's own tools for it.
+//! Forms a cluster of nodes: introduces them, assigns slots, attaches replicas. For development, tests and the lab; in
+//! production use Valkey's own tools.
 
 use crate::{Address, ClientError, Node};
 use redis::{Cmd, cmd};
 
 const SLOTS: u16 = 16_384;
 
-/// A node that becomes part of a cluster.
+/// A node that joins the cluster.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Where it listens for clients, as `HOST:PORT`.
+    /// Its address for clients, `HOST:PORT`.
     pub address: Address,
     /// The port at which nodes talk to each other.
     pub bus_port: u16,
 }
 
-/// A way for steps to wait. Nodes have no event for what is waited for.
+/// Polling for steps to complete. Nodes send no event that could be waited for.
 pub trait Patience {
-    /// Why it does not wait any longer.
+    /// Error when it gives up.
     type Error: From<ClientError>;
 
-    /// Looks again and again until this is so, or gives up; `what` says what did not come about.
+    /// Polls until `is_so` returns true, or gives up; `what` describes the failure.
     fn until(&mut self, what: &str, is_so: &mut dyn FnMut() -> bool) -> Result<(), Self::Error>;
 
-    /// Something has come about.
+    /// Reports a completed step.
     fn tell(&mut self, line: &str);
 }
 
 /// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A node that owns slots, or could.
+    /// A node that owns slots or is ready to.
     Primary,
-    /// A copy of a primary, in sync with it or not yet.
+    /// A copy of a primary.
     Replica {
-        /// The link is up, and nothing is copied as a whole.
+        /// Whether the link is up and no full copy is in progress.
         in_sync: bool,
     },
 }
 
-/// Waits until every node answers.
+/// Waits until every node replies.
 pub fn wait_for_answers<P: Patience>(members: &[Member], patience: &mut P) -> Result<(), P::Error> {
     for member in members {
         let what = format!("the node at {} did not answer", member.address.text());
@@ -50,7 +50,7 @@ pub fn wait_for_answers<P: Patience>(members: &[Member], patience: &mut P) -> Re
     Ok(())
 }
 
-/// Makes one cluster of nodes that know of none, the primaries first.
+/// Forms one cluster of nodes that are in none, the primaries first.
 pub fn form<P: Patience>(
     members: &[Member],
     primaries: usize,
@@ -58,7 +58,7 @@ pub fn form<P: Patience>(
 ) -> Result<(), P::Error> {
     let mut nodes = connect(members)?;
     for (index, node) in nodes.iter_mut().enumerate() {
-        // Apart from the start: nodes that meet with one epoch have to agree on others first.
+        // Each node starts with its own epoch: nodes with equal epochs first have to resolve the conflict.
         let epoch = (index + 1).to_string();
         node.ask(&cluster(&["SET-CONFIG-EPOCH", &epoch]))?;
         if index < primaries {
@@ -86,7 +86,7 @@ pub fn form<P: Patience>(
     Ok(())
 }
 
-/// Waits until every node serves and so many replicas have what their primaries have.
+/// Waits until every node serves and this many replicas are in sync with their primaries.
 pub fn wait_until_ok<P: Patience>(
     members: &[Member],
     replicas: usize,
@@ -105,7 +105,7 @@ pub fn wait_until_ok<P: Patience>(
     Ok(())
 }
 
-/// Role that a node says it has; none when it does not.
+/// Reads a node's role. None when it does not report one.
 pub fn role(node: &mut Node) -> Option<Role> {
     let text = node.text("INFO", cmd("INFO").arg("replication")).ok()?;
     match field(&text, "role")? {
@@ -119,7 +119,7 @@ pub fn role(node: &mut Node) -> Option<Role> {
     }
 }
 
-/// The value of a line `name:value` of INFO.
+/// Returns the value of a line `name:value` of INFO.
 pub fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
@@ -135,7 +135,7 @@ fn is_ok(node: &mut Node) -> bool {
     text.is_ok_and(|text| field(&text, "cluster_state") == Some("ok"))
 }
 
-/// Nodes that a node knows and is connected to, itself included.
+/// Counts the nodes that a node is connected to, itself included.
 fn known(node: &mut Node) -> Option<usize> {
     let text = node.text("CLUSTER NODES", &cluster(&["NODES"])).ok()?;
     let is_met = |line: &&str| !line.contains("handshake") && line.contains(" connected");
@@ -146,7 +146,7 @@ fn connect(members: &[Member]) -> Result<Vec<Node>, ClientError> {
     members.iter().map(|member| Node::connect(&member.address)).collect()
 }
 
-/// First and last slot of a primary.
+/// Returns the first and last slot of a primary.
 fn slots_of(index: usize, primaries: usize) -> (u16, u16) {
     let begin =
         |index: usize| u16::try_from(usize::from(SLOTS) * index / primaries).unwrap_or(SLOTS);

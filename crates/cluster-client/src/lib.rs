@@ -1,6 +1,6 @@
-//! One door to a server of ours, to a Valkey or Redis server, and to a Valkey Cluster: what tools
-//! and the lab ask a store. Routing, MOVED, ASK and failover are the kept `redis` crate's; what it
-//! cannot do, to wait for the replicas of the one node that has written, is here.
+//! The client of tools, of the HTTP door and of the lab for a scurry server, a Valkey or Redis server, and a Valkey
+//! Cluster. Routing, MOVED, ASK and failover are handled by the `redis` crate; what it cannot do, waiting for the
+//! replicas of the one node that has written, is implemented here.
 #![forbid(unsafe_code)]
 
 mod address;

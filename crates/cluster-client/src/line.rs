@@ -1,12 +1,13 @@
-//! A connection to one node, with a patience for each answer.
+//! A connection to one node, with a timeout for each reply.
 
 use redis::{Cmd, Parser, RedisError, RedisResult, Value};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// A stream whose reads go on once a process that was stopped is continued (Ctrl-Z and `fg`, a frozen container): the
-/// kernel ends those of a socket with a timeout then (EINTR; signal(7)), which the kept parser takes for a failure.
+/// A stream whose reads continue after the process was stopped and resumed (Ctrl-Z and `fg`, a frozen container). The
+/// kernel then fails reads of a socket with a timeout with EINTR (signal(7)), which the `redis` crate's parser treats
+/// as a failure.
 #[derive(Debug)]
 pub struct Steady<S, F = fn() -> bool> {
     stream: S,
@@ -14,14 +15,15 @@ pub struct Steady<S, F = fn() -> bool> {
 }
 
 impl<S> Steady<S> {
-    /// A stream whose reads nothing ends but what comes.
+    /// Creates a stream whose reads always continue after an interruption.
     pub fn new(stream: S) -> Steady<S> {
         Steady { stream, is_over: || false }
     }
 }
 
 impl<S, F: Fn() -> bool> Steady<S, F> {
-    /// A stream whose reads end also when they are interrupted and this is so: a signal may have told the process to end.
+    /// Creates a stream whose interrupted reads end when `is_over` returns true: a signal may have asked the process to
+    /// end.
     pub fn until(stream: S, is_over: F) -> Steady<S, F> {
         Steady { stream, is_over }
     }
@@ -38,7 +40,7 @@ impl<S: Read, F: Fn() -> bool> Read for Steady<S, F> {
     }
 }
 
-/// The connection. After an error it is closed: what comes behind is an answer to nothing.
+/// A connection. It is closed after an error, because later replies could not be matched to requests.
 pub(crate) struct Line {
     stream: TcpStream,
     patience: Duration,
@@ -46,7 +48,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Connects to the first address of the host that answers.
+    /// Connects to the first of the host's addresses that accepts.
     pub(crate) fn connect(
         host: &str,
         port: u16,
@@ -68,20 +70,20 @@ impl Line {
         Err(refusal.into())
     }
 
-    /// One command and its reply; an error of the server is a reply.
+    /// Sends one command and returns its reply; an error reply is returned as a value.
     pub(crate) fn ask(&mut self, command: &Cmd) -> RedisResult<Value> {
         let mut replies = self.ask_many(&command.get_packed_command(), 1)?;
         Ok(replies.pop().unwrap_or(Value::Nil))
     }
 
-    /// Packed commands one behind another, and so many replies.
+    /// Sends packed commands as a pipeline and reads `count` replies.
     pub(crate) fn ask_many(&mut self, packed: &[u8], count: usize) -> RedisResult<Vec<Value>> {
         let sent = self.stream.write_all(packed).map_err(RedisError::from);
         let replies = sent.and_then(|()| {
             (0..count).map(|_| self.parser.parse_value(Steady::new(&self.stream))).collect()
         });
         replies.map_err(|error| {
-            // It may have been the other side that has closed it.
+            // Shutting down may fail when the other side has closed the connection.
             let _ = self.stream.shutdown(Shutdown::Both);
             if !error.is_timeout() {
                 return error;

@@ -1,4 +1,4 @@
-//! One node of a store, on a connection of its own.
+//! A connection to one node of a store.
 
 use crate::line::Line;
 use crate::{Address, ClientError, decode};
@@ -12,17 +12,17 @@ pub struct Node {
 }
 
 impl Node {
-    /// Connects.
+    /// Connects to a node.
     pub fn connect(address: &Address) -> Result<Node, ClientError> {
         Ok(Node { address: address.clone(), line: address.connect()? })
     }
 
-    /// Where it is.
+    /// Returns its address.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// One command; an error of the server is an error.
+    /// Sends one command. An error reply is returned as an error.
     pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
         let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
         self.line.ask(command).and_then(Value::extract_error).map_err(failed)
@@ -39,14 +39,14 @@ impl Node {
         decode(request, replies.first().ok_or(CallError::WrongShape)?)
     }
 
-    /// Commands one behind another; errors of the server stand among the replies.
+    /// Sends commands as a pipeline. Error replies are among the values.
     pub fn ask_many(&mut self, commands: &[Cmd]) -> Result<Vec<Value>, ClientError> {
         let packed: Vec<u8> = commands.iter().flat_map(Cmd::get_packed_command).collect();
         let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
         self.line.ask_many(&packed, commands.len()).map_err(failed)
     }
 
-    /// The text of a reply such as that of INFO.
+    /// Returns the text of a reply such as that of INFO.
     pub fn text(&mut self, name: &'static str, command: &Cmd) -> Result<String, ClientError> {
         match self.ask(command)? {
             Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
@@ -56,19 +56,18 @@ impl Node {
         }
     }
 
-    /// The primaries of the cluster that this node is of, in the order of their slots; none where
-    /// it is of none.
+    /// Returns the primaries of this node's cluster, in the order of their slots; empty when it is in no cluster.
     pub fn primaries(&mut self) -> Result<Vec<Address>, ClientError> {
         let groups = self.groups()?;
         Ok(unique(groups.into_iter().filter_map(|group| group.into_iter().next())))
     }
 
-    /// All nodes of the cluster that this node is of and that own slots or copy those that do.
+    /// Returns all nodes of this node's cluster that own slots or replicate one that does.
     pub(crate) fn members(&mut self) -> Result<Vec<Address>, ClientError> {
         Ok(unique(self.groups()?.into_iter().flatten()))
     }
 
-    /// For each range of slots its primary and then its replicas; none without a cluster.
+    /// Returns for each range of slots its primary, followed by its replicas; empty without a cluster.
     fn groups(&mut self) -> Result<Vec<Vec<Address>>, ClientError> {
         let ranges = match self.ask(cmd("CLUSTER").arg("SLOTS")) {
             Ok(Value::Array(ranges)) => ranges,
@@ -84,13 +83,13 @@ impl Node {
         groups.ok_or_else(|| self.foreign("CLUSTER SLOTS"))
     }
 
-    /// A node as CLUSTER SLOTS has it.
+    /// Reads the address of a node from CLUSTER SLOTS.
     fn member(&self, node: &Value) -> Option<Address> {
         let Value::Array(node) = node else { return None };
         let (host, Value::Int(port)) = (node.first()?, node.get(1)?) else { return None };
         let host = match host {
             Value::BulkString(host) if !host.is_empty() => String::from_utf8_lossy(host),
-            // The one that was asked.
+            // Without a host it is the node that was asked.
             _ => self.address.text().rsplit_once(':').map_or("", |(host, _)| host).into(),
         };
         Some(self.address.at(&format!("{host}:{port}")))
@@ -101,12 +100,12 @@ impl Node {
     }
 }
 
-/// The server's own words, and not a broken connection.
+/// Reports whether the server refused the command, as opposed to a broken connection.
 fn is_refusal(error: &RedisError) -> bool {
     matches!(error.kind(), redis::ErrorKind::Server(ServerErrorKind::ResponseError))
 }
 
-/// Each of them once, in the order in which they come first.
+/// Removes duplicates and keeps the first of each.
 fn unique(addresses: impl Iterator<Item = Address>) -> Vec<Address> {
     let mut unique: Vec<Address> = Vec::new();
     for address in addresses {

@@ -1,4 +1,4 @@
-//! A store as a whole: one server, or a cluster whose nodes the client finds by the keys.
+//! A whole store: one server, or a cluster whose nodes the client finds by key.
 
 use crate::{Address, ClientError, Node};
 use redis::cluster::{ClusterClientBuilder, ClusterConnection, cluster_pipe};
@@ -6,35 +6,35 @@ use redis::{Cmd, ConnectionLike, ErrorKind, RedisError, RedisResult, ServerError
 use std::thread;
 use std::time::Duration;
 
-/// How often the kept client sends a command again by itself, and how long it waits between, ms.
+/// Retries of the `redis` crate's cluster client, and its waits between them, ms.
 const RETRIES: u32 = 5;
 const RETRY_MS: (u64, u64) = (20, 200);
-/// How often, and after how long, a new connection looks for the primary that takes over: the kept
-/// client gives one up that has ended without waiting for another.
+/// Number and interval of reconnections while a replica takes over: the cluster client gives up a lost connection
+/// without waiting for the new primary.
 const FAILOVER_TRIES: u32 = 80;
 const FAILOVER_EVERY: Duration = Duration::from_millis(250);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A store.
+/// Connection to a whole store.
 pub struct Store {
     address: Address,
     connections: Connections,
 }
 
 enum Connections {
-    /// A server that knows no cluster.
+    /// A server without cluster mode.
     One(Box<Node>),
     Cluster(Box<Cluster>),
 }
 
 struct Cluster {
-    /// All nodes that there were: any of them may be gone.
+    /// All nodes known at the start: any of them may be down later.
     members: Vec<Address>,
     connection: ClusterConnection,
 }
 
 impl Store {
-    /// Connects to any node. One that knows a cluster is a way to all of it.
+    /// Connects to any node. If it is in a cluster, the store is the whole cluster.
     pub fn connect(address: &Address) -> Result<Store, ClientError> {
         let mut node = Node::connect(address)?;
         let members = node.members()?;
@@ -47,18 +47,18 @@ impl Store {
         Ok(Store { address: address.clone(), connections })
     }
 
-    /// Where it was reached.
+    /// Returns the address that was connected to.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// True when it is a cluster.
+    /// Reports whether it is a cluster.
     pub fn is_cluster(&self) -> bool {
         matches!(self.connections, Connections::Cluster(_))
     }
 
-    /// A command about one key, which is its first argument. It is sent again until a failover is
-    /// over, so it must be one that may come twice.
+    /// Sends a command on one key, which is its first argument. It is retried until a failover is over, so it must be
+    /// safe to repeat.
     pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
         match &mut self.connections {
             Connections::One(node) => node.ask(command),
@@ -71,8 +71,8 @@ impl Store {
         }
     }
 
-    /// Commands about one key each; replies in their order. An error of the server to one of them
-    /// is an error, and others may have been done. As [`Store::ask`], commands that may come twice.
+    /// Sends commands on one key each, and returns the replies in order. An error reply to one of them is returned as
+    /// an error, and others may have been executed. Commands must be safe to repeat, as in [`Store::ask`].
     pub fn ask_many(&mut self, commands: Vec<Cmd>) -> Result<Vec<Value>, ClientError> {
         if commands.is_empty() {
             return Ok(Vec::new());
@@ -94,7 +94,7 @@ impl Store {
         }
     }
 
-    /// The nodes that own keys, each on a connection of its own.
+    /// Connects to every node that owns keys.
     pub fn primaries(&self) -> Result<Vec<Node>, ClientError> {
         let members = match &self.connections {
             Connections::One(_) => return Ok(vec![Node::connect(&self.address)?]),
@@ -116,7 +116,7 @@ impl Store {
 }
 
 impl Cluster {
-    /// Sends until it is answered, or refused, or nobody has taken over for long.
+    /// Retries until a reply or a refusal arrives, or the failover takes too long.
     fn patiently<T>(
         &mut self,
         send: impl Fn(&mut ClusterConnection) -> RedisResult<T>,
@@ -136,7 +136,7 @@ impl Cluster {
     }
 }
 
-/// True for an error that a failover brings and takes away.
+/// Reports whether an error is temporary, as during a failover.
 fn passes(error: &RedisError) -> bool {
     match error.kind() {
         ErrorKind::Server(kind) => matches!(

@@ -1,5 +1,4 @@
-//! The reader of the reply to SCUR.TOTALS, for whoever asks a store: of one server or of all nodes of a
-//! cluster, added up, and what two of them say together.
+//! Reads replies to SCUR.TOTALS, from one server or summed over all nodes of a cluster, and compares two of them.
 
 use crate::{ClientError, Node};
 use redis::{Value, cmd};
@@ -21,34 +20,34 @@ pub struct Totals {
 /// The sums of a unit, minor units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
-    /// Units that may be granted or debited; negative when overdrawn or on credit.
+    /// Units that can be granted or debited; negative when overdrawn or on credit.
     pub available: i128,
-    /// Units that sessions hold.
+    /// Units held by sessions.
     pub held: i128,
-    /// Units that were put in.
+    /// Units credited.
     pub credited: i128,
-    /// Units that debits gave back.
+    /// Units given back by refunds.
     pub refunded: i128,
-    /// Units that were used.
+    /// Units debited.
     pub consumed: i128,
-    /// Units that a bucket had at its end.
+    /// Units left in buckets when they expired.
     pub expired: i128,
-    /// Units that negative adjustments took.
+    /// Units removed by negative adjustments.
     pub voided: i128,
-    /// Units debited below the floor, a part of those that were consumed.
+    /// Units debited below the floor; a part of the consumed units.
     pub overdrawn: i128,
-    /// Use that was not debited from anything.
+    /// Use that was not debited.
     pub uncollected: i128,
 }
 
 impl Totals {
-    /// Sums over the accounts of this node.
+    /// Reads the sums over the accounts of this node.
     pub fn of(node: &mut Node) -> Result<Totals, ClientError> {
         let reply = node.ask(&cmd("SCUR.TOTALS"))?;
         Totals::read(&reply).ok_or_else(|| ClientError::Totals(node.address().text().to_owned()))
     }
 
-    /// Sums over all of these nodes.
+    /// Reads and adds the sums of all these nodes.
     pub fn of_all(nodes: &mut [Node]) -> Result<Totals, ClientError> {
         let mut all = Totals::default();
         for node in nodes {
@@ -57,7 +56,7 @@ impl Totals {
         Ok(all)
     }
 
-    /// Totals in a reply of RESP2 or RESP3; none where it has another shape.
+    /// Parses a reply of RESP2 or RESP3. None when it has another shape.
     pub fn read(reply: &Value) -> Option<Totals> {
         let fields: Vec<(&Value, &Value)> = match reply {
             Value::Array(flat) => flat.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
@@ -73,7 +72,7 @@ impl Totals {
         Some(Totals { accounts: count("accounts")?, sessions: count("sessions")?, units })
     }
 
-    /// Sums of other accounts, added to these.
+    /// Adds the sums of other accounts.
     pub fn add(&mut self, other: &Totals) {
         self.accounts += other.accounts;
         self.sessions += other.sessions;
@@ -85,8 +84,8 @@ impl Totals {
         }
     }
 
-    /// The difference that the same accounts cannot show later, when only time has passed: holds go
-    /// back and buckets expire by themselves. None where there is none.
+    /// Describes a difference to earlier totals that time alone cannot explain; holds are released and buckets expire
+    /// by themselves. None when the totals are consistent.
     pub fn changed_since(&self, before: &Totals) -> Option<String> {
         self.contradicts(before).or_else(|| {
             if self.sessions > before.sessions {
@@ -103,8 +102,8 @@ impl Totals {
         })
     }
 
-    /// The difference that no two times can show of the same accounts without a command between them.
-    /// None where there is none.
+    /// Describes a difference between two totals of the same accounts that is impossible without a command in between.
+    /// None when the totals are consistent.
     pub fn contradicts(&self, other: &Totals) -> Option<String> {
         if self.accounts != other.accounts {
             return Some(format!("accounts: {} and {}", other.accounts, self.accounts));
@@ -121,7 +120,7 @@ impl Totals {
 }
 
 impl Sums {
-    /// Sums that time alone does not change, each with its name.
+    /// Returns the sums that time alone does not change, with their names.
     fn lasting(&self) -> [(&'static str, i128); 7] {
         [
             ("credited", self.credited),
@@ -198,7 +197,7 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
-/// A number; one that is wider than the protocol's comes as text.
+/// Parses a number; numbers that are too wide for the protocol's integer are sent as text.
 fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Int(number) => Some(i128::from(*number)),
@@ -229,7 +228,7 @@ mod tests {
         noticed(totals(80, 10, 10, 2), "sessions");
         noticed(Totals { accounts: 2, ..before.clone() }, "accounts");
         noticed(Totals { units: BTreeMap::new(), ..before.clone() }, "cent credited: 100 and 0");
-        // Between two stores neither is earlier.
+        // Between two stores neither total is earlier.
         assert_eq!(before.contradicts(&totals(90, 0, 10, 0)), None);
         assert_eq!(totals(90, 0, 10, 0).contradicts(&before), None);
         assert!(totals(81, 10, 10, 1).contradicts(&before).is_some());

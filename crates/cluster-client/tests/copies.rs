@@ -1,4 +1,4 @@
-//! K of M against servers that say what they are told to, and remember what they were asked.
+//! Tests of writes to K of M copies, against fake servers that reply by a rule and record their requests.
 
 use scurry_cluster_client::redis::{Value, cmd};
 use scurry_cluster_client::{Address, ClientError, Copies, Kept, Node};
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// A server that answers commands by a rule; CLUSTER SLOTS, which is no part of what it was asked,
-/// with the members that it was told. Its threads end with their connections.
+/// A fake server that answers commands by a rule. CLUSTER SLOTS is not recorded; its reply lists the given members. The
+/// threads end with their connections.
 struct Fake {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -20,7 +20,7 @@ impl Fake {
         Fake::with_members(&[], rule)
     }
 
-    /// A node of a cluster: itself, and these others.
+    /// Starts a node of a cluster with these other members.
     fn with_members(
         others: &[&str],
         rule: impl Fn(&str) -> String + Send + Sync + 'static,
@@ -44,7 +44,7 @@ impl Fake {
     }
 }
 
-/// A reply to CLUSTER SLOTS that names these nodes.
+/// Returns a reply to CLUSTER SLOTS that lists these nodes.
 fn slots(others: &[&str]) -> String {
     if others.is_empty() {
         return "-ERR This instance has cluster support disabled\r\n".to_owned();
@@ -74,7 +74,7 @@ fn serve(stream: TcpStream, rule: &dyn Fn(&str) -> String, slots: &str, all: &Mu
     }
 }
 
-/// The words of the next request; none at the end.
+/// Reads the words of the next request, None at the end of the stream.
 fn request(reader: &mut impl BufRead) -> Option<String> {
     let mut words = Vec::new();
     for _ in 0..number(reader, '*')? {
@@ -95,7 +95,7 @@ fn copies(node: &Fake, wanted: u32) -> Copies {
     Copies::new(&Address::new(&node.address, None, None), wanted, 50)
 }
 
-/// A primary with this many replicas.
+/// Starts a primary with this many replicas.
 fn primary(replicas: u32) -> Fake {
     Fake::start(move |command| match command.split(' ').next() {
         Some("WAIT") => format!(":{replicas}\r\n"),
@@ -171,7 +171,7 @@ fn refusals_and_broken_connections_are_no_acknowledgement() {
     });
     let kept = copies(&node, 2).run(b"key", &set).expect("it answers");
     assert!(matches!(kept, Kept::Refused(_)), "{kept:?}");
-    // The node ends between the command and WAIT.
+    // The node closes the connection between the command and WAIT.
     let node = Fake::start(|command| match command.split(' ').next() {
         Some("WAIT") => String::new(),
         _ => "+OK\r\n".to_owned(),
@@ -182,7 +182,7 @@ fn refusals_and_broken_connections_are_no_acknowledgement() {
 
 #[test]
 fn another_node_is_asked_when_the_one_that_was_named_is_gone() {
-    // It answers nothing twice, as one does that has just ended.
+    // It sends no reply, as a node does that has just stopped.
     let other = primary(1);
     let seed = Fake::with_members(&[&other.address], |_| String::new());
     let mut copies = copies(&seed, 2);
