@@ -2,7 +2,7 @@
 
 use crate::charging::security_schemes;
 use crate::entities::{LIMIT, LIMIT_MAX, RANGE_LIMIT_MAX};
-use crate::entity::TTL_MAX_MS;
+use crate::entity::{ID_LEN_MAX, TTL_MAX_MS};
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -194,7 +194,10 @@ fn parameters() -> Value {
     };
     let mut all = Map::new();
     let mut add = |name: &str, parameter: Value| all.insert(name.to_owned(), parameter);
-    add("id", text("id", true, "1 to 16,384 bytes of any value."));
+    let mut id = text("id", true, "1 to 16,384 bytes of any value.");
+    id["schema"]["minLength"] = json!(1);
+    id["schema"]["maxLength"] = json!(ID_LEN_MAX);
+    add("id", id);
     let mut replicas =
         text("replicas", false, "`ack/from`: of how many nodes how many must have answered.");
     replicas["schema"]["pattern"] = json!("^[1-9][0-9]?/[1-9][0-9]?$");

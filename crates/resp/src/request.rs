@@ -50,8 +50,10 @@ pub enum ProtocolError {
     TooBigMultibulkCount,
     /// An argument does not begin with `$`.
     ExpectedDollar(u8),
-    /// The length of an argument is not a number, or its CRLF is not in the right position.
+    /// The length of an argument is not a number.
     InvalidBulkLength,
+    /// After an argument of the announced length stands no CRLF.
+    InvalidCrlf,
     /// An argument longer than the bound.
     TooLongArgument {
         /// Length that the client has announced, bytes.
@@ -86,6 +88,7 @@ impl std::fmt::Display for ProtocolError {
                 write!(f, "expected '$', got '{}'", got.escape_ascii())
             }
             ProtocolError::InvalidBulkLength => f.write_str("invalid bulk length"),
+            ProtocolError::InvalidCrlf => f.write_str("invalid CRLF in request"),
             ProtocolError::TooLongArgument { len, len_max } => write!(
                 f,
                 "invalid bulk length: an argument of {len} bytes is longer than {len_max} (--max-argument)"
@@ -407,7 +410,7 @@ impl Parser {
             }
             match input.get(end..end + 2) {
                 Some(b"\r\n") => {}
-                Some(_) => return Parsed::Error(ProtocolError::InvalidBulkLength),
+                Some(_) => return Parsed::Error(ProtocolError::InvalidCrlf),
                 None => break end + 2 - input.len(),
             }
             self.spans.push(Span::new(start, length));

@@ -144,7 +144,7 @@ fn errors_in_the_words_of_redis() {
             "*1\r\n$8388609\r\n",
             "invalid bulk length: an argument of 8388609 bytes is longer than 8388608 (--max-argument)",
         ),
-        ("*1\r\n$3\r\nabcd\r\n", "invalid bulk length"),
+        ("*1\r\n$3\r\nabcd\r\n", "invalid CRLF in request"),
         ("*1\r\n$00000000000000000000000000000000", "too big bulk count string"),
         ("get \"a\r\n", "unbalanced quotes in request"),
         ("get \"a\"b\r\n", "unbalanced quotes in request"),

@@ -22,7 +22,7 @@ pub(crate) use trouble::{LOG_FAILED, Trouble};
 
 use crate::clock::Clock;
 use crate::durable::events::Events;
-use crate::mail::mesh::Bell;
+use crate::mail::bell::Bell;
 use crate::mail::report::DurableReport;
 use crate::measures::histogram::Histogram;
 use clerk::Clerk;

@@ -17,7 +17,8 @@ pub(crate) use forward::Forwarder;
 pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
-use crate::mail::mesh::{Bell, Letterbox};
+use crate::mail::bell::Bell;
+use crate::mail::mesh::Letterbox;
 use crate::ticket;
 use changes::Changes;
 use clocks::Clocks;

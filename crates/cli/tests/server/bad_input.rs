@@ -16,7 +16,7 @@ fn protocol_errors_answer_what_came_before_and_close() {
         (b"*1\r\n:4\r\n", "expected '$', got ':'"),
         (b"*2\r\n$3\r\nGET\r\nfoo\r\n", "expected '$', got 'f'"),
         (b"*1\r\n$-4\r\nPING\r\n", "invalid bulk length"),
-        (b"*1\r\n$3\r\nPING\r\n", "invalid bulk length"),
+        (b"*1\r\n$3\r\nPING\r\n", "invalid CRLF in request"),
         (b"set a \"b\r\n", "unbalanced quotes in request"),
         (&[b'a'; 70_000], "too big inline request"),
     ] {
@@ -234,7 +234,7 @@ fn scripts_are_refused_with_what_does_their_job() {
     client.send("EVAL x 0\r\n");
     assert!(client.line().starts_with("-ERR Scurry runs no scripts, and does not know 'EVAL'."));
     client.ask("EXEC", "-EXECABORT Transaction discarded because of previous errors.\r\n");
-    client.ask("COMMAND INFO EVALSHA", "*1\r\n*-1\r\n");
+    client.ask("COMMAND INFO EVALSHA", "*1\r\n$-1\r\n");
 }
 
 /// Clients subscribe for messages, so the error does not speak of groups.

@@ -1,7 +1,7 @@
 //! The thread that writes and syncs a core's log: one batch at a time, while the core goes on. Between batches it
 //! prepares the next segment and fills it.
 
-use crate::mail::mesh::Bell;
+use crate::mail::bell::Bell;
 use scurry_disk::Directory;
 use scurry_engine::{Batch, LogWriter, Room};
 use std::io;

@@ -6,7 +6,7 @@ mod reading;
 mod render;
 
 use super::Durable;
-use crate::mail::mesh::Bell;
+use crate::mail::bell::Bell;
 use crate::mail::message::Ask;
 use crate::ticket::Sender;
 use reading::{Done, Job};

@@ -4,7 +4,7 @@
 use super::NOT_NOTED;
 use super::pace::Pace;
 use crate::clock::Clock;
-use crate::mail::mesh::Bell;
+use crate::mail::bell::Bell;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
     Disk, LogReach, SnapshotWriter, forget, give_up_spares, is_want_of_room, segment_name,

@@ -2,7 +2,7 @@
 //! appends to the intake of a core, and the core takes all that waits once a turn. Replies of a turn return together,
 //! and wake the door once.
 
-use crate::mail::mesh::Bell;
+use crate::mail::bell::Bell;
 use scurry_service::{CallError, Reply, Request};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -193,4 +193,101 @@ impl Future for PendingReply {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mio::Token;
+    use scurry_service::Read;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    /// Counts how often a task is woken.
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Woken {
+        fn times(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    fn request() -> Request {
+        Request::Read(Read::Account { account: b"a".to_vec() })
+    }
+
+    fn refusal() -> Outcome {
+        Err(CallError::NotSent("an example".to_owned()))
+    }
+
+    fn intake() -> (mio::Poll, Intake) {
+        let poll = mio::Poll::new().expect("a poller");
+        let waker = mio::Waker::new(poll.registry(), Token(0)).expect("a waker");
+        (poll, Intake::new(Arc::new(Bell::new(Arc::new(waker)))))
+    }
+
+    #[test]
+    fn replies_of_a_turn_wake_their_door_once_and_each_its_task() {
+        let returns: Arc<Returns> = Arc::default();
+        let door = Arc::new(Woken::default());
+        let door_waker = Waker::from(Arc::clone(&door));
+        let hand_out = || assert!(returns.hand_out(&Context::from_waker(&door_waker)).is_pending());
+        hand_out();
+        let mut tasks = Vec::new();
+        let mut doors = Vec::new();
+        for _ in 0..3 {
+            let (ticket, mut reply) = returns.prepare();
+            let task = Arc::new(Woken::default());
+            let waker = Waker::from(Arc::clone(&task));
+            let first = Pin::new(&mut reply).poll(&mut Context::from_waker(&waker));
+            assert!(first.is_pending());
+            doors.extend(ticket.give(refusal()));
+            tasks.push((task, waker, reply));
+        }
+        assert_eq!(doors.len(), 1, "the first reply alone asks for a wake-up");
+        doors[0].wake();
+        assert_eq!(door.times(), 1);
+        hand_out();
+        for (task, waker, mut reply) in tasks {
+            assert_eq!(task.times(), 1);
+            let outcome = Pin::new(&mut reply).poll(&mut Context::from_waker(&waker));
+            assert_eq!(outcome, Poll::Ready(refusal()));
+        }
+        assert_eq!(returns.prepare().0.give(refusal()).map(|_| ()), Some(()), "the next turn");
+    }
+
+    #[test]
+    fn a_call_that_is_dropped_says_that_the_server_has_stopped() {
+        let returns: Arc<Returns> = Arc::default();
+        let (ticket, mut reply) = returns.prepare();
+        drop(Call { request: request(), ticket });
+        let outcome = Pin::new(&mut reply).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(outcome, Poll::Ready(Err(CallError::Unknown(_)))), "{outcome:?}");
+    }
+
+    #[test]
+    fn an_intake_gives_all_that_waits_and_takes_nothing_once_it_is_closed() {
+        let (_poll, intake) = intake();
+        let returns: Arc<Returns> = Arc::default();
+        let call = || Call { request: request(), ticket: returns.prepare().0 };
+        assert!(!intake.is_waiting());
+        for _ in 0..2 {
+            assert!(intake.post(call()).is_ok());
+        }
+        assert!(intake.is_waiting());
+        let mut calls = VecDeque::new();
+        intake.take(&mut calls);
+        assert_eq!((calls.len(), intake.is_waiting()), (2, false));
+        intake.close();
+        let refused = intake.post(call()).expect_err("it is closed");
+        refused.ticket.cancel();
+        assert!(!intake.is_waiting());
+    }
 }

@@ -1,12 +1,12 @@
 //! Mail between cores: bounded mailboxes, many messages in one packet, and a wake-up only for a core that sleeps.
 //! Nothing else passes from core to core while commands run.
 
+use crate::mail::bell::Bell;
 use crate::mail::calls::Intake;
 use crate::mail::message::Message;
 use mio::Waker;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Maximum number of packets in one core's mailbox. A sender that finds it full keeps its messages and tries again. The
@@ -44,12 +44,6 @@ impl Letterbox {
     }
 }
 
-/// Wakes a core that sleeps.
-pub(crate) struct Bell {
-    asleep: AtomicBool,
-    waker: Arc<Waker>,
-}
-
 /// One core's end of the mesh.
 pub(crate) struct Mesh {
     core: u16,
@@ -73,7 +67,7 @@ const SPARE_MESSAGES_MAX: usize = 1024;
 impl Mesh {
     /// Creates one end per waker; each waker belongs to its core's poller.
     pub(crate) fn places(wakers: Vec<Arc<Waker>>) -> Vec<Mesh> {
-        let bell = |waker| Arc::new(Bell { asleep: AtomicBool::new(false), waker });
+        let bell = |waker| Arc::new(Bell::new(waker));
         let bells: Vec<Arc<Bell>> = wakers.into_iter().map(bell).collect();
         let (senders, receivers): (Vec<_>, Vec<_>) =
             bells.iter().map(|_| sync_channel(MAILBOX_PACKETS_MAX)).unzip();
@@ -165,9 +159,7 @@ impl Mesh {
 
     /// Makes deliveries ring the bell from now on. False when there is mail: then the core must not sleep.
     pub(crate) fn fall_asleep(&mut self) -> bool {
-        self.bell.asleep.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `ring`: either the sender sees the flag, or its packet is seen here.
-        fence(Ordering::SeqCst);
+        self.bell.fall_asleep();
         if self.stash.is_none() {
             self.stash = self.mailbox.try_recv().ok();
         }
@@ -180,20 +172,7 @@ impl Mesh {
 
     /// Ends the sleep: deliveries need not ring from now on.
     pub(crate) fn wake_up(&self) {
-        self.bell.asleep.store(false, Ordering::Relaxed);
-    }
-}
-
-impl Bell {
-    /// Wakes the core if it sleeps. To be called after a delivery.
-    pub(crate) fn ring(&self) {
-        fence(Ordering::SeqCst);
-        // The swap lets only one of many senders ring.
-        let rings =
-            self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed);
-        if rings && let Err(error) = self.waker.wake() {
-            tracing::error!("cannot wake a core: {error}");
-        }
+        self.bell.wake_up();
     }
 }
 

@@ -497,6 +497,8 @@ const FIXED: &[&[&str]] = &[
     &["CLIENT", "NO-EVICT", "what"],
     &["CLIENT", "NO-TOUCH", "on"],
     &["COMMAND", "WHAT"],
+    &["COMMAND", "INFO", "GET"],
+    &["COMMAND", "INFO", "PING", "WHAT"],
     &["COMMAND", "GETKEYS", "MSET", "a", "1", "b", "2"],
     &["COMMAND", "GETKEYS", "GET"],
     &["COMMAND", "GETKEYS", "WHAT", "a"],

@@ -1,7 +1,7 @@
 //! The thread that reads events out of a core's log, so that the core does not wait for files.
 
 use super::{Log, render};
-use crate::mail::mesh::Bell;
+use crate::mail::bell::Bell;
 use crate::mail::message::{Ask, Statement};
 use crate::ticket::Sender;
 use scurry_disk::Directory;

@@ -33,7 +33,7 @@ pub(crate) fn info(args: Args<'_>, reply: &mut Reply<'_>) {
     for name in args.iter_from(2) {
         match named(name) {
             Some(spec) => describe(spec, reply),
-            None => reply.null_array(),
+            None => reply.null(),
         }
     }
 }
@@ -115,9 +115,9 @@ fn key_flags(spec: &Spec) -> &'static [&'static str] {
 fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     let (first, last, step) = spec.keys;
     if first == 0 {
-        return reply.array(0);
+        return reply.set(0);
     }
-    reply.array(1);
+    reply.set(1);
     reply.map(3);
     reply.text("flags");
     let incomplete = spec.keys_move.then_some("incomplete");

@@ -1,0 +1,42 @@
+//! The bell of a core: whoever leaves something for the core rings it, and it wakes the core only where that sleeps.
+
+use mio::Waker;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+
+/// Wakes a core that sleeps.
+pub(crate) struct Bell {
+    asleep: AtomicBool,
+    waker: Arc<Waker>,
+}
+
+impl Bell {
+    /// A bell for the core whose poller this waker wakes.
+    pub(crate) fn new(waker: Arc<Waker>) -> Bell {
+        Bell { asleep: AtomicBool::new(false), waker }
+    }
+
+    /// Wakes the core if it sleeps. To be called after a delivery.
+    pub(crate) fn ring(&self) {
+        fence(Ordering::SeqCst);
+        // The swap lets only one of many senders ring.
+        let rings =
+            self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed);
+        if rings && let Err(error) = self.waker.wake() {
+            tracing::error!("cannot wake a core: {error}");
+        }
+    }
+
+    /// Notes that the core is about to sleep: a delivery rings from now on. What was delivered before must be looked for
+    /// after this.
+    pub(crate) fn fall_asleep(&self) {
+        self.asleep.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `ring`: either the sender sees the flag, or the core sees its delivery.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Notes that the core is awake: deliveries need not ring.
+    pub(crate) fn wake_up(&self) {
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+}
