@@ -53,7 +53,7 @@ impl Target {
             }
             Target::Echo => echo(&start),
             _ if self.is_tarantool() => tarantool(&start, &port),
-            _ if self.jvm_system().is_some() => jvm::server(self, &start),
+            _ if self.jvm_system().is_some() => jvm_server(self, &start),
             Target::Ndb | Target::NdbClient => ndb::node(start.address),
             _ => family(self, &start, &port),
         };
@@ -68,6 +68,14 @@ impl Target {
         };
         ServerCommand { program, arguments, cores, address, wire, place }
     }
+}
+
+/// The arguments of `java` for the first member.
+fn jvm_server(target: Target, start: &Start<'_>) -> Vec<String> {
+    let system = target.jvm_system().unwrap_or_default();
+    let port = start.address.port().to_string();
+    let (members, backups) = (start.members.to_string(), start.backups.to_string());
+    jvm::java(&["serve", system, &port, &port, &members, &backups, start.durability.word()])
 }
 
 fn echo(start: &Start<'_>) -> Vec<String> {

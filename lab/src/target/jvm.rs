@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::{Start, Target};
+use super::Target;
 use crate::scenario::Kind;
 
 /// Build directory of `make lab-peers`, below the repository.
@@ -60,14 +60,6 @@ fn directory() -> Option<PathBuf> {
     here.ancestors().find_map(built)
 }
 
-/// Returns the arguments of `java` for the first member.
-pub(super) fn server(target: Target, start: &Start<'_>) -> Vec<String> {
-    let system = target.jvm_system().unwrap_or_default();
-    let port = start.address.port().to_string();
-    let (members, backups) = (start.members.to_string(), start.backups.to_string());
-    java(&["serve", system, &port, &port, &members, &backups, start.durability.word()])
-}
-
 /// Returns the address of the driver for the members at this address and the following ports, and the arguments of
 /// `java` for it.
 pub(crate) fn driver(
@@ -101,7 +93,8 @@ fn work(target: Target, kind: Kind) -> &'static str {
     }
 }
 
-fn java(words: &[&str]) -> Vec<String> {
+/// The arguments of `java` for these words of ours.
+pub(super) fn java(words: &[&str]) -> Vec<String> {
     let built = directory().unwrap_or_default();
     let built = built.display();
     let path = format!("{built}/classes:{built}/jars/*");

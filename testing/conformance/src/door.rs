@@ -1,6 +1,7 @@
 //! Doors: ways in which a command reaches the ledger. Every script gets the same replies through each door.
 
 pub(crate) mod engine;
+mod front;
 pub(crate) mod library;
 pub(crate) mod node;
 pub(crate) mod server;

@@ -4,7 +4,6 @@
 
 mod check;
 mod door;
-mod front;
 mod kept;
 mod load;
 mod oracle;

@@ -1,7 +1,6 @@
 //! Compares all that a shard can show with what it should hold.
 
-use crate::run::Checked;
-use crate::world::{ACCOUNTS, KEYS, World};
+use crate::world::{ACCOUNTS, Checked, KEYS, World};
 use scurry_codec::{ChunkWriter, Chunked, Entry, Positions, Seal, read_chunk};
 use scurry_engine::{EntityState, KeyKind, Shard, checksum};
 use scurry_ledger::{Name, Portion, Time, Totals, validate, view};

@@ -2,8 +2,7 @@
 
 use crate::Trace;
 use crate::audit::read;
-use crate::run::Checked;
-use crate::world::{ACCOUNTS, KEYS, World};
+use crate::world::{ACCOUNTS, Checked, KEYS, World};
 use scurry_codec::LogFormat;
 use scurry_engine::{
     ChainOutcome, EntityDelete, EntityPut, Expiry, Outcome, Shard, Version, WriteError, WrongType,

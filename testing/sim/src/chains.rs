@@ -2,8 +2,8 @@
 //! that comes back with a part of it shows a sequence that never was.
 
 use crate::beside::id;
-use crate::run::{Checked, Pending, Sim};
-use crate::world::ACCOUNTS;
+use crate::sim::{Pending, Sim};
+use crate::world::{ACCOUNTS, Checked};
 use scurry_ledger::Answer;
 use scurry_model::{CameOfChain, ChainOp, Op};
 

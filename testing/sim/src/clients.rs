@@ -2,8 +2,8 @@
 //! few keys and values. Every answer must be the model's.
 
 use crate::beside::Beside;
-use crate::run::{Checked, Done, Pending, Sim};
-use crate::world::ACCOUNTS;
+use crate::sim::{Done, Pending, Sim};
+use crate::world::{ACCOUNTS, Checked};
 use scurry_ledger::{Answer, Time};
 use scurry_model::{Came, Op, What};
 

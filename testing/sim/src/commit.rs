@@ -1,15 +1,8 @@
-//! Batches on their way to the log.
+//! Batches on their way to the log, and answers that wait for them.
 
-use crate::run::{Checked, Sim};
+use crate::sim::{Done, Flight, Pending, Sim};
+use crate::world::Checked;
 use scurry_engine::{Batch, Durability, sync_behind};
-use std::io;
-
-/// A batch that was given out, and what became of it if it was run already.
-#[derive(Debug)]
-pub(crate) struct Flight {
-    batch: Batch,
-    outcome: Option<io::Result<()>>,
-}
 
 impl Sim {
     pub(crate) fn take_batch(&mut self) {
@@ -141,6 +134,27 @@ impl Sim {
                 self.disk.note(|| format!("not synced behind: {error}"));
                 self.has_failed = true;
                 self.counts.failures += 1;
+            }
+        }
+    }
+
+    /// Answers leave whose records are durable.
+    pub(crate) fn answer(&mut self) {
+        if self.has_failed || self.disk.is_off() {
+            return;
+        }
+        while let Some(next) = self.pending.front() {
+            if next.sequence > self.commits.durable() {
+                break;
+            }
+            let Some(Pending { sequence, request, version }) = self.pending.pop_front() else {
+                break;
+            };
+            self.counts.answers += 1;
+            self.acked = self.acked.max(sequence);
+            self.version_acked = self.version_acked.max(version);
+            if let Some((account, op, Some(answer))) = request {
+                self.done.push(Done { sequence, account, op, answer });
             }
         }
     }

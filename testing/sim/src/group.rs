@@ -7,18 +7,24 @@
 //! same. One u64 is a whole run.
 
 mod asks;
+mod clients;
+mod counts;
 mod end;
 mod faults;
 mod losses;
 mod machine;
 mod members;
+mod nodes;
+mod parts;
 mod plan;
-mod report;
+mod run;
 mod running;
 mod sending;
+mod threads;
 mod trio;
 mod truth;
 mod turn;
 
+pub use counts::GroupCounts;
 pub use plan::{GroupPlan, GroupTheme};
-pub use report::{GroupCounts, GroupReport, run};
+pub use run::{GroupReport, run};

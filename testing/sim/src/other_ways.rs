@@ -2,9 +2,9 @@
 //! into two shards instead of one. All must come to what was there.
 
 use crate::SimDisk;
-use crate::audit::entries_of;
-use crate::run::{Checked, Sim};
-use crate::world::{ACCOUNTS, KEYS};
+use crate::audit::{audit, entries_of, read};
+use crate::sim::Sim;
+use crate::world::{ACCOUNTS, Checked, KEYS, World};
 use scurry_codec::{Entry, Record};
 use scurry_engine::{
     Disk, KeyHasher, Least, LogReader, ReplayError, Shard, Sink, Step, Until, recover,
@@ -28,6 +28,31 @@ impl Sim {
             3 => self.follow(&before.fork(), last).map_err(|why| format!("a follower: {why}")),
             _ => Ok(()),
         }
+    }
+
+    /// Compares what the last sequence left with what the shard shows.
+    pub(crate) fn world_at(
+        &self,
+        last: u64,
+        shard: &mut Shard,
+        now: Time,
+        at: Time,
+    ) -> Result<World, String> {
+        let Some(worlds) = self.history.get(&last) else {
+            return Err(format!("recovered up to {last}, which never was"));
+        };
+        let mut why = String::new();
+        for world in worlds.iter().rev() {
+            let found = audit(shard, world, now).and_then(|()| {
+                let known = at.0 >= world.at;
+                if known { Ok(()) } else { Err(format!("{} was seen, now {at:?}", world.at)) }
+            });
+            match found {
+                Ok(()) => return Ok(world.clone()),
+                Err(error) => why = format!("at sequence {last}: {error}"),
+            }
+        }
+        Err(why)
     }
 
     /// Nothing is written for it.
@@ -92,16 +117,14 @@ impl Sim {
         }
         for bytes in KEYS {
             let held = world.keys.at(now.0, bytes).cloned();
-            let found = crate::audit::read(two.of(bytes), now, bytes);
+            let found = read(two.of(bytes), now, bytes);
             if found != held {
                 return Err(format!("{bytes:?}: shard {found:?}, model {held:?}"));
             }
         }
         Ok(())
     }
-}
 
-impl Sim {
     /// Another node has what was there up to some frame, and applies the frames behind as they come: it has the
     /// same then, byte by byte, as who has read all of it.
     fn follow(&mut self, before: &SimDisk, last: u64) -> Checked {

@@ -1,13 +1,11 @@
 //! The machine ends and starts again; what it finds is compared with what it must find.
 
-use crate::audit::audit;
-use crate::run::{Checked, Pending, Sim};
+use crate::reach::REACH;
 use crate::scan::greatest_mark;
-use crate::stop::REACH;
-use crate::world::World;
+use crate::sim::{Pending, Sim};
+use crate::world::Checked;
 use crate::{Crash, SimDisk};
 use scurry_engine::{Commits, Durability, Recovered, Shard, Until, Version, recover, segment_of};
-use scurry_ledger::Time;
 
 /// Starts that may fail one after another before the disk is mended.
 const ATTEMPTS_MAX: usize = 4;
@@ -159,31 +157,6 @@ impl Sim {
         self.counts.from_snapshot += u64::from(recovered.snapshot.is_some());
         self.counts.passed_over += recovered.passed_over.len() as u64;
         self.counts.cuts += u64::from(recovered.cut.as_ref().is_some_and(|cut| cut.bytes > 0));
-    }
-
-    /// Compares what the last sequence left with what the shard shows.
-    pub(crate) fn world_at(
-        &self,
-        last: u64,
-        shard: &mut Shard,
-        now: Time,
-        at: Time,
-    ) -> Result<World, String> {
-        let Some(worlds) = self.history.get(&last) else {
-            return Err(format!("recovered up to {last}, which never was"));
-        };
-        let mut why = String::new();
-        for world in worlds.iter().rev() {
-            let found = audit(shard, world, now).and_then(|()| {
-                let known = at.0 >= world.at;
-                if known { Ok(()) } else { Err(format!("{} was seen, now {at:?}", world.at)) }
-            });
-            match found {
-                Ok(()) => return Ok(world.clone()),
-                Err(error) => why = format!("at sequence {last}: {error}"),
-            }
-        }
-        Err(why)
     }
 }
 

@@ -1,78 +1,9 @@
-//! Snapshots, as a host takes them: written beside, published when the log is durable up to what
-//! they show, the log before the older one dropped after that.
+//! Snapshots of a host: when one begins and goes on, and that the log before the older one is dropped
+//! after it is published.
 
-use crate::SimDisk;
-use crate::run::Sim;
-use scurry_engine::{
-    LogId, Piece, Shard, Shown, Snapshot, SnapshotWriter, forget, give_up_spares, is_want_of_room,
-};
-use scurry_ledger::Time;
-use std::io;
-
-/// A snapshot under way.
-pub(crate) struct Job {
-    snapshot: Snapshot,
-    writer: SnapshotWriter<SimDisk>,
-    /// All of it is on the device, and shows this sequence.
-    as_of: Option<u64>,
-}
-
-impl Job {
-    /// Begins a snapshot; none when the disk does not take it.
-    pub(crate) fn begin(
-        (shard, log): (&mut Shard, LogId),
-        disk: &SimDisk,
-        chunk_len: usize,
-        now: Time,
-    ) -> Option<Job> {
-        let snapshot = Snapshot::begin(shard, log, now).with_chunks_of(chunk_len);
-        disk.note(|| format!("snapshot begun at {}", snapshot.begun()));
-        let writer = SnapshotWriter::new(disk.clone(), snapshot.begun()).ok()?;
-        Some(Job { snapshot, writer, as_of: None })
-    }
-
-    /// The greatest sequence that it shows, when all of it is on the device.
-    pub(crate) fn as_of(&self) -> Option<u64> {
-        self.as_of
-    }
-
-    /// Writes what comes next.
-    pub(crate) fn write_piece(
-        &mut self,
-        disk: &mut SimDisk,
-        shard: &mut Shard,
-        now: Time,
-    ) -> io::Result<()> {
-        match self.snapshot.piece(shard, Vec::new(), now) {
-            Some(Piece::Bytes(bytes)) => match self.writer.write(&bytes) {
-                Err(error) if is_want_of_room(&error) && give_up_spares(disk)? > 0 => {
-                    self.writer.write(&bytes)
-                }
-                outcome => outcome,
-            },
-            Some(Piece::Void) => Err(io::Error::other("everything was cleared")),
-            Some(Piece::Last { bytes, as_of }) => {
-                self.writer.write(&bytes)?;
-                self.writer.sync()?;
-                self.as_of = Some(as_of);
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Has it count from now on: what it shows, and the sequence up to which nothing needs the log any more.
-    pub(crate) fn publish(self) -> io::Result<(Shown, u64)> {
-        let (begun, as_of) = (self.snapshot.begun(), self.as_of.unwrap_or(u64::MAX));
-        Ok((Shown { begun, as_of }, self.writer.publish()?))
-    }
-
-    /// Gives it up.
-    pub(crate) fn abandon(self) {
-        // What is left of it does no harm.
-        let _ = self.writer.abandon();
-    }
-}
+use crate::job::Job;
+use crate::sim::Sim;
+use scurry_engine::forget;
 
 impl Sim {
     pub(crate) fn begin_snapshot(&mut self) {

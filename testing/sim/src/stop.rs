@@ -1,45 +1,16 @@
 //! Stops and starts that no crash is part of: a host that stops as it should, and what people and
 //! devices do to the files before it starts again.
 
-use crate::SimFile;
-use crate::run::{Checked, Sim};
+use crate::reach::REACH;
 use crate::scan::last_frames;
-use scurry_engine::{Disk, Durability, File, Least, LogReach, NoteError, segment_name, segment_of};
+use crate::sim::Sim;
+use crate::world::Checked;
+use scurry_engine::{Disk, Durability, File, segment_name, segment_of};
 
-/// The file that says how far the log has come; a server has it beside the directory of the log.
-pub(crate) const REACH: &str = "reach";
 /// Batches that a stop may need: the one under way, what was committed meanwhile, the mark.
 const BATCHES_MAX: usize = 20;
 
 impl Sim {
-    /// Notes how far the log has come, in a file that is made where there is none.
-    pub(crate) fn note_reach(&mut self, sequence: u64) -> Result<(), NoteError> {
-        if let Some(mut reach) = self.open_reach()? {
-            return reach.raise(sequence);
-        }
-        let new = format!("{REACH}.new");
-        let mut file = self.disk.create(&new, 0)?;
-        file.write_at(0, &LogReach::<SimFile>::file_of([(self.log, sequence)].into_iter()))?;
-        file.sync()?;
-        self.disk.rename(&new, REACH)?;
-        Ok(self.disk.sync_dir()?)
-    }
-
-    /// The note of how far the log has come; none where there is no such file.
-    pub(crate) fn open_reach(&mut self) -> Result<Option<LogReach<SimFile>>, NoteError> {
-        match self.disk.open(REACH) {
-            Ok(file) => LogReach::open(file, self.log).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The least that a start has to find.
-    pub(crate) fn least(&mut self) -> Result<Least, NoteError> {
-        let sequence = self.open_reach()?.map_or(0, |reach| reach.sequence());
-        Ok(Least { sequence, snapshot: false })
-    }
-
     /// The host stops as it should. It may be killed meanwhile.
     pub(crate) fn stop(&mut self) -> Checked {
         self.abandon_snapshot();

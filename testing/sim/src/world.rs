@@ -11,6 +11,9 @@ pub(crate) const ACCOUNTS: [&[u8]; 3] = [b"anna", b"bert", b"carl"];
 /// Other keys.
 pub(crate) const KEYS: [&[u8]; 8] = [b"a", b"b", b"c", b"d", b"e", b"", b"key:with:a:name", b"h"];
 
+/// A check that failed.
+pub(crate) type Checked = Result<(), String>;
+
 /// The state that a sequence of records leaves.
 #[derive(Clone, Debug)]
 pub(crate) struct World {

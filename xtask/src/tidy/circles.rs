@@ -1,4 +1,4 @@
-//! No circles: the modules of a crate of the product use each other in one direction.
+//! No circles: the modules of a crate use each other in one direction.
 //!
 //! A module is a file. Among sibling modules a use is an arrow from one to the other, and the arrows must form no
 //! circle. A use by or of a nested module counts for the sibling that contains it, and the same rule holds inside each
@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Arrows between sibling modules: the first use of each.
 type Arrows<'r> = BTreeMap<&'r str, BTreeMap<&'r str, &'r Reference>>;
 
-/// Finds circles in any crate of the product.
+/// Finds circles in any crate.
 pub(crate) fn circles(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for dir in tree.crate_dirs().filter(|dir| dir.starts_with("crates/")) {
+    for dir in tree.crate_dirs() {
         for root in ["lib.rs", "main.rs"] {
             let modules = Modules::read(tree, &format!("{dir}/src/{root}"));
             for (path, index) in modules.globs_of_ancestors() {

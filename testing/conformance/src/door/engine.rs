@@ -1,9 +1,9 @@
 //! The door to one shard, used as its hosts use it.
 
+use super::front::{Front, Store};
 use super::{Door, Visit, is_named};
 use crate::Script;
 use crate::check::state;
-use crate::front::{Front, Store};
 use anyhow::{Result, bail, ensure};
 use scurry_engine::{ChainOutcome, Config, LoadError, Outcome, ReadError, Shard, UniqueIdentities};
 use scurry_ledger::{Account, Answer, Command, Link, Time, Totals};

@@ -1,10 +1,10 @@
 //! The door to the ledger itself: decide, apply and validate. Checks all invariants between two states, and that the
 //! naive model gives the same results.
 
+use super::front::{Front, Store};
 use super::{Door, Visit, is_named};
 use crate::Script;
 use crate::check::{commit, expiry, state};
-use crate::front::{Front, Store};
 use crate::oracle::Oracle;
 use anyhow::{Context, Result, ensure};
 use scurry_codec::{decode_foreign_account, encode_account};

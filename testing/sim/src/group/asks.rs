@@ -1,25 +1,19 @@
-//! Clients: what they ask, whom, and what they do when they hear nothing clear.
+//! Clients, and what they ask.
 
-use super::machine::Machine;
-use super::trio::Trio;
 use super::truth::Lead;
-use crate::beside::id;
-use crate::run::Checked;
-use crate::world::ACCOUNTS;
-use scurry_model::{ChainOp, Event, Op, What};
-use scurry_replica::NodeId;
+use scurry_model::{ChainOp, Op};
 
 /// A client, which waits for one answer at a time.
 #[derive(Default)]
 pub(super) struct Client {
     /// The number of its last request.
-    number: u64,
+    pub(super) number: u64,
     /// The request that is under way.
-    sent: Option<Request>,
+    pub(super) sent: Option<Request>,
     /// The request that is to be sent again, with the id that it had.
-    again: Option<Ask>,
+    pub(super) again: Option<Ask>,
     /// The request that was answered last.
-    answered: Option<Ask>,
+    pub(super) answered: Option<Ask>,
 }
 
 /// Something that is asked.
@@ -39,7 +33,7 @@ pub(super) enum Ask {
 
 impl Ask {
     /// True when it can be sent again: it has an id, or changes nothing.
-    fn is_safe(&self) -> bool {
+    pub(super) fn is_safe(&self) -> bool {
         match self {
             Ask::Account(_, op) => op.has_id(),
             Ask::Chain(chain) => chain.iter().all(|(_, op)| op.has_id()),
@@ -53,7 +47,7 @@ impl Ask {
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) client: usize,
-    number: u64,
+    pub(super) number: u64,
     pub(super) ask: Ask,
 }
 
@@ -78,139 +72,4 @@ pub(super) enum Fate {
     Refused,
     /// The connection has ended.
     Lost,
-}
-
-impl Trio {
-    /// A client asks something, or has waited for long enough.
-    pub(super) fn ask(&mut self, client: usize) -> Checked {
-        if self.clients[client].sent.is_some() && !self.random.one_in(8) {
-            return Ok(());
-        }
-        if let Some(request) = self.clients[client].sent.take() {
-            self.clients[client].again = Some(request.ask).filter(Ask::is_safe);
-        }
-        let Some(to) = self.pick_target() else { return Ok(()) };
-        let again = self.clients[client].again.take();
-        self.counts.again += u64::from(again.is_some());
-        let ask = match again {
-            Some(again) => again,
-            None => self.fresh(client, to),
-        };
-        self.send(client, to, ask);
-        Ok(())
-    }
-
-    /// Sends a request to a node.
-    pub(super) fn send(&mut self, client: usize, to: NodeId, ask: Ask) {
-        let Some(machine) = self.machines.get_mut(&to).filter(|machine| machine.running.is_some())
-        else {
-            self.clients[client].again = Some(ask).filter(Ask::is_safe);
-            return;
-        };
-        let own = &mut self.clients[client];
-        own.number += 1;
-        let request = Request { client, number: own.number, ask };
-        own.sent = Some(request.clone());
-        machine.inbox.push_back(request);
-    }
-
-    /// Most clients have heard who leads; some ask another, who may have led before.
-    fn pick_target(&mut self) -> Option<NodeId> {
-        let leader = self.leader();
-        match self.random.below(6) {
-            0 => self.one(Machine::leads),
-            1 => self.one(|machine| machine.running.is_some()),
-            _ => leader,
-        }
-    }
-
-    fn fresh(&mut self, client: usize, to: NodeId) -> Ask {
-        match self.random.below(12) {
-            0 | 1 => return Ask::Read,
-            2 if self.random.one_in(3) => return Ask::Audit,
-            3..6 => return Ask::Key,
-            // What was answered is asked once more.
-            6 if let Some(ask) = &self.clients[client].answered => return ask.clone(),
-            _ => {}
-        }
-        let Some(machine) = self.machines.get_mut(&to) else { return Ask::Read };
-        let newest = self.truth.newest();
-        let lead = machine.running.as_ref().and_then(|running| running.lead.as_ref());
-        let world = lead.map_or(&*newest, |(_, world)| world);
-        let mut chain = ChainOp::new();
-        let is_chain = self.plan.chain > 0 && self.random.one_in(self.plan.chain);
-        let first = self.random.below(ACCOUNTS.len());
-        let count = if is_chain { self.random.pick(&[2, 2, 3]) } else { 1 };
-        for number in 0..count {
-            let index = (first + number) % ACCOUNTS.len();
-            let (generator, pair) = (&mut self.generators[index], &world.pairs[index]);
-            generator.set_clock(machine.clock);
-            let (at, op) = match is_chain {
-                true => generator.link(pair),
-                false => match generator.next(pair) {
-                    Event { at, what: What::Do(op) } => (at, op),
-                    Event { at, what: What::Tick } => {
-                        machine.clock = at;
-                        return Ask::Read;
-                    }
-                },
-            };
-            machine.clock = at;
-            if !is_chain {
-                return Ask::Account(index, op);
-            }
-            chain.push((id(index), op));
-        }
-        Ask::Chain(chain)
-    }
-
-    /// A request has come to its end.
-    pub(super) fn ends(&mut self, request: &Request, fate: Fate) {
-        match fate {
-            Fate::Answered => {}
-            Fate::Refused => self.counts.refused += 1,
-            Fate::Lost => self.counts.lost += 1,
-        }
-        let client = &mut self.clients[request.client];
-        if client.sent.as_ref().is_none_or(|sent| sent.number != request.number) {
-            // It waits for another by now.
-            return;
-        }
-        client.sent = None;
-        let ask = Some(request.ask.clone()).filter(Ask::is_safe);
-        match fate {
-            Fate::Answered => client.answered = ask.or(client.answered.take()),
-            Fate::Refused | Fate::Lost => client.again = ask,
-        }
-    }
-
-    /// An answer leaves. What it shows is committed, and was the newest when it was formed.
-    pub(super) fn answered(&mut self, reply: &Reply) -> Checked {
-        let Reply { request, lead, shows, known, is_new } = reply;
-        if !self.truth.is_sure(*lead, *shows) {
-            let committed = self.truth.sequence();
-            return Err(format!("{reply:?} is answered, and committed is {committed}"));
-        }
-        if shows < known {
-            return Err(format!("{reply:?} shows what was old when it was formed"));
-        }
-        self.counts.answers += u64::from(*is_new);
-        self.counts.reads += u64::from(!*is_new);
-        self.ends(request, Fate::Answered);
-        Ok(())
-    }
-
-    /// True when no client waits for an answer.
-    pub(super) fn is_answered(&self) -> bool {
-        self.clients.iter().all(|client| client.sent.is_none())
-    }
-
-    /// Clients wait no longer.
-    pub(super) fn give_up(&mut self) {
-        for client in &mut self.clients {
-            if let Some(request) = client.sent.take() {
-                client.again = Some(request.ask).filter(Ask::is_safe);
-            }
-        }
-    }
 }

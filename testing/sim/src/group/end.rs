@@ -4,7 +4,7 @@ use super::asks::Ask;
 use super::machine::Machine;
 use super::trio::Trio;
 use crate::audit::{audit, entries_of};
-use crate::run::Checked;
+use crate::world::Checked;
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
 

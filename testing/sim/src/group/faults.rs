@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::trio::{NODES, Trio};
-use crate::run::Checked;
+use crate::world::Checked;
 use scurry_group::Plan;
 use scurry_replica::NodeId;
 

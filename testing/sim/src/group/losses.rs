@@ -3,7 +3,7 @@
 
 use super::machine::Machine;
 use super::trio::Trio;
-use crate::run::Checked;
+use crate::world::Checked;
 use scurry_group::{Health, Outlook, Voter};
 use scurry_replica::NodeId;
 use std::collections::BTreeMap;

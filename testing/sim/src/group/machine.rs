@@ -1,17 +1,14 @@
 //! A node: what survives a crash of it, and what is running.
 
 use super::asks::Request;
-use super::running::Running;
+use super::running::{BALLOT, Running};
 use crate::SimDisk;
 use crate::SimFile;
-use crate::stop::REACH;
+use crate::reach::REACH;
 use scurry_engine::{Disk, File, LogBallot, LogId, LogReach, Vote};
 use scurry_replica::NodeId;
 use std::collections::VecDeque;
 use std::io;
-
-/// The file with the vote; a server has it beside the directory of the log, as the reach.
-pub(super) const BALLOT: &str = "ballot";
 
 /// A node.
 pub(super) struct Machine {

@@ -1,14 +1,12 @@
 //! What runs on a node: the group of its shard, its core, and what its threads would do.
 
 use super::asks::Reply;
-use super::machine::{BALLOT, Machine};
-use super::report::GroupCounts;
+use super::counts::GroupCounts;
 use super::sending::{Receiving, Sending};
 use super::truth::{Lead, Truth};
-use crate::run::Checked;
-use crate::snapshots::Job;
-use crate::stop::REACH;
-use crate::world::World;
+use crate::job::Job;
+use crate::reach::REACH;
+use crate::world::{Checked, World};
 use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
 use scurry_engine::{
@@ -25,6 +23,9 @@ use scurry_replicas::{Network, Packet};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// The file with the vote; a server has it beside the directory of the log, as the reach.
+pub(super) const BALLOT: &str = "ballot";
 
 /// Something that the host's thread is told, besides what cores say.
 pub(super) enum Input {
@@ -92,9 +93,9 @@ pub(super) struct Terms<'a> {
 
 impl Running {
     /// Starts a node with what is on its disk, as a server does.
-    pub(super) fn start(machine: &Machine, terms: Terms<'_>) -> Result<Running, String> {
+    pub(super) fn start(disk: &SimDisk, starts: u64, terms: Terms<'_>) -> Result<Running, String> {
         let Terms { log, config, founder, settings, segment_len, truth } = terms;
-        let mut disk = machine.disk.clone();
+        let mut disk = disk.clone();
         let text = |error: std::io::Error| error.to_string();
         let note = |error: scurry_engine::NoteError| error.to_string();
         let reach =
@@ -160,7 +161,7 @@ impl Running {
             sending: BTreeMap::new(),
             receiving: None,
             received: None,
-            number: machine.starts << 32,
+            number: starts << 32,
             sure: base,
         };
         running.tell(truth)?;

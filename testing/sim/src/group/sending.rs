@@ -1,18 +1,14 @@
-//! Snapshots on their way from the leader to a node that is too far behind for the log: parts that are read there and
-//! written here, by threads of a server that this stands for. What is lost is sent again or given up.
+//! Snapshots on their way: what the leader has sent, and what the other node has received.
 
-use super::running::Input;
-use super::trio::Trio;
 use crate::SimFile;
-use scurry_engine::{Disk, File, clear_incoming, incoming_name};
-use scurry_group::{Came, Offer, base_from};
+use scurry_group::Offer;
 use scurry_replica::NodeId;
 
 /// A snapshot that is being sent.
 pub(super) struct Sending {
     pub(super) number: u64,
-    offer: Offer,
-    file: Option<SimFile>,
+    pub(super) offer: Offer,
+    pub(super) file: Option<SimFile>,
 }
 
 impl Sending {
@@ -25,131 +21,14 @@ impl Sending {
 pub(super) struct Receiving {
     pub(super) from: NodeId,
     pub(super) number: u64,
-    file: Option<SimFile>,
-    have: u64,
-    is_refused: bool,
+    pub(super) file: Option<SimFile>,
+    pub(super) have: u64,
+    pub(super) is_refused: bool,
 }
 
 impl Receiving {
     /// The node does not take it.
     pub(super) fn refused(self) -> Receiving {
         Receiving { is_refused: true, ..self }
-    }
-}
-
-impl Trio {
-    /// Snapshots that are under way: from, to.
-    pub(super) fn sendings(&self) -> Vec<(NodeId, NodeId)> {
-        let up = self.machines.values().filter(|machine| machine.is_up());
-        let of = |machine: &super::machine::Machine| {
-            let running = machine.running.as_ref();
-            running.map(|running| {
-                running.sending.keys().map(|to| (machine.id, *to)).collect::<Vec<_>>()
-            })
-        };
-        up.filter_map(of).flatten().collect()
-    }
-
-    /// One part of a snapshot goes its way; false where it does not come on.
-    pub(super) fn send_part(&mut self, from: NodeId, to: NodeId) -> bool {
-        let ways = [(from, to), (to, from)];
-        let is_cut = ways.iter().any(|way| self.network.cuts.contains(way));
-        let is_there = self.machines.get(&to).is_some_and(|machine| machine.is_up());
-        if is_cut || !is_there {
-            if self.random.one_in(4) {
-                self.sent(from, to, Err("the node does not answer".to_owned()));
-            }
-            return false;
-        }
-        // What has come is put in its place first.
-        let target = self.machines[&to].running.as_ref();
-        if target.is_some_and(|running| running.group.is_exchanging()) {
-            return false;
-        }
-        match self.part(from, to) {
-            Ok(None) => true,
-            Ok(Some(index)) => {
-                self.sent(from, to, Ok(index));
-                true
-            }
-            Err(why) => {
-                self.trace.add(format!("no snapshot from {from} to {to}: {why}"));
-                self.sent(from, to, Err(why));
-                false
-            }
-        }
-    }
-
-    fn sent(&mut self, from: NodeId, to: NodeId, outcome: Result<u64, String>) {
-        let source = self.machines.get_mut(&from).and_then(|machine| machine.running.as_mut());
-        if let Some(source) = source {
-            source.sending.remove(&to);
-            source.inputs.push_back(Input::Sent { to, outcome });
-        }
-    }
-
-    /// The next part, or the entry at which the log of the node begins now.
-    fn part(&mut self, from: NodeId, to: NodeId) -> Result<Option<u64>, String> {
-        let text = |error: std::io::Error| error.to_string();
-        let part_len = 1 + self.random.below(self.plan.part_len);
-        let source = self.machines.get_mut(&from).ok_or("no source")?;
-        let mut source_disk = source.disk.clone();
-        let sending = source.running.as_mut().and_then(|running| running.sending.get_mut(&to));
-        let sending = sending.ok_or("nothing is sent")?;
-        if sending.file.is_none() {
-            sending.file = Some(sending.offer.open(&mut source_disk, self.log).map_err(text)?);
-        }
-        let (number, offer) = (sending.number, sending.offer.clone());
-        let target = self.machines.get_mut(&to).ok_or("no target")?;
-        let mut disk = target.disk.clone();
-        let running = target.running.as_mut().ok_or("it is down")?;
-        if running.received == Some((from, number)) {
-            return Ok(Some(offer.base.index));
-        }
-        let is_known =
-            running.receiving.as_ref().is_some_and(|r| (r.from, r.number) == (from, number));
-        if !is_known {
-            if running.group.leader() != Some(from) {
-                return Err("it offers a snapshot and does not lead".to_owned());
-            }
-            clear_incoming(&mut disk).map_err(text)?;
-            let name = incoming_name(offer.base.sequence, offer.begun);
-            let file = Some(disk.create(&name, 0).map_err(text)?);
-            running.receiving = Some(Receiving { from, number, file, have: 0, is_refused: false });
-            self.trace.add(format!("{from} sends {to} a snapshot behind {:?}", offer.base));
-            return Ok(None);
-        }
-        let Some(receiving) = running.receiving.as_ref() else { return Ok(None) };
-        if receiving.is_refused {
-            return Err("the node does not take it".to_owned());
-        }
-        if receiving.file.is_none() {
-            // All of it has come.
-            return Ok(None);
-        }
-        let have = receiving.have;
-        let rest = usize::try_from(offer.len - have).unwrap_or(0);
-        let mut bytes = vec![0; part_len.min(rest)];
-        let source = self.machines.get_mut(&from).and_then(|machine| machine.running.as_mut());
-        let sending = source.and_then(|running| running.sending.get_mut(&to));
-        let read = sending.and_then(|sending| sending.file.as_mut()).ok_or("nothing is sent")?;
-        if read.read_at(have, &mut bytes).map_err(text)? < bytes.len() {
-            return Err("the file ends".to_owned());
-        }
-        let target = self.machines.get_mut(&to).and_then(|machine| machine.running.as_mut());
-        let target = target.ok_or("it is down")?;
-        let receiving = target.receiving.as_mut().ok_or("nothing is received")?;
-        let file = receiving.file.as_mut().ok_or("nothing is received")?;
-        file.write_at(receiving.have, &bytes).map_err(text)?;
-        receiving.have += bytes.len() as u64;
-        if receiving.have == offer.len {
-            file.sync().map_err(text)?;
-            disk.sync_dir().map_err(text)?;
-            receiving.file = None;
-            let base = base_from(&offer.base)?;
-            let came = Came { from, number, offer: Box::new(offer), base };
-            target.inputs.push_back(Input::Came(Box::new(came)));
-        }
-        Ok(None)
     }
 }

@@ -1,7 +1,7 @@
 //! Turns the bytes of a request into the bytes of its reply, over any store of accounts: what a host does, without
 //! sockets.
 
-use crate::door::Visit;
+use super::Visit;
 use anyhow::{Result, bail, ensure};
 use scurry_engine::{ChainOutcome, LoadError, Outcome};
 use scurry_ledger::{Account, Answer, Code, Command, Link, Time, Totals};

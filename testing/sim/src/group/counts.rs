@@ -1,9 +1,4 @@
-//! One run, and what it came to.
-
-use super::plan::GroupTheme;
-use super::trio::Trio;
-use crate::Failure;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! Counts of what runs have done.
 
 /// Counts of what runs have done, so that tests can demand that they were worth something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,31 +72,4 @@ impl GroupCounts {
         self.borne += other.borne;
         self.warned += other.warned;
     }
-}
-
-/// A run that went well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupReport {
-    /// Equal for equal runs.
-    pub hash: u64,
-    /// Counts of what was done.
-    pub counts: GroupCounts,
-}
-
-/// Runs a seed.
-pub fn run(theme: GroupTheme, seed: u64) -> Result<GroupReport, Failure> {
-    let mut trio = Trio::new(theme, seed);
-    let done = catch_unwind(AssertUnwindSafe(|| trio.run()));
-    let trace = trio.trace.clone();
-    let why = match done {
-        Ok(Ok(())) => return Ok(GroupReport { hash: trace.hash(), counts: trio.counts }),
-        Ok(Err(why)) => why,
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-            format!("panic: {}", text.unwrap_or_default())
-        }
-    };
-    let why = format!("{} seed {seed}: {why}\n{:?}", theme.name(), trio.plan);
-    Err(Failure { why, tail: trace.tail() })
 }

@@ -1,0 +1,87 @@
+//! Nodes that come, start and end.
+
+use super::machine::Machine;
+use super::running::{Running, Terms};
+use super::trio::Trio;
+use crate::world::Checked;
+use crate::{Crash, Faults, SimDisk};
+use scurry_engine::{Config, HashKey};
+use scurry_replica::{NodeId, Settings};
+use scurry_replicas::node;
+
+/// Steps of a node that starts one after another and is stopped each time, at most.
+const STARTS_MAX: usize = 4;
+
+impl Trio {
+    /// One more empty node, which is started.
+    pub(super) fn add_node(&mut self) -> Checked {
+        self.nodes += 1;
+        let id = node(self.nodes);
+        let faults = Faults { room: self.plan.faults.room, ..Faults::default() };
+        let seed = self.random.next_u64();
+        let disk = SimDisk::traced(seed, faults, self.trace.clone(), format!("    {id}: "));
+        let clock = 1_700_000_000_000 + self.random.between(-500, 500);
+        let machine = Machine::new(id, disk, self.log, clock).map_err(|error| error.to_string())?;
+        self.machines.insert(id, machine);
+        self.start(id)
+    }
+
+    /// Starts a node that is down, with what is on its disk.
+    pub(super) fn start(&mut self, id: NodeId) -> Checked {
+        for attempt in 0.. {
+            let off = self.machines.get(&id).is_some_and(|machine| machine.disk.is_off());
+            if off {
+                let crash = self.random.pick(self.plan.crashes);
+                self.machines[&id].disk.restart(crash);
+            }
+            let Some(machine) = self.machines.get_mut(&id) else { return Ok(()) };
+            if machine.running.is_some() {
+                return Ok(());
+            }
+            if attempt == STARTS_MAX {
+                machine.disk.mend();
+            } else if !self.is_calm
+                && machine.starts > 0
+                && self.plan.crash > 0
+                && self.random.one_in(4)
+            {
+                machine.disk.stop_after(self.random.below(40) as u64);
+            }
+            machine.starts += 1;
+            let key = HashKey::known(id.get() << 32 | machine.starts);
+            let seed = id.get() << 48 ^ machine.starts << 32 ^ self.log.id;
+            let settings = Settings { window: self.plan.window, ..Settings::new(id, seed) };
+            let errors = machine.disk.errors();
+            let terms = Terms {
+                log: self.log,
+                config: Config { hash_key: key, ..self.config.clone() },
+                founder: node(1),
+                settings,
+                segment_len: self.plan.segment_len,
+                truth: &mut self.truth,
+            };
+            match Running::start(&machine.disk, machine.starts, terms) {
+                _ if machine.disk.is_off() => {}
+                Ok(running) => {
+                    machine.running = Some(Box::new(running));
+                    self.trace.add(format!("{id} starts"));
+                    return self.act(id);
+                }
+                Err(why) if machine.disk.errors() > errors => {
+                    self.trace.add(format!("{id} does not start: {why}"));
+                }
+                Err(why) => return Err(format!("{id} does not start: {why}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// A node ends, and is started again some time later.
+    pub(super) fn crash(&mut self, id: NodeId, crash: Crash) {
+        let Some(machine) = self.machines.get_mut(&id) else { return };
+        self.trace.add(format!("{id} ends: {crash:?}"));
+        machine.end();
+        machine.disk.restart(crash);
+        self.counts.crashes += 1;
+    }
+}

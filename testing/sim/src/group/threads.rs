@@ -1,0 +1,112 @@
+//! What the threads of a node do beside its core: the host, the log's device, and the one that recovers a shard.
+
+use super::running::Input;
+use super::trio::Trio;
+use crate::world::Checked;
+use scurry_engine::{Config, HashKey};
+use scurry_group::recover_to;
+use scurry_replica::NodeId;
+
+impl Trio {
+    /// Time of a node's host goes on, and it looks around.
+    pub(super) fn tick(&mut self, id: NodeId) -> Checked {
+        let clock = self.random.pick(&[1, 5, 30]);
+        if let Some(machine) = self.machines.get_mut(&id) {
+            machine.clock += clock;
+            if let Some(running) = machine.running.as_mut() {
+                running.group.tick();
+            }
+        }
+        self.look_around(id);
+        self.act(id)
+    }
+
+    pub(super) fn receive(&mut self, from: NodeId, to: NodeId, bytes: &[u8]) -> Checked {
+        let Some(machine) = self.machines.get_mut(&to) else { return Ok(()) };
+        let Some(running) = machine.running.as_mut() else {
+            // The connection is not there, and the sender knows it.
+            let source = self.machines.get_mut(&from).and_then(|source| source.running.as_mut());
+            if let Some(source) = source {
+                source.group.replica.unreachable(to);
+            }
+            return Ok(());
+        };
+        running.receive(bytes, &self.trace)
+    }
+
+    /// The device of a node does what waits for it.
+    pub(super) fn work(&mut self, id: NodeId) -> Checked {
+        let orders = self.random.pick(&[0, 1, 30]);
+        if self.plan.crash > 0
+            && !self.is_calm
+            && self.random.one_in(6 * self.plan.crash)
+            && let Some(machine) = self.machines.get(&id)
+        {
+            machine.disk.stop_after(self.random.below(14) as u64);
+        }
+        self.with(id, |_, machine| {
+            if let Some(running) = machine.running.as_mut() {
+                running.work(orders);
+            }
+            Ok(())
+        })
+    }
+
+    /// The host of a node takes what cores and threads have said, and does what comes of it.
+    pub(super) fn hear(&mut self, id: NodeId) -> Checked {
+        let most = self.random.pick(&[1, 3, 100]);
+        self.with(id, |trio, machine| {
+            let Some(running) = machine.running.as_mut() else { return Ok(()) };
+            for _ in 0..most {
+                let from_core = running.from_core.try_recv().ok();
+                let has_said = from_core.is_some();
+                if let Some(news) = from_core {
+                    running.group.core_says(news);
+                }
+                match running.inputs.pop_front() {
+                    Some(Input::Stored(stored)) => running.group.stored(stored),
+                    Some(Input::Rebuilt { index, outcome }) => {
+                        running.group.rebuilt(outcome, index)
+                    }
+                    Some(Input::Came(came)) if running.receives(&came) => {
+                        running.group.take_snapshot(*came);
+                    }
+                    // Another one is received by now, in the place of its file.
+                    Some(Input::Came(_)) => {}
+                    Some(Input::Sent { to, outcome: Ok(index) }) => {
+                        running.group.caught_up(to, index);
+                    }
+                    Some(Input::Sent { to, outcome: Err(why) }) => {
+                        running.group.not_caught_up(to, &why);
+                    }
+                    None if has_said => {}
+                    None => break,
+                }
+            }
+            if trio.is_lazy() {
+                return Ok(());
+            }
+            running.act(&mut trio.network, &mut trio.truth, &mut trio.counts)
+        })
+    }
+
+    /// A shard is recovered up to what is committed.
+    pub(super) fn rebuild(&mut self, id: NodeId) -> Checked {
+        if self.rebuilds_wait {
+            return Ok(());
+        }
+        let config = self.config.clone();
+        self.with(id, |trio, machine| {
+            let Some(running) = machine.running.as_mut() else { return Ok(()) };
+            let Some((index, sequence)) = running.rebuild.take() else { return Ok(()) };
+            let key = HashKey::known(trio.random.next_u64());
+            let config = Config { hash_key: key, ..config };
+            let mut disk = machine.disk.clone();
+            let shard = recover_to(&mut disk, trio.log, config, sequence);
+            trio.trace.add(format!("{} is recovered up to {index}, {sequence}", machine.id));
+            let outcome = shard.map_err(|error| error.to_string());
+            running.inputs.push_back(Input::Rebuilt { index, outcome });
+            Ok(())
+        })
+    }
+}
