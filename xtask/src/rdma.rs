@@ -52,14 +52,20 @@ const TWO_HOSTS: [&str; 14] = [
 ];
 
 /// Crates that exist only for RDMA.
-const CRATES: [&str; 4] =
-    ["scurry-rdma-sys", "scurry-rdma", "scurry-rdma-proto", "scurry-rdma-fabric"];
+const CRATES: [&str; 5] = [
+    "scurry-rdma-sys",
+    "scurry-rdma",
+    "scurry-rdma-proto",
+    "scurry-rdma-server",
+    "scurry-rdma-fabric",
+];
 /// Feature that the other crates have.
 const FEATURE: [&str; 2] = ["--features", "rdma"];
 
 /// Checks the build with RDMA, and runs the device tests in a guest, and the test of two hosts in two.
 pub(crate) fn run(host: &Host) -> Result<Outcome> {
-    let with = ["--locked", "-p", "scurry-cli", "-p", "scurry-server", "-p", "scurry-conformance"];
+    let with =
+        ["--locked", "-p", "scurry-cli", "-p", "scurry-rdma-server", "-p", "scurry-conformance"];
     let clippy = [&["clippy", "--all-targets"], &with[..], &FEATURE, &["--", "-D", "warnings"]];
     host.cargo(&clippy.concat())?;
     let crates = CRATES.iter().flat_map(|name| ["-p", name]);

@@ -8,8 +8,9 @@ use crate::size::Size;
 use crate::written::Address;
 use anyhow::{Result, ensure};
 use clap::Args;
-use scurry_server::RdmaSettings;
+use scurry_server::Adapter;
 use serde::Deserialize;
+use std::sync::Arc;
 
 pub(crate) use device::connect;
 
@@ -38,14 +39,14 @@ pub(crate) struct Rdma {
 }
 
 impl Rdma {
-    /// Settings of the transport; none without an address.
-    pub(crate) fn settings(&self) -> Result<Option<RdmaSettings>> {
+    /// The adapter that the server is to listen on; none without an address.
+    pub(crate) fn adapter(&self) -> Result<Option<Arc<dyn Adapter>>> {
         let Rdma { listen, max_pinned: pinned, window, tuning } = self;
         let Some(listen) = *listen else {
             let alone = pinned.is_none() && window.is_none() && tuning.is_none();
             ensure!(alone, "the options of RDMA are for --rdma-listen");
             return Ok(None);
         };
-        device::settings(listen.0, self).map(Some)
+        device::adapter(listen.0, self).map(Some)
     }
 }

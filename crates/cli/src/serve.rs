@@ -100,7 +100,7 @@ pub(crate) fn serve(
     if let Some(beside) = tls.filter(|_| !main_has_tls) {
         eprintln!("listening on {beside} with TLS");
     }
-    if let Some(rdma) = server.rdma_addr() {
+    if let Some(rdma) = server.adapter_addr() {
         eprintln!("listening on {rdma} over RDMA");
     }
     if let [first, .., last] = server.core_addrs() {

@@ -11,13 +11,14 @@ pub(crate) mod turn_requests;
 
 pub(crate) use state::{Executed, Turn};
 
+use crate::adapter::Arrival;
 use crate::connection::memory::Pool;
 use crate::connection::reader::Reader;
 use crate::execute::client::Client;
 use crate::execute::node::Node;
 use crate::net::fault::Fault;
 use crate::net::tls;
-use crate::net::transport::{Arrival, Transport};
+use crate::net::transport::Transport;
 use scurry_resp::UNAUTHENTICATED_REQUEST_LEN_MAX;
 use state::{Doing, Inlet, Outlet};
 use std::io;

@@ -1,19 +1,19 @@
 //! The event loop of a core. It waits for events, reads its mail, accepts connections, gives each connection a turn,
 //! and runs due timers. A core owns all that it touches; a server with more cores runs more of these loops.
 
+mod adapter;
 mod closing;
 mod entering;
 mod followers;
 mod lobby;
 mod mail;
 mod queue;
-#[cfg_attr(not(feature = "rdma"), path = "core/rdma_absent.rs")]
-mod rdma;
 mod stopping;
 mod turns;
 
 pub(crate) use stopping::{EndsWhileStarting, Signals, survive_file_limit};
 
+use crate::adapter::CoreAdapter;
 use crate::connection::Connection;
 use crate::connection::memory::Pool;
 use crate::durable::{Fate, Held};
@@ -22,7 +22,6 @@ use crate::mail::bundle::Bundle;
 use crate::measures::latency::Event;
 use crate::net::acceptor::Acceptor;
 use crate::net::port::PortKind;
-use crate::net::rdma::CoreRdma;
 use crate::net::socket::Socket;
 use crate::ticket::{Sender, Ticket};
 use closing::Deadlines;
@@ -68,8 +67,8 @@ pub(crate) struct Core {
     next_core: u16,
     /// The main port of the last known leader of the group.
     leader: Option<SocketAddr>,
-    /// None without RDMA.
-    rdma: Option<CoreRdma>,
+    /// None for TCP alone.
+    adapter: Option<Box<dyn CoreAdapter>>,
     node: Node,
     pool: Pool,
     connections: Slab<Connection<Socket>>,
@@ -106,7 +105,7 @@ impl Core {
         poll: Poll,
         mut acceptors: Vec<Acceptor>,
         mut signals: Option<Signals>,
-        rdma: Option<CoreRdma>,
+        adapter: Option<Box<dyn CoreAdapter>>,
         node: Node,
     ) -> io::Result<Core> {
         let registry = poll.registry();
@@ -114,8 +113,8 @@ impl Core {
         for (acceptor, token) in acceptors.iter_mut().zip(PORTS) {
             acceptor.register(registry, token)?;
         }
-        if let Some(own) = &rdma {
-            own.register(registry, rdma::TOKENS)?;
+        if let Some(own) = &adapter {
+            adapter::register(&**own, registry)?;
         }
         if let Some(signals) = &mut signals {
             registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
@@ -127,7 +126,7 @@ impl Core {
             acceptors,
             next_core: 0,
             leader: None,
-            rdma,
+            adapter,
             node,
             pool: Pool::default(),
             connections: Slab::new(),
@@ -171,7 +170,7 @@ impl Core {
             {
                 patience = Duration::ZERO;
             }
-            if !patience.is_zero() && !self.rdma_may_wait()? {
+            if !patience.is_zero() && !self.adapter_may_wait()? {
                 patience = Duration::ZERO;
             }
             self.wait(&mut events, patience)?;
@@ -212,7 +211,7 @@ impl Core {
                 self.stop();
             }
             self.end_late();
-            self.tick_rdma();
+            self.tick_adapter();
             self.tell_faults();
             self.node.pooled_bytes = self.pool.memory_bytes();
             self.node.share();
@@ -247,7 +246,7 @@ impl Core {
                 SIGNALS => self.signalled(),
                 // Mail is read in every turn anyway; the checker rings for each verdict.
                 MAIL => self.take_verdicts(),
-                token if rdma::TOKENS.contains(&token) => self.notice_rdma(token)?,
+                token if adapter::TOKENS.contains(&token) => self.notice_adapter(token)?,
                 Token(key) => {
                     let Some(connection) = self.connections.get_mut(key) else { continue };
                     let end = event.is_read_closed() || event.is_error();

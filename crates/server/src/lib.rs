@@ -1,6 +1,7 @@
 //! The RESP server: a thread per core, each with its own shard of the engine, its connections and its event loop. Cores
 //! share almost nothing and communicate by messages.
 
+mod adapter;
 mod calendar;
 mod clock;
 mod connection;
@@ -25,6 +26,10 @@ mod slots;
 mod ticket;
 mod users;
 
+pub use adapter::{
+    Adapter, AdapterConnection, AdapterCount, AdapterReport, AdapterRequest, Arrival, CoreAdapter,
+    DESCRIPTORS, OpenAdapter, Tell,
+};
 pub use calendar::date_time;
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use hash_key::draw_hash_key;
@@ -42,8 +47,8 @@ pub use reload::{ReloadError, Reloader};
 pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{
-    DEFAULT_LISTEN, GroupSettings, NodeTlsSettings, RdmaSettings, Settings, StartError, Storage,
-    TlsError, TlsSettings,
+    DEFAULT_LISTEN, GroupSettings, NodeTlsSettings, Settings, StartError, Storage, TlsError,
+    TlsSettings,
 };
 pub use users::password::Password;
 pub use users::{

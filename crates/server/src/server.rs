@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 
+use crate::adapter::OpenAdapter;
 use crate::core::{self, Core, EndsWhileStarting, Signals, survive_file_limit};
 use crate::durable::{
     self, Durable, GroupPlan, Opened, Plan, RecoveryProgress, RecoveryReport, Retention,
@@ -16,7 +17,6 @@ use crate::mail::mesh;
 use crate::mail::mesh::Mesh;
 use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
-use crate::net::rdma;
 use crate::open_files;
 use crate::reload::Reloader;
 use crate::settings::{Settings, StartError};
@@ -42,7 +42,7 @@ pub struct Server {
     group: Option<Group>,
     recovered: Option<RecoveryReport>,
     tls_address: Option<SocketAddr>,
-    rdma_address: Option<SocketAddr>,
+    adapter_address: Option<SocketAddr>,
 }
 
 impl Server {
@@ -60,16 +60,12 @@ impl Server {
         }
         let ports = Ports::open(&settings)?;
         let (tls_address, certificates) = (ports.tls_address(), ports.certificates());
-        let rdma = settings.rdma.map(|wanted| {
-            let port = Port { kind: PortKind::Main, tls: None, inside: None };
-            rdma::RdmaSetup::open(wanted, port, &settings)
-        });
-        let rdma = rdma.transpose()?;
-        let rdma_address = rdma.as_ref().map(rdma::RdmaSetup::address);
         let run_id =
             getrandom::u64().map_err(|error| system("a random number")(io::Error::other(error)))?;
         // Lowers the maximum if the limit of open files does not allow as many.
         settings.clients_max = open_files::make_room(settings.clients_max, settings.files_beside());
+        let adapter = open_adapter(&settings)?;
+        let adapter_address = adapter.as_ref().map(|adapter| adapter.address);
         let starting = EndsWhileStarting::new().map_err(system("the signals"))?;
         survive_file_limit().map_err(system("the signals"))?;
         let shared = Shared::new(ports.main_address(), ports.core_addresses(), run_id);
@@ -130,8 +126,7 @@ impl Server {
         if let Some(member) = &member {
             inside.join(Arc::clone(member));
         }
-        let rdma = rdma.map(|setup| setup.cores(settings.threads, settings.clients_max));
-        let mut rdma = rdma.transpose()?.unwrap_or_default().into_iter();
+        let mut adapters = adapter.into_iter().flat_map(|adapter| adapter.cores);
         let places = polls.into_iter().zip(meshes).zip(desks);
         let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
             let mut acceptors = std::mem::take(&mut main);
@@ -145,7 +140,7 @@ impl Server {
             if let Some(member) = &member {
                 node.join(Arc::clone(member));
             }
-            Core::new(poll, acceptors, signals.take(), rdma.next(), node)
+            Core::new(poll, acceptors, signals.take(), adapters.next(), node)
         });
         let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;
         let (store, recovered) = match opened {
@@ -160,7 +155,7 @@ impl Server {
             group,
             recovered,
             tls_address,
-            rdma_address,
+            adapter_address,
         })
     }
 
@@ -189,9 +184,9 @@ impl Server {
         self.tls_address
     }
 
-    /// Returns where RDMA is spoken for every key.
-    pub fn rdma_addr(&self) -> Option<SocketAddr> {
-        self.rdma_address
+    /// Returns where the adapter of the settings listens, for every key.
+    pub fn adapter_addr(&self) -> Option<SocketAddr> {
+        self.adapter_address
     }
 
     /// Returns where each core listens for cluster clients; with one core the main address.
@@ -223,6 +218,15 @@ impl Server {
             outcome
         })
     }
+}
+
+/// Listens on the adapter of the settings, where that is safe.
+fn open_adapter(settings: &Settings) -> Result<Option<OpenAdapter>, StartError> {
+    let Some(adapter) = &settings.adapter else { return Ok(None) };
+    let port = Port { kind: PortKind::Main, tls: None, inside: None };
+    port.check_access(adapter.listen(), settings)?;
+    let opened = adapter.open(settings.threads, settings.clients_max);
+    opened.map(Some).map_err(StartError::Adapter)
 }
 
 /// Opens the store that the settings name, and for a node of a group what its membership needs.

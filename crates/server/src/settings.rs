@@ -1,14 +1,12 @@
 //! Settings of a server, given at its start.
 
-#[cfg_attr(not(feature = "rdma"), path = "settings/rdma_absent.rs")]
-mod rdma;
 mod start_error;
 mod tls;
 
-pub use rdma::RdmaSettings;
 pub use start_error::StartError;
 pub use tls::{NodeTlsSettings, TlsError, TlsSettings};
 
+use crate::adapter::Adapter;
 use crate::users::Users;
 use scurry_engine::Durability;
 use scurry_ledger::{Limits, Name};
@@ -41,8 +39,8 @@ pub struct Settings {
     pub users: Arc<Users>,
     /// TLS on the main address, or on a separate one; None for plain TCP only.
     pub tls: Option<TlsSettings>,
-    /// RDMA besides TCP; None for TCP only.
-    pub rdma: Option<RdmaSettings>,
+    /// An adapter besides TCP, such as RDMA's; None for TCP only.
+    pub adapter: Option<Arc<dyn Adapter>>,
     /// Whether to listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
     /// Maximum number of connections; at most a quarter of them may be unauthenticated.
@@ -144,7 +142,7 @@ impl Settings {
             announce_ip: None,
             users: Arc::new(users),
             tls: None,
-            rdma: None,
+            adapter: None,
             open_access_allowed: false,
             clients_max: 10_000,
             doors_clients_max: 0,

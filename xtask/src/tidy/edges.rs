@@ -65,6 +65,10 @@ fn forbidden(from: &Manifest, to: &Manifest) -> Option<&'static str> {
     match (from.dir.as_str(), to.dir.as_str()) {
         ("crates/ledger", _) => Some("the ledger stands alone"),
         ("crates/codec", to) if to != "crates/ledger" => Some("the codec knows the ledger alone"),
+        (from, to) if to.starts_with("transports/") && !from.starts_with("transports/") => {
+            let why = "of the main road only the binary knows the transports beside TCP";
+            (from.starts_with("crates/") && from != "crates/cli").then_some(why)
+        }
         ("crates/engine", "crates/resp" | "crates/server" | "crates/cli") => {
             Some("the engine knows no door")
         }
@@ -110,6 +114,7 @@ mod tests {
     /// Checks a workspace in which one crate has these dependencies.
     fn findings(dir: &str, section: &str) -> Vec<String> {
         let decisions = "| `scurry-codec` | `scurry-ledger` |\n| `scurry-engine` | `scurry-ledger` |\n\
+            | `scurry-cli` | `scurry-verbs` |\n\
             ### In the product\n- `smallvec`: in place.\n\
             ### Outside the product\n- `hdrhistogram`: percentiles.\n";
         let manifest = format!("[package]\nname = \"scurry-{}\"\n{section}\n", last(dir));
@@ -119,6 +124,9 @@ mod tests {
             "crates/codec",
             "crates/engine",
             "crates/resp",
+            "crates/server",
+            "crates/cli",
+            "transports/rdma/verbs",
             "testing/model",
             "lab",
         ] {
@@ -146,7 +154,9 @@ mod tests {
                 .is_empty()
         );
         assert!(
-            findings("lab", "[dependencies]\nhdrhistogram = \"7\"\nscurry-resp = {}").is_empty()
+            findings("crates/cli", "[dependencies]\nscurry-verbs = {}").is_empty()
+                && findings("lab", "[dependencies]\nhdrhistogram = \"7\"\nscurry-resp = {}")
+                    .is_empty()
         );
         assert!(findings("crates/engine", "[dev-dependencies]\nhdrhistogram = \"7\"").is_empty());
     }
@@ -159,6 +169,7 @@ mod tests {
             ("crates/ledger", "[dependencies]\nscurry-codec = {}", "stands alone"),
             ("crates/codec", "[dependencies]\nscurry-resp = {}", "the ledger alone"),
             ("crates/engine", "[dependencies]\nscurry-resp = {}", "no door"),
+            ("crates/server", "[dependencies]\nscurry-verbs = {}", "only the binary"),
         ] {
             let found = findings(dir, section);
             assert_eq!(found.len(), 1, "{dir} {section} {found:?}");

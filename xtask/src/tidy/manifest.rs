@@ -27,7 +27,7 @@ pub(crate) struct Dependency {
 impl Manifest {
     /// Reports whether the crate is part of the product.
     pub(crate) fn in_product(&self) -> bool {
-        self.dir.starts_with("crates/")
+        Tree::in_product(&self.dir)
     }
 
     /// Returns the path of the crate's Cargo.toml.

@@ -81,11 +81,19 @@ impl Tree {
                 .is_some_and(|(next, _)| next.starts_with(&inside))
     }
 
+    /// Reports whether a path is within the product: the main road, and the transports beside TCP.
+    pub(crate) fn in_product(path: &str) -> bool {
+        path.starts_with("crates/") || path.starts_with("transports/")
+    }
+
     /// Returns the directories of the workspace's crates, such as `crates/ledger` and `lab`.
     pub(crate) fn crate_dirs(&self) -> impl Iterator<Item = &str> {
         self.files.keys().filter_map(|path| path.strip_suffix("/Cargo.toml")).filter(|dir| {
             let parts: Vec<&str> = dir.split('/').collect();
-            matches!(parts[..], ["crates" | "testing", _] | ["lab" | "xtask"])
+            matches!(
+                parts[..],
+                ["crates" | "testing", _] | ["transports", _, _] | ["lab" | "xtask"]
+            )
         })
     }
 }
@@ -110,8 +118,9 @@ mod tests {
             ("lab/Cargo.toml", ""),
             ("lab/jvm/Cargo.toml", ""),
             ("testing/model/Cargo.toml", ""),
+            ("transports/rdma/proto/Cargo.toml", ""),
         ]);
         let dirs: Vec<&str> = tree.crate_dirs().collect();
-        assert_eq!(dirs, ["crates/ledger", "lab", "testing/model"]);
+        assert_eq!(dirs, ["crates/ledger", "lab", "testing/model", "transports/rdma/proto"]);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn type_names(tree: &Tree) -> Vec<Finding> {
     let names = names_of_types(tree.text(GLOSSARY).unwrap_or_default());
     let mut places: BTreeMap<&str, Vec<String>> =
         names.iter().map(|name| (*name, Vec::new())).collect();
-    let product = |path: &str| path.starts_with("crates/") && path.contains("/src/");
+    let product = |path: &str| Tree::in_product(path) && path.contains("/src/");
     for (path, source) in tree.sources().filter(|(path, _)| product(path)) {
         for (index, line) in source.code_without_tests().iter().enumerate() {
             if let Some(found) = defined(line).and_then(|name| places.get_mut(name)) {

@@ -3,15 +3,16 @@
 use super::Rdma;
 use crate::server_address::{ServerAddress, Stream};
 use anyhow::{Result, bail};
-use scurry_server::RdmaSettings;
+use scurry_server::Adapter;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 const ABSENT: &str =
     "this scurry was built without RDMA: build it with cargo build --release --features rdma";
 
 /// Refuses to listen.
-pub(super) fn settings(listen: SocketAddr, _: &Rdma) -> Result<RdmaSettings> {
+pub(super) fn adapter(listen: SocketAddr, _: &Rdma) -> Result<Arc<dyn Adapter>> {
     bail!("cannot listen on {listen} over RDMA: {ABSENT}")
 }
 
@@ -31,8 +32,8 @@ mod tests {
         rdma: Rdma,
     }
 
-    fn told(words: &[&str]) -> Result<Option<RdmaSettings>> {
-        Options::parse_from([&["scurry"], words].concat()).rdma.settings()
+    fn told(words: &[&str]) -> Result<Option<Arc<dyn Adapter>>> {
+        Options::parse_from([&["scurry"], words].concat()).rdma.adapter()
     }
 
     #[test]

@@ -5,8 +5,10 @@ use crate::server_address::{CONNECT_PATIENCE, ServerAddress, Stream};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_rdma::Stream as RdmaStream;
 use scurry_rdma_proto::{Handling, Settings, WINDOW_LEN_MAX, WINDOW_LEN_MIN};
-use scurry_server::RdmaSettings;
+use scurry_rdma_server::RdmaSettings;
+use scurry_server::Adapter;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Windows of a connection that are of any use.
@@ -14,8 +16,8 @@ const WINDOWS_MAX: usize = 16;
 /// A core that spins for longer is no core for others.
 const SPIN_US_MAX: u64 = 100_000;
 
-/// The settings that the options ask for, or which of them is wrong.
-pub(super) fn settings(listen: SocketAddr, wanted: &Rdma) -> Result<RdmaSettings> {
+/// The adapter that the options ask for, or which of them is wrong.
+pub(super) fn adapter(listen: SocketAddr, wanted: &Rdma) -> Result<Arc<dyn Adapter>> {
     let mut settings = RdmaSettings::new(listen);
     if let Some(size) = wanted.window {
         let len = usize::try_from(size.0).unwrap_or(usize::MAX);
@@ -31,7 +33,7 @@ pub(super) fn settings(listen: SocketAddr, wanted: &Rdma) -> Result<RdmaSettings
     if let Some(list) = &wanted.tuning {
         tune(&mut settings, list).context("in --rdma-tuning")?;
     }
-    Ok(settings)
+    Ok(Arc::new(settings))
 }
 
 impl Stream for RdmaStream {}

@@ -36,7 +36,7 @@ impl Options {
         };
         let mut settings = Settings::new(listen, self.users()?);
         settings.tls = self.tls()?;
-        settings.rdma = self.rdma.settings()?;
+        settings.adapter = self.rdma.adapter()?;
         if let Some(Number(threads)) = self.threads {
             settings.threads = threads;
         }

@@ -1,8 +1,8 @@
 //! The state of a connection in three enums: what it executes, what it can read, and what it can send.
 
+use crate::adapter::Arrival;
 use crate::connection::gather::Gather;
 use crate::mail::report::{Answer, Question};
-use crate::net::transport::Arrival;
 
 /// The activity or wait of a connection.
 #[derive(Debug)]

@@ -56,8 +56,10 @@ impl Core {
             // Closing the socket ends its registration as well.
             let _ = self.poll.registry().deregister(stream);
         }
-        if let (Some(own), Socket::Rdma(rdma)) = (&mut self.rdma, &mut connection.transport) {
-            own.forget(rdma);
+        if let (Some(adapter), Socket::Adapted(adapted)) =
+            (&mut self.adapter, &mut connection.transport)
+        {
+            adapter.forget(&mut *adapted.0);
         }
         self.node.clients = self.connections.len();
         self.node.shared.give_place(connection.client.inside);

@@ -45,7 +45,7 @@ impl Core {
     fn read(&mut self, message: Message) {
         match message {
             Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
-            Message::WelcomeRdma(welcome) => self.welcome_rdma(*welcome),
+            Message::WelcomeRequest(request) => self.welcome_request(*request),
             Message::Work(sender, bundle) if self.node.is_congested() => {
                 self.postponed.push_back((sender, bundle));
             }
@@ -78,7 +78,9 @@ impl Core {
             Message::Followed(sender, reply) => self.hand_over(sender, &reply),
             Message::Unfollow(sender) => self.node.durable.unfollow(sender),
             // The asker may be gone, so a failed send is ignored.
-            Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
+            Message::Measure(asker) => {
+                drop(asker.send(self.node.core_report(self.adapter_report())))
+            }
             Message::UsersReplaced => self.end_connections_of_former_users(),
             Message::Drain => self.drain(),
         }
@@ -109,7 +111,7 @@ impl Core {
 
     fn answer(&self, question: Question) -> Answer {
         match question {
-            Question::Report => Answer::Report(Box::new(self.node.report(self.rdma_report()))),
+            Question::Report => Answer::Report(Box::new(self.node.report(self.adapter_report()))),
             Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
             Question::Latency => Answer::Latency(Box::new(self.node.slowness.latency.clone())),
             Question::Clients => {

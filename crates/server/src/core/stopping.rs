@@ -89,8 +89,8 @@ impl Core {
         self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
         self.acceptors.clear();
         self.node.mesh.intake().close();
-        if let Some(own) = &mut self.rdma {
-            own.stop_listening(self.poll.registry());
+        if let Some(adapter) = &mut self.adapter {
+            adapter.stop_listening();
         }
         self.node.draining_since_ms = Some(self.node.now.uptime_ms);
         self.node.durable.end_watches();

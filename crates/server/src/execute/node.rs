@@ -1,5 +1,6 @@
 //! The state that commands work on: the shard, the time of this turn, the settings, the counters.
 
+use crate::adapter::AdapterReport;
 use crate::clock::{Clock, Reading};
 use crate::durable::{Durable, Held};
 use crate::execute::client::Client;
@@ -17,7 +18,6 @@ use crate::measures::counters::Counters;
 use crate::measures::rates::Rates;
 use crate::measures::slowness::Slowness;
 use crate::net::fault::Faults;
-use crate::net::rdma::RdmaReport;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::Desk;
@@ -66,7 +66,7 @@ pub(crate) struct Node {
     pub(crate) answered_doors: Vec<Arc<Returns>>,
     /// Where passwords are handed in to be checked.
     pub(crate) desk: Desk,
-    /// Connections that TLS or RDMA has ended and that are not logged yet.
+    /// Connections that TLS or an adapter has ended and that are not logged yet.
     pub(crate) faults: Faults,
     /// Commands and events that took long.
     pub(crate) slowness: Slowness,
@@ -231,7 +231,7 @@ impl Node {
     }
 
     /// Returns this core's part of commands that show the whole server.
-    pub(crate) fn report(&self, rdma: RdmaReport) -> Report {
+    pub(crate) fn report(&self, adapter: AdapterReport) -> Report {
         Report {
             stats: self.shard.stats(),
             totals: self.shard.totals().clone(),
@@ -245,7 +245,7 @@ impl Node {
             tracked: self.tracking.size(),
             measures: self.measures.clone(),
             durable: self.durable_report(),
-            rdma,
+            adapter,
         }
     }
 
@@ -259,10 +259,10 @@ impl Node {
 
     /// Returns this core's part of `/metrics`. It is sent at once, even when it includes changes that are not durable
     /// yet and when the log has failed: it is no promise.
-    pub(crate) fn core_report(&self, rdma: RdmaReport) -> CoreReport {
+    pub(crate) fn core_report(&self, adapter: AdapterReport) -> CoreReport {
         CoreReport {
             core: self.core,
-            report: self.report(rdma),
+            report: self.report(adapter),
             cpu_ns: Clock::thread_cpu_ns(),
             log_writes: self.durable.writes().clone(),
             now: self.now,

@@ -1,9 +1,9 @@
 //! Messages between cores.
 
+use crate::adapter::AdapterRequest;
 use crate::mail::bundle::Bundle;
 use crate::mail::report::{Answer, CoreReport, Question};
 use crate::net::port::Port;
-use crate::net::rdma::Welcome;
 use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
 use scurry_engine::{Low, Span};
@@ -17,8 +17,8 @@ use std::sync::{Arc, mpsc};
 pub(crate) enum Message {
     /// A connection for this core to serve.
     Welcome { stream: TcpStream, peer: SocketAddr, port: Port },
-    /// The same over RDMA.
-    WelcomeRdma(Box<Welcome>),
+    /// The same over an adapter.
+    WelcomeRequest(Box<AdapterRequest>),
     /// Requests to execute here.
     Work(Sender, Box<Bundle>),
     /// Requests that were executed, with their replies.

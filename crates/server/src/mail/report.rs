@@ -1,5 +1,6 @@
 //! What only a core knows about itself, for commands that show the whole server.
 
+use crate::adapter::AdapterReport;
 use crate::clock::Reading;
 use crate::measures::Measures;
 use crate::measures::counters::Counters;
@@ -7,7 +8,6 @@ use crate::measures::histogram::Histogram;
 use crate::measures::latency::Latency;
 use crate::measures::rates::PerSecond;
 use crate::measures::slowlog::SlowCommand;
-use crate::net::rdma::RdmaReport;
 use scurry_engine::Stats;
 use scurry_ledger::{Time, Totals};
 
@@ -70,7 +70,7 @@ pub(crate) struct Report {
     pub(crate) tracked: Tracked,
     pub(crate) measures: Measures,
     pub(crate) durable: DurableReport,
-    pub(crate) rdma: RdmaReport,
+    pub(crate) adapter: AdapterReport,
 }
 
 /// Figures of one core for `/metrics`.
@@ -104,7 +104,7 @@ impl Report {
                 all.tracked.add(report.tracked);
                 all.measures.add(&report.measures);
                 all.durable.add(&report.durable);
-                all.rdma.add(&report.rdma);
+                all.adapter.add(&report.adapter);
             }
         }
         all

@@ -5,7 +5,6 @@ use crate::execute::commands::replication::word;
 use crate::mail::report::{CoreReport, Report};
 use crate::measures::histogram::Histogram;
 use crate::metrics::exposition::{Exposition, Kind};
-use crate::net::rdma::RdmaReport;
 use scurry_engine::Durability;
 use scurry_group::ShardView;
 use scurry_ledger::{Totals, UnitTotals};
@@ -381,16 +380,17 @@ pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
 
 /// Adds the metrics of RDMA; none without it.
 pub(super) fn rdma(source: &Source<'_>, page: &mut Exposition) {
-    if source.measurement.settings.rdma.is_none() {
+    if source.measurement.settings.adapter.is_none() {
         return;
     }
     let metric = ("scurry_rdma_connections", Gauge, "Open connections over RDMA.");
-    source.each_core(page, metric, |core| core.report.rdma.connections);
+    source.each_core(page, metric, |core| core.report.adapter.connections);
     let help = "Memory that is pinned for them; it is part of that of connections.";
     let metric = ("scurry_rdma_pinned_bytes", Gauge, help);
-    source.each_core(page, metric, |core| core.report.rdma.pinned_bytes);
-    let names = RdmaReport::default().lines();
-    for (number, (name, help, _)) in names.into_iter().enumerate() {
-        source.each_core(page, (name, Counter, help), |core| core.report.rdma.lines()[number].2);
+    source.each_core(page, metric, |core| core.report.adapter.pinned_bytes);
+    let Some((_, first)) = source.cores.first() else { return };
+    for (number, count) in first.report.adapter.counts.iter().enumerate() {
+        let value = |core: &CoreReport| core.report.adapter.counts[number].value;
+        source.each_core(page, (count.name, Counter, count.help), value);
     }
 }

@@ -1,5 +1,5 @@
-//! Failures of a peer's TLS, RDMA or requests, and wrong passwords. Peers can cause them as often as they like, so many
-//! of them share one line of the log.
+//! Failures of a peer's TLS, adapter or requests, and wrong passwords. Peers can cause them as often as they like, so
+//! many of them share one line of the log.
 
 use crate::net::tls_words::tls_words;
 use std::net::SocketAddr;
@@ -16,9 +16,9 @@ pub(crate) enum Fault {
     /// The handshake was not done in time.
     #[error("a TLS handshake took too long")]
     Late,
-    /// The connection over RDMA has failed, because of the peer or the device.
-    #[error("RDMA: {0}")]
-    Rdma(String),
+    /// The connection over an adapter has failed, because of the peer or the device.
+    #[error("{0}")]
+    Adapter(String),
     /// The peer speaks TLS on a port without it.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,

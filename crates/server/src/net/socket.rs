@@ -1,20 +1,21 @@
-//! The socket of a connection: TCP, TLS over it, or RDMA.
+//! The socket of a connection: TCP, TLS over it, or an adapter such as RDMA's.
 
+use crate::adapter::Arrival;
+use crate::net::adapted::Adapted;
 use crate::net::buffer::Buffers;
 use crate::net::fault::Fault;
 use crate::net::port::Port;
-use crate::net::rdma::Rdma;
 use crate::net::tcp::Tcp;
 use crate::net::tls::Tls;
-use crate::net::transport::{Arrival, Transport};
+use crate::net::transport::Transport;
 use mio::net::TcpStream;
 use std::io;
 
-/// One of the transports. TLS and RDMA are large; boxes keep them from enlarging other connections.
+/// One of the transports. TLS and adapters are large; boxes keep them from enlarging other connections.
 pub(crate) enum Socket {
     Tcp(Tcp),
     Tls(Box<Tls>),
-    Rdma(Box<Rdma>),
+    Adapted(Adapted),
 }
 
 impl Socket {
@@ -31,7 +32,7 @@ impl Socket {
         match self {
             Socket::Tcp(tcp) => Some(&mut tcp.stream),
             Socket::Tls(tls) => Some(&mut tls.stream),
-            Socket::Rdma(_) => None,
+            Socket::Adapted(_) => None,
         }
     }
 
@@ -40,7 +41,7 @@ impl Socket {
         match self {
             Socket::Tcp(_) => None,
             Socket::Tls(tls) => tls.take_fault(),
-            Socket::Rdma(rdma) => rdma.take_fault().map(|fault| Fault::Rdma(fault.to_string())),
+            Socket::Adapted(adapted) => adapted.0.take_fault().map(Fault::Adapter),
         }
     }
 }
@@ -51,7 +52,7 @@ macro_rules! any {
         match $socket {
             Socket::Tcp($transport) => $call,
             Socket::Tls($transport) => $call,
-            Socket::Rdma($transport) => $call,
+            Socket::Adapted($transport) => $call,
         }
     };
 }

@@ -1,8 +1,9 @@
 //! The transport over TCP.
 
+use crate::adapter::Arrival;
 use crate::net::buffer::{Buffer, Buffers};
 use crate::net::output::Output;
-use crate::net::transport::{Arrival, Transport, attempt};
+use crate::net::transport::{Transport, attempt};
 use mio::net::TcpStream;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;

@@ -1,20 +1,10 @@
-//! The interface between connections and the transports that carry their bytes: TCP, TLS and RDMA. Input is borrowed in
-//! place, as RDMA needs it. Forming replies (`commit`) is apart from sending them (`publish`), so that they can wait
-//! for a group commit in between.
+//! The interface between connections and the transports that carry their bytes: TCP, TLS and adapters (`adapter.rs`).
+//! Input is borrowed in place, as RDMA needs it. Forming replies (`commit`) is apart from sending them (`publish`), so
+//! that they can wait for a group commit in between.
 
+use crate::adapter::Arrival;
 use crate::net::buffer::Buffers;
 use std::io;
-
-/// Result of [`Transport::progress`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// This many bytes were read, and there may be more.
-    More(usize),
-    /// This many bytes were read, perhaps none, and no more are available for now.
-    Drained(usize),
-    /// The peer will send nothing more.
-    End,
-}
 
 /// A stream of bytes in both directions.
 pub(crate) trait Transport {
@@ -22,7 +12,7 @@ pub(crate) trait Transport {
     fn is_handshaking(&self) -> bool {
         false
     }
-    /// Reads input: a bounded amount at a time, and not more than `len_max` bytes. Over RDMA the input lies in the
+    /// Reads input: a bounded amount at a time, and not more than `len_max` bytes. Over an adapter the input lies in the
     /// connection's own window.
     fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival>;
     /// Returns the bytes that have arrived and are not consumed, contiguous.

@@ -44,16 +44,9 @@ pub enum StartError {
         /// The system's error.
         source: io::Error,
     },
-    /// RDMA was requested and is not available.
-    #[error(
-        "cannot listen on {address} over RDMA: {reason}. Without --rdma-listen TCP alone is served"
-    )]
-    Rdma {
-        /// The address.
-        address: SocketAddr,
-        /// Why it is not available.
-        reason: String,
-    },
+    /// An adapter was requested and is not available.
+    #[error("{0}")]
+    Adapter(String),
     /// The ports of the cores would exceed 65535.
     #[error(
         "the ports of the cores would go beyond 65535: choose a lower --core-port, or fewer --threads"

@@ -285,16 +285,16 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
 }
 
 fn rdma(source: &Source<'_>, lines: &mut Lines) {
-    lines.line("rdma_enabled", u8::from(source.node.settings.rdma.is_some()));
-    if source.node.settings.rdma.is_none() {
+    lines.line("rdma_enabled", u8::from(source.node.settings.adapter.is_some()));
+    if source.node.settings.adapter.is_none() {
         return;
     }
-    let report = &source.all.rdma;
+    let report = &source.all.adapter;
     lines.line("rdma_connections", report.connections);
     lines.line("rdma_pinned_bytes", report.pinned_bytes);
-    for (name, _, value) in report.lines() {
-        let name = name.trim_start_matches("scurry_").trim_end_matches("_total");
-        lines.line(name, value);
+    for count in &report.counts {
+        let name = count.name.trim_start_matches("scurry_").trim_end_matches("_total");
+        lines.line(name, count.value);
     }
 }
 

@@ -2,10 +2,11 @@
 //! buffer and passed through the session. Replies are sent in one call with as many records as they need, up to 64 KiB;
 //! longer ones take a call for each 64 KiB.
 
+use crate::adapter::Arrival;
 use crate::net::buffer::{Buffer, Buffers};
 use crate::net::fault::Fault;
 use crate::net::output::Output;
-use crate::net::transport::{Arrival, Transport, attempt};
+use crate::net::transport::{Transport, attempt};
 use mio::net::TcpStream;
 use rustls::ServerConnection;
 use std::io::{self, Read, Write};

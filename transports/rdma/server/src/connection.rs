@@ -1,10 +1,9 @@
-//! The transport over RDMA. Requests are read where the peer has written them, and replies leave from
+//! A connection over RDMA. Requests are read where the peer has written them, and replies leave from
 //! where they were formed, unless the settings say otherwise.
 
-use crate::net::buffer::Buffers;
-use crate::net::transport::{Arrival, Transport};
 use scurry_rdma::{Connection, Notice};
 use scurry_rdma_proto::{Endpoint, Fault, Progress};
+use scurry_server::{AdapterConnection, Arrival};
 use std::io;
 
 /// A connection, and why it has failed.
@@ -29,22 +28,6 @@ impl Rdma {
         self.note(outcome);
     }
 
-    /// Does what is due. True when the connection has failed thereby.
-    pub(crate) fn tick(&mut self, now_ms: i64) -> bool {
-        if self.endpoint.next_due_ms().is_none_or(|due_ms| due_ms > now_ms) {
-            return false;
-        }
-        let outcome = self.endpoint.tick(now_ms);
-        let failed = outcome.is_err();
-        self.note(outcome);
-        failed
-    }
-
-    /// Why it has failed; told once. That the peer has gone is no failure.
-    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
-        self.fault.take()
-    }
-
     fn note(&mut self, outcome: Result<(), Fault>) {
         if let Err(fault) = outcome
             && !matches!(fault, Fault::Gone)
@@ -54,8 +37,8 @@ impl Rdma {
     }
 }
 
-impl Transport for Rdma {
-    fn progress(&mut self, _: &mut Buffers, _: usize) -> io::Result<Arrival> {
+impl AdapterConnection for Rdma {
+    fn progress(&mut self) -> io::Result<Arrival> {
         if self.finishing && self.endpoint.is_finished() {
             return Ok(Arrival::End);
         }
@@ -70,7 +53,7 @@ impl Transport for Rdma {
         self.endpoint.input()
     }
 
-    fn parts(&mut self, _: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
+    fn parts(&mut self) -> (&[u8], &mut Vec<u8>) {
         self.endpoint.parts()
     }
 
@@ -101,12 +84,31 @@ impl Transport for Rdma {
         self.endpoint.memory_bytes()
     }
 
-    fn release(&mut self, _: &mut Buffers) {
+    fn release(&mut self) {
         self.endpoint.release_memory();
     }
 
     fn finish(&mut self) {
         self.finishing = true;
         self.endpoint.finish();
+    }
+
+    fn is_writable(&self) -> bool {
+        self.endpoint.is_writable()
+    }
+
+    fn tick(&mut self, now_ms: i64) -> bool {
+        if self.endpoint.next_due_ms().is_none_or(|due_ms| due_ms > now_ms) {
+            return false;
+        }
+        let outcome = self.endpoint.tick(now_ms);
+        let failed = outcome.is_err();
+        self.note(outcome);
+        failed
+    }
+
+    /// That the peer has gone is no failure.
+    fn take_fault(&mut self) -> Option<String> {
+        self.fault.take().map(|fault| format!("RDMA: {fault}"))
     }
 }

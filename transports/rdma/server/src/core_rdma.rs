@@ -1,0 +1,241 @@
+//! What a core has for RDMA: the hub of its connections, and on the first core the listener.
+
+use crate::connection::Rdma;
+use crate::report::counts_of;
+use crate::settings::RdmaSettings;
+use crate::spin::Spin;
+use scurry_rdma::{Budget, Device, Hub, Listener, Notice, Request};
+use scurry_rdma_proto::{Counts, Endpoint, Fault, Role};
+use scurry_server::{
+    Adapter, AdapterConnection, AdapterReport, AdapterRequest, CoreAdapter, DESCRIPTORS,
+    OpenAdapter, Tell,
+};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+/// Peers that may wait to be accepted.
+const BACKLOG: u16 = 512;
+/// Requests accepted in one turn.
+const ACCEPTS_MAX: usize = 32;
+/// Connections are looked at so often for what is due, ms.
+const TICK_MS: i64 = 100;
+
+impl Adapter for RdmaSettings {
+    fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    fn open(&self, cores: u16, clients_max: usize) -> Result<OpenAdapter, String> {
+        open(self, cores, clients_max).map_err(|reason| {
+            let address = self.listen;
+            format!(
+                "cannot listen on {address} over RDMA: {reason}. Without --rdma-listen TCP alone is served"
+            )
+        })
+    }
+}
+
+/// Listens, where there is a device, and makes RDMA of each core; the first one has the listener.
+fn open(settings: &RdmaSettings, cores: u16, clients_max: usize) -> Result<OpenAdapter, String> {
+    let listen = settings.listen;
+    let device = Device::of(listen).map_err(|error| error.to_string())?;
+    let listener = Listener::bind(listen, BACKLOG).map_err(|error| error.to_string())?;
+    let address = listener.local_address().unwrap_or(listen);
+    let budget = Budget::new(settings.pinned_max);
+    let each = queues(settings);
+    let wanted = u64::from(each.receive_entries) + u64::from(each.send_entries);
+    let wanted = u32::try_from(wanted.saturating_mul(clients_max as u64)).unwrap_or(u32::MAX);
+    let mut listener = Some(listener);
+    let own = |_| {
+        let hub = Hub::new(device, wanted, Arc::clone(&budget)).map_err(|error| error.to_string());
+        let core: Box<dyn CoreAdapter> = Box::new(CoreRdma {
+            hub: hub?,
+            listener: listener.take(),
+            address,
+            keys: BTreeMap::new(),
+            settings: *settings,
+            spin: Spin::new(settings.spin_us_max),
+            tick_ms: 0,
+            closed: Counts::default(),
+        });
+        Ok(core)
+    };
+    let cores = (0..cores).map(own).collect::<Result<_, String>>()?;
+    Ok(OpenAdapter { address, cores })
+}
+
+fn queues(settings: &RdmaSettings) -> scurry_rdma::Settings {
+    let connection = settings.connection.bounded(Role::Server);
+    let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    scurry_rdma::Settings {
+        receive_entries: narrow(connection.receives),
+        send_entries: narrow(connection.send_depth),
+        inline_max: narrow(connection.inline_max),
+    }
+}
+
+/// RDMA of one core: its hub, its connections by their queue pairs, and the listener on the first core.
+struct CoreRdma {
+    hub: Hub,
+    /// The first core's alone; none while stopping.
+    listener: Option<Listener>,
+    /// The server's end of connections.
+    address: SocketAddr,
+    /// Places of connections on this core, by their queue pairs.
+    keys: BTreeMap<u32, usize>,
+    settings: RdmaSettings,
+    spin: Spin,
+    tick_ms: i64,
+    /// Counts of connections that are closed.
+    closed: Counts,
+}
+
+/// Tells the connection of a queue pair what the device says.
+fn tell_connection(
+    keys: &BTreeMap<u32, usize>,
+    number: u32,
+    notice: Notice<'_>,
+    tell: &mut Tell<'_>,
+) {
+    let Some(&key) = keys.get(&number) else { return };
+    let mut notice = Some(notice);
+    tell(key, &mut |connection, now_ms| {
+        if let (Some(rdma), Some(notice)) = (own_mut(connection), notice.take()) {
+            rdma.notice(notice, now_ms);
+        }
+    });
+}
+
+fn own_mut(connection: &mut dyn AdapterConnection) -> Option<&mut Rdma> {
+    let any: &mut dyn Any = connection;
+    any.downcast_mut()
+}
+
+impl CoreRdma {
+    /// Requests for connections; a bounded number.
+    fn requests(&self) -> Vec<AdapterRequest> {
+        let Some(listener) = &self.listener else { return Vec::new() };
+        let mut requests = Vec::new();
+        while requests.len() < ACCEPTS_MAX {
+            match listener.next_request() {
+                Ok(Some(request)) => {
+                    // One that is gone already has no address.
+                    let Some(peer) = request.peer() else { continue };
+                    requests.push(AdapterRequest { peer, request: Box::new(request) });
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!("cannot accept a connection over RDMA: {error}");
+                    break;
+                }
+            }
+        }
+        requests
+    }
+}
+
+impl CoreAdapter for CoreRdma {
+    fn name(&self) -> &'static str {
+        "RDMA"
+    }
+
+    fn descriptors(&self) -> [Option<RawFd>; DESCRIPTORS] {
+        let listener = self.listener.as_ref().map(AsRawFd::as_raw_fd);
+        let (completions, connections) = (self.hub.completions_fd(), self.hub.connections_fd());
+        [Some(completions.as_raw_fd()), Some(connections.as_raw_fd()), listener]
+    }
+
+    fn readable(
+        &mut self,
+        descriptor: usize,
+        tell: &mut Tell<'_>,
+    ) -> io::Result<Vec<AdapterRequest>> {
+        let CoreRdma { hub, keys, .. } = self;
+        match descriptor {
+            0 => hub.notified()?,
+            1 => {
+                hub.poll_connections(|number, notice| tell_connection(keys, number, notice, tell))?;
+            }
+            _ => return Ok(self.requests()),
+        }
+        Ok(Vec::new())
+    }
+
+    fn poll(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<()> {
+        let CoreRdma { hub, keys, spin, .. } = self;
+        if hub.poll(|number, notice| tell_connection(keys, number, notice, tell))? > 0 {
+            spin.came(now_ns);
+        }
+        Ok(())
+    }
+
+    fn may_wait(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<bool> {
+        let CoreRdma { hub, keys, spin, .. } = self;
+        if spin.is_worth_it(now_ns) {
+            return Ok(false);
+        }
+        let count = hub.rest(|number, notice| tell_connection(keys, number, notice, tell))?;
+        if count > 0 {
+            spin.came(now_ns);
+        }
+        Ok(count == 0)
+    }
+
+    fn accept(
+        &mut self,
+        request: AdapterRequest,
+        key: usize,
+        now_ms: i64,
+    ) -> io::Result<Box<dyn AdapterConnection>> {
+        let request = request.request.downcast::<Request>();
+        let request = request.map_err(|_| io::Error::other("a request of another adapter"))?;
+        let connection = self.hub.prepare(*request, &queues(&self.settings))?;
+        let number = connection.number();
+        let made = Endpoint::new(connection, Role::Server, self.settings.connection, now_ms);
+        let mut endpoint = made.map_err(|fault: Fault| io::Error::other(fault.to_string()))?;
+        endpoint.queue().accept()?;
+        self.keys.insert(number, key);
+        Ok(Box::new(Rdma::new(endpoint)))
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn due(&mut self, now_ms: i64) -> Vec<usize> {
+        if now_ms < self.tick_ms || self.keys.is_empty() {
+            return Vec::new();
+        }
+        self.tick_ms = now_ms + TICK_MS;
+        self.keys.values().copied().collect()
+    }
+
+    fn forget(&mut self, connection: &mut dyn AdapterConnection) {
+        if let Some(rdma) = own_mut(connection) {
+            self.closed.add(rdma.endpoint.counts());
+            self.keys.remove(&rdma.endpoint.queue().number());
+        }
+    }
+
+    fn stop_listening(&mut self) {
+        // Closing it ends its registration with the poller as well.
+        self.listener = None;
+    }
+
+    fn report(&self, open: &mut dyn Iterator<Item = &dyn AdapterConnection>) -> AdapterReport {
+        let (mut report, mut counts) = (AdapterReport::default(), self.closed);
+        for connection in open {
+            let any: &dyn Any = connection;
+            let Some(rdma) = any.downcast_ref::<Rdma>() else { continue };
+            report.connections += 1;
+            report.pinned_bytes += rdma.endpoint.pinned_bytes();
+            counts.add(rdma.endpoint.counts());
+        }
+        report.counts = counts_of(&counts, &self.hub.counters()).to_vec();
+        report
+    }
+}
