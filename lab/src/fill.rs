@@ -12,7 +12,7 @@ use crate::measure::{Bench, Copies};
 use crate::progress::RunCount;
 use crate::report::{Grid, duration, grouped};
 use crate::routes::Ports;
-use crate::row::{Figures, Revival};
+use crate::row::{Figures, RestartFigures};
 use crate::scenario::{Bucket, Scenario};
 use crate::snapshotter::Snapshots;
 use crate::target::{Durability, Target};
@@ -55,7 +55,7 @@ pub struct StoreRow {
     /// Figures of moaf-scur on it.
     pub load: Figures,
     /// Snapshot under load and restart after a kill, with `--recovery`.
-    pub revival: Option<Revival>,
+    pub revival: Option<RestartFigures>,
 }
 
 /// Fills, loads and audits each store, prints the table and writes it.

@@ -137,7 +137,7 @@ impl Fleet {
             let addresses = fleet.primaries.iter().map(ServerProcess::address).collect();
             fleet.partition = Some(Routes::partition(addresses)?);
         }
-        let mut patience = Looking { fleet: &fleet, interrupted: plan.interrupted };
+        let mut patience = FleetPoller { fleet: &fleet, interrupted: plan.interrupted };
         if plan.is_cluster {
             let members = fleet.members();
             form::form(&members, primaries, &mut patience)?;
@@ -409,7 +409,7 @@ impl Fleet {
 
     /// Waits until all nodes of a cluster or a group are connected.
     fn wait_until_whole(&self, interrupted: &AtomicBool) -> Result<()> {
-        let mut patience = Looking { fleet: self, interrupted };
+        let mut patience = FleetPoller { fleet: self, interrupted };
         if self.is_cluster {
             return form::wait_until_ok(&self.members(), self.replicas.len(), &mut patience);
         }
@@ -422,7 +422,7 @@ impl Fleet {
 
     /// Waits until the first node leads its group, because it has the cores of the target.
     fn wait_until_first_leads(&self, interrupted: &AtomicBool) -> Result<()> {
-        let mut patience = Looking { fleet: self, interrupted };
+        let mut patience = FleetPoller { fleet: self, interrupted };
         form::Patience::until(&mut patience, "the first node does not lead", &mut || {
             let Ok(first) = GroupView::ask(self.first()) else { return false };
             if first.leads() {
@@ -460,7 +460,7 @@ impl Fleet {
             let offset = info_number(info, "master_repl_offset");
             Ok((offset.context("INFO names no offset of replication")?, is_linked))
         };
-        let mut patience = Looking { fleet: self, interrupted };
+        let mut patience = FleetPoller { fleet: self, interrupted };
         for (index, replica) in self.replicas.iter().enumerate() {
             let primary = &self.primaries[index % self.primaries.len()];
             form::Patience::until(&mut patience, "a replica did not catch up", &mut || match (
@@ -476,7 +476,7 @@ impl Fleet {
 
     /// Waits until the nodes of a group have applied the same part of the log.
     fn wait_until_applied(&self, interrupted: &AtomicBool) -> Result<()> {
-        let mut patience = Looking { fleet: self, interrupted };
+        let mut patience = FleetPoller { fleet: self, interrupted };
         form::Patience::until(&mut patience, "a node did not catch up", &mut || {
             let applied = |server| Ok(GroupView::ask(server)?.applied());
             let all = self.all().map(applied).collect::<Result<Vec<_>>>();
@@ -646,12 +646,12 @@ fn is_settings(word: &OsString) -> bool {
 }
 
 /// Polls until a condition holds.
-struct Looking<'l> {
+struct FleetPoller<'l> {
     fleet: &'l Fleet,
     interrupted: &'l AtomicBool,
 }
 
-impl form::Patience for Looking<'_> {
+impl form::Patience for FleetPoller<'_> {
     type Error = anyhow::Error;
 
     fn until(&mut self, what: &str, is_so: &mut dyn FnMut() -> bool) -> Result<()> {

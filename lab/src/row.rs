@@ -118,7 +118,7 @@ pub struct Load {
 /// Times in which a store writes all its data, and reads it again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Revival {
+pub struct RestartFigures {
     /// Figures of the load while the snapshot was written.
     pub during: Figures,
     /// Length of the snapshot, bytes.
@@ -215,7 +215,7 @@ pub struct Run {
     pub loss: Option<Loss>,
     /// Snapshot under load and restart after a kill, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revival: Option<Revival>,
+    pub revival: Option<RestartFigures>,
     /// Syncs of the server with the slow disk, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<Syncs>,

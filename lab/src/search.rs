@@ -35,7 +35,7 @@ pub struct Found {
 
 /// Search in progress.
 #[derive(Clone, Debug)]
-pub struct Seeker<'s> {
+pub struct RateSearch<'s> {
     plan: &'s Search,
     /// Highest rate that was sustained.
     kept: Option<f64>,
@@ -54,10 +54,10 @@ struct Tries {
     missed: u32,
 }
 
-impl<'s> Seeker<'s> {
+impl<'s> RateSearch<'s> {
     /// Creates a search without trials.
-    pub fn new(plan: &'s Search) -> Seeker<'s> {
-        Seeker { plan, kept: None, missed: None, open: None, tried: 0 }
+    pub fn new(plan: &'s Search) -> RateSearch<'s> {
+        RateSearch { plan, kept: None, missed: None, open: None, tried: 0 }
     }
 
     /// Returns the rate to try next; None at the end.
@@ -126,7 +126,7 @@ mod tests {
 
     /// Searches a store that stays within the limit up to `knee`. Returns the rate and the number of trials.
     fn search(plan: &Search, knee: f64) -> (Option<f64>, u32) {
-        let mut seeker = Seeker::new(plan);
+        let mut seeker = RateSearch::new(plan);
         while let Some(rate) = seeker.rate() {
             seeker.tell(rate, rate <= knee);
         }
@@ -154,7 +154,7 @@ mod tests {
     /// from 1, give the opposite result.
     fn search_thrice(knee: f64, other_way: &[u32]) -> Vec<(f64, bool)> {
         let plan = Search { tries: 3, ..plan(1_000.0) };
-        let mut seeker = Seeker::new(&plan);
+        let mut seeker = RateSearch::new(&plan);
         let mut trials = Vec::new();
         while let Some(rate) = seeker.rate() {
             let kept = (rate <= knee) != other_way.contains(&(seeker.tried + 1));
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn an_undecided_rate_is_neither_kept_nor_missed() {
         let plan = Search { tries: 3, trials_max: 2, ..plan(10.0) };
-        let mut seeker = Seeker::new(&plan);
+        let mut seeker = RateSearch::new(&plan);
         for kept in [false, true] {
             assert_eq!(seeker.rate(), Some(10.0));
             seeker.tell(10.0, kept);

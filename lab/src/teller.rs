@@ -23,17 +23,17 @@ pub struct Told {
 
 /// Thread that reads the totals. It ends when this is finished or dropped.
 #[derive(Debug)]
-pub struct Teller {
+pub struct TotalsPoller {
     thread: JoinHandle<Result<Told>>,
     end: Sender<()>,
 }
 
-impl Teller {
+impl TotalsPoller {
     /// Starts the thread; the first read follows after one interval.
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub fn start(mut client: Client, unit: &str, seconds: f64) -> Result<Teller> {
+    pub fn start(mut client: Client, unit: &str, seconds: f64) -> Result<TotalsPoller> {
         let (end, ended) = channel::<()>();
         let unit = unit.to_owned();
         let every = Duration::try_from_secs_f64(seconds)?;
@@ -52,7 +52,7 @@ impl Teller {
                 told.longest_us = told.longest_us.max(took);
             }
         })?;
-        Ok(Teller { thread, end })
+        Ok(TotalsPoller { thread, end })
     }
 
     /// Stops, and returns the statistics.

@@ -15,7 +15,7 @@ use http::Http;
 pub use http::{HttpTarget, Quorum};
 use iproto::Iproto;
 use locked::Locked;
-use logic::Logic;
+use logic::CasTranslator;
 
 /// Protocol of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,11 +86,11 @@ impl Wire {
             Wire::Resp | Wire::Foreign => None,
             Wire::Locked => Some(Box::<Locked>::default()),
             Wire::Iproto => Some(Box::<Iproto>::default()),
-            Wire::RespLogic => Some(Box::new(Logic::new(None))),
+            Wire::RespLogic => Some(Box::new(CasTranslator::new(None))),
             Wire::RespBulk => Some(Box::new(Bulk::new(None))),
             Wire::IprotoBulk => Some(Box::new(Bulk::new(Wire::Iproto.translator()))),
             Wire::Http(target) => Some(Box::new(Http::new(target))),
-            Wire::IprotoLogic => Some(Box::new(Logic::new(Wire::Iproto.translator()))),
+            Wire::IprotoLogic => Some(Box::new(CasTranslator::new(Wire::Iproto.translator()))),
         }
     }
 }

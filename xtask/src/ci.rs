@@ -85,7 +85,7 @@ pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
     for (name, step) in gate.steps.iter().filter(|(name, _)| !gate.aside.contains(name)) {
         // The other process starts with the tests that it runs beside.
         if *name == gate.beside {
-            aside = Some(Aside::start(host, gate.aside)?);
+            aside = Some(ParallelSteps::start(host, gate.aside)?);
         }
         // The RDMA step emulates a processor and must run alone, so wait for the other process first.
         if *name == "rdma"
@@ -105,13 +105,13 @@ pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
 }
 
 /// Steps that run in a second process beside the others, and its output.
-struct Aside {
+struct ParallelSteps {
     child: Child,
     log: PathBuf,
 }
 
-impl Aside {
-    fn start(host: &Host, names: &[&str]) -> Result<Aside> {
+impl ParallelSteps {
+    fn start(host: &Host, names: &[&str]) -> Result<ParallelSteps> {
         let log = host.target_dir()?.join("xtask-aside.log");
         let file = File::create(&log).with_context(|| format!("create {}", log.display()))?;
         let program = std::env::current_exe().context("this program has no path")?;
@@ -125,7 +125,7 @@ impl Aside {
             .spawn()
             .context("cannot start the steps that run beside")?;
         println!("\nbeside what follows: {}, in {}", names.join(", "), log.display());
-        Ok(Aside { child, log })
+        Ok(ParallelSteps { child, log })
     }
 
     fn end(mut self) -> Result<Outcome> {

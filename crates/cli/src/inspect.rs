@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use node::Node;
 use records::{Wanted, print_entries, print_records};
-use scurry_engine::{Least, segment_name, segment_of, snapshot_name};
+use scurry_engine::{RequiredExtent, segment_name, segment_of, snapshot_name};
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ impl Inspect {
             PathKind::Core(path) => {
                 vec![Part {
                     name: core_of(path),
-                    survey: surveyed(path, Least::default(), &mut bar, "reading")?.1,
+                    survey: surveyed(path, RequiredExtent::default(), &mut bar, "reading")?.1,
                 }]
             }
             PathKind::Segment(path, first) => vec![segment(path, *first, &mut bar)?],
@@ -150,7 +150,7 @@ fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
     for (core, (name, path)) in (0..).zip(directory.cores()) {
         let (least, problem) = match directory.least(core) {
             Ok(least) => (least, None),
-            Err(error) => (Least::default(), Some(error.to_string())),
+            Err(error) => (RequiredExtent::default(), Some(error.to_string())),
         };
         // The directory is missing if a first start was interrupted before it was created.
         let mut survey = match path.is_dir() {

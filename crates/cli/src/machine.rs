@@ -11,7 +11,7 @@ pub(crate) use ports::free_ports;
 pub(crate) use process::{Process, last_words, start, stop};
 pub(crate) use state::{alone, read, write};
 pub(crate) use table::print_table;
-pub(crate) use temporary_home::TemporaryHome;
+pub(crate) use temporary_home::ScratchDirectory;
 
 use anyhow::{Result, ensure};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 mod load;
 
-use crate::machine::TemporaryHome;
+use crate::machine::ScratchDirectory;
 use crate::serve::{Open, Options, serve};
 use crate::written::{Address, Level};
 use anyhow::Result;
@@ -43,7 +43,7 @@ pub(crate) struct Quickstart {
 
 impl Quickstart {
     pub(crate) fn run(&self) -> Result<()> {
-        let home = TemporaryHome::make(&env::temp_dir(), "scurry-quickstart")?;
+        let home = ScratchDirectory::make(&env::temp_dir(), "scurry-quickstart")?;
         let options = Options {
             listen: Some(port_of(self.port, PORT)),
             http_listen: Some(port_of(self.http_port, HTTP_PORT)),

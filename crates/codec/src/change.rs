@@ -16,7 +16,7 @@ mod remembered;
 
 use crate::Malformed;
 use crate::cursor::Cursor;
-use crate::pen::Pen;
+use crate::pen::FieldWriter;
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
@@ -58,19 +58,19 @@ impl From<Malformed> for ChangeError {
 
 /// Appends the bytes of a Change.
 pub fn encode_change(change: &Change, out: &mut Vec<u8>) {
-    let mut pen = Pen::new(out);
+    let mut pen = FieldWriter::new(out);
     put_change(&mut pen, change);
     pen.finish();
 }
 
 /// Writes a Change, and returns the buckets that it names.
-pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
+pub(crate) fn put_change(pen: &mut FieldWriter<'_>, change: &Change) -> TouchedBuckets {
     pen.fields(|line| {
         line.byte(VERSION);
         line.signed(change.at.0);
         line.varint(change.ops.len() as u64);
     });
-    let mut touched = Touched::default();
+    let mut touched = TouchedBuckets::default();
     for op in &change.ops {
         op::put(pen, op, change.at, &mut touched);
     }
@@ -78,14 +78,14 @@ pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
 }
 
 /// A consumer of the facts of a Change, which are read one after another.
-pub trait Facts {
+pub trait ChangeVisitor {
     /// Called at the start of a Change, with its time.
     fn begin(&mut self, at: Time);
     /// Called with each fact, in order.
     fn take(&mut self, op: Op);
 }
 
-impl Facts for Change {
+impl ChangeVisitor for Change {
     fn begin(&mut self, at: Time) {
         self.at = at;
     }
@@ -96,7 +96,7 @@ impl Facts for Change {
 }
 
 /// Reads a Change from all of the bytes. After an error, the facts before it have already been passed on.
-pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeError> {
+pub fn read_change(bytes: &[u8], facts: &mut impl ChangeVisitor) -> Result<(), ChangeError> {
     let mut cursor = Cursor::new(bytes);
     match cursor.byte()? {
         VERSION => read_ops(cursor, facts),
@@ -106,7 +106,7 @@ pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeErr
 
 #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
 #[inline(always)]
-fn read_ops(mut cursor: Cursor<'_>, facts: &mut impl Facts) -> Result<(), ChangeError> {
+fn read_ops(mut cursor: Cursor<'_>, facts: &mut impl ChangeVisitor) -> Result<(), ChangeError> {
     let at = Time(cursor.signed()?);
     facts.begin(at);
     // No room is reserved: a wrong count would ask for more memory than the bytes can fill.
@@ -125,7 +125,7 @@ pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeErro
 
 /// Buckets that the facts of a Change name, collected while the facts are written.
 #[derive(Default)]
-pub(crate) struct Touched {
+pub(crate) struct TouchedBuckets {
     /// The first 64 serial numbers, a bit each: most accounts never need more.
     low: u64,
     /// Serial numbers from 64 on, possibly repeated.
@@ -134,7 +134,7 @@ pub(crate) struct Touched {
     begun: Vec<Name>,
 }
 
-impl Touched {
+impl TouchedBuckets {
     /// Notes that an op names this serial number.
     #[inline]
     pub(crate) fn note(&mut self, no: BucketNo) {

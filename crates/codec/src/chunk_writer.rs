@@ -2,7 +2,7 @@
 
 use crate::entry::put_entry;
 use crate::framing::{self, HEADER_LEN};
-use crate::pen::Pen;
+use crate::pen::FieldWriter;
 use crate::{Entry, FRAME_LEN_MAX, Positions, Seal};
 use alloc::vec::Vec;
 
@@ -29,7 +29,7 @@ impl ChunkWriter {
     /// Adds an entry to the open chunk.
     pub fn entry(&mut self, entry: &Entry<'_>) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
-        let mut pen = Pen::new(&mut self.bytes);
+        let mut pen = FieldWriter::new(&mut self.bytes);
         put_entry(&mut pen, entry);
         pen.finish();
         self.count += 1;

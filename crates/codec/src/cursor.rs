@@ -1,4 +1,4 @@
-//! Reads the bytes that a [`Pen`](crate::pen::Pen) wrote, and stops at the first error.
+//! Reads the bytes that a [`FieldWriter`](crate::pen::Pen) wrote, and stops at the first error.
 
 use crate::varint;
 use core::fmt;

@@ -11,7 +11,7 @@
 //! | | key, value |
 
 use crate::cursor::Cursor;
-use crate::pen::Pen;
+use crate::pen::FieldWriter;
 use crate::{Malformed, RecordError};
 use scurry_ledger::Time;
 
@@ -81,7 +81,7 @@ const VERSION: u8 = 2;
 /// Length of the shortest entry, bytes: a kind, flags and two lengths.
 pub const ENTRY_LEN_MIN: usize = 4;
 
-pub(crate) fn put_entry(pen: &mut Pen<'_>, entry: &Entry<'_>) {
+pub(crate) fn put_entry(pen: &mut FieldWriter<'_>, entry: &Entry<'_>) {
     let (kind, key, value, expires, version) = match *entry {
         Entry::Value { key, expires, value } => (VALUE, key, value, expires, None),
         Entry::Account { id, image } => (ACCOUNT, id, image, None, None),

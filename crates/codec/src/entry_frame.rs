@@ -43,7 +43,7 @@ pub struct LogEntry {
 
 impl LogEntry {
     /// Returns the chain of the next entry. After a mark the chain is the mark's own.
-    pub fn chain_behind(&self, seal: Seal) -> u32 {
+    pub fn next_chain(&self, seal: Seal) -> u32 {
         let mut bytes = [0; 20];
         bytes[..8].copy_from_slice(&self.term.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.index.to_le_bytes());

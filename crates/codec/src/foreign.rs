@@ -12,7 +12,7 @@ const VERSION_MAX: u64 = 1 << 62;
 
 /// Reasons why an image is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignError {
+pub enum UntrustedImageError {
     /// The bytes cannot be read.
     Image(ImageError),
     /// The image breaks an invariant.
@@ -21,25 +21,32 @@ pub enum ForeignError {
     Bound(&'static str),
 }
 
-impl fmt::Display for ForeignError {
+impl fmt::Display for UntrustedImageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ForeignError::Image(error) => error.fmt(f),
-            ForeignError::Violation(violation) => write!(f, "account image is wrong: {violation}"),
-            ForeignError::Bound(bound) => write!(f, "account image is beyond a bound: {bound}"),
+            UntrustedImageError::Image(error) => error.fmt(f),
+            UntrustedImageError::Violation(violation) => {
+                write!(f, "account image is wrong: {violation}")
+            }
+            UntrustedImageError::Bound(bound) => {
+                write!(f, "account image is beyond a bound: {bound}")
+            }
         }
     }
 }
 
-impl core::error::Error for ForeignError {}
+impl core::error::Error for UntrustedImageError {}
 
 /// Reads an image that this program may not have written, and checks its content. After an error the account has no
 /// meaning.
-pub fn decode_foreign_account(bytes: &[u8], account: &mut Account) -> Result<(), ForeignError> {
+pub fn decode_foreign_account(
+    bytes: &[u8],
+    account: &mut Account,
+) -> Result<(), UntrustedImageError> {
     if bytes.len() > IMAGE_LEN_MAX {
-        return Err(ForeignError::Bound("length"));
+        return Err(UntrustedImageError::Bound("length"));
     }
-    decode_account(bytes, account).map_err(ForeignError::Image)?;
+    decode_account(bytes, account).map_err(UntrustedImageError::Image)?;
     let bounds = [
         (account.buckets.len() <= BUCKETS_MAX, "buckets"),
         (account.version <= VERSION_MAX, "version"),
@@ -47,8 +54,8 @@ pub fn decode_foreign_account(bytes: &[u8], account: &mut Account) -> Result<(),
         (account.sessions.iter().all(|session| session.blob.len() <= BLOB_LEN_MAX), "data"),
     ];
     if let Some((_, bound)) = bounds.iter().find(|(holds, _)| !holds) {
-        return Err(ForeignError::Bound(bound));
+        return Err(UntrustedImageError::Bound(bound));
     }
     // Nothing was due right after its last Commit. Whatever has become due since will be handled here.
-    validate(account, account.changed_at).map_err(ForeignError::Violation)
+    validate(account, account.changed_at).map_err(UntrustedImageError::Violation)
 }

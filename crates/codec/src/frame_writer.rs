@@ -1,11 +1,11 @@
 //! Writes frames: records are added to the open frame until it is sealed.
 
-use crate::change::Touched;
+use crate::change::TouchedBuckets;
 use crate::change::put_change;
 use crate::entry_frame;
 use crate::framing;
-use crate::pairs::PairWriter;
-use crate::pen::Pen;
+use crate::pairs::BucketNameWriter;
+use crate::pen::FieldWriter;
 use crate::record::kind;
 use crate::{FRAME_LEN_MAX, LogFormat, Seal};
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ pub struct FrameWriter {
     count: u32,
     /// Time of the last sealed frame.
     latest: Time,
-    pairs: PairWriter,
+    pairs: BucketNameWriter,
 }
 
 impl FrameWriter {
@@ -41,7 +41,7 @@ impl FrameWriter {
             first: next,
             count: 0,
             latest: Time(i64::MIN),
-            pairs: PairWriter::new(),
+            pairs: BucketNameWriter::new(),
         };
         writer.begin();
         writer
@@ -57,7 +57,7 @@ impl FrameWriter {
     pub fn account(&mut self, id: &[u8], change: &Change, after: Option<&Account>) {
         let (mut pen, pairs) = self.record(kind::ACCOUNT);
         pen.string(id);
-        let touched = pen.behind_len(|pen| put_change(pen, change));
+        let touched = pen.with_len_prefix(|pen| put_change(pen, change));
         match after {
             Some(after) => put_balances(&mut pen, pairs, &touched, &after.buckets),
             None => pen.varint(0),
@@ -220,20 +220,20 @@ impl FrameWriter {
         self.open = self.end;
         self.count = 0;
         self.pairs.clear();
-        let mut pen = Pen::from(&mut self.bytes, self.end);
+        let mut pen = FieldWriter::from(&mut self.bytes, self.end);
         pen.bytes(&[0; framing::ENTRY_HEADER_LEN][..self.seal.header_len()]);
         self.end = pen.end();
     }
 
     /// Begins a record.
-    fn record(&mut self, kind: u8) -> (Pen<'_>, &mut PairWriter) {
+    fn record(&mut self, kind: u8) -> (FieldWriter<'_>, &mut BucketNameWriter) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
         self.count += 1;
         // Makes room for the whole record at once, so that most writes into it need not grow the buffer.
         if self.bytes.len() < self.end + RECORD_ROOM {
             self.grow();
         }
-        let mut pen = Pen::from(&mut self.bytes, self.end);
+        let mut pen = FieldWriter::from(&mut self.bytes, self.end);
         pen.byte(kind);
         (pen, &mut self.pairs)
     }
@@ -252,13 +252,18 @@ pub(crate) fn with_expiry(kind: u8, expires: Option<Time>) -> u8 {
     if expires.is_some() { kind | kind::EXPIRES } else { kind }
 }
 
-pub(crate) fn put_expiry(pen: &mut Pen<'_>, expires: Option<Time>) {
+pub(crate) fn put_expiry(pen: &mut FieldWriter<'_>, expires: Option<Time>) {
     if let Some(expires) = expires {
         pen.time(expires, Time(0));
     }
 }
 
-fn put_balances(pen: &mut Pen<'_>, pairs: &mut PairWriter, touched: &Touched, buckets: &[Bucket]) {
+fn put_balances(
+    pen: &mut FieldWriter<'_>,
+    pairs: &mut BucketNameWriter,
+    touched: &TouchedBuckets,
+    buckets: &[Bucket],
+) {
     let named = || buckets.iter().filter(|bucket| touched.has(bucket));
     pen.varint(named().count() as u64);
     for bucket in named() {

@@ -32,13 +32,13 @@ mod snapshot;
 mod varint;
 mod writer;
 
-pub use change::{ChangeError, Facts, decode_change, encode_change, read_change};
+pub use change::{ChangeError, ChangeVisitor, decode_change, encode_change, read_change};
 pub use chunk::{Chunk, Chunked, Entries, Positions, checked_chunk, read_chunk};
 pub use chunk_writer::ChunkWriter;
 pub use cursor::Malformed;
 pub use entry::{ENTRY_LEN_MIN, Entry};
 pub use entry_frame::{LogEntry, content_of, put_entry};
-pub use foreign::{ForeignError, IMAGE_LEN_MAX, decode_foreign_account};
+pub use foreign::{IMAGE_LEN_MAX, UntrustedImageError, decode_foreign_account};
 pub use frame::{Frame, Framed, checked_frame, read_frame};
 pub use frame_writer::FrameWriter;
 pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, LogFormat, Seal};
@@ -51,7 +51,7 @@ pub use image::{
 };
 pub use log_base::LogBase;
 pub use log_header::{Ballot, Reach, SegmentHeader};
-pub use passed::{About, Late, Left, Lefts, Passed, read_passed};
+pub use passed::{BucketAmountsIter, Late, Left, Passed, RecordSubject, read_raw_record};
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
 pub use snapshot::{SnapshotFooter, SnapshotHeader};

@@ -2,7 +2,7 @@
 //! the same few names.
 
 use crate::cursor::Cursor;
-use crate::pen::Pen;
+use crate::pen::FieldWriter;
 use crate::{Malformed, RecordError};
 use alloc::vec::Vec;
 use scurry_ledger::Name;
@@ -20,7 +20,7 @@ const NOT_KEPT: u8 = 0x81;
 
 /// Pairs that the open frame has numbered.
 #[derive(Debug)]
-pub(crate) struct PairWriter {
+pub(crate) struct BucketNameWriter {
     pairs: Vec<Pair>,
     /// Index of a pair by hash, or `EMPTY`. A pair whose slot is taken by another gets no index.
     places: [u8; 256],
@@ -28,9 +28,9 @@ pub(crate) struct PairWriter {
 
 const EMPTY: u8 = u8::MAX;
 
-impl PairWriter {
-    pub(crate) fn new() -> PairWriter {
-        PairWriter { pairs: Vec::new(), places: [EMPTY; 256] }
+impl BucketNameWriter {
+    pub(crate) fn new() -> BucketNameWriter {
+        BucketNameWriter { pairs: Vec::new(), places: [EMPTY; 256] }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -39,7 +39,7 @@ impl PairWriter {
         }
     }
 
-    pub(crate) fn put(&mut self, pen: &mut Pen<'_>, name: Name, unit: Name) {
+    pub(crate) fn put(&mut self, pen: &mut FieldWriter<'_>, name: Name, unit: Name) {
         let place = &mut self.places[place(name, unit)];
         // The slot holds this pair, is free, or belongs to another pair, which keeps it.
         match self.pairs.get(usize::from(*place)) {

@@ -11,14 +11,14 @@ use scurry_ledger::BucketNo;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed<'a> {
     /// Subject of the record.
-    pub about: About<'a>,
-    /// All bytes of the record, for [`read_passed`].
+    pub about: RecordSubject<'a>,
+    /// All bytes of the record, for [`read_raw_record`].
     pub bytes: &'a [u8],
 }
 
 /// Subject of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About<'a> {
+pub enum RecordSubject<'a> {
     /// One key.
     Key(&'a [u8]),
     /// All keys.
@@ -37,7 +37,7 @@ pub enum Late<'a> {
         /// Bytes of the Change.
         change: &'a [u8],
         /// Amounts after the Change in each bucket that it touched.
-        left: Lefts<'a>,
+        left: BucketAmountsIter<'a>,
     },
     /// Any other record.
     Other(Record<'a>),
@@ -56,7 +56,7 @@ pub struct Left {
 
 /// Iterator over the amounts after a Change in its buckets.
 #[derive(Clone, Debug)]
-pub struct Lefts<'a> {
+pub struct BucketAmountsIter<'a> {
     cursor: Cursor<'a>,
     count: u64,
 }
@@ -80,11 +80,11 @@ pub(crate) fn pass<'a>(
                 from.pass_varint()?;
             }
         }
-        About::Key(id)
+        RecordSubject::Key(id)
     } else {
         match take_other(from, byte)? {
-            Record::Group { .. } => About::Nothing,
-            other => other.key().map_or(About::All, About::Key),
+            Record::Group { .. } => RecordSubject::Nothing,
+            other => other.key().map_or(RecordSubject::All, RecordSubject::Key),
         }
     };
     Ok(Passed { about, bytes: &all[..all.len() - from.rest().len()] })
@@ -92,7 +92,7 @@ pub(crate) fn pass<'a>(
 
 /// Reads a record that was passed on, from all of the bytes.
 #[inline]
-pub fn read_passed(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
+pub fn read_raw_record(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
     let mut from = Cursor::new(bytes);
     let byte = from.byte()?;
     if byte != kind::ACCOUNT {
@@ -100,10 +100,10 @@ pub fn read_passed(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
     }
     let (id, change) = (from.string()?, from.string()?);
     let count = from.varint()?;
-    Ok(Late::Account { id, change, left: Lefts { cursor: from, count } })
+    Ok(Late::Account { id, change, left: BucketAmountsIter { cursor: from, count } })
 }
 
-impl Iterator for Lefts<'_> {
+impl Iterator for BucketAmountsIter<'_> {
     type Item = Result<Left, RecordError>;
 
     #[inline]

@@ -4,8 +4,8 @@ use crate::varint;
 use alloc::vec::Vec;
 use scurry_ledger::{NAME_LEN_MAX, Name, Time};
 
-/// A writer that appends to a caller's buffer. The buffer is longer than the written bytes until [`Pen::finish`].
-pub(crate) struct Pen<'a> {
+/// A writer that appends to a caller's buffer. The buffer is longer than the written bytes until [`FieldWriter::finish`].
+pub(crate) struct FieldWriter<'a> {
     out: &'a mut Vec<u8>,
     /// End of the written bytes.
     at: usize,
@@ -16,15 +16,15 @@ const STEP: usize = 256;
 /// Length of the longest varint, bytes.
 const VARINT_LEN_MAX: usize = 10;
 
-impl<'a> Pen<'a> {
-    pub(crate) fn new(out: &'a mut Vec<u8>) -> Pen<'a> {
+impl<'a> FieldWriter<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>) -> FieldWriter<'a> {
         let at = out.len();
-        Pen { out, at }
+        FieldWriter { out, at }
     }
 
     /// Returns a pen that writes from `at` on. Bytes of the buffer after `at` are overwritten.
-    pub(crate) fn from(out: &'a mut Vec<u8>, at: usize) -> Pen<'a> {
-        Pen { out, at }
+    pub(crate) fn from(out: &'a mut Vec<u8>, at: usize) -> FieldWriter<'a> {
+        FieldWriter { out, at }
     }
 
     /// Ends the writing: cuts the buffer off after the written bytes.
@@ -64,7 +64,10 @@ impl<'a> Pen<'a> {
     /// Writes the bytes that `write` produces, with their length before them. One byte is reserved for the length,
     /// which is nearly always enough.
     #[inline]
-    pub(crate) fn behind_len<T>(&mut self, write: impl FnOnce(&mut Pen<'a>) -> T) -> T {
+    pub(crate) fn with_len_prefix<T>(
+        &mut self,
+        write: impl FnOnce(&mut FieldWriter<'a>) -> T,
+    ) -> T {
         let start = self.at;
         self.byte(0);
         let written = write(self);

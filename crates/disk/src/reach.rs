@@ -6,7 +6,7 @@ use crate::fault::cannot;
 use crate::file::DiskFile;
 use crate::manifest::Manifest;
 use crate::store_error::StoreError;
-use scurry_engine::{Least, LogReach};
+use scurry_engine::{LogReach, RequiredExtent};
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
@@ -41,9 +41,14 @@ pub(crate) fn open(
 
 /// Returns the lower bound on what the files of a core hold, from the reach file and the manifest. Takes no lock and
 /// writes nothing. Fails when the reach file is damaged or the core's directory is missing.
-pub fn read_least(directory: &Path, manifest: &Manifest, core: u16) -> Result<Least, StoreError> {
+pub fn read_least(
+    directory: &Path,
+    manifest: &Manifest,
+    core: u16,
+) -> Result<RequiredExtent, StoreError> {
     let reach = open(directory, manifest, core)?.map(|reach| reach.sequence());
-    let least = Least { sequence: reach.unwrap_or(0), snapshot: manifest.begins_with_snapshot() };
+    let least =
+        RequiredExtent { sequence: reach.unwrap_or(0), snapshot: manifest.begins_with_snapshot() };
     let path = directory.join(format!("g{}/{core}", manifest.generation));
     // Only an interrupted first start leaves a manifest without directories, and by then its reach file notes that they
     // are empty.

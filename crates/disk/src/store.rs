@@ -14,7 +14,7 @@ use crate::mark;
 use crate::reach::{self, read_least};
 use crate::sealed::Unreadable;
 use crate::store_error::StoreError;
-use scurry_engine::{Least, LogBallot, LogReach, Note, Noted, Vote};
+use scurry_engine::{LogBallot, LogReach, Note, NoteFile, RequiredExtent, Vote};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Store {
     }
 
     /// Returns the lower bound on what each core's files hold: [`read_least`].
-    pub fn least(&self, manifest: &Manifest) -> Result<Vec<Least>, StoreError> {
+    pub fn least(&self, manifest: &Manifest) -> Result<Vec<RequiredExtent>, StoreError> {
         (0..manifest.threads).map(|core| read_least(&self.path, manifest, core)).collect()
     }
 
@@ -110,14 +110,14 @@ impl Store {
     /// Refuses a node of a group whose reach file is missing. A node has one from its first start. Without it a missing
     /// end of the log would go unnoticed: the node would go on with less than it has acknowledged, and the group could
     /// lose committed entries.
-    pub fn want_reach(&self, manifest: &Manifest) -> Result<(), StoreError> {
+    pub fn require_reach(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let path = reach::path_of(&self.path, manifest.generation);
         if path.exists() { Ok(()) } else { Err(StoreError::NoReach { path }) }
     }
 
     /// Refuses the votes of a node whose log has entries of a later term: a vote is on the device before any entry of
     /// its term, so a vote was lost.
-    pub fn want_vote(
+    pub fn check_vote(
         &self,
         manifest: &Manifest,
         vote: Vote,
@@ -331,7 +331,7 @@ fn generations(path: &Path) -> io::Result<Vec<u32>> {
 }
 
 /// Rewrites the damaged copy of a note, if one is damaged. Returns a message about it.
-fn mend<N: Note>(mut noted: Noted<DiskFile, N>, core: u16, path: &Path) -> Option<String> {
+fn mend<N: Note>(mut noted: NoteFile<DiskFile, N>, core: u16, path: &Path) -> Option<String> {
     if !noted.is_damaged() {
         return None;
     }

@@ -4,8 +4,8 @@
 mod sessions;
 
 use scurry_engine::{
-    Commits, Config, Disk, Durability, File, HashKey, Least, LogId, LogWriter, Piece, Progress,
-    SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotWriter, Until, recover,
+    Commits, Config, Disk, Durability, File, HashKey, LogId, LogWriter, Piece, Progress,
+    RequiredExtent, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotWriter, Until, recover,
 };
 use sessions::{NOW, Sessions, cpu_time, populate, run};
 use std::collections::BTreeMap;
@@ -133,8 +133,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             _ => {}
         };
-        let found =
-            recover(&mut disk.clone(), LOG, Until::End(Least::default()), &mut shard, look)?;
+        let found = recover(
+            &mut disk.clone(),
+            LOG,
+            Until::End(RequiredExtent::default()),
+            &mut shard,
+            look,
+        )?;
         let spent = clock.map_or(Duration::ZERO, |begin| cpu_time() - begin);
         runs.push(spent.as_nanos() / u128::from(found.read.records.max(1)));
     }

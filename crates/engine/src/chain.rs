@@ -1,15 +1,15 @@
 //! Runs a chain of commands on several accounts: all are decided first, then all are stored or none. Each account is on
 //! its own slate meanwhile, so nothing has to be undone.
 
-use crate::{ChainOutcome, Home};
+use crate::{AccountSlot, ChainOutcome};
 use scurry_ledger::{Answer, Change, Decision, Link, Time, Verdict, check_chain, is_denial, judge};
 use std::iter::zip;
 
 /// Access to the accounts of a chain.
-pub trait Homes {
+pub trait AccountSlots {
     /// Returns the account of a link; it is valid until the next call. The content of its slate is kept until the end
     /// of the chain.
-    fn home(&mut self, link: usize) -> impl Home;
+    fn home(&mut self, link: usize) -> impl AccountSlot;
 }
 
 /// Reusable buffers for chains.
@@ -22,7 +22,12 @@ pub struct ChainRoom {
 
 impl ChainRoom {
     /// Runs a chain (docs/ledger.md section 15). Its answers are in `answers` afterwards.
-    pub fn run(&mut self, homes: &mut impl Homes, now: Time, links: &[Link<'_>]) -> ChainOutcome {
+    pub fn run(
+        &mut self,
+        homes: &mut impl AccountSlots,
+        now: Time,
+        links: &[Link<'_>],
+    ) -> ChainOutcome {
         if let Err(rejection) = check_chain(links) {
             return ChainOutcome::Reject(rejection);
         }
@@ -66,7 +71,7 @@ impl ChainRoom {
     /// Changes. Fails with the index of a link whose key holds another kind.
     fn decide(
         &mut self,
-        homes: &mut impl Homes,
+        homes: &mut impl AccountSlots,
         clock: Time,
         links: &[Link<'_>],
     ) -> Result<Time, usize> {
@@ -90,7 +95,7 @@ impl ChainRoom {
     }
 
     /// Decides again, as denied by the chain, the links that were not denied themselves.
-    fn deny(&mut self, homes: &mut impl Homes, now: Time, links: &[Link<'_>]) {
+    fn deny(&mut self, homes: &mut impl AccountSlots, now: Time, links: &[Link<'_>]) {
         for (at, (decision, link)) in zip(&mut self.decisions, links).enumerate() {
             if let Decision::Commit(change, answer) = decision
                 && !is_denial(answer)
@@ -106,7 +111,7 @@ impl ChainRoom {
     }
 
     /// Discards the decisions.
-    fn give_up(&mut self, homes: &mut impl Homes) {
+    fn give_up(&mut self, homes: &mut impl AccountSlots) {
         for (link, decision) in self.decisions.drain(..).enumerate() {
             if let Decision::Commit(change, _) = decision {
                 homes.home(link).slate().reuse(change);

@@ -3,7 +3,8 @@
 //! outcomes.
 #![forbid(unsafe_code)]
 
-mod annex;
+mod account_parts;
+mod account_slot;
 mod blocks;
 mod chain;
 mod config;
@@ -11,7 +12,6 @@ mod disk;
 mod entity;
 mod entry;
 mod events;
-mod home;
 mod identities;
 mod index;
 mod key;
@@ -21,16 +21,17 @@ mod outcome;
 mod prepared;
 mod recovery;
 mod shard;
-mod slate;
 mod snapshot;
 mod stats;
 mod table;
 mod timers;
 mod value;
 mod version;
+mod working_account;
 
-pub use annex::{ACCOUNT_LEN_MAX, APART_LEN, Annex, Needed};
-pub use chain::{ChainRoom, Homes};
+pub use account_parts::{ACCOUNT_LEN_MAX, APART_LEN, AccountParts, NeededParts};
+pub use account_slot::AccountSlot;
+pub use chain::{AccountSlots, ChainRoom};
 pub use config::Config;
 pub use disk::{Disk, File};
 pub use entity::{
@@ -42,25 +43,23 @@ pub use events::{
     Ending, Event, EventAt, EventReader, Found, Low, Movement, Origin, OriginItem, Read, ReadBack,
     ReadEventsError, Span, Stop, Told, Wanted, events_of,
 };
-pub use home::Home;
 pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
     BASE_NAME, Batch, Commits, Cut, Durability, Failed, FollowError, FramePosition, History,
-    LogBallot, LogError, LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, Noted, Room,
-    SEGMENT_LEN_MAX, Vote, clear_incoming, forget, give_up_spares, incoming_name, is_spare,
-    is_want_of_room, read_base, segment_name, segment_of, sync_behind, write_base,
+    LogBallot, LogError, LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, NoteFile,
+    Room, SEGMENT_LEN_MAX, Vote, clear_incoming, forget, incoming_name, is_disk_full, is_spare,
+    read_base, remove_unclaimed_spares, segment_name, segment_of, sync_behind, write_base,
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use prepared::{Prepared, Preparer};
 pub use recovery::{
-    GroupEntry, GroupLog, Least, Progress, Recovered, RecoveryError, Sink, Until, look_at_group,
-    recover, survey_group,
+    GroupEntry, GroupLog, Progress, Recovered, RecoveryError, RequiredExtent, Sink, Until,
+    look_at_group, recover, survey_group,
 };
 pub use scurry_codec::{HashKey, LogBase};
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};
-pub use slate::{Slate, unpack};
 pub use snapshot::{
     Piece, Ranges, Shown, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter,
     shown_by_snapshots, snapshot_name, snapshot_of,
@@ -68,3 +67,4 @@ pub use snapshot::{
 pub use stats::{Denials, Memory, PROBE_LEN_MAX, Stats};
 pub use value::{Expiry, KeyKind, Value};
 pub use version::{NODE_MAX, Version};
+pub use working_account::{WorkingAccount, unpack};

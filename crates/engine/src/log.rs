@@ -18,12 +18,12 @@ mod writer;
 
 pub(crate) use base::give_way;
 pub use base::{BASE_NAME, clear_incoming, incoming_name, read_base, write_base};
-pub use commits::{Batch, Commits, Durability, Failed, is_want_of_room};
+pub use commits::{Batch, Commits, Durability, Failed, is_disk_full};
 pub use error::LogError;
 pub use follower::{FollowError, FramePosition, LogFollower};
-pub use note::{LogBallot, LogReach, Note, NoteError, Noted, Vote};
+pub use note::{LogBallot, LogReach, Note, NoteError, NoteFile, Vote};
 pub use reader::{Cut, History, LogReader};
-pub use spare::{give_up_spares, is_spare};
+pub use spare::{is_spare, remove_unclaimed_spares};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// Reserved space of the log. Commits that fit into it cannot find the disk full.

@@ -1,6 +1,6 @@
 //! The results of a shard's operations.
 
-use scurry_codec::ForeignError;
+use scurry_codec::UntrustedImageError;
 use scurry_ledger::{Answer, ChainRejection, Rejection};
 use thiserror::Error;
 
@@ -69,7 +69,7 @@ pub enum LoadError {
     OutOfMemory,
     /// The bytes are not a valid image.
     #[error("{0}: dump it again, from a store whose audit holds")]
-    Image(ForeignError),
+    Image(UntrustedImageError),
 }
 
 /// Why a plain value or an entity cannot be written.

@@ -2,7 +2,7 @@
 
 use crate::KeyHasher;
 use scurry_codec::{Entry, decode_account};
-use scurry_ledger::{Account, Portion, Status, Time, Totals, next_due};
+use scurry_ledger::{Account, AccountContribution, Status, Time, Totals, next_due};
 
 /// Data of a snapshot entry that is computed without its shard.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Preparer {
         if !self.account.identities.is_empty() {
             return None;
         }
-        self.totals.replace(&Portion::default(), Some(&self.account));
+        self.totals.replace(&AccountContribution::default(), Some(&self.account));
         Some(next_due(&self.account))
     }
 

@@ -15,7 +15,7 @@ use ahead::{Ahead, read_ahead};
 use chunks::Chunks;
 pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
-use replay::{Replay, Sheaf, apply};
+use replay::{RecordBatch, Replay, apply};
 use scurry_codec::{Entry, Record};
 use scurry_ledger::{Time, Totals};
 
@@ -159,7 +159,7 @@ impl Recovered {
 
 /// Lower bound on what the files of a log must hold. A start that finds less is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Least {
+pub struct RequiredExtent {
     /// Everything up to this sequence was on the device.
     pub sequence: u64,
     /// The log was begun after a snapshot, which must exist.
@@ -170,7 +170,7 @@ pub struct Least {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// To the end of the log, which is repaired on the disk.
-    End(Least),
+    End(RequiredExtent),
     /// To a sequence; nothing is written.
     Sequence(u64),
     /// To a committed sequence of a log in a group, which is known to reach that far; nothing is written. Another
@@ -189,8 +189,8 @@ pub fn recover<D: Disk>(
     let mut read = Progress::default();
     let (limit, least) = match until {
         Until::End(least) => (u64::MAX, least),
-        Until::Sequence(sequence) => (sequence, Least::default()),
-        Until::Committed(sequence) => (sequence, Least { sequence, snapshot: false }),
+        Until::Sequence(sequence) => (sequence, RequiredExtent::default()),
+        Until::Committed(sequence) => (sequence, RequiredExtent { sequence, snapshot: false }),
     };
     let hasher = sink.hasher();
     let base = restore(disk, log, limit, sink, &mut read, &mut progress)?;
@@ -209,7 +209,7 @@ pub fn recover<D: Disk>(
         reader = reader.in_group();
     }
     read.log_bytes_all = reader.bytes_ahead(limit)?;
-    let reading = |ahead: &mut Ahead<Sheaf>| {
+    let reading = |ahead: &mut Ahead<RecordBatch>| {
         let mut replay = Replay::new(&hasher, &base, limit, read);
         // Frames after the limit are not read: they may be uncommitted, or damaged.
         while ahead.is_wanted()

@@ -12,15 +12,15 @@ mod look;
 mod replay;
 mod values;
 
-use crate::annex::Annexes;
+use crate::account_parts::AccountPartsMap;
 use crate::blocks::Blocks;
 use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
 use crate::identities::{Hashed, Identities};
 use crate::index::Index;
 use crate::key::KeyHasher;
-use crate::slate::Slate;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
+use crate::working_account::WorkingAccount;
 use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
 use scurry_codec::{FrameWriter, LogFormat, is_apart};
 use scurry_ledger::{Time, Totals};
@@ -48,12 +48,12 @@ pub struct Shard {
     /// The greatest version that was issued or seen.
     version_last: Version,
     /// The account that the current command works on.
-    slate: Slate,
+    slate: WorkingAccount,
     /// Reusable buffers for chains, and the accounts of a chain beyond the one on the slate.
     chain_room: ChainRoom,
-    chain_slates: Vec<Slate>,
+    chain_slates: Vec<WorkingAccount>,
     /// Parts of busy accounts that are stored outside their images.
-    annexes: Annexes,
+    annexes: AccountPartsMap,
     /// Freed blocks of images that grew, for reuse.
     blocks: Blocks,
     /// Frames of committed records, for the log. None when nothing is logged.
@@ -77,10 +77,14 @@ impl Shard {
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,
-            slate: Slate::new(config.limits.clone(), config.apart_len, config.account_len_max),
+            slate: WorkingAccount::new(
+                config.limits.clone(),
+                config.apart_len,
+                config.account_len_max,
+            ),
             chain_room: ChainRoom::default(),
             chain_slates: Vec::new(),
-            annexes: Annexes::default(),
+            annexes: AccountPartsMap::default(),
             blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
@@ -127,7 +131,7 @@ impl Shard {
         self.clears += 1;
         self.give_identities_up();
         self.table.clear();
-        self.annexes = Annexes::default();
+        self.annexes = AccountPartsMap::default();
         self.blocks.clear();
         self.timers.clear();
         self.index = self.config.entity_index.then(|| Index::new(self.table.hasher().clone()));

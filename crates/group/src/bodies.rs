@@ -143,7 +143,7 @@ impl Bodies {
             index: entry.index.0,
             sequence: frame.next() - 1,
             at: frame.at(),
-            chain: place.chain_behind(self.seal),
+            chain: place.next_chain(self.seal),
         };
         let body = Arc::new(bytes);
         self.len += body.len();
@@ -232,7 +232,7 @@ pub(crate) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
         index: place.index,
         sequence: frame.next() - 1,
         at: frame.at(),
-        chain: place.chain_behind(seal),
+        chain: place.next_chain(seal),
     })
 }
 

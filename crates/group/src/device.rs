@@ -2,7 +2,7 @@
 //! wait together cost one sync.
 
 use crate::channel::Body;
-use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_want_of_room};
+use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
 use scurry_replica::Ticket;
 use std::io;
 
@@ -217,7 +217,7 @@ fn patiently(
 ) -> io::Result<()> {
     loop {
         match step() {
-            Err(error) if is_want_of_room(&error) => {
+            Err(error) if is_disk_full(&error) => {
                 if !tell(Stored::Full(error.to_string())) {
                     return Err(error);
                 }

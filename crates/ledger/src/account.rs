@@ -109,14 +109,14 @@ pub struct Elsewhere {
     /// Earliest deadline of these sessions.
     pub first_deadline: Option<Time>,
     /// Sums of the tombstones.
-    pub tombstones: RecordsElsewhere,
+    pub tombstones: UnloadedRecords,
     /// Sums of the transactions.
-    pub transactions: RecordsElsewhere,
+    pub transactions: UnloadedRecords,
 }
 
 /// Sums of remembered records that are kept apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecordsElsewhere {
+pub struct UnloadedRecords {
     /// Number of records.
     pub len: usize,
     /// When the first record is forgotten.
@@ -127,7 +127,7 @@ pub struct RecordsElsewhere {
     pub first_not_due: Option<Time>,
 }
 
-impl RecordsElsewhere {
+impl UnloadedRecords {
     /// Removes loaded records from the sums. Takes their forget times and the time of the command.
     pub fn leave_out(&mut self, forget_times: impl Iterator<Item = Time>, now: Time) {
         for forget_at in forget_times {

@@ -308,7 +308,7 @@ impl Account {
                     named.close(place);
                 }
             }
-            Op::Bury(tombstone) => self.tombstones.insert(tombstone),
+            Op::StoreTombstone(tombstone) => self.tombstones.insert(tombstone),
             Op::Remember(transaction) => self.transactions.insert(transaction),
             Op::LateUse { unit, uncollected, .. } => {
                 if *uncollected != 0 {

@@ -195,7 +195,7 @@ pub enum Op {
     /// Closes a session that holds nothing.
     CloseSession(SessionAt),
     /// Remembers a closed or refused session. Boxed, as it is large and rare.
-    Bury(Box<Tombstone>),
+    StoreTombstone(Box<Tombstone>),
     /// Remembers a transaction.
     Remember(Box<Transaction>),
     /// Notes a partial refund with the remembered debit.
@@ -269,7 +269,7 @@ impl Op {
         match self {
             Op::SetBlob(..)
             | Op::StoreAnswer { .. }
-            | Op::Bury(_)
+            | Op::StoreTombstone(_)
             | Op::Remember(_)
             | Op::SetLimit(_)
             | Op::NoteLate(_) => drop(self),

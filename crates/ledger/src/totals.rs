@@ -43,22 +43,22 @@ pub struct Totals {
 
 /// The part that one account contributes to the totals, kept from before a command to after it.
 #[derive(Clone, Debug, Default)]
-pub struct Portion {
+pub struct AccountContribution {
     accounts: u64,
     sessions: u64,
     buckets: Vec<Bucket>,
     uncollected: Vec<UnitAmount>,
 }
 
-impl Portion {
+impl AccountContribution {
     /// Returns the portion of an account, or the empty portion for `None`.
-    pub fn of(account: Option<&Account>) -> Portion {
-        let mut portion = Portion::default();
+    pub fn of(account: Option<&Account>) -> AccountContribution {
+        let mut portion = AccountContribution::default();
         portion.set(account);
         portion
     }
 
-    /// Sets the portion to that of another account or of none, reusing its buffers; see [`Portion::of`].
+    /// Sets the portion to that of another account or of none, reusing its buffers; see [`AccountContribution::of`].
     pub fn set(&mut self, account: Option<&Account>) {
         self.buckets.clear();
         self.uncollected.clear();
@@ -86,7 +86,7 @@ impl Portion {
 
 impl Totals {
     /// Subtracts the portion that an account had before a command, and adds its state after it.
-    pub fn replace(&mut self, before: &Portion, after: Option<&Account>) {
+    pub fn replace(&mut self, before: &AccountContribution, after: Option<&Account>) {
         self.accounts -= before.accounts;
         self.sessions -= before.sessions;
         if let Some(after) = after {
@@ -95,7 +95,7 @@ impl Totals {
             // The usual case: only amounts have changed, so only the differences are added.
             if before.has_buckets_of(after) && before.uncollected == after.uncollected {
                 for (before, after) in before.buckets.iter().zip(&after.buckets) {
-                    self.move_on(before, after);
+                    self.add_difference(before, after);
                 }
                 return;
             }
@@ -125,7 +125,7 @@ impl Totals {
 
     /// Has the same result as subtracting a bucket and adding it again. Most commands move units within a bucket and
     /// change no other sums.
-    fn move_on(&mut self, before: &Bucket, after: &Bucket) {
+    fn add_difference(&mut self, before: &Bucket, after: &Bucket) {
         let step = |sum: &mut i128, before: i64, after: i64| {
             *sum = sum.wrapping_add(i128::from(after) - i128::from(before));
         };
@@ -259,10 +259,10 @@ mod tests {
             let mut after = before.clone();
             *field(&mut after.buckets[0]) = -7;
             let mut totals = Totals::default();
-            totals.replace(&Portion::default(), Some(&before));
-            totals.replace(&Portion::of(Some(&before)), Some(&after));
+            totals.replace(&AccountContribution::default(), Some(&before));
+            totals.replace(&AccountContribution::of(Some(&before)), Some(&after));
             let mut expected = Totals::default();
-            expected.replace(&Portion::default(), Some(&after));
+            expected.replace(&AccountContribution::default(), Some(&after));
             assert_eq!(totals, expected);
         }
     }

@@ -5,7 +5,7 @@ use scurry_ledger::Time;
 
 /// State of an entity for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntityShown<'a> {
+pub struct EntityReplyFields<'a> {
     /// Version of the last write.
     pub version: u64,
     /// Value of the entity; `None` if it is deleted.
@@ -22,7 +22,11 @@ pub fn entity_write_answer(reply: &mut Reply<'_>, applied: bool, version: u64) {
 }
 
 /// Writes the reply to ENTITY.GET.
-pub fn entity_answer(reply: &mut Reply<'_>, shown: Option<EntityShown<'_>>, with_version: bool) {
+pub fn entity_answer(
+    reply: &mut Reply<'_>,
+    shown: Option<EntityReplyFields<'_>>,
+    with_version: bool,
+) {
     let value = shown.and_then(|shown| shown.value);
     match (shown, with_version) {
         (None, true) => return reply.null_array(),

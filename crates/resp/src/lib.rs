@@ -39,7 +39,7 @@ mod words;
 pub use args::Args;
 pub use arguments::{Argument, ArgumentKind, arguments};
 pub use chain::{Chain, ChainFault, ChainScratch, chained, parse_chain};
-pub use entity_reply::{EntityShown, entity_answer, entity_write_answer};
+pub use entity_reply::{EntityReplyFields, entity_answer, entity_write_answer};
 pub use entity_request::{
     EntityFind, EntityOptions, parse_entity_del, parse_entity_find, parse_entity_get,
     parse_entity_put,
@@ -69,5 +69,5 @@ pub use statement_request::{StatementRequest, parse_statement};
 pub use table_json::table_json;
 pub use words::{
     CHAIN_CROSS_SLOT, CROSS_SLOT, NO_INDEX_OF_MODULE, NO_LOG, NO_LOG_OF_MODULE, OUT_OF_MEMORY,
-    WRONG_TYPE, is_lack,
+    WRONG_TYPE, is_unsupported_error,
 };

@@ -54,7 +54,7 @@ pub struct Spec {
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
     pub keys: (i32, i32, i32),
     /// Whether the positions of further keys depend on the arguments, as in a chain.
-    pub keys_move: bool,
+    pub has_dynamic_keys: bool,
     /// Flags of COMMAND INFO for the use of the keys; empty if they follow from the command flags.
     pub key_flags: &'static [&'static str],
     /// Hints of COMMAND INFO to clients: where to send the command, and how to combine several replies.
@@ -117,7 +117,7 @@ const BLANK: Spec = Spec {
     flags: &[],
     memory: Memory::Free,
     keys: (0, 0, 0),
-    keys_move: false,
+    has_dynamic_keys: false,
     key_flags: &[],
     tips: &[],
     categories: &[],
@@ -221,14 +221,14 @@ impl Spec {
     /// Reports whether a request may have more than one key.
     #[inline]
     pub const fn has_several_keys(&self) -> bool {
-        self.keys.0 != self.keys.1 || self.keys_move
+        self.keys.0 != self.keys.1 || self.has_dynamic_keys
     }
 
     /// Returns the positions of the keys among the arguments, with the name.
     pub fn key_positions<'a>(&self, args: Args<'a>) -> KeyPositions<'a> {
         let (first, last, step) = self.keys;
         // A negative last key counts from the end of the arguments.
-        let last = if last < 0 || self.keys_move {
+        let last = if last < 0 || self.has_dynamic_keys {
             args.len().saturating_sub(last.unsigned_abs() as usize)
         } else {
             usize::try_from(last).unwrap_or_default()
@@ -236,7 +236,7 @@ impl Spec {
         let first = usize::try_from(first).unwrap_or_default();
         let end = if first > 0 { args.len().min(last + 1) } else { 0 };
         let step = usize::try_from(step).unwrap_or_default().max(1);
-        KeyPositions { args, next: first, end, step: (!self.keys_move).then_some(step) }
+        KeyPositions { args, next: first, end, step: (!self.has_dynamic_keys).then_some(step) }
     }
 }
 

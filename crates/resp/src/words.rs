@@ -23,6 +23,6 @@ pub const NO_INDEX_OF_MODULE: &str =
 
 /// Reports whether an error means that the store lacks something that the command needs, and will lack it as long as it
 /// runs in this configuration.
-pub fn is_lack(error: &str) -> bool {
+pub fn is_unsupported_error(error: &str) -> bool {
     [NO_LOG, NO_LOG_OF_MODULE, NO_INDEX_OF_MODULE].contains(&error)
 }

@@ -20,7 +20,7 @@ use crate::net::fault::Fault;
 use crate::net::tls;
 use crate::net::transport::Transport;
 use scurry_resp::UNAUTHENTICATED_REQUEST_LEN_MAX;
-use state::{Doing, Inlet, Outlet};
+use state::{ConnectionState, Inlet, Outlet};
 use std::io;
 
 /// Maximum input discarded from a connection that is being closed, bytes: a client that sends a longer argument than it
@@ -49,7 +49,7 @@ pub(crate) struct Connection<T> {
     pub(crate) waits_since_ms: Option<i64>,
     /// None between requests: the pool has the reader then.
     reader: Option<Box<Reader>>,
-    doing: Doing,
+    doing: ConnectionState,
     inlet: Inlet,
     outlet: Outlet,
     /// MONITOR lines that do not fit into the output yet.
@@ -82,7 +82,7 @@ impl<T: Transport> Connection<T> {
             queued: false,
             waits_since_ms: None,
             reader: None,
-            doing: Doing::Serving,
+            doing: ConnectionState::Serving,
             inlet: Inlet::Quiet,
             outlet: Outlet::Open,
             lines: Vec::new(),
@@ -113,7 +113,7 @@ impl<T: Transport> Connection<T> {
 
     /// Prepares the connection for the stop of the server.
     pub(crate) fn drain(&mut self) {
-        if !matches!(self.doing, Doing::Closing | Doing::Lingering { .. }) {
+        if !matches!(self.doing, ConnectionState::Closing | ConnectionState::Lingering { .. }) {
             self.answered = self.transport.unsent() > 0;
         }
     }
@@ -122,8 +122,8 @@ impl<T: Transport> Connection<T> {
     /// the group. False where it waits for something else first.
     pub(crate) fn end(&mut self) -> bool {
         match self.doing {
-            Doing::Serving => self.doing = Doing::Closing,
-            Doing::Awaiting if self.client.wishes => self.ends_after_reply = true,
+            ConnectionState::Serving => self.doing = ConnectionState::Closing,
+            ConnectionState::Awaiting if self.client.wishes => self.ends_after_reply = true,
             _ => return false,
         }
         true
@@ -141,7 +141,7 @@ impl<T: Transport> Connection<T> {
     /// The first part of a turn: reads input and finds its first requests. An error ends the connection, here and in
     /// the last part; here it is not counted as a fault.
     pub(crate) fn arrive(&mut self, node: &mut Node, pool: &mut Pool) -> io::Result<()> {
-        if matches!(self.doing, Doing::Lingering { .. }) {
+        if matches!(self.doing, ConnectionState::Lingering { .. }) {
             return Ok(());
         }
         self.outlet.release(node.durable.released());
@@ -162,7 +162,7 @@ impl<T: Transport> Connection<T> {
         if self.may_go_on(node) && self.inlet.is_readable() && self.begun == 0 {
             self.receive(node, pool)?;
         }
-        if matches!(self.doing, Doing::Serving) {
+        if matches!(self.doing, ConnectionState::Serving) {
             let reader = self.reader.get_or_insert_with(|| pool.take_reader());
             reader.find(self.transport.input(), node, &self.client);
         }
@@ -191,7 +191,7 @@ impl<T: Transport> Connection<T> {
         node: &mut Node,
         pool: &mut Pool,
     ) -> io::Result<Turn> {
-        if matches!(self.doing, Doing::Lingering { .. }) {
+        if matches!(self.doing, ConnectionState::Lingering { .. }) {
             return self.discard(node, pool);
         }
         if let Outlet::Held(sequence) = self.outlet {
@@ -204,7 +204,7 @@ impl<T: Transport> Connection<T> {
             && let Some(sequence) = node.pending()
         {
             self.outlet = Outlet::Held(sequence);
-            self.transport.shelve(&mut pool.buffers);
+            self.transport.shrink_buffers(&mut pool.buffers);
             self.give_reader(pool);
             return Ok(Turn::Hold(sequence));
         }
@@ -212,22 +212,22 @@ impl<T: Transport> Connection<T> {
         let waits = executed == Executed::Wait && !self.doing.is_paused();
         // Nothing is left to execute, and the peer has closed or draining has seen silence: close after the replies.
         if waits && (self.inlet.has_ended() || self.is_quiet(node)) {
-            self.doing = Doing::Closing;
+            self.doing = ConnectionState::Closing;
         }
-        if matches!(self.doing, Doing::Closing) && self.transport.unsent() == 0 {
+        if matches!(self.doing, ConnectionState::Closing) && self.transport.unsent() == 0 {
             return Ok(self.close(node.now.uptime_ms));
         }
         // Unauthenticated peers may be many and keep as little memory as possible.
         if self.waits_since_ms.is_some() {
-            self.transport.economize(&mut pool.buffers);
+            self.transport.release_idle_memory(&mut pool.buffers);
         } else {
             self.transport.release(&mut pool.buffers);
         }
         self.give_reader(pool);
         // A paused connection gets its next turn through a message.
         let more = match self.doing {
-            Doing::Serving => !waits || self.inlet.is_readable(),
-            Doing::Closing => false,
+            ConnectionState::Serving => !waits || self.inlet.is_readable(),
+            ConnectionState::Closing => false,
             _ => !self.doing.is_away(),
         };
         Ok(if more && self.may_go_on(node) { Turn::Again } else { Turn::Wait })
@@ -245,7 +245,7 @@ impl<T: Transport> Connection<T> {
 
     /// Reports whether replies of this core may wait for replies of others.
     pub(crate) fn is_gathering(&self) -> bool {
-        matches!(self.doing, Doing::Gathering { .. })
+        matches!(self.doing, ConnectionState::Gathering { .. })
     }
 
     /// Reports whether the connection can do nothing before the log or another core or thread has acted.
@@ -333,14 +333,16 @@ impl<T: Transport> Connection<T> {
             return Turn::Close;
         }
         self.transport.finish();
-        self.doing = Doing::Lingering { discarded: 0, until_ms: now_ms + DISCARDING_MS_MAX };
+        self.doing =
+            ConnectionState::Lingering { discarded: 0, until_ms: now_ms + DISCARDING_MS_MAX };
         self.inlet.notice(true, false);
         Turn::Linger
     }
 
     /// Reports whether the connection waits for its peer to close and has read input within `within_ms`.
     pub(crate) fn still_discards(&self, now_ms: i64, within_ms: i64) -> bool {
-        let is_early = matches!(self.doing, Doing::Lingering { until_ms, .. } if now_ms < until_ms);
+        let is_early =
+            matches!(self.doing, ConnectionState::Lingering { until_ms, .. } if now_ms < until_ms);
         is_early && now_ms - self.arrived_ms < within_ms
     }
 
@@ -349,7 +351,9 @@ impl<T: Transport> Connection<T> {
             true => DISCARDED_LEN_MAX,
             false => UNAUTHENTICATED_DISCARDED_LEN_MAX,
         };
-        let Doing::Lingering { discarded, .. } = &mut self.doing else { return Ok(Turn::Wait) };
+        let ConnectionState::Lingering { discarded, .. } = &mut self.doing else {
+            return Ok(Turn::Wait);
+        };
         if !self.inlet.is_readable() {
             return Ok(Turn::Wait);
         }

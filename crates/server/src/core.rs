@@ -25,7 +25,7 @@ use crate::net::port::PortKind;
 use crate::net::socket::Socket;
 use crate::ticket::{Sender, Ticket};
 use closing::Deadlines;
-use lobby::Lobby;
+use lobby::UnauthenticatedConnections;
 use mio::{Events, Interest, Poll, Token};
 use queue::TurnQueue;
 use scurry_service::CallError;
@@ -83,7 +83,7 @@ pub(crate) struct Core {
     /// Connections that may still be in their handshake.
     handshaking: Deadlines,
     /// Connections that are not authenticated.
-    lobby: Lobby,
+    lobby: UnauthenticatedConnections,
     /// Connections that wait for a reply although their peer has closed its sending side.
     ended: Deadlines,
     /// Requests of other cores that wait for the log, in the order of arrival: at most one bundle per connection.
@@ -119,7 +119,8 @@ impl Core {
         if let Some(signals) = &mut signals {
             registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
         }
-        let lobby = Lobby::new(node.settings.clients_max, node.shared.slots.cores());
+        let lobby =
+            UnauthenticatedConnections::new(node.settings.clients_max, node.shared.slots.cores());
         Ok(Core {
             poll,
             signals,

@@ -1,12 +1,12 @@
 //! One core's side of durability: where its batches go, what waits for them, and the snapshots that are written beside
 //! the log.
 
-mod clerk;
 mod divide;
 pub(crate) mod events;
 mod finish;
 mod held;
 mod keeper;
+mod log_thread;
 mod pace;
 mod snapshots;
 mod start;
@@ -25,8 +25,8 @@ use crate::durable::events::Events;
 use crate::mail::bell::Bell;
 use crate::mail::report::DurableReport;
 use crate::measures::histogram::Histogram;
-use clerk::Clerk;
 use keeper::{Hand, Keeper, Task};
+use log_thread::LogThread;
 use scurry_codec::LogFormat;
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
@@ -56,7 +56,7 @@ enum Way {
     /// The core itself writes: the page cache takes batches at once.
     Here(Box<LogWriter<Directory>>),
     /// A thread writes and syncs.
-    There(Clerk),
+    There(LogThread),
     /// A group keeps the log on several machines.
     Group(Box<Grouped>),
 }
@@ -170,7 +170,7 @@ impl Durable {
         let way = match durability {
             Durability::None => Way::None,
             Durability::Write => Way::Here(Box::new(writer)),
-            Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
+            Durability::Fsync => Way::There(LogThread::start(log.core, writer, bell.clone())?),
         };
         let hand = Hand::new(for_keeper, keeper_reach, Some(retention.log_bytes), clock);
         let keeper = Keeper::start(log.core, hand, bell.clone())?;

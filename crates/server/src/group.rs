@@ -18,7 +18,7 @@ pub(crate) use membership::Wish;
 
 use crate::clock::Clock;
 use crate::mail::bell::Bell;
-use crate::mail::mesh::Letterbox;
+use crate::mail::mesh::MailboxSender;
 use crate::ticket;
 use changes::Changes;
 use clocks::Clocks;
@@ -129,7 +129,7 @@ impl Member {
 /// Starts the threads of a node; they ring the cores' bells.
 pub(crate) fn start(
     start: Start,
-    (bells, letterboxes): (Vec<Arc<Bell>>, Vec<Letterbox>),
+    (bells, letterboxes): (Vec<Arc<Bell>>, Vec<MailboxSender>),
     clients_max: usize,
     enter: Enter,
     clock: Clock,

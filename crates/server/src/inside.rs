@@ -5,7 +5,7 @@
 use crate::group;
 use crate::group::peers::Passages;
 use crate::mail::calls::{Call, Intake, PendingReply, Returns};
-use crate::mail::mesh::Letterbox;
+use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
 use crate::metrics::Measurement;
@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The way in. Cheap to share; it outlives the server, and then says that there is none.
 #[derive(Clone)]
 pub struct Inside {
-    letterboxes: Arc<[Letterbox]>,
+    letterboxes: Arc<[MailboxSender]>,
     /// By core: where doors leave their requests.
     intakes: Arc<[Arc<Intake>]>,
     shared: Arc<Shared>,
@@ -130,7 +130,7 @@ impl Inside {
     pub const CONNECTIONS_MAX: usize = 256;
 
     pub(crate) fn new(
-        letterboxes: Vec<Letterbox>,
+        letterboxes: Vec<MailboxSender>,
         intakes: Vec<Arc<Intake>>,
         shared: Arc<Shared>,
         settings: &Settings,

@@ -1,7 +1,7 @@
 //! Reloads the parts of a running server that can be replaced: its users, and the files of its certificates.
 //! Connections go on, unless their user was removed or changed.
 
-use crate::mail::mesh::Letterbox;
+use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
 use crate::net::tls::Certificates;
 use crate::users::{UserError, Users};
@@ -19,7 +19,7 @@ pub struct Reloader {
     pub(crate) users: Arc<Users>,
     /// None where no port speaks TLS.
     pub(crate) certificates: Option<Certificates>,
-    pub(crate) letterboxes: Arc<[Letterbox]>,
+    pub(crate) letterboxes: Arc<[MailboxSender]>,
 }
 
 /// A reload of users that fails.

@@ -4,6 +4,7 @@ use crate::CommandBuf;
 use scurry_ledger::{Command, Create, Link, Name, SessionRequest};
 
 /// One request. It owns what it says, so that it can wait in a queue and travel to another thread.
+#[expect(clippy::large_enum_variant, reason = "nearly every request is a command")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// A command that the ledger decides.

@@ -8,9 +8,9 @@ use crate::headed::Headed;
 use crate::server::{Kind, Rewrite, TypeCell};
 use crate::timers::{self, Armed};
 use crate::{account_totals, server};
-use scurry_codec::{ForeignError, decode_foreign_account, is_apart};
-use scurry_engine::{APART_LEN, Annex, Slate, unpack};
-use scurry_ledger::{Account, Portion, Status, next_due};
+use scurry_codec::{UntrustedImageError, decode_foreign_account, is_apart};
+use scurry_engine::{APART_LEN, AccountParts, WorkingAccount, unpack};
+use scurry_ledger::{Account, AccountContribution, Status, next_due};
 use std::borrow::Cow;
 use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
@@ -30,14 +30,14 @@ const ADDRESS_LEN: usize = size_of::<usize>();
 
 impl AccountValue {
     /// Makes the value of an account that is already counted in the totals.
-    pub(crate) fn new(slate: &Slate, annex: Option<Box<Annex>>) -> AccountValue {
+    pub(crate) fn new(slate: &WorkingAccount, annex: Option<Box<AccountParts>>) -> AccountValue {
         with_address(slate.image(), annex, |bytes| {
             AccountValue(Headed::new(Armed::NONE, bytes, spare(slate)))
         })
     }
 
     /// Replaces the account by the one on the slate. Keeps its annex unless a new one is given.
-    pub(crate) fn replace(&mut self, slate: &Slate, annex: Option<Box<Annex>>) {
+    pub(crate) fn replace(&mut self, slate: &WorkingAccount, annex: Option<Box<AccountParts>>) {
         let annex = if slate.is_apart() { annex.or_else(|| self.take_annex()) } else { None };
         drop(self.take_annex());
         with_address(slate.image(), annex, |bytes| self.0.replace(bytes, spare(slate)));
@@ -58,13 +58,13 @@ impl AccountValue {
     }
 
     /// Returns the annex of an account kept in parts.
-    pub(crate) fn annex(&self) -> Option<&Annex> {
+    pub(crate) fn annex(&self) -> Option<&AccountParts> {
         // SAFETY: the value owns the annex, and the reference borrows the value.
         unsafe { self.address().as_ref() }
     }
 
     /// Removes the annex. The remaining value may only be replaced or freed.
-    pub(crate) fn take_annex(&mut self) -> Option<Box<Annex>> {
+    pub(crate) fn take_annex(&mut self) -> Option<Box<AccountParts>> {
         let address = self.address();
         if address.is_null() {
             return None;
@@ -77,7 +77,7 @@ impl AccountValue {
     }
 
     /// Returns the address of the annex, null if there is none. The value owns it.
-    pub(crate) fn address(&self) -> *mut Annex {
+    pub(crate) fn address(&self) -> *mut AccountParts {
         let bytes = self.0.bytes();
         match bytes.last_chunk::<ADDRESS_LEN>() {
             Some(address) if is_apart(bytes) => {
@@ -112,7 +112,11 @@ impl AccountValue {
 
 /// Passes the bytes of a value to `bytes`: the image, followed by the address of the annex if there is one. The bytes
 /// then own the annex.
-fn with_address<R>(image: &[u8], annex: Option<Box<Annex>>, bytes: impl FnOnce(&[u8]) -> R) -> R {
+fn with_address<R>(
+    image: &[u8],
+    annex: Option<Box<AccountParts>>,
+    bytes: impl FnOnce(&[u8]) -> R,
+) -> R {
     match annex {
         None => bytes(image),
         Some(annex) => {
@@ -123,7 +127,7 @@ fn with_address<R>(image: &[u8], annex: Option<Box<Annex>>, bytes: impl FnOnce(&
 }
 
 /// Returns spare bytes for about two further requests of open sessions. An account without sessions gets none.
-fn spare(slate: &Slate) -> usize {
+fn spare(slate: &WorkingAccount) -> usize {
     let has_sessions = slate.account.as_ref().is_some_and(|account| !account.sessions.is_empty());
     if has_sessions { 64 } else { 0 }
 }
@@ -137,7 +141,7 @@ pub(crate) fn read(image: &[u8]) -> Result<Account, ImageFault> {
 
 /// Reason why an image is refused: Scurry has not written it.
 #[derive(Debug)]
-pub(crate) struct ImageFault(ForeignError);
+pub(crate) struct ImageFault(UntrustedImageError);
 
 impl Display for ImageFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,11 +169,11 @@ impl Kind for AccountValue {
 
     fn load(bytes: &[u8], _: i32) -> Result<AccountValue, impl Display> {
         let mut account = read(bytes)?;
-        account_totals::replace(&Portion::default(), Some(&account));
+        account_totals::replace(&AccountContribution::default(), Some(&account));
         if bytes.len() <= APART_LEN {
             return Ok::<_, ImageFault>(AccountValue(Headed::new(Armed::NONE, bytes, 0)));
         }
-        let (image, annex) = Annex::divided(&mut account, APART_LEN);
+        let (image, annex) = AccountParts::divided(&mut account, APART_LEN);
         Ok(with_address(&image, annex.map(Box::new), |bytes| {
             AccountValue(Headed::new(Armed::NONE, bytes, 0))
         }))
@@ -188,11 +192,11 @@ impl Kind for AccountValue {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.0.memory_bytes() + self.annex().map_or(0, Annex::memory_bytes)
+        self.0.memory_bytes() + self.annex().map_or(0, AccountParts::memory_bytes)
     }
 
     fn free_effort(&self) -> usize {
-        self.annex().map_or(1, Annex::len)
+        self.annex().map_or(1, AccountParts::len)
     }
 
     fn digest(&self, out: &mut Vec<u8>) {
@@ -204,7 +208,7 @@ impl Kind for AccountValue {
     }
 
     fn freed(mut self) {
-        account_totals::replace(&Portion::of(Some(&self.outline())), None);
+        account_totals::replace(&AccountContribution::of(Some(&self.outline())), None);
         drop(self.take_annex());
     }
 }

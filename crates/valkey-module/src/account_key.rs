@@ -6,7 +6,7 @@ use crate::desk::Desk;
 use crate::server::{Context, OpenKey};
 use crate::timers;
 use scurry_codec::encode_change;
-use scurry_engine::{Annex, Home, Slate, WrongType};
+use scurry_engine::{AccountParts, AccountSlot, WorkingAccount, WrongType};
 use scurry_ledger::{Change, Time};
 
 /// An open key with its account.
@@ -16,7 +16,7 @@ pub(crate) struct AccountKey<'d, 'c> {
     /// Version of the account when it was loaded, 0 if it did not exist.
     version_before: u64,
     /// Annex that is not stored in a value yet.
-    annex: Option<Box<Annex>>,
+    annex: Option<Box<AccountParts>>,
     /// True if this command is refused here when memory is full. The server does not refuse it before.
     is_bounded: bool,
 }
@@ -48,12 +48,12 @@ impl<'d, 'c> AccountKey<'d, 'c> {
     }
 }
 
-impl Home for AccountKey<'_, '_> {
-    fn slate(&mut self) -> &mut Slate {
+impl AccountSlot for AccountKey<'_, '_> {
+    fn slate(&mut self) -> &mut WorkingAccount {
         &mut self.desk.slate
     }
 
-    fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>) {
+    fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>) {
         let slate = &mut self.desk.slate;
         if !slate.is_apart() {
             return (slate, None);
@@ -67,7 +67,7 @@ impl Home for AccountKey<'_, '_> {
         (slate, unsafe { address.as_mut() })
     }
 
-    fn keep_annex(&mut self, annex: Option<Annex>) {
+    fn keep_annex(&mut self, annex: Option<AccountParts>) {
         if annex.is_none()
             && let Ok(Some(mut value)) = self.key.value::<AccountValue>()
         {

@@ -2,7 +2,7 @@
 //! moment it is made or loaded until it is freed, also while its key is renamed. The server frees some values on
 //! threads of its own, so the sums need a lock, which is held only briefly.
 
-use scurry_ledger::{Account, Portion, Totals};
+use scurry_ledger::{Account, AccountContribution, Totals};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TOTALS: Mutex<Option<Totals>> = Mutex::new(None);
@@ -12,7 +12,7 @@ fn lock() -> MutexGuard<'static, Option<Totals>> {
 }
 
 /// Subtracts a value as it was, and adds it as it is now.
-pub(crate) fn replace(before: &Portion, after: Option<&Account>) {
+pub(crate) fn replace(before: &AccountContribution, after: Option<&Account>) {
     lock().get_or_insert_default().replace(before, after);
 }
 

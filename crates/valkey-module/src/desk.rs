@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use crate::server::{Context, Exclusive};
-use scurry_engine::{ChainRoom, Slate};
+use scurry_engine::{ChainRoom, WorkingAccount};
 use scurry_resp::{ChainScratch, Scratch};
 
 /// Shared state of all commands of the node. The server runs one command at a time.
@@ -12,10 +12,10 @@ pub(crate) struct Desk {
     /// True if the server marks the client that imports slots.
     pub(crate) knows_slot_import: bool,
     /// Account that the current command works on.
-    pub(crate) slate: Slate,
+    pub(crate) slate: WorkingAccount,
     /// Buffers of chains, and the slates of a chain's other accounts.
     pub(crate) chain_room: ChainRoom,
-    pub(crate) chain_slates: Vec<Slate>,
+    pub(crate) chain_slates: Vec<WorkingAccount>,
     pub(crate) chain_scratch: ChainScratch<'static>,
     /// Buffers for the lists of a command.
     pub(crate) scratch: Scratch<'static>,

@@ -26,18 +26,18 @@ const IMPORT_COMPLETED: u64 = 4;
 /// Subscribes to all events. Returns false if the server lacks a required one, or the slot migration event where
 /// `migrates_slots` says that it has one.
 pub(crate) fn listen(context: &Context, migrates_slots: bool) -> bool {
-    let needed = subscribe(context, ROLE, went_on)
-        && subscribe(context, LOADING, went_on)
+    let needed = subscribe(context, ROLE, on_server_event)
+        && subscribe(context, LOADING, on_server_event)
         && subscribe(context, FLUSH, flushed)
         && subscribe(context, SWAP, swapped)
         && subscribe(context, CONFIG, configured)
-        && subscribe_to_keys(context, heard_of_key);
+        && subscribe_to_keys(context, on_key_event);
     needed && (!migrates_slots || subscribe(context, SLOT_MIGRATION, migrated))
 }
 
 // SAFETY: only the server calls this and the callbacks below, with a valid context and the data that it documents for
 // the event.
-unsafe extern "C" fn went_on(
+unsafe extern "C" fn on_server_event(
     context: *mut raw::RedisModuleCtx,
     _: raw::RedisModuleEvent,
     _: u64,
@@ -47,18 +47,18 @@ unsafe extern "C" fn went_on(
     timers::wake(&unsafe { Context::new(context) });
 }
 
-// SAFETY: see `went_on`.
+// SAFETY: see `on_server_event`.
 unsafe extern "C" fn configured(
     context: *mut raw::RedisModuleCtx,
     _: raw::RedisModuleEvent,
     _: u64,
     _: *mut c_void,
 ) {
-    // SAFETY: see `went_on`.
+    // SAFETY: see `on_server_event`.
     eviction::look(&unsafe { Context::new(context) });
 }
 
-// SAFETY: see `went_on`.
+// SAFETY: see `on_server_event`.
 unsafe extern "C" fn flushed(
     _: *mut raw::RedisModuleCtx,
     _: raw::RedisModuleEvent,
@@ -72,7 +72,7 @@ unsafe extern "C" fn flushed(
     }
 }
 
-// SAFETY: see `went_on`.
+// SAFETY: see `on_server_event`.
 unsafe extern "C" fn swapped(
     _: *mut raw::RedisModuleCtx,
     _: raw::RedisModuleEvent,
@@ -84,14 +84,14 @@ unsafe extern "C" fn swapped(
     timers::swap(info.dbnum_first, info.dbnum_second);
 }
 
-// SAFETY: see `went_on`.
+// SAFETY: see `on_server_event`.
 unsafe extern "C" fn migrated(
     context: *mut raw::RedisModuleCtx,
     _: raw::RedisModuleEvent,
     what: u64,
     _: *mut c_void,
 ) {
-    // SAFETY: see `went_on`.
+    // SAFETY: see `on_server_event`.
     let context = unsafe { Context::new(context) };
     match what {
         IMPORT_STARTED => timers::importing(&context, true),
@@ -101,7 +101,7 @@ unsafe extern "C" fn migrated(
 }
 
 /// Moves the timer of an account whose key was renamed or moved to another database.
-fn heard_of_key(context: &Context, event: &CStr, name: Name<'_>) {
+fn on_key_event(context: &Context, event: &CStr, name: Name<'_>) {
     if event != c"rename_to" && event != c"move_to" {
         return;
     }

@@ -5,7 +5,7 @@ use crate::account_key::AccountKey;
 use crate::desk::{self, Desk};
 use crate::server::{Context, Mode, OpenKey, OwnedName};
 use crate::timers::{self, Armed, Entry};
-use scurry_engine::Home;
+use scurry_engine::AccountSlot;
 use scurry_ledger::Time;
 
 /// Accounts handled in one call, bounded so that commands are not delayed.

@@ -104,7 +104,7 @@ fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
         let options = i32::try_from(module_options).unwrap_or_default();
         call!(RedisModule_SetModuleOptions(context.raw(), options));
     }
-    server::try_joining(context, commands::WITHOUT_KEY);
+    server::test_raw_replies(context, commands::WITHOUT_KEY);
     context.log(Level::Notice, concat!("scurry ", env!("CARGO_PKG_VERSION"), " is loaded"));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The module's options: names and values that follow its path when it is loaded.
 
 use crate::server::Name;
-use scurry_engine::{ACCOUNT_LEN_MAX, APART_LEN, Config, NODE_MAX, Slate};
+use scurry_engine::{ACCOUNT_LEN_MAX, APART_LEN, Config, NODE_MAX, WorkingAccount};
 use scurry_ledger::Limits;
 use scurry_resp::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 use thiserror::Error;
@@ -44,8 +44,8 @@ pub(crate) enum OptionFault {
 
 impl Options {
     /// Returns a slate for these settings.
-    pub(crate) fn slate(&self) -> Slate {
-        Slate::new(self.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX)
+    pub(crate) fn slate(&self) -> WorkingAccount {
+        WorkingAccount::new(self.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX)
     }
 
     /// Reads names and values.

@@ -83,7 +83,7 @@ impl Bench<'_> {
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         if self.revives {
-            run.revival = Some(self.revive(&mut workload, fleet, client, progress)?);
+            run.revival = Some(self.snapshot_and_restart(&mut workload, fleet, client, progress)?);
         }
         let verdict = self.verdict(workload.errors(), || {
             replays_are_none(workload.replays())?;

@@ -64,7 +64,7 @@ impl Bench<'_> {
             interrupted: self.interrupted,
         };
         plan.check()?;
-        let mut scene = Played { bench: self, fleet, event: failover.event, node: 0 };
+        let mut scene = FleetEvent { bench: self, fleet, event: failover.event, node: 0 };
         let outcome = run(&plan, &mut scene)?;
         // After a kill a cluster may need longer to recover than a short load lasts; the gap and the losses are known
         // anyway.
@@ -77,7 +77,7 @@ impl Bench<'_> {
         let balances = balances(client, dialect, &all, &failover.unit)?;
         let (loss, audit) = outcome.judge(|account| balances[account as usize]);
         let mut run = self.charged(number, &outcome)?;
-        run.loss = Some(felt(loss, &outcome)?);
+        run.loss = Some(with_client_latencies(loss, &outcome)?);
         let words = self.verdict(&run.errors, || audit);
         settle(&mut run, words, filling.as_ref(), progress);
         Ok(run)
@@ -152,7 +152,7 @@ fn owned_with_the_first(fleet: &Fleet, all: &[u32]) -> Result<Vec<u32>> {
 }
 
 /// Adds the latencies of clients before and during the event to the loss.
-fn felt(loss: Loss, outcome: &Outcome) -> Result<Loss> {
+fn with_client_latencies(loss: Loss, outcome: &Outcome) -> Result<Loss> {
     let p99_us = |begin: u64, end: u64| -> Result<f64> {
         let mut recorder = LatencyRecorder::new()?;
         let is_within = |answered: &&Answered| (begin..end).contains(&answered.at);
@@ -169,7 +169,7 @@ fn felt(loss: Loss, outcome: &Outcome) -> Result<Loss> {
 }
 
 /// Scene that applies the event to a node.
-struct Played<'k, 'b> {
+struct FleetEvent<'k, 'b> {
     bench: &'k Bench<'b>,
     fleet: &'k mut Fleet,
     event: Event,
@@ -177,7 +177,7 @@ struct Played<'k, 'b> {
     node: usize,
 }
 
-impl Scene for Played<'_, '_> {
+impl Scene for FleetEvent<'_, '_> {
     fn begin(&mut self) -> Result<()> {
         let owner = self.fleet.owner_of(&account_text(0), None)?;
         match self.event {

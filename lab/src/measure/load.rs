@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::row::{Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
 use crate::scenario::Search;
-use crate::search::{Found, Seeker, Trial};
+use crate::search::{Found, RateSearch, Trial};
 use crate::slow_disk::Syncs;
 use crate::snapshotter::Snapshotter;
 use crate::target::Target;
@@ -100,7 +100,7 @@ impl Bench<'_> {
         mut load: impl FnMut(f64, Option<f64>) -> Result<(Run, bool)>,
     ) -> Result<Run> {
         let limit_us = search.p99_ms * 1_000.0;
-        let mut seeker = Seeker::new(search);
+        let mut seeker = RateSearch::new(search);
         let mut best: Option<Run> = None;
         let mut found = Found { p99_ms: search.p99_ms, ..Found::default() };
         let mut errors = None;

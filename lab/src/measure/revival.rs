@@ -12,7 +12,7 @@ use crate::figures::rounded;
 use crate::files::{StartFiles, write_alone};
 use crate::names::account_text;
 use crate::progress::Progress;
-use crate::row::Revival;
+use crate::row::RestartFigures;
 use crate::scenario::Scenario;
 use crate::snapshotter::Snapshots;
 use crate::workload::Workload;
@@ -24,13 +24,13 @@ const NUMBER: u32 = 1;
 impl Bench<'_> {
     /// Loads until a snapshot is written, kills the server, restarts it, and measures the disk alone for both.
     /// Afterwards the client is connected to the restarted server.
-    pub(super) fn revive<W: Workload>(
+    pub(super) fn snapshot_and_restart<W: Workload>(
         &self,
         workload: &mut W,
         system: &mut System,
         client: &mut Client,
         progress: &Progress,
-    ) -> Result<Revival> {
+    ) -> Result<RestartFigures> {
         let longer = Scenario {
             seconds: SNAPSHOT_SECONDS_MAX,
             warmup_seconds: 0.0,
@@ -62,7 +62,7 @@ impl Bench<'_> {
         let read_alone_seconds = files.read_alone()?;
         self.go_on()?;
         let write_alone_seconds = write_alone(&directory, snapshot_bytes)?;
-        Ok(Revival {
+        Ok(RestartFigures {
             during,
             snapshot_bytes,
             snapshot_seconds,

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::routes::Routes;
 use crate::row::Run;
 use crate::target::{probe_charging, probe_refill};
-use crate::teller::Teller;
+use crate::teller::TotalsPoller;
 use crate::workload::{UsageWorkload, Workload};
 
 impl Bench<'_> {
@@ -44,11 +44,11 @@ impl Bench<'_> {
         }
         let asks = dialect.has_totals() && plan.totals_seconds > 0.0;
         let teller = asks
-            .then(|| Teller::start(fleet.connect()?, &plan.unit, plan.totals_seconds))
+            .then(|| TotalsPoller::start(fleet.connect()?, &plan.unit, plan.totals_seconds))
             .transpose()?;
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
-        let told = teller.map(Teller::finish);
+        let told = teller.map(TotalsPoller::finish);
         run.denials = Some(workload.denials());
         let verdict = self.verdict(workload.errors(), || {
             replays_are_none(workload.replays())?;

@@ -22,7 +22,7 @@ const PREFIX: &[u8] = b"SCUR.";
 
 /// Translator of a connection. Its buffers are reused from one request to the next.
 #[derive(Debug)]
-pub(super) struct Logic {
+pub(super) struct CasTranslator {
     /// Translator of the target's protocol; None for RESP.
     inner: Option<Box<dyn Translator>>,
     /// Requests without an answer, oldest first.
@@ -69,9 +69,9 @@ enum Decided {
     Changed,
 }
 
-impl Logic {
-    pub(super) fn new(inner: Option<Box<dyn Translator>>) -> Logic {
-        Logic { inner, pending: VecDeque::new(), desk: Desk::default(), between: Vec::new() }
+impl CasTranslator {
+    pub(super) fn new(inner: Option<Box<dyn Translator>>) -> CasTranslator {
+        CasTranslator { inner, pending: VecDeque::new(), desk: Desk::default(), between: Vec::new() }
     }
 
     /// Sends a command for a session.
@@ -133,7 +133,7 @@ impl Logic {
     }
 }
 
-impl Translator for Logic {
+impl Translator for CasTranslator {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         let request = request.to_vec();
         if self.desk.is_charging(&request) {

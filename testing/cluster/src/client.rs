@@ -8,7 +8,7 @@ mod steady;
 
 pub(crate) use chained::Chained;
 pub(crate) use lease::{LEASE_MAX, Lease};
-pub(crate) use loose::Loose;
+pub(crate) use loose::PrimaryOnlyAccount;
 pub(crate) use steady::Steady;
 
 use crate::route::{Answered, Ask, Seen, Signals};

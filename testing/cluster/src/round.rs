@@ -2,7 +2,7 @@
 //! everything.
 
 use crate::audit::{Accounts, Owners};
-use crate::client::{Account, Chained, Client, Lease, Loose, Steady};
+use crate::client::{Account, Chained, Client, Lease, PrimaryOnlyAccount, Steady};
 use crate::cluster::Cluster;
 use crate::fault::{Fault, Scene};
 use crate::report::Row;
@@ -26,7 +26,12 @@ struct Kind {
 const KINDS: [Kind; 4] = [
     Kind { clients: 3, accounts: 12, all_copies: true, make: |id| Box::new(Steady::new(id)) },
     Kind { clients: 1, accounts: 12, all_copies: true, make: |id| Box::new(Lease::new(id)) },
-    Kind { clients: 2, accounts: 12, all_copies: false, make: |id| Box::new(Loose::new(id)) },
+    Kind {
+        clients: 2,
+        accounts: 12,
+        all_copies: false,
+        make: |id| Box::new(PrimaryOnlyAccount::new(id)),
+    },
     Kind { clients: 1, accounts: 6, all_copies: true, make: |id| Box::new(Chained::new(id)) },
 ];
 

@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::server::Server;
 use crate::shared::Shared;
 use crate::subject::{
-    Account, Allowance, Chained, Counts, Entity, Fleeting, Lease, PlainValue, Subject,
+    Account, Allowance, Chained, Counts, Entity, ExpiringValue, Lease, PlainValue, Subject,
 };
 use crate::verify::verify;
 use crate::wire::{Wire, text, words};
@@ -106,8 +106,9 @@ fn client(number: usize) -> Client {
     subjects.extend(
         (0..ENTITIES).map(|at| Box::new(Entity::new(format!("e{number}:{at}"), at % 3 > 0)) as _),
     );
-    subjects
-        .extend((0..FLEETING).map(|at| Box::new(Fleeting::new(format!("f{number}:{at}"))) as _));
+    subjects.extend(
+        (0..FLEETING).map(|at| Box::new(ExpiringValue::new(format!("f{number}:{at}"))) as _),
+    );
     subjects.extend((0..LEASES).map(|at| Box::new(Lease::new(format!("l{number}:{at}"))) as _));
     subjects.extend((0..CHAINED).map(|at| Box::new(Chained::new(format!("c{number}:{at}"))) as _));
     subjects

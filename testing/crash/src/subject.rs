@@ -24,7 +24,7 @@ pub(crate) use chained::Chained;
 pub(crate) use entity::Entity;
 use expected::compare_chain;
 pub use expected::{compare, limits, value_of};
-pub(crate) use fleeting::Fleeting;
+pub(crate) use fleeting::ExpiringValue;
 pub(crate) use lease::Lease;
 pub use op_words::words_of;
 use op_words::words_of_chain;

@@ -1,7 +1,7 @@
 //! Chunks of a snapshot: no bytes make the reader panic, with a right or wrong checksum. A chunk has exactly one
 //! encoding.
 
-use crate::frame::{LOG_ID, mended};
+use crate::frame::{LOG_ID, with_valid_checksum};
 use scurry_codec::{Chunk, ChunkWriter, Chunked, Seal, decode_account, read_chunk};
 use scurry_ledger::{Account, Status};
 
@@ -14,7 +14,7 @@ pub fn check(data: &[u8]) {
     if let Chunked::Chunk(chunk) = read_chunk(seal(), data) {
         read(&chunk, data);
     }
-    if let Some(data) = mended(data) {
+    if let Some(data) = with_valid_checksum(data) {
         match read_chunk(seal(), &data) {
             Chunked::Chunk(chunk) => read(&chunk, &data),
             other => panic!("its checksum is right: {other:?}"),

@@ -8,8 +8,8 @@ use crate::image::comes_back;
 use crate::wire::assert_replies;
 use scurry_engine::{Config, Expiry, Outcome, ReadError, Shard};
 use scurry_ledger::{
-    Account, Code, Command, Limits, Portion, Rejection, Time, Totals, UnitTotals, WindowEntry,
-    validate,
+    Account, AccountContribution, Code, Command, Limits, Rejection, Time, Totals, UnitTotals,
+    WindowEntry, validate,
 };
 use scurry_resp::table::{self, CommandId, HotId, KeyId, StoreId};
 use scurry_resp::{
@@ -237,7 +237,7 @@ impl Store {
         for id in std::mem::take(&mut self.accounts) {
             self.commit_refills(&id);
             let account = self.valid_account(&id);
-            sum.replace(&Portion::default(), account.as_ref());
+            sum.replace(&AccountContribution::default(), account.as_ref());
             images.extend(account.as_ref().map(comes_back));
         }
         let kept = self.shard.totals();

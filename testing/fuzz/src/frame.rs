@@ -3,8 +3,8 @@
 
 use crate::change::one_form;
 use scurry_codec::{
-    About, Balance, Frame, FrameWriter, Framed, Late, LogEntry, LogFormat, Record, Seal,
-    content_of, put_entry, read_frame, read_passed,
+    Balance, Frame, FrameWriter, Framed, Late, LogEntry, LogFormat, Record, RecordSubject, Seal,
+    content_of, put_entry, read_frame, read_raw_record,
 };
 
 /// Log id of the seeds.
@@ -23,7 +23,7 @@ pub fn check(data: &[u8]) {
         read(&frame);
     }
     check_entry(data);
-    if let Some(data) = mended(data) {
+    if let Some(data) = with_valid_checksum(data) {
         match read_frame(seal(), &data) {
             Framed::Frame(frame) => read(&frame),
             other => panic!("its checksum is right: {other:?}"),
@@ -54,7 +54,7 @@ fn check_entry(data: &[u8]) {
 }
 
 /// Returns the bytes as a frame or a chunk with a correct length and checksum.
-pub(crate) fn mended(data: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn with_valid_checksum(data: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = data.to_vec();
     let len = u32::try_from(bytes.len()).ok()?;
     bytes.get_mut(..HEADER_LEN)?[..4].copy_from_slice(&len.to_le_bytes());
@@ -66,7 +66,7 @@ pub(crate) fn mended(data: &[u8]) -> Option<Vec<u8>> {
 
 /// Checks that a record passed on for later decoding equals the one decoded at once.
 fn same(record: &Record<'_>, passed: &[u8]) {
-    match (record, read_passed(passed).expect("it was read before")) {
+    match (record, read_raw_record(passed).expect("it was read before")) {
         (Record::Account { id, change, balances }, Late::Account { id: i, change: c, left }) => {
             assert_eq!((*id, *change), (i, c));
             let of = |balance: &Balance| (balance.bucket, balance.available, balance.held);
@@ -92,8 +92,8 @@ fn read(frame: &Frame<'_>) {
         if let Ok(record) = &record {
             let late = late.expect("as many").expect("what can be read is passed on");
             let about = match record {
-                Record::Group { .. } => About::Nothing,
-                other => other.key().map_or(About::All, About::Key),
+                Record::Group { .. } => RecordSubject::Nothing,
+                other => other.key().map_or(RecordSubject::All, RecordSubject::Key),
             };
             assert_eq!(late.about, about);
             same(record, late.bytes);

@@ -12,7 +12,7 @@ pub type ChainOp = Vec<(String, Op)>;
 /// Result of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as ModelChainResult")]
-pub enum CameOfChain {
+pub enum ChainResult {
     Replay(Vec<Answer>),
     Reject(Option<usize>, Code),
     Commit(Vec<Answer>),
@@ -20,23 +20,23 @@ pub enum CameOfChain {
 
 /// Several accounts.
 #[derive(Clone, Debug)]
-pub struct Books {
+pub struct PairedAccounts {
     limits: Limits,
     /// Pairs by account id. An id that is missing here is never an account.
     pub pairs: BTreeMap<String, Pair>,
 }
 
-impl Books {
+impl PairedAccounts {
     /// Creates a pair without an account for each id.
-    pub fn new(limits: Limits, ids: &[&str]) -> Books {
+    pub fn new(limits: Limits, ids: &[&str]) -> PairedAccounts {
         let pair = |id: &&str| ((*id).to_string(), Pair::new(limits.clone()));
         let pairs = ids.iter().map(pair).collect();
-        Books { limits, pairs }
+        PairedAccounts { limits, pairs }
     }
 
     /// Creates the books from these accounts, under the same limits.
-    pub fn of(limits: Limits, pairs: impl Iterator<Item = (String, Pair)>) -> Books {
-        Books { limits, pairs: pairs.collect() }
+    pub fn of(limits: Limits, pairs: impl Iterator<Item = (String, Pair)>) -> PairedAccounts {
+        PairedAccounts { limits, pairs: pairs.collect() }
     }
 
     /// Executes one event of one account.
@@ -62,7 +62,7 @@ impl Books {
     }
 
     /// Executes a chain on both, with all checks.
-    pub fn chain(&mut self, at: i64, chain: &[(String, Op)]) -> Result<CameOfChain, String> {
+    pub fn chain(&mut self, at: i64, chain: &[(String, Op)]) -> Result<ChainResult, String> {
         let decision = self.decide(at, chain);
         let mut models: BTreeMap<String, _> =
             self.pairs.iter().map(|(id, pair)| (id.clone(), pair.model.clone())).collect();
@@ -99,16 +99,16 @@ impl Books {
             }
         }
         Ok(match outcome {
-            ModelChainResult::Replay(answers) => CameOfChain::Replay(answers),
-            ModelChainResult::Reject(number, code) => CameOfChain::Reject(number, code),
-            ModelChainResult::Commit(answers) => CameOfChain::Commit(answers),
+            ModelChainResult::Replay(answers) => ChainResult::Replay(answers),
+            ModelChainResult::Reject(number, code) => ChainResult::Reject(number, code),
+            ModelChainResult::Commit(answers) => ChainResult::Commit(answers),
         })
     }
 
     /// Checks the invariants between the accounts before and after a Commit of a chain.
     fn committed(
         &self,
-        before: &Books,
+        before: &PairedAccounts,
         at: i64,
         chain: &[(String, Op)],
         commits: &[(Change, Answer)],

@@ -360,7 +360,7 @@ pub(crate) fn ticked(
     refilled(before, change.at, change)?;
     let mut last = None;
     for op in &change.ops {
-        let scurry_ledger::Op::Bury(tombstone) = op else { continue };
+        let scurry_ledger::Op::StoreTombstone(tombstone) = op else { continue };
         ensure(tombstone.kind == TombstoneKind::Expired, || format!("a tick: {tombstone:?}"))?;
         let place = Some((tombstone.forget_at, tombstone.id.as_bytes().to_vec()));
         ensure(last < place, || format!("I9: out of order: {tombstone:?}"))?;

@@ -13,7 +13,7 @@ mod pair;
 mod random;
 mod shrink;
 
-pub use books::{Books, CameOfChain, ChainOp};
+pub use books::{ChainOp, ChainResult, PairedAccounts};
 pub use desk::Desk;
 pub use generate::Generator;
 pub use keys::{EntityOp, Held, Keys, Refused, Until};

@@ -3,7 +3,7 @@
 use crate::world::{ACCOUNTS, Checked, KEYS, World};
 use scurry_codec::{ChunkWriter, Chunked, Entry, Positions, Seal, read_chunk};
 use scurry_engine::{EntityState, KeyKind, Shard, checksum};
-use scurry_ledger::{Name, Portion, Time, Totals, validate, view};
+use scurry_ledger::{AccountContribution, Name, Time, Totals, validate, view};
 use scurry_model::Held;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Che
 pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
     let mut totals = Totals::default();
     for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
-        totals.replace(&Portion::default(), pair.account.as_ref());
+        totals.replace(&AccountContribution::default(), pair.account.as_ref());
         let seen = pair.account.as_ref().map(|account| view(account, now, &pair.limits));
         let key = shard.hasher();
         let found = shard.account(now, key.key(id)).ok();

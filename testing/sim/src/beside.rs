@@ -9,8 +9,8 @@ use scurry_engine::{
 };
 use scurry_ledger::{Answer, Command, Create, Limits, Status, Time, next_due};
 use scurry_model::{
-    Books, Came, CameOfChain, ChainOp, EntityOp, Event, Held, Op, Random, Refused, Until, What,
-    with_links,
+    Came, ChainOp, ChainResult, EntityOp, Event, Held, Op, PairedAccounts, Random, Refused, Until,
+    What, with_links,
 };
 
 const VALUES: [&[u8]; 5] = [b"", b"one", b"two", &[7; 300], &[9; 1_500]];
@@ -77,24 +77,25 @@ impl Beside<'_> {
         &mut self,
         limits: &Limits,
         chain: &ChainOp,
-    ) -> Result<(CameOfChain, Vec<Answer>), String> {
+    ) -> Result<(ChainResult, Vec<Answer>), String> {
         let now = self.now;
         let mut answers = Vec::new();
         let outcome = with_links(chain, |links| self.shard.execute_chain(now, links, &mut answers));
         let outcome = outcome.ok_or("the commands were not borrowed")?;
         self.trace.add(format!("{chain:?} at {}: {outcome:?} {answers:?}", now.0));
         let pairs = self.world.pairs.iter().cloned().enumerate();
-        let mut books = Books::of(limits.clone(), pairs.map(|(index, pair)| (id(index), pair)));
+        let mut books =
+            PairedAccounts::of(limits.clone(), pairs.map(|(index, pair)| (id(index), pair)));
         let came = books.chain(now.0, chain)?;
         for (index, pair) in self.world.pairs.iter_mut().enumerate() {
             *pair = books.pairs.remove(&id(index)).ok_or("an account is gone")?;
         }
         let agrees = match (&came, &outcome) {
-            (CameOfChain::Replay(expected), ChainOutcome::Answers { replayed: true })
-            | (CameOfChain::Commit(expected), ChainOutcome::Answers { replayed: false }) => {
+            (ChainResult::Replay(expected), ChainOutcome::Answers { replayed: true })
+            | (ChainResult::Commit(expected), ChainOutcome::Answers { replayed: false }) => {
                 *expected == answers
             }
-            (CameOfChain::Reject(link, code), ChainOutcome::Reject(refused)) => {
+            (ChainResult::Reject(link, code), ChainOutcome::Reject(refused)) => {
                 *link == refused.link && *code == refused.rejection.code
             }
             _ => false,

@@ -5,7 +5,7 @@ use crate::beside::id;
 use crate::sim::{Pending, Sim};
 use crate::world::{ACCOUNTS, Checked};
 use scurry_ledger::Answer;
-use scurry_model::{CameOfChain, ChainOp, Op};
+use scurry_model::{ChainOp, ChainResult, Op};
 
 impl Sim {
     /// A chain on some of the accounts, or one of before again.
@@ -35,7 +35,7 @@ impl Sim {
         let (now, before) = (self.now(), self.shard.sequence());
         let limits = self.config.limits.clone();
         let (came, answers) = self.beside(now).chain(&limits, chain)?;
-        let is_committed = matches!(came, CameOfChain::Commit(_));
+        let is_committed = matches!(came, ChainResult::Commit(_));
         let records = if is_committed { chain.len() as u64 } else { 0 };
         self.counts.chains += u64::from(is_committed && chain.len() > 1);
         // In one frame, and the frame may be the last.

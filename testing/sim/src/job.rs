@@ -2,7 +2,7 @@
 
 use crate::SimDisk;
 use scurry_engine::{
-    LogId, Piece, Shard, Shown, Snapshot, SnapshotWriter, give_up_spares, is_want_of_room,
+    LogId, Piece, Shard, Shown, Snapshot, SnapshotWriter, is_disk_full, remove_unclaimed_spares,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -43,7 +43,7 @@ impl Job {
     ) -> io::Result<()> {
         match self.snapshot.piece(shard, Vec::new(), now) {
             Some(Piece::Bytes(bytes)) => match self.writer.write(&bytes) {
-                Err(error) if is_want_of_room(&error) && give_up_spares(disk)? > 0 => {
+                Err(error) if is_disk_full(&error) && remove_unclaimed_spares(disk)? > 0 => {
                     self.writer.write(&bytes)
                 }
                 outcome => outcome,

@@ -7,7 +7,7 @@ use crate::sim::Sim;
 use crate::world::{ACCOUNTS, Checked, KEYS, World};
 use scurry_codec::{Entry, Record};
 use scurry_engine::{
-    Disk, KeyHasher, Least, LogReader, ReplayError, Shard, Sink, Step, Until, recover,
+    Disk, KeyHasher, LogReader, ReplayError, RequiredExtent, Shard, Sink, Step, Until, recover,
     snapshot_name, snapshot_of,
 };
 use scurry_ledger::{Time, view};
@@ -82,7 +82,7 @@ impl Sim {
         };
         disk.remove(&snapshot_name(newest)).map_err(|error| error.to_string())?;
         let mut shard = Shard::new(self.fresh_config());
-        let until = Until::End(Least::default());
+        let until = Until::End(RequiredExtent::default());
         let found = recover(&mut disk, self.log, until, &mut shard, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         if recovered.next != last + 1 {
@@ -98,7 +98,7 @@ impl Sim {
             let config = self.fresh_config();
             Two([0, 1].map(|_| Shard::new(config.clone())))
         };
-        let until = Until::End(Least::default());
+        let until = Until::End(RequiredExtent::default());
         let found = recover(&mut before.clone(), self.log, until, &mut two, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         let now = Time(recovered.at.0.max(self.clock));

@@ -2,7 +2,7 @@
 
 use crate::SimFile;
 use crate::sim::Sim;
-use scurry_engine::{Disk, File, Least, LogReach, LogWriter, NoteError};
+use scurry_engine::{Disk, File, LogReach, LogWriter, NoteError, RequiredExtent};
 
 /// The file that says how far the log has come; a server has it beside the directory of the log.
 pub(crate) const REACH: &str = "reach";
@@ -31,9 +31,9 @@ impl Sim {
     }
 
     /// The least that a start has to find.
-    pub(crate) fn least(&mut self) -> Result<Least, NoteError> {
+    pub(crate) fn least(&mut self) -> Result<RequiredExtent, NoteError> {
         let sequence = self.open_reach()?.map_or(0, |reach| reach.sequence());
-        Ok(Least { sequence, snapshot: false })
+        Ok(RequiredExtent { sequence, snapshot: false })
     }
 
     /// A writer goes on with the log, and says beside it how far it has come.

@@ -58,7 +58,7 @@ pub(crate) fn faults(path: &str, text: &str, results: &Results<'_>) -> Vec<Fault
         Err(error) => faults.push((0, format!("{error:#}"))),
     }
     for (_, heading) in PLACES.iter().filter(|(page, _)| *page == path) {
-        let found = stray(text, heading);
+        let found = figures_outside_blocks(text, heading);
         if !found.0 {
             faults.push((0, format!("has no `{heading}`, where measurements are quoted")));
         }
@@ -68,7 +68,7 @@ pub(crate) fn faults(path: &str, text: &str, results: &Results<'_>) -> Vec<Fault
 }
 
 /// Reports whether the heading exists, and returns the figures below it outside of any block.
-fn stray(text: &str, heading: &str) -> (bool, Vec<Fault>) {
+fn figures_outside_blocks(text: &str, heading: &str) -> (bool, Vec<Fault>) {
     let level = |line: &str| line.chars().take_while(|c| *c == '#').count();
     let mut is_inside = heading.is_empty();
     let (mut is_there, mut is_block, mut is_fenced) = (is_inside, false, false);
@@ -170,12 +170,13 @@ mod tests {
 
     #[test]
     fn a_figure_that_no_run_wrote_is_found() {
-        let stray = |line: &str| faults(PAGE, &format!("{}{line}\n", page()), &Results::new(&read));
+        let figures_outside_blocks =
+            |line: &str| faults(PAGE, &format!("{}{line}\n", page()), &Results::new(&read));
         for line in ["p99 is 1.2 ms.", "| a | 12 % |", "(3.5 times as fast)"] {
-            assert_eq!(stray(line).len(), 1, "{line}");
+            assert_eq!(figures_outside_blocks(line).len(), 1, "{line}");
         }
         for line in ["64 requests", "`--p99 3 ms`", "[a](x 1.2 ms)", "```\n1 ms\n```"] {
-            assert_eq!(stray(line), [], "{line}");
+            assert_eq!(figures_outside_blocks(line), [], "{line}");
         }
     }
 

@@ -17,7 +17,10 @@ pub(crate) fn pack(release: &Release<'_>) -> Result<()> {
     copying.arg("-r").args(PACKED.map(|name| project.join(name))).arg(root.join("LICENSE"));
     release.host.show(copying.arg(&copy))?;
     let page = std::fs::read_to_string(project.join(stage::README))?;
-    std::fs::write(copy.join(stage::README), stage::standing_alone(&page, &release.version))?;
+    std::fs::write(
+        copy.join(stage::README),
+        stage::without_repository_links(&page, &release.version),
+    )?;
     // The file modes go into the wheel, and must not depend on the umask of the build user.
     release.host.show(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&copy))?;
     let python = release.tool("python")?;

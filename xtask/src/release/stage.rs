@@ -35,7 +35,7 @@ pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
     let readme = stage.join(README);
     copy(&release.host.root.join(README), &readme, 0o644)?;
     let page = std::fs::read_to_string(&readme)?;
-    std::fs::write(&readme, standing_alone(&page, &release.version))?;
+    std::fs::write(&readme, without_repository_links(&page, &release.version))?;
     let settings = release.host.root.join(SETTINGS);
     copy(&settings, &stage.join("scurry.example.toml"), 0o644)?;
     let said = release.host.output(Command::new(&server).arg("--version"))?;
@@ -50,7 +50,7 @@ pub(crate) fn fill(release: &Release<'_>, built: &Built) -> Result<PathBuf> {
 
 /// Makes a page independent of the repository: a link to a file becomes its name; links within the page and to other
 /// machines stay.
-pub(crate) fn standing_alone(page: &str, version: &str) -> String {
+pub(crate) fn without_repository_links(page: &str, version: &str) -> String {
     let mut alone = String::with_capacity(page.len());
     let mut rest = page;
     while let Some((before, text, target, after)) = next_link(rest) {
@@ -95,12 +95,12 @@ pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::standing_alone;
+    use super::without_repository_links;
 
     #[test]
     fn links_to_files_become_their_names() {
         let page = "See [rules](../../docs/ledger.md#5) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
-        let alone = standing_alone(page, "1.2.3");
+        let alone = without_repository_links(page, "1.2.3");
         let expected = "See rules (docs/ledger.md) and\n[here](#below), [RFC](https://example.org/a), `a[0]`.\n";
         assert!(alone.starts_with(expected), "{alone}");
         assert!(alone.contains("scurry-docs-1.2.3.tar.gz"), "{alone}");
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn no_link_of_the_page_leads_to_a_file() {
-        let alone = standing_alone(include_str!("../../../README.md"), "1.2.3");
+        let alone = without_repository_links(include_str!("../../../README.md"), "1.2.3");
         for link in alone.split("](").skip(1) {
             assert!(link.starts_with('#') || link.starts_with("http"), "]({link:.60}");
         }

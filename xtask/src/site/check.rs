@@ -47,7 +47,7 @@ impl Site {
         }
         for (path, text) in self.texts(".html").filter(|(path, _)| is_page(path)) {
             for link in links(text) {
-                if let Some(why) = self.astray(path, link) {
+                if let Some(why) = self.link_fault(path, link) {
                     findings.push(format!("{path}: {}: {why}", link.to));
                 }
             }
@@ -70,7 +70,7 @@ impl Site {
         files.filter_map(|(path, bytes)| Some((path.as_str(), std::str::from_utf8(bytes).ok()?)))
     }
 
-    fn astray(&self, from: &str, link: Link<'_>) -> Option<&'static str> {
+    fn link_fault(&self, from: &str, link: Link<'_>) -> Option<&'static str> {
         if is_foreign(link.to) {
             return link.is_asked_for.then_some("is asked of another server");
         }

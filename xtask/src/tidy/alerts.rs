@@ -13,7 +13,7 @@ pub(crate) fn runbooks(tree: &Tree) -> Vec<Finding> {
     let Some(rules) = tree.text(RULES) else { return vec![Finding::in_file(RULES, "is missing")] };
     let mut findings: Vec<Finding> = alerts(rules)
         .filter_map(|(index, name, url)| {
-            let why = astray(tree, url)?;
+            let why = link_fault(tree, url)?;
             Some(Finding::at(RULES, index, format!("{name}: {why}")))
         })
         .collect();
@@ -36,7 +36,7 @@ fn alerts(rules: &str) -> impl Iterator<Item = (usize, &str, Option<&str>)> {
 }
 
 /// Returns the fault of a link to a section of a page, if any.
-fn astray(tree: &Tree, url: Option<&str>) -> Option<String> {
+fn link_fault(tree: &Tree, url: Option<&str>) -> Option<String> {
     let Some(url) = url else { return Some("has no runbook_url".to_owned()) };
     let (page, anchor) = url.split_once('#').unwrap_or((url, ""));
     let Some(text) = tree.text(page) else { return Some(format!("`{url}`: no such file")) };

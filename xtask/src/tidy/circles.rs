@@ -28,8 +28,10 @@ pub(crate) fn circles(tree: &Tree) -> Vec<Finding> {
             let references = modules.references();
             for (level, arrows) in by_level(&references) {
                 let place = [&[format!("{dir}/src")], level].concat().join("/");
-                let knots = knots(&arrows);
-                findings.extend(knots.iter().map(|circle| finding(&arrows, circle, &place)));
+                let strongly_connected = strongly_connected(&arrows);
+                findings.extend(
+                    strongly_connected.iter().map(|circle| finding(&arrows, circle, &place)),
+                );
             }
         }
     }
@@ -52,19 +54,19 @@ fn by_level(references: &[Reference]) -> BTreeMap<&[String], Arrows<'_>> {
 }
 
 /// Returns sets of modules that all reach each other (strongly connected), sorted.
-fn knots<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
+fn strongly_connected<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> =
         arrows.keys().map(|from| (*from, way(arrows, from, |_| false).1)).collect();
-    let mut knots: Vec<BTreeSet<&str>> = Vec::new();
+    let mut strongly_connected: Vec<BTreeSet<&str>> = Vec::new();
     for (from, reached) in &reach {
         let back = |to: &&&str| reach.get(**to).is_some_and(|back| back.contains(from));
         let knot: BTreeSet<&str> = reached.iter().filter(back).copied().collect();
         // A module that reaches itself is in a circle; record each circle once.
-        if reached.contains(from) && !knots.contains(&knot) {
-            knots.push(knot);
+        if reached.contains(from) && !strongly_connected.contains(&knot) {
+            strongly_connected.push(knot);
         }
     }
-    knots
+    strongly_connected
 }
 
 /// Returns the shortest path along arrows from a module to any module that satisfies `is_end`, and all modules that

@@ -52,7 +52,7 @@ pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.texts(".md") {
         for (index, line) in prose(text) {
             for target in targets(line) {
-                if let Some(why) = astray(tree, path, target) {
+                if let Some(why) = link_fault(tree, path, target) {
                     findings.push(Finding::at(path, index, format!("links to `{target}`: {why}")));
                 }
             }
@@ -95,7 +95,7 @@ pub(crate) fn summary(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Returns the fault of a link, if any; an anchor must be a heading of the page.
-fn astray(tree: &Tree, from: &str, target: &str) -> Option<&'static str> {
+fn link_fault(tree: &Tree, from: &str, target: &str) -> Option<&'static str> {
     if is_elsewhere(target) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! A server for one load: a process of this program on this machine, with its data in a temporary directory.
 
-use crate::machine::{self, Patience, Process, TemporaryHome, free_ports};
+use crate::machine::{self, Patience, Process, ScratchDirectory, free_ports};
 use crate::server_address::ServerAddress;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -12,12 +12,12 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct OwnServer {
     process: Process,
     address: ServerAddress,
-    home: TemporaryHome,
+    home: ScratchDirectory,
 }
 
 impl OwnServer {
     pub(super) fn start(dir: &Path, durability: &str, patience: &Patience) -> Result<OwnServer> {
-        let home = TemporaryHome::make(dir, "scurry-bench")?;
+        let home = ScratchDirectory::make(dir, "scurry-bench")?;
         let address = format!("127.0.0.1:{}", free_ports(None, 1)?);
         let program = std::env::current_exe().context("this program's own place is not known")?;
         let mut command = Command::new(program);

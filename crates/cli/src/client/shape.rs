@@ -30,7 +30,9 @@ impl Shape {
         let sub = words.get(1).and_then(|name| spec.subcommand(name));
         let shape = read(sub.unwrap_or(spec).reply);
         match shape {
-            Shape::Fields(fields) if spec.keys_move => Shape::Fields(with_links(fields, words)),
+            Shape::Fields(fields) if spec.has_dynamic_keys => {
+                Shape::Fields(with_links(fields, words))
+            }
             shape => shape,
         }
     }

@@ -4,14 +4,14 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) struct TemporaryHome(PathBuf);
+pub(crate) struct ScratchDirectory(PathBuf);
 
-impl TemporaryHome {
+impl ScratchDirectory {
     /// Creates a directory whose name ends with the pid of this process.
-    pub(crate) fn make(parent: &Path, name: &str) -> Result<TemporaryHome> {
+    pub(crate) fn make(parent: &Path, name: &str) -> Result<ScratchDirectory> {
         let path = parent.join(format!("{name}-{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;
-        Ok(TemporaryHome(path))
+        Ok(ScratchDirectory(path))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -19,7 +19,7 @@ impl TemporaryHome {
     }
 }
 
-impl Drop for TemporaryHome {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
             eprintln!("scurry: {} was not removed: {error}", self.0.display());

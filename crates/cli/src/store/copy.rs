@@ -5,7 +5,7 @@ use super::survey::{CoreSurvey, ensure_not_overtaken, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_engine::{BASE_NAME, Disk, File, Least, segment_name, snapshot_name};
+use scurry_engine::{BASE_NAME, Disk, File, RequiredExtent, segment_name, snapshot_name};
 use std::path::Path;
 
 /// Bytes copied at once.
@@ -28,7 +28,7 @@ pub(crate) struct Copied {
 
 /// Copies a core's files to a target. `generation` and `core` name it; `least` is what the files must contain at least.
 pub(crate) fn copy_core(
-    (source, least): (&Path, Least),
+    (source, least): (&Path, RequiredExtent),
     target: &Target,
     (generation, core): (u32, u16),
     bar: &mut Progress,

@@ -4,7 +4,7 @@ use super::pinned::{Pinned, cannot};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_codec::{HeaderError, SegmentHeader, SnapshotHeader};
 use scurry_disk::{GroupFile, Manifest, StoreError, read_group, read_least, read_manifest};
-use scurry_engine::{BASE_NAME, Least, checksum, segment_of, snapshot_of};
+use scurry_engine::{BASE_NAME, RequiredExtent, checksum, segment_of, snapshot_of};
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -58,16 +58,16 @@ impl DataDirectory {
     }
 
     /// Returns what the files of a core contain at least. Fails if the core's directory is missing.
-    pub(crate) fn least(&self, core: u16) -> Result<Least, StoreError> {
+    pub(crate) fn least(&self, core: u16) -> Result<RequiredExtent, StoreError> {
         match &self.manifest {
             Some(manifest) => {
                 let least = read_least(&self.path, manifest, core)?;
                 // A node that is joining has not received its first snapshot yet.
                 let base = self.path.join(core_name(manifest.generation, core)).join(BASE_NAME);
                 let begins = self.is_node() && !base.exists();
-                Ok(Least { snapshot: least.snapshot && !begins, ..least })
+                Ok(RequiredExtent { snapshot: least.snapshot && !begins, ..least })
             }
-            None => Ok(Least::default()),
+            None => Ok(RequiredExtent::default()),
         }
     }
 

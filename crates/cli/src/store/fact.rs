@@ -132,7 +132,7 @@ fn fact(op: &Op) -> Fact {
             ("store-answer", [vec![session(*at)], answer(of)].concat())
         }
         Op::CloseSession(at) => ("close-session", vec![session(*at)]),
-        Op::Bury(of) => ("bury", tombstone(of)),
+        Op::StoreTombstone(of) => ("bury", tombstone(of)),
         Op::Remember(of) => ("remember", transaction(of)),
         Op::NoteRefund { debit, item, posting: of } => {
             let named = vec![("debit", id(debit)), ("item", json!(item))];

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use scurry_codec::{ChunkWriter, Chunked, LogFormat, Positions, read_chunk};
 use scurry_disk::Manifest;
 use scurry_engine::{
-    Config, Least, LogId, LogWriter, Piece, Recovered, RecoveryError, Shard, Snapshot,
+    Config, LogId, LogWriter, Piece, Recovered, RecoveryError, RequiredExtent, Shard, Snapshot,
     SnapshotWriter, Until, Version, recover,
 };
 use scurry_ledger::UnitTotals;
@@ -48,7 +48,7 @@ pub(crate) enum Point {
 
 /// Restores a core to a point, for a store of one machine. `manifest` belongs to both source and target.
 pub(crate) fn rebuild_core(
-    (source, least): (&Path, Least),
+    (source, least): (&Path, RequiredExtent),
     target: &Target,
     (manifest, core): (&Manifest, u16),
     point: Point,
@@ -81,8 +81,12 @@ pub(crate) fn rebuild_core(
     let sums = Sums::of(&shard);
     drop(shard);
     let path = target.core_path(core);
-    let (mut copy, survey) =
-        surveyed(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
+    let (mut copy, survey) = surveyed(
+        &path,
+        RequiredExtent { sequence: point, ..least },
+        bar,
+        &format!("{name}: checking"),
+    )?;
     let label = format!("{name}: checking");
     let until = Until::Sequence(point);
     // Reads the new files back and compares the sums, so that a faulty disk is noticed here and not at the next start.
@@ -106,7 +110,10 @@ pub(crate) struct Contents {
 }
 
 /// Opens a core of a node and checks that it is intact and caught up.
-pub(crate) fn sound_core((source, least): (&Path, Least), bar: &mut Progress) -> Result<Surveyed> {
+pub(crate) fn sound_core(
+    (source, least): (&Path, RequiredExtent),
+    bar: &mut Progress,
+) -> Result<Surveyed> {
     let (pinned, survey) = surveyed(source, least, bar, &format!("{}: reading", source.display()))?;
     ensure_caught_up(&survey, source)?;
     ensure!(survey.is_sound(), "{} is damaged: `scurry inspect` says where", source.display());

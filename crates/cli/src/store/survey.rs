@@ -13,7 +13,7 @@ pub(crate) use group::GroupSurvey;
 use log::read_log;
 use scurry_codec::{Entry, LogBase, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
 use scurry_engine::{
-    BASE_NAME, Cut, Disk, File, Least, LogId, RecoveryError, SnapshotReader, checksum,
+    BASE_NAME, Cut, Disk, File, LogId, RecoveryError, RequiredExtent, SnapshotReader, checksum,
     segment_name, segment_of, snapshot_name,
 };
 use scurry_ledger::{Account, Status, Time};
@@ -46,7 +46,7 @@ pub(crate) struct CoreSurvey {
     /// All other faults.
     pub(crate) problems: Vec<String>,
     /// What the files must contain at least.
-    pub(crate) least: Least,
+    pub(crate) least: RequiredExtent,
 }
 
 /// Contents of a segment.
@@ -120,7 +120,7 @@ impl CoreSurvey {
 /// attempt finds the same. `least` must be read before the files.
 pub(crate) fn surveyed(
     directory: &Path,
-    least: Least,
+    least: RequiredExtent,
     bar: &mut Progress,
     label: &str,
 ) -> Result<Surveyed> {
@@ -176,7 +176,7 @@ pub(super) fn ensure_not_overtaken(overtaken: usize, directory: &Path) -> Result
 pub(crate) type Surveyed = (Pinned, CoreSurvey);
 
 /// Reads and checks all files of a core.
-pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> CoreSurvey {
+pub(crate) fn survey(pinned: &mut Pinned, least: RequiredExtent, bar: &mut Progress) -> CoreSurvey {
     let mut survey = CoreSurvey { least, ..survey_files(pinned, bar) };
     group::look(pinned, &mut survey);
     check_together(&mut survey);

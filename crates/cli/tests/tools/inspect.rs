@@ -177,8 +177,8 @@ fn nothing_is_changed() {
     let mut data = Data::full();
     let core = data.core();
     // A server has created the next segment and not written to it yet.
-    let unborn = core.path.join(format!("log-{:020}", core.last() + 1));
-    fs::write(&unborn, []).expect("written");
+    let handle_missing_header = core.path.join(format!("log-{:020}", core.last() + 1));
+    fs::write(&handle_missing_header, []).expect("written");
     fs::write(core.path.join("snapshot-00000000000000000107.new"), b"half").expect("written");
     let before = contents(&data.path());
     let text = text(&data.path());

@@ -2,7 +2,7 @@
 
 use crate::Malformed;
 use crate::cursor::Cursor;
-use crate::pen::Pen;
+use crate::pen::FieldWriter;
 use scurry_ledger::{Counted, Cycle, ItemId, ItemKey, Limit, Period, Time};
 
 /// Numbers of the things that a limit counts. Persisted.
@@ -16,7 +16,7 @@ pub(super) fn take_threshold(from: &mut Cursor<'_>) -> Result<u8, Malformed> {
     if Limit::THRESHOLDS.contains(&percent) { Ok(percent) } else { Err(Malformed::Choice) }
 }
 
-pub(super) fn put_limit(pen: &mut Pen<'_>, limit: &Limit, at: Time) {
+pub(super) fn put_limit(pen: &mut FieldWriter<'_>, limit: &Limit, at: Time) {
     pen.name(&limit.id);
     match limit.counted {
         Counted::Sessions => pen.byte(SESSIONS),

@@ -1,9 +1,9 @@
 //! Writes an op: its number, then its fields in the order of their declaration.
 
-use super::Touched;
+use super::TouchedBuckets;
 use super::limit::put_limit;
 use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
-use crate::pen::{Line, Pen};
+use crate::pen::{FieldWriter, Line};
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
 /// Numbers of the ops. Persisted: a new op takes the next number, and no number is reused.
@@ -70,7 +70,7 @@ pub(super) fn twice(validity_ms: i64) -> i64 {
 
 /// Writes an op, and notes the bucket that it names.
 #[inline]
-pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
+pub(super) fn put(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut TouchedBuckets) {
     match op {
         Op::Hold(item, posting) => put_on_item(pen, number::HOLD, *item, posting, touched),
         Op::Settle(item, posting) => put_on_item(pen, number::SETTLE, *item, posting, touched),
@@ -101,7 +101,7 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
                 put_session(line, number::STORE_ANSWER, *session);
                 line.varint(u64::from(answer.request()));
             });
-            pen.string(answer.behind_request());
+            pen.string(answer.bytes_after_request());
             pen.byte(*answers_max);
         }
         Op::NameSession(id) => {
@@ -124,7 +124,7 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
 
 /// Does the same as [`put`] for ops that few Changes have. Kept apart so that the code of the others stays short.
 #[inline(never)]
-fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
+fn put_rarer(pen: &mut FieldWriter<'_>, op: &Op, at: Time, touched: &mut TouchedBuckets) {
     match op {
         Op::Create(status) => {
             pen.byte(number::CREATE);
@@ -223,7 +223,7 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.fields(|line| put_session(line, number::SET_BLOB, *session));
             pen.string(blob);
         }
-        Op::Bury(tombstone) => {
+        Op::StoreTombstone(tombstone) => {
             pen.byte(number::BURY);
             put_tombstone(pen, tombstone, at);
         }
@@ -326,7 +326,12 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
 }
 
 #[inline]
-fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting, touched: &mut Touched) {
+fn put_posting(
+    pen: &mut FieldWriter<'_>,
+    number: u8,
+    posting: &Posting,
+    touched: &mut TouchedBuckets,
+) {
     touched.note(posting.bucket);
     pen.fields(|line| {
         line.byte(number);
@@ -349,11 +354,11 @@ fn put_item(line: &mut Line<'_>, number: u8, item: ItemAt) {
 
 #[inline]
 fn put_on_item(
-    pen: &mut Pen<'_>,
+    pen: &mut FieldWriter<'_>,
     number: u8,
     item: ItemAt,
     posting: &Posting,
-    touched: &mut Touched,
+    touched: &mut TouchedBuckets,
 ) {
     touched.note(posting.bucket);
     let (session, bucket) = (item.session.0, u32::from(posting.bucket.0));
@@ -369,7 +374,7 @@ fn put_on_item(
     });
 }
 
-fn put_terms(pen: &mut Pen<'_>, terms: &BucketTerms, at: Time) {
+fn put_terms(pen: &mut FieldWriter<'_>, terms: &BucketTerms, at: Time) {
     let mut flags = 0;
     if terms.valid_from != Time(0) {
         flags |= VALID_FROM;

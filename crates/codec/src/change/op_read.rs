@@ -3,7 +3,7 @@
 use super::limit::{take_limit, take_period, take_threshold};
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number, twice};
 use super::remembered::{take_denied, take_items_debited, take_tombstone, take_transaction};
-use super::{ChangeError, Facts};
+use super::{ChangeError, ChangeVisitor};
 use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
@@ -18,7 +18,7 @@ use scurry_ledger::{
 pub(super) fn take(
     from: &mut Cursor<'_>,
     at: Time,
-    facts: &mut impl Facts,
+    facts: &mut impl ChangeVisitor,
 ) -> Result<(), ChangeError> {
     match from.byte()? {
         number::HOLD => {
@@ -73,7 +73,7 @@ fn take_rarer(
     op: u8,
     from: &mut Cursor<'_>,
     at: Time,
-    facts: &mut impl Facts,
+    facts: &mut impl ChangeVisitor,
 ) -> Result<(), ChangeError> {
     match op {
         number::CREATE => facts.take(Op::Create(take_status(from)?)),
@@ -130,7 +130,7 @@ fn take_rarer(
         }
         number::SET_BLOB => facts.take(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
         number::CLOSE_SESSION => facts.take(Op::CloseSession(take_session(from)?)),
-        number::BURY => facts.take(Op::Bury(Box::new(take_tombstone(from, at)?))),
+        number::BURY => facts.take(Op::StoreTombstone(Box::new(take_tombstone(from, at)?))),
         number::REMEMBER => facts.take(Op::Remember(Box::new(take_transaction(from, at)?))),
         number::ADD_NAMED_ITEM => facts.take(Op::AddItem {
             session: take_session(from)?,

@@ -2,7 +2,7 @@
 
 use crate::Malformed;
 use crate::cursor::Cursor;
-use crate::pen::Pen;
+use crate::pen::FieldWriter;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use scurry_ledger::{
@@ -23,7 +23,7 @@ const UNCOLLECTED: u8 = 4;
 /// The number of the cause of a denial takes three bits above the flags.
 const CAUSE_SHIFT: u32 = 3;
 
-pub(super) fn put_tombstone(pen: &mut Pen<'_>, tombstone: &Tombstone, at: Time) {
+pub(super) fn put_tombstone(pen: &mut FieldWriter<'_>, tombstone: &Tombstone, at: Time) {
     pen.string(tombstone.id.as_bytes());
     pen.time(tombstone.forget_at, at);
     debug_assert!(tombstone.late.is_empty(), "late use is noted by facts of its own");
@@ -72,7 +72,7 @@ pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombston
     Ok(Tombstone::new(id, forget_at, kind, last))
 }
 
-pub(super) fn put_transaction(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
+pub(super) fn put_transaction(pen: &mut FieldWriter<'_>, transaction: &Transaction, at: Time) {
     pen.string(transaction.id.as_bytes());
     pen.time(transaction.forget_at, at);
     pen.bytes(&transaction.digest.to_le_bytes());
@@ -114,7 +114,7 @@ pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transa
 }
 
 /// Writes a debit of items: after the transaction, the key and unit of each item and the number of its parts.
-pub(super) fn put_items_debited(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
+pub(super) fn put_items_debited(pen: &mut FieldWriter<'_>, transaction: &Transaction, at: Time) {
     put_transaction(pen, transaction, at);
     pen.varint(transaction.items.len() as u64);
     for (place, DebitedItem { key, unit }) in transaction.items.iter().enumerate() {
@@ -146,7 +146,7 @@ pub(super) fn take_items_debited(
 }
 
 /// Writes a transaction whose cause does not follow from its code.
-pub(super) fn put_denied(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
+pub(super) fn put_denied(pen: &mut FieldWriter<'_>, transaction: &Transaction, at: Time) {
     put_transaction(pen, transaction, at);
     pen.byte(transaction.cause.number(transaction.code));
     put_limit(pen, transaction.cause);
@@ -162,7 +162,7 @@ pub(super) fn take_denied(from: &mut Cursor<'_>, at: Time) -> Result<Transaction
     Ok(transaction)
 }
 
-fn put_limit(pen: &mut Pen<'_>, cause: Cause) {
+fn put_limit(pen: &mut FieldWriter<'_>, cause: Cause) {
     if let Cause::Limit(limit) = cause {
         pen.name(&limit);
     }
@@ -173,7 +173,7 @@ fn take_cause(from: &mut Cursor<'_>, number: u8, code: Code) -> Result<Cause, Ma
     Cause::from_number(number, code, limit).ok_or(Malformed::Choice)
 }
 
-fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
+fn put_item(pen: &mut FieldWriter<'_>, item: &ItemAnswer) {
     let mut flags = 0;
     if item.last {
         flags |= LAST;

@@ -159,7 +159,7 @@ fn nodes_compare_what_they_share_and_nothing_else() {
     let one = place(&placed(PLACE, 40));
     let another = place(&placed(LogEntry { committed: 8, ..PLACE }, 41));
     assert_eq!(one.content, another.content);
-    assert_eq!(one.chain_behind(seal()), another.chain_behind(seal()));
+    assert_eq!(one.next_chain(seal()), another.next_chain(seal()));
     let later = content_of(seal(), &sealed(AT.plus_ms(1)));
     assert_ne!(later, Some(one.content));
     let differing = [
@@ -169,6 +169,6 @@ fn nodes_compare_what_they_share_and_nothing_else() {
         LogEntry { content: 6, ..one },
     ];
     for other in differing {
-        assert_ne!(other.chain_behind(seal()), one.chain_behind(seal()), "{other:?}");
+        assert_ne!(other.next_chain(seal()), one.next_chain(seal()), "{other:?}");
     }
 }

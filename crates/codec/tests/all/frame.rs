@@ -2,8 +2,8 @@
 
 use crate::support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
 use scurry_codec::{
-    About, Balance, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Left, Malformed,
-    Record, RecordError, Seal, decode_change, read_frame, read_passed,
+    Balance, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Left, Malformed, Record,
+    RecordError, RecordSubject, Seal, decode_change, read_frame, read_raw_record,
 };
 use scurry_ledger::{Account, BucketNo, BucketTerms, Change, Op, Posting, Status, Time, apply};
 
@@ -438,9 +438,9 @@ fn a_record_that_is_passed_on_says_the_same_later() {
     while let Some(record) = read.next() {
         let record = record.expect("a record");
         let late = passed.pass().expect("as many").expect("a record");
-        assert_eq!(late.about, record.key().map_or(About::All, About::Key));
+        assert_eq!(late.about, record.key().map_or(RecordSubject::All, RecordSubject::Key));
         lens.push(late.bytes.len());
-        match (record, read_passed(late.bytes).expect("a record")) {
+        match (record, read_raw_record(late.bytes).expect("a record")) {
             (
                 Record::Account { id, change, balances },
                 Late::Account { id: i, change: c, left },
@@ -461,7 +461,7 @@ fn a_record_that_is_passed_on_says_the_same_later() {
     assert_eq!(lens, [body.len() - 4, 3, 1]);
     // A number too large for a bucket is skipped, and found when it is read.
     let Ok(Late::Account { mut left, .. }) =
-        read_passed(&[1, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
+        read_raw_record(&[1, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
     else {
         panic!("an account")
     };

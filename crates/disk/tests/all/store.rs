@@ -3,7 +3,7 @@
 use nix::unistd::geteuid;
 use scurry_codec::GroupMember;
 use scurry_disk::{GroupFile, Manifest, Store, StoreError, order_begin};
-use scurry_engine::{Disk, File, Least, Vote};
+use scurry_engine::{Disk, File, RequiredExtent, Vote};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
     let error = store.least(&manifest).expect_err("no directory").to_string();
     assert!(error.contains("g1/0 is missing") && error.contains("remove MANIFEST"), "{error}");
     store.write_reach(&manifest, &[0, 0]).expect("written");
-    assert_eq!(store.least(&manifest).expect("a first start"), [Least::default(); 2]);
+    assert_eq!(store.least(&manifest).expect("a first start"), [RequiredExtent::default(); 2]);
     store.core(1, 0).expect("made");
     store.raise_reach(&manifest, &[7, 5]).expect("written");
     let error = store.least(&manifest).expect_err("missing").to_string();
@@ -196,7 +196,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
     store.core(1, 1).expect("made");
     // The noted reach never decreases.
     store.raise_reach(&manifest, &[6, 9]).expect("written");
-    let least = |sequence| Least { sequence, snapshot: false };
+    let least = |sequence| RequiredExtent { sequence, snapshot: false };
     assert_eq!(store.least(&manifest).expect("whole"), [least(7), least(9)]);
     assert_eq!(mode(&path.join("reach-g1")), 0o600);
     let other = Manifest { store: 3, ..manifest };
@@ -211,7 +211,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
         store.core(3, core).expect("made");
     }
     let found = store.least(&MANIFEST).expect("of an older version");
-    assert_eq!(found, [Least { sequence: 0, snapshot: true }; 4]);
+    assert_eq!(found, [RequiredExtent { sequence: 0, snapshot: true }; 4]);
 }
 
 #[test]
@@ -339,15 +339,15 @@ fn a_node_that_cannot_tell_what_it_has_promised_is_refused() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
     let manifest = Manifest::new(1, 1);
-    let error = store.want_reach(&manifest).expect_err("it is missing");
+    let error = store.require_reach(&manifest).expect_err("it is missing");
     assert!(error.is_damage());
     let error = error.to_string();
     assert!(error.contains("reach-g1 is missing") && error.contains("must join anew"), "{error}");
     store.write_reach(&manifest, &[7]).expect("written");
-    store.want_reach(&manifest).expect("it is there");
+    store.require_reach(&manifest).expect("it is there");
     let vote = Vote { term: 3, node: 7 };
-    store.want_vote(&manifest, vote, 3).expect("no entry is of a later term");
-    let error = store.want_vote(&manifest, vote, 4).expect_err("a vote is lost").to_string();
+    store.check_vote(&manifest, vote, 3).expect("no entry is of a later term");
+    let error = store.check_vote(&manifest, vote, 4).expect_err("a vote is lost").to_string();
     assert!(
         error.contains("ballot-g1 has votes up to term 3, and the log has entries of term 4"),
         "{error}"

@@ -83,7 +83,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         }
         Op::OpenSession { id, .. } => Event::SessionOpened(*id),
         Op::CloseSession(_) => match behind.first() {
-            Some(Op::Bury(tombstone)) => {
+            Some(Op::StoreTombstone(tombstone)) => {
                 let ending = match tombstone.kind {
                     TombstoneKind::Expired => Ending::Expired,
                     TombstoneKind::Released => Ending::Released,
@@ -131,7 +131,7 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::Supervise { .. }
         | Op::SetBlob(..)
         | Op::StoreAnswer { .. }
-        | Op::Bury(_)
+        | Op::StoreTombstone(_)
         | Op::Remember(_)
         | Op::NoteRefund { .. }
         | Op::NoteLate(_)

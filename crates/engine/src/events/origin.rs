@@ -122,7 +122,7 @@ impl<'c> Origins<'c> {
 
 /// Returns the request that closed a session, from the fact after its end.
 fn closing_request(behind: Option<&Op>) -> Option<u32> {
-    let Some(Op::Bury(tombstone)) = behind else { return None };
+    let Some(Op::StoreTombstone(tombstone)) = behind else { return None };
     match **tombstone {
         Tombstone { kind: TombstoneKind::Answered { request, .. }, .. } => Some(request),
         Tombstone { kind: TombstoneKind::Expired, .. }

@@ -236,7 +236,7 @@ impl Commits {
                 Ok(())
             }
             // Nothing in the batch was acknowledged, and its place in the log is still free: it can be retried.
-            Err(error) if !batch.written && is_want_of_room(&error) => {
+            Err(error) if !batch.written && is_disk_full(&error) => {
                 self.state = State::Full(Box::new(batch));
                 Ok(())
             }
@@ -282,7 +282,7 @@ impl Batch {
 }
 
 /// Reports whether an error means that the disk, a quota or a file size limit is full.
-pub fn is_want_of_room(error: &io::Error) -> bool {
+pub fn is_disk_full(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -75,13 +75,13 @@ impl Note for Vote {
 }
 
 /// The reach of a log, in its file.
-pub type LogReach<F> = Noted<F, u64>;
+pub type LogReach<F> = NoteFile<F, u64>;
 /// The vote of a node in the group of a log, in its file.
-pub type LogBallot<F> = Noted<F, Vote>;
+pub type LogBallot<F> = NoteFile<F, Vote>;
 
 /// The note of one log in a file of notes.
 #[derive(Debug)]
-pub struct Noted<F, N> {
+pub struct NoteFile<F, N> {
     file: F,
     log: LogId,
     newest: N,
@@ -96,7 +96,7 @@ impl<F: File> LogReach<F> {
     }
 }
 
-impl<F: File, N: Note> Noted<F, N> {
+impl<F: File, N: Note> NoteFile<F, N> {
     /// Returns the bytes of the whole file, for the logs of cores 0, 1, .. and their notes.
     pub fn file_of(logs: impl Iterator<Item = (LogId, N)>) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -116,8 +116,8 @@ impl<F: File, N: Note> Noted<F, N> {
     }
 
     /// Opens the note of a log.
-    pub fn open(file: F, log: LogId) -> Result<Noted<F, N>, NoteError> {
-        let mut noted = Noted { file, log, newest: N::default(), damaged: None };
+    pub fn open(file: F, log: LogId) -> Result<NoteFile<F, N>, NoteError> {
+        let mut noted = NoteFile { file, log, newest: N::default(), damaged: None };
         let copies = noted.copies()?;
         let newest = copies.into_iter().flatten().max();
         noted.newest = newest.ok_or(NoteError::Damaged { core: log.core })?;

@@ -38,7 +38,7 @@ pub struct History {
 
 impl History {
     fn behind(seal: Seal, place: &LogEntry, is_entry: bool) -> History {
-        let chain = if is_entry { place.chain_behind(seal) } else { place.chain };
+        let chain = if is_entry { place.next_chain(seal) } else { place.chain };
         History { term: place.term, index: place.index, chain }
     }
 
@@ -234,7 +234,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
             // Every header error except a whole header of a newer program.
             Err(error) if !matches!(error, HeaderError::Newer { .. }) => {
                 let error = LogError::Header { file: name.clone(), error };
-                self.unborn(Window::new(name, file, 0)?, error)?;
+                self.handle_missing_header(Window::new(name, file, 0)?, error)?;
                 return Ok(false);
             }
             Err(error) => return Err(LogError::Header { file: name, error }),
@@ -245,7 +245,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let found = LogId { id: header.log_id, core: header.core };
         if found == self.log && header.first < first {
             let error = LogError::Stale { file: name.clone(), first: header.first };
-            self.unborn(Window::new(name, file, 0)?, error)?;
+            self.handle_missing_header(Window::new(name, file, 0)?, error)?;
             return Ok(false);
         }
         if found != self.log || header.first != first {
@@ -259,7 +259,11 @@ impl<'d, D: Disk> LogReader<'d, D> {
     /// Handles a segment without a header of its own. It was created, or made from a spare, and not written yet, so it
     /// ends the log. But when its first frame is good, the header was good too, as both are in one sector: then it is
     /// damage.
-    fn unborn(&mut self, window: Window<D::File>, error: LogError) -> Result<(), LogError> {
+    fn handle_missing_header(
+        &mut self,
+        window: Window<D::File>,
+        error: LogError,
+    ) -> Result<(), LogError> {
         let name = window.name.clone();
         let file = self.disk.open(&name).map_err(LogError::io(&name))?;
         let mut behind = Window::new(name.clone(), file, SegmentHeader::LEN as u64)?;

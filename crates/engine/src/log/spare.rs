@@ -66,7 +66,7 @@ pub(super) fn claim<D: Disk>(disk: &mut D, len: u64) -> io::Result<Option<D::Fil
     for name in names {
         let found = disk.open(&name).and_then(|mut file| Ok((file.len()? == len).then_some(file)));
         match found {
-            // Once renamed, [`give_up_spares`] no longer removes it.
+            // Once renamed, [`remove_unclaimed_spares`] no longer removes it.
             Ok(Some(file)) if disk.rename(&name, NEXT).is_ok() => return Ok(Some(file)),
             Ok(Some(_)) => {}
             // A truncated segment, or a spare that cannot be read or is gone.
@@ -79,7 +79,7 @@ pub(super) fn claim<D: Disk>(disk: &mut D, len: u64) -> io::Result<Option<D::Fil
 }
 
 /// Removes the spares that the log has not claimed, to free disk space. Returns how many were removed.
-pub fn give_up_spares<D: Disk>(disk: &mut D) -> io::Result<usize> {
+pub fn remove_unclaimed_spares<D: Disk>(disk: &mut D) -> io::Result<usize> {
     let names = disk.list()?;
     let mut removed = 0;
     for name in names.iter().filter(|name| is_ready(name)) {

@@ -1,14 +1,16 @@
 //! Reads the log of a node of a group at its start: the kind of each entry, for the engine that decides what is
 //! committed. [`recover`](super::recover) reads what is applied to a shard.
 
-use super::{Least, RecoveryError};
+use super::{RecoveryError, RequiredExtent};
 use crate::Disk;
 use crate::log::{
     Cut, LogError, LogReader, clear_incoming, give_way, read_base, segment_name, segment_of,
 };
 use crate::log_id::LogId;
 use crate::snapshot::Shown;
-use scurry_codec::{About, Frame, Late, LogBase, LogFormat, Record, RecordError, read_passed};
+use scurry_codec::{
+    Frame, Late, LogBase, LogFormat, Record, RecordError, RecordSubject, read_raw_record,
+};
 use scurry_ledger::Time;
 
 /// An entry of the log.
@@ -85,7 +87,7 @@ impl GroupLog {
 pub fn survey_group<D: Disk>(
     disk: &mut D,
     log: LogId,
-    least: Least,
+    least: RequiredExtent,
 ) -> Result<GroupLog, RecoveryError> {
     let (base, sequence, start) = beginning(disk, log)?;
     let read = |disk: &mut D| read_group(disk, log, (base.as_ref(), start), least, true);
@@ -112,7 +114,7 @@ pub fn survey_group<D: Disk>(
 pub fn look_at_group<D: Disk>(
     disk: &mut D,
     log: LogId,
-    least: Least,
+    least: RequiredExtent,
 ) -> Result<GroupLog, RecoveryError> {
     let (base, _, start) = beginning(disk, log)?;
     let found = read_group(disk, log, (base.as_ref(), start), least, false)?;
@@ -138,7 +140,7 @@ fn read_group<D: Disk>(
     disk: &mut D,
     log: LogId,
     (base, start): (Option<&LogBase>, u32),
-    least: Least,
+    least: RequiredExtent,
     repairs: bool,
 ) -> Result<Option<GroupLog>, RecoveryError> {
     let (base_index, base_sequence) = base.map_or((0, 0), |base| (base.index, base.sequence));
@@ -220,10 +222,10 @@ fn members_of(frame: &Frame<'_>) -> Result<Option<Vec<u8>>, RecordError> {
         return Ok(None);
     }
     let Some(passed) = frame.records().pass().transpose()? else { return Ok(None) };
-    if passed.about != About::Nothing {
+    if passed.about != RecordSubject::Nothing {
         return Ok(None);
     }
-    Ok(match read_passed(passed.bytes)? {
+    Ok(match read_raw_record(passed.bytes)? {
         Late::Other(Record::Group { members }) => Some(members.to_vec()),
         Late::Other(_) | Late::Account { .. } => None,
     })

@@ -5,7 +5,7 @@ use super::gathered::{Gathered, RECORDS_MAX};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::key::position;
 use crate::{KeyHasher, Step};
-use scurry_codec::{About, Frame, Late, Record, read_passed};
+use scurry_codec::{Frame, Late, Record, RecordSubject, read_raw_record};
 
 /// Keys that are loaded into the cache together.
 const AHEAD: usize = 64;
@@ -20,7 +20,7 @@ const GATHERED_MAX: usize = (RECORDS_MAX << PART_BITS) / 3;
 
 /// Records on their way from the reading thread to the applying thread.
 #[derive(Debug, Default)]
-pub(super) struct Sheaf {
+pub(super) struct RecordBatch {
     /// The sequence of a clear, which is applied before the records.
     clear: Option<u64>,
     records: Gathered,
@@ -28,14 +28,14 @@ pub(super) struct Sheaf {
     pub(super) read: Progress,
 }
 
-impl Load for Sheaf {
+impl Load for RecordBatch {
     fn is_long(&self) -> bool {
         self.records.bytes() > LONG_LEN
     }
 }
 
 #[cfg(test)]
-impl Sheaf {
+impl RecordBatch {
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
@@ -46,7 +46,7 @@ pub(super) struct Replay<'b> {
     hasher: &'b KeyHasher,
     base: &'b Base,
     limit: u64,
-    parts: Vec<Sheaf>,
+    parts: Vec<RecordBatch>,
     /// Number of gathered records.
     gathered: usize,
     /// The part that is handed over next.
@@ -62,7 +62,7 @@ impl<'b> Replay<'b> {
         limit: u64,
         read: Progress,
     ) -> Replay<'b> {
-        let parts = std::iter::repeat_with(Sheaf::default).take(1 << PART_BITS).collect();
+        let parts = std::iter::repeat_with(RecordBatch::default).take(1 << PART_BITS).collect();
         Replay { hasher, base, limit, parts, gathered: 0, turn: 0, read }
     }
 
@@ -71,24 +71,24 @@ impl<'b> Replay<'b> {
     pub(super) fn frame(
         &mut self,
         frame: &Frame<'_>,
-        give: &mut impl FnMut(Sheaf) -> Sheaf,
+        give: &mut impl FnMut(RecordBatch) -> RecordBatch,
     ) -> Result<(), RecoveryError> {
         let mut records = frame.records();
         let mut sequence = frame.first();
         while let Some(record) = records.pass() {
             let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
             let key = match record.about {
-                About::Key(key) => Some(key),
-                About::All | About::Nothing => None,
+                RecordSubject::Key(key) => Some(key),
+                RecordSubject::All | RecordSubject::Nothing => None,
             };
             let as_of = self.base.as_of(key);
             if sequence > as_of && sequence <= self.limit {
                 match record.about {
-                    About::Key(key) => {
+                    RecordSubject::Key(key) => {
                         self.take(self.hasher.hash(key), sequence, record.bytes, give);
                     }
-                    About::Nothing => {}
-                    About::All => {
+                    RecordSubject::Nothing => {}
+                    RecordSubject::All => {
                         self.finish(give);
                         self.parts[0].clear = Some(sequence);
                         self.give(0, give);
@@ -103,7 +103,7 @@ impl<'b> Replay<'b> {
     }
 
     /// Hands over all gathered records.
-    pub(super) fn finish(&mut self, give: &mut impl FnMut(Sheaf) -> Sheaf) {
+    pub(super) fn finish(&mut self, give: &mut impl FnMut(RecordBatch) -> RecordBatch) {
         for part in 0..self.parts.len() {
             if self.parts[part].records.len() > 0 {
                 self.give(part, give);
@@ -117,7 +117,7 @@ impl<'b> Replay<'b> {
         hash: u64,
         sequence: u64,
         record: &[u8],
-        give: &mut impl FnMut(Sheaf) -> Sheaf,
+        give: &mut impl FnMut(RecordBatch) -> RecordBatch,
     ) {
         let part = (position(hash) >> (u64::BITS - PART_BITS)) as usize;
         let records = &mut self.parts[part].records;
@@ -131,7 +131,7 @@ impl<'b> Replay<'b> {
         }
     }
 
-    fn give(&mut self, part: usize, give: &mut impl FnMut(Sheaf) -> Sheaf) {
+    fn give(&mut self, part: usize, give: &mut impl FnMut(RecordBatch) -> RecordBatch) {
         let mut sheaf = std::mem::take(&mut self.parts[part]);
         self.gathered -= sheaf.records.len();
         sheaf.records.sort();
@@ -142,7 +142,7 @@ impl<'b> Replay<'b> {
 
 /// Applies a sheaf, and empties it.
 pub(super) fn apply(
-    sheaf: &mut Sheaf,
+    sheaf: &mut RecordBatch,
     hashes: &mut Vec<u64>,
     sink: &mut impl Sink,
 ) -> Result<(), RecoveryError> {
@@ -215,7 +215,7 @@ fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize
 #[inline]
 fn read(part: &Gathered, place: usize) -> Result<(u64, Late<'_>), RecoveryError> {
     let (sequence, bytes) = part.record(place);
-    match read_passed(bytes) {
+    match read_raw_record(bytes) {
         Ok(record) => Ok((sequence, record)),
         Err(error) => Err(RecoveryError::Record { sequence, error }),
     }

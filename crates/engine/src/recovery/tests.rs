@@ -1,7 +1,7 @@
 //! Tests that records gathered by key are applied as if one by one in log order.
 
 use super::chunks::Chunks;
-use super::replay::{self, Replay, Sheaf};
+use super::replay::{self, RecordBatch, Replay};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::log_id::LogId;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use scurry_codec::{
     Chunked, Entry, FrameWriter, Framed, HashKey, Late, Record, checked_chunk, read_chunk,
-    read_frame, read_passed,
+    read_frame, read_raw_record,
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Change, Command, Create, ItemRequest, Name, NewBucket,
@@ -112,11 +112,11 @@ fn replay(log: &[u8], base: &Base, sink: &mut impl Sink) -> Result<u64, Recovery
     let hasher = sink.hasher();
     let mut replay = Replay::new(&hasher, base, u64::MAX, Progress::default());
     let (mut outcome, mut hashes) = (Ok(()), Vec::new());
-    let mut give = |mut sheaf: Sheaf| {
+    let mut give = |mut sheaf: RecordBatch| {
         if outcome.is_ok() {
             outcome = replay::apply(&mut sheaf, &mut hashes, sink);
         }
-        Sheaf::default()
+        RecordBatch::default()
     };
     visit(log, |frame| replay.frame(frame, &mut give).expect("it is taken"));
     replay.finish(&mut give);
@@ -139,7 +139,7 @@ fn each_key_sees_its_records_in_their_order() {
     visit(&log, |frame| {
         let mut records = frame.records();
         while let Some(record) = records.pass() {
-            match read_passed(record.expect("a record").bytes).expect("a record") {
+            match read_raw_record(record.expect("a record").bytes).expect("a record") {
                 Late::Account { id, change, left } => {
                     let step = Step { sequence: 0, change, left };
                     one_by_one.replay_account(id, std::iter::once(step)).expect("it is taken");
@@ -257,12 +257,12 @@ fn records_are_given_in_turn_and_never_many_at_once() {
     writer.take(&mut log);
     let mut replay = Replay::new(&hasher, &base, u64::MAX, Progress::default());
     let (mut taken, mut longest, mut before) = (0, 0, 0);
-    let mut give = |sheaf: Sheaf| {
+    let mut give = |sheaf: RecordBatch| {
         // After the first hand-over, the next one follows after a bounded number of records.
         longest = if before == 0 { 0 } else { longest.max(sheaf.read.records - before) };
         before = sheaf.read.records;
         taken += sheaf.len() as u64;
-        Sheaf::default()
+        RecordBatch::default()
     };
     visit(&log, |frame| {
         replay.frame(frame, &mut give).expect("it is taken");

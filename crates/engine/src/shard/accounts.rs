@@ -2,11 +2,11 @@
 
 use super::identities::is_identifying;
 use super::{Shard, is_apart_entry};
-use crate::annex::{Annex, Needed};
+use crate::account_parts::{AccountParts, NeededParts};
 use crate::entry::{Entry, Head, Kind};
-use crate::slate::Slate;
 use crate::table::Place;
-use crate::{Home, Key, Outcome, ReadError, WrongType};
+use crate::working_account::WorkingAccount;
+use crate::{AccountSlot, Key, Outcome, ReadError, WrongType};
 use scurry_ledger::{Account, Answer, Change, Code, Command, Time};
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ impl Shard {
 
     /// Returns an account as it is at `now`: what is due is applied, and nothing is written.
     pub fn account(&mut self, now: Time, key: Key<'_>) -> Result<&Account, ReadError> {
-        self.account_in_part(now, key, &Needed::all())
+        self.account_in_part(now, key, &NeededParts::all())
     }
 
     /// Returns an account as [`Shard::account`] does; of one that is kept in parts, only the needed parts are included.
@@ -59,7 +59,7 @@ impl Shard {
         &mut self,
         now: Time,
         key: Key<'_>,
-        needed: &Needed<'_>,
+        needed: &NeededParts<'_>,
     ) -> Result<&Account, ReadError> {
         let place = self.find(now, key);
         self.slot(key, place).view(now, needed).map_err(|WrongType| ReadError::WrongType)?;
@@ -113,18 +113,18 @@ impl Slot<'_> {
     }
 }
 
-impl Home for Slot<'_> {
-    fn slate(&mut self) -> &mut Slate {
+impl AccountSlot for Slot<'_> {
+    fn slate(&mut self) -> &mut WorkingAccount {
         &mut self.shard.slate
     }
 
-    fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>) {
+    fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>) {
         let Shard { slate, annexes, .. } = &mut *self.shard;
         let annex = if slate.is_apart() { annexes.get_mut(self.key.bytes()) } else { None };
         (slate, annex)
     }
 
-    fn keep_annex(&mut self, annex: Option<Annex>) {
+    fn keep_annex(&mut self, annex: Option<AccountParts>) {
         self.shard.annexes.set(self.key.bytes(), annex);
     }
 

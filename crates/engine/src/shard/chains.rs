@@ -2,9 +2,9 @@
 //! swapped with the shard's when it is worked on.
 
 use super::Shard;
-use crate::slate::Slate;
 use crate::table::Place;
-use crate::{ChainOutcome, Home, Homes, Key};
+use crate::working_account::WorkingAccount;
+use crate::{AccountSlot, AccountSlots, ChainOutcome, Key};
 use scurry_ledger::{Answer, CHAIN_MAX, Link, Time};
 use std::mem;
 
@@ -87,14 +87,18 @@ impl<'s> Slots<'s> {
         let Shard { config, chain_slates, .. } = &mut *shard;
         while chain_slates.len() < len {
             let (apart_len, account_len_max) = (config.apart_len, config.account_len_max);
-            chain_slates.push(Slate::new(config.limits.clone(), apart_len, account_len_max));
+            chain_slates.push(WorkingAccount::new(
+                config.limits.clone(),
+                apart_len,
+                account_len_max,
+            ));
         }
         Slots { shard, keys, places, turn: 0, is_bounded }
     }
 }
 
-impl Homes for Slots<'_> {
-    fn home(&mut self, link: usize) -> impl Home {
+impl AccountSlots for Slots<'_> {
+    fn home(&mut self, link: usize) -> impl AccountSlot {
         if link != self.turn {
             let Shard { slate, chain_slates, .. } = &mut *self.shard;
             mem::swap(slate, &mut chain_slates[self.turn]);

@@ -2,7 +2,7 @@
 //! commands get their turn even when a million entries are due at once.
 
 use super::Shard;
-use crate::Home;
+use crate::AccountSlot;
 use crate::timers::{Lane, tick_of};
 use scurry_ledger::{Change, Op, Time};
 

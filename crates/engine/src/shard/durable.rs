@@ -3,7 +3,7 @@
 
 use super::Shard;
 use super::values::value_head;
-use crate::annex::Annex;
+use crate::account_parts::AccountParts;
 use crate::entry::{Entry, Head, Kind};
 use crate::log_id::LogId;
 use crate::timers::{Lane, tick_of};
@@ -12,7 +12,7 @@ use scurry_codec::{
     ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, LogFormat, Record,
     RecordError, decode_account,
 };
-use scurry_ledger::{Portion, Time, Totals};
+use scurry_ledger::{AccountContribution, Time, Totals};
 use thiserror::Error;
 
 /// Entries of a snapshot whose table slots are loaded into the cache together.
@@ -125,7 +125,7 @@ impl Shard {
             let Some(place) = self.table.find(key) else { continue };
             let mut identities = Vec::new();
             if self.load(Some(place)).is_ok() {
-                let before = Portion::of(self.slate.account.as_ref());
+                let before = AccountContribution::of(self.slate.account.as_ref());
                 self.totals.replace(&before, None);
                 identities = self.identities.of(self.slate.account.as_ref());
             }
@@ -238,12 +238,12 @@ impl Shard {
         } else if head.kind == Kind::Account {
             decode_account(value, self.slate.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key), error })?;
-            self.totals.replace(&Portion::default(), self.slate.account.as_ref());
+            self.totals.replace(&AccountContribution::default(), self.slate.account.as_ref());
             due = self.slate.next_due();
             let identities = self.identities.of(self.slate.account.as_ref());
             if value.len() > self.config.apart_len {
                 if let (image, Some(annex)) =
-                    Annex::divided(self.slate.account_mut(), self.config.apart_len)
+                    AccountParts::divided(self.slate.account_mut(), self.config.apart_len)
                 {
                     self.annexes.set(key, Some(annex));
                     part = image;

@@ -5,7 +5,7 @@ use super::Shard;
 use crate::entry::{Entry, Kind};
 use crate::identities::Hashed;
 use crate::table::Place;
-use crate::{Home, Key, Outcome};
+use crate::{AccountSlot, Key, Outcome};
 use scurry_codec::decode_foreign_account;
 use scurry_ledger::{Account, Code, Command, Decision, Name, Rejection, Time};
 
@@ -114,7 +114,7 @@ impl Shard {
             return Vec::new();
         }
         if self.slate.is_apart() {
-            self.slot(key, place).bring_for(command, now);
+            self.slot(key, place).load_parts_for(command, now);
         }
         match self.slate.decide(command, now) {
             Decision::Commit(change, _) => {

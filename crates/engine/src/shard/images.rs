@@ -4,7 +4,7 @@ use super::Shard;
 use super::durable::{ReplayError, shown};
 use crate::entry::Kind;
 use crate::outcome::LoadError;
-use crate::{Home, Key, ReadError};
+use crate::{AccountSlot, Key, ReadError};
 use scurry_codec::decode_account;
 use scurry_ledger::Time;
 use std::borrow::Cow;

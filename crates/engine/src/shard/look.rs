@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::entry::{Entry, Kind};
-use crate::{Home, Key, KeyHasher, KeyKind, Needed};
+use crate::{AccountSlot, Key, KeyHasher, KeyKind, NeededParts};
 use scurry_codec::decode_state;
 use scurry_ledger::{Status, Time};
 use std::hash::{Hash, Hasher};
@@ -134,7 +134,7 @@ impl Shard {
         (head, entry.value()).hash(hasher);
         if entry.kind() == Kind::Account {
             // Due changes count as done but are not in the image yet; the next due time shows how far they have gone.
-            let needed = Needed::default();
+            let needed = NeededParts::default();
             self.slot(key, Some(place)).view(now, &needed).expect("it is an account");
             self.slate.next_due().hash(hasher);
         }

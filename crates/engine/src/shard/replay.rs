@@ -5,9 +5,10 @@ use super::Shard;
 use super::durable::{ReplayError, shown};
 use crate::entry::Kind;
 use crate::table::Place;
-use crate::{Home, Key};
+use crate::{AccountSlot, Key};
 use scurry_codec::{
-    About, Balance, Frame, Late, Left, Lefts, Passed, RecordError, Records, read_passed,
+    Balance, BucketAmountsIter, Frame, Late, Left, Passed, RecordError, RecordSubject, Records,
+    read_raw_record,
 };
 
 /// Records of a frame whose keys are loaded into the cache together.
@@ -21,7 +22,7 @@ pub struct Step<'r> {
     /// The bytes of the Change.
     pub change: &'r [u8],
     /// Balances that it left in the buckets that it names.
-    pub left: Lefts<'r>,
+    pub left: BucketAmountsIter<'r>,
 }
 
 impl Shard {
@@ -56,7 +57,7 @@ impl Shard {
             {
                 let sequence = next + ahead.len() as u64;
                 let passed = passed.map_err(|error| (sequence, ReplayError::Frame(error)))?;
-                if let About::Key(key) = passed.about {
+                if let RecordSubject::Key(key) = passed.about {
                     hashes.push(self.table.hasher().hash(key));
                 }
                 ahead.push(passed);
@@ -79,7 +80,7 @@ impl Shard {
     fn apply_passed(&mut self, first: u64, all: &[Passed<'_>]) -> Result<(), (u64, ReplayError)> {
         let read = |at: usize| {
             let sequence = first + at as u64;
-            match read_passed(all[at].bytes) {
+            match read_raw_record(all[at].bytes) {
                 Ok(record) => Ok((sequence, record)),
                 Err(error) => Err((sequence, ReplayError::Frame(error))),
             }
@@ -98,7 +99,7 @@ impl Shard {
             };
             at += 1;
             let others = std::iter::from_fn(|| match all.get(at)?.about {
-                About::Key(key) if key == id => match read(at) {
+                RecordSubject::Key(key) if key == id => match read(at) {
                     Ok((sequence, Late::Account { change, left, .. })) => {
                         at += 1;
                         Some(Step { sequence, change, left })

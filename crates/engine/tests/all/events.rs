@@ -66,7 +66,7 @@ fn each_fact_is_one_event_or_none() {
         parts: vec![],
         items: vec![],
     };
-    let bury = |kind| Op::Bury(Box::new(Tombstone::new(id("s"), NOW, kind, None)));
+    let bury = |kind| Op::StoreTombstone(Box::new(Tombstone::new(id("s"), NOW, kind, None)));
     let supervise =
         Op::Supervise { session: SessionAt(0), validity_ms: 1, tcc_ms: 2, deadline: NOW };
     let counter = Op::SetCounter {
@@ -307,7 +307,8 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
         item: Some(OriginItem::Place(place)),
         transaction: None,
     };
-    let bury = |session, kind| Op::Bury(Box::new(Tombstone::new(id(session), NOW, kind, None)));
+    let bury =
+        |session, kind| Op::StoreTombstone(Box::new(Tombstone::new(id(session), NOW, kind, None)));
     let reach =
         |limit, percent| Op::ReachThreshold { limit: name(limit), percent, used: 9, amount: 9 };
     let update = vec![

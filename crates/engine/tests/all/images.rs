@@ -1,7 +1,7 @@
 //! Tests of accounts that are moved between shards as images, and of images that are refused.
 
 use scurry_codec::{
-    ForeignError, FrameWriter, Framed, Seal, decode_account, encode_account, read_frame,
+    FrameWriter, Framed, Seal, UntrustedImageError, decode_account, encode_account, read_frame,
 };
 use scurry_engine::{Config, Expiry, LoadError, LogId, Outcome, ReadError, Shard, checksum};
 use scurry_ledger::{
@@ -104,7 +104,8 @@ fn a_wrong_image_is_refused_in_the_place_of_an_account_in_parts_too() {
     account.limits[0].held += 1;
     let mut wrong = Vec::new();
     encode_account(&account, &mut wrong);
-    let Err(LoadError::Image(ForeignError::Violation(violation))) = load(&mut to, &wrong, true)
+    let Err(LoadError::Image(UntrustedImageError::Violation(violation))) =
+        load(&mut to, &wrong, true)
     else {
         panic!("it is taken");
     };
@@ -125,7 +126,8 @@ fn what_is_no_account_is_refused_and_changes_nothing() {
     let at = image.windows(2).position(|two| two == [90, 0]).expect("what is available");
     let mut minted = image.clone();
     minted[at] += 1;
-    let Err(LoadError::Image(ForeignError::Violation(violation))) = load(&mut to, &minted, false)
+    let Err(LoadError::Image(UntrustedImageError::Violation(violation))) =
+        load(&mut to, &minted, false)
     else {
         panic!("it is taken");
     };

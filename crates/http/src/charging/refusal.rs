@@ -98,7 +98,7 @@ fn refusal(refusal: Refusal) -> Refused {
                    {tag}";
         return Refused::Rejected(Code::Invalid, why.to_owned());
     }
-    if scurry_resp::is_lack(&whole) {
+    if scurry_resp::is_unsupported_error(&whole) {
         return Refused::Otherwise(&NOT_IMPLEMENTED, http(details));
     }
     let code = match name {

@@ -429,7 +429,7 @@ fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done
     }
     let mut back = Vec::with_capacity(found.parts.len());
     give_back(draft, found.parts.iter(), amount, &mut back)?;
-    carry_back(draft, &found, back)?;
+    record_refunds(draft, &found, back)?;
     Ok(Done::ok(amount))
 }
 
@@ -446,7 +446,7 @@ fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> St
         give_back(draft, parts, amount, &mut back)?;
         all = sum(all, amount)?;
     }
-    carry_back(draft, &found, back)?;
+    record_refunds(draft, &found, back)?;
     Ok(Done::ok(all))
 }
 
@@ -471,13 +471,17 @@ fn give_back<'p>(
     Ok(())
 }
 
-fn carry_back(draft: &mut Draft<'_>, found: &Transaction, back: Vec<(u8, Posting)>) -> Step<()> {
+fn record_refunds(
+    draft: &mut Draft<'_>,
+    found: &Transaction,
+    back: Vec<(u8, Posting)>,
+) -> Step<()> {
     check_room(draft)?;
     let &Transaction { id: debit, version: debited, ref items, .. } = found;
     for (item, posting) in back {
         // A refund to an expired bucket expires at once.
         if draft.bucket(posting.bucket).is_expired(draft.now) {
-            draft.record_passage(Op::RefundExpired, posting)?;
+            draft.record_expired_inflow(Op::RefundExpired, posting)?;
         } else {
             draft.record_inflow(Op::Refund, posting)?;
         }

@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Records an amount that comes in and expires at once: both totals must have room for it.
-    pub(super) fn record_passage(
+    pub(super) fn record_expired_inflow(
         &mut self,
         op: fn(Posting) -> Op,
         posting: Posting,

@@ -174,13 +174,13 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     // and how.
     let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
     let tombstone = Tombstone::new(*id, forget_at, TombstoneKind::Expired, last);
-    draft.record(Op::Bury(Box::new(tombstone)));
+    draft.record(Op::StoreTombstone(Box::new(tombstone)));
 }
 
 /// Remembers a session that a command has closed, and forgets it at once if its forget time is not in the future.
 pub(super) fn bury(draft: &mut Draft<'_>, tombstone: Tombstone) {
     let is_over = tombstone.forget_at <= draft.now;
-    draft.record(Op::Bury(Box::new(tombstone)));
+    draft.record(Op::StoreTombstone(Box::new(tombstone)));
     if is_over {
         draft.record(Op::Forget);
     }

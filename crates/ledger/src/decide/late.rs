@@ -26,7 +26,7 @@ pub(super) fn settle(
     code: Code,
 ) -> Step<Outcome> {
     match draft.account().tombstones.find(request.session) {
-        Some(known) if !known.takes_late(request.request, draft.limits.answers_max) => {
+        Some(known) if !known.accepts_late_use(request.request, draft.limits.answers_max) => {
             return reject(
                 Code::OutOfWindow,
                 "the session ended, and the request number is not above those that it answered: \

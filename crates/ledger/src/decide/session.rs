@@ -97,7 +97,7 @@ fn refuse(
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
-    bury_answered(draft, request, body, (code, None), &items);
+    store_answered_tombstone(draft, request, body, (code, None), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
 
@@ -474,11 +474,11 @@ fn close(
     // The tombstone needs this number only if it is above that of the closing request.
     let last = draft.session(at).answers.last_request().filter(|last| *last > request.request);
     release_all(draft, at);
-    bury_answered(draft, request, body, (code, last), &items);
+    store_answered_tombstone(draft, request, body, (code, last), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
 
-fn bury_answered(
+fn store_answered_tombstone(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
     body: &Body,

@@ -226,7 +226,7 @@ impl PackedAnswer {
         PackedAnswer(Packed::from_slice(bytes)).checked()
     }
 
-    /// Restores the answer to a request from the bytes of [`PackedAnswer::behind_request`]; `None` if they are not
+    /// Restores the answer to a request from the bytes of [`PackedAnswer::bytes_after_request`]; `None` if they are not
     /// those of one whole answer.
     pub fn of_request(request: u32, behind: &[u8]) -> Option<PackedAnswer> {
         let len = u16::try_from(REQUEST_END + behind.len()).ok()?;
@@ -248,7 +248,7 @@ impl PackedAnswer {
     }
 
     /// Returns the packed bytes after the request number, for codecs.
-    pub fn behind_request(&self) -> &[u8] {
+    pub fn bytes_after_request(&self) -> &[u8] {
         &self.0[REQUEST_END..]
     }
 

@@ -67,14 +67,14 @@ impl Tombstone {
     }
 
     /// Reports whether a request number was never answered and its answer would be kept.
-    pub(crate) fn takes_late(&self, number: u32, answers_max: usize) -> bool {
+    pub(crate) fn accepts_late_use(&self, number: u32, answers_max: usize) -> bool {
         let is_full = self.late.len() >= answers_max;
         let is_lowest = self.late.first().is_none_or(|lowest| number < lowest.request);
-        self.answered_to().is_none_or(|last| number > last) && !(is_full && is_lowest)
+        self.highest_answered().is_none_or(|last| number > last) && !(is_full && is_lowest)
     }
 
     /// Returns the highest request number that may have been answered.
-    fn answered_to(&self) -> Option<u32> {
+    fn highest_answered(&self) -> Option<u32> {
         match self.kind {
             TombstoneKind::Unknown => self.last,
             TombstoneKind::Answered { request, .. } => Some(request.max(self.last.unwrap_or(0))),
@@ -273,7 +273,7 @@ mod tests {
             tombstones.note_late(&LateAnswer { session, answer, forget_at, answers_max: 2 });
         }
         let tombstone = tombstones.find(b"s").expect("it is there");
-        assert_eq!((tombstone.forget_at, tombstone.answered_to()), (Time(90), Some(5)));
+        assert_eq!((tombstone.forget_at, tombstone.highest_answered()), (Time(90), Some(5)));
         assert_eq!(tombstone.late, [late(6), late(8)]);
         assert_eq!(tombstones.len(), 1);
     }

@@ -34,7 +34,7 @@ impl IncrexOptions<'_> {
 pub fn parse_increx(args: Args<'_>) -> Result<IncrexOptions<'_>, PlainFault<'static>> {
     let (mut by, mut low, mut high) = (None, None, None);
     let (mut saturates, mut keeps_deadline) = (false, false);
-    let mut lifetime = Lifetime::Unsaid;
+    let mut lifetime = Lifetime::NotGiven;
     let mut words = args.iter_from(2);
     while let Some(word) = words.next() {
         let number = [(&b"BYINT"[..], &mut by), (b"LBOUND", &mut low), (b"UBOUND", &mut high)]

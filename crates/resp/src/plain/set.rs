@@ -22,7 +22,7 @@ pub enum SetCondition<'a> {
 pub enum Lifetime<'a> {
     /// No option was given.
     #[default]
-    Unsaid,
+    NotGiven,
     /// KEEPTTL: the deadline stays.
     Keep,
     /// PERSIST: no deadline.
@@ -80,7 +80,7 @@ fn condition<'a>(
 
 /// Parses the options of GETEX, from its third argument on.
 pub fn parse_get_ex(args: Args<'_>) -> Result<Lifetime<'_>, PlainFault<'static>> {
-    let mut lifetime = Lifetime::Unsaid;
+    let mut lifetime = Lifetime::NotGiven;
     let mut words = args.iter_from(2);
     while let Some(word) = words.next() {
         if word.eq_ignore_ascii_case(b"PERSIST") {
@@ -111,7 +111,7 @@ pub(super) fn set_once<'a>(
     said: Lifetime<'a>,
 ) -> Result<(), PlainFault<'static>> {
     let agrees = match (*lifetime, said) {
-        (Lifetime::Unsaid, _) => true,
+        (Lifetime::NotGiven, _) => true,
         (Lifetime::Until(before), Lifetime::Until(now)) => before.unit == now.unit,
         (before, now) => before == now,
     };

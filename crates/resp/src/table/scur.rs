@@ -350,7 +350,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SCUR.CHAIN",
         role: Role::Charge,
         arity: -5,
-        keys_move: true,
+        has_dynamic_keys: true,
         flags: WRITE_MOVING,
         memory: Memory::ForNew,
         summary: "Commands on several accounts that are all carried out or none.",

@@ -36,7 +36,7 @@ enum Step {
     Transaction(u16, u32),
 }
 
-/// Progress of [`Gather::merge`].
+/// Progress of [`GatheredRequests::merge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merged {
     /// Every reply is written.
@@ -49,7 +49,7 @@ pub(crate) enum Merged {
 
 /// Requests of a connection that were gathered for their cores, until all their replies are written.
 #[derive(Debug, Default)]
-pub(crate) struct Gather {
+pub(crate) struct GatheredRequests {
     steps: VecDeque<Step>,
     /// Bundles by core; None where the core has no request, and while its bundle is away.
     bundles: Vec<Option<Box<Bundle>>>,
@@ -64,14 +64,14 @@ pub(crate) struct Gather {
 }
 
 /// Distributes the requests of one caller over the cores.
-pub(crate) struct Spreader<'n> {
+pub(crate) struct RequestDistributor<'n> {
     pub(crate) spare: &'n mut Spare,
     pub(crate) caller: Caller,
     pub(crate) cores: u16,
 }
 
-impl Spreader<'_> {
-    fn bundle<'g>(&mut self, gather: &'g mut Gather, core: u16) -> &'g mut Bundle {
+impl RequestDistributor<'_> {
+    fn bundle<'g>(&mut self, gather: &'g mut GatheredRequests, core: u16) -> &'g mut Bundle {
         let cores = usize::from(self.cores);
         if gather.bundles.len() < cores {
             gather.bundles.resize_with(cores, || None);
@@ -86,7 +86,7 @@ impl Spreader<'_> {
     /// Adds a request for one core.
     pub(crate) fn one(
         &mut self,
-        gather: &mut Gather,
+        gather: &mut GatheredRequests,
         core: u16,
         spec: &'static Spec,
         args: Args<'_>,
@@ -98,7 +98,7 @@ impl Spreader<'_> {
     /// Adds a transaction, the only request to its core in this gathering.
     pub(crate) fn transaction(
         &mut self,
-        gather: &mut Gather,
+        gather: &mut GatheredRequests,
         core: u16,
         queue: Queue,
         guards: Vec<Guard>,
@@ -109,7 +109,12 @@ impl Spreader<'_> {
     }
 
     /// Adds a request without keys for every core.
-    pub(crate) fn every(&mut self, gather: &mut Gather, spec: &'static Spec, args: Args<'_>) {
+    pub(crate) fn every(
+        &mut self,
+        gather: &mut GatheredRequests,
+        spec: &'static Spec,
+        args: Args<'_>,
+    ) {
         for core in 0..self.cores {
             self.bundle(gather, core).push(spec, args.iter_from(0));
             gather.steps.push_back(match spec.spread {
@@ -124,7 +129,7 @@ impl Spreader<'_> {
     /// earlier gatherings. Returns the number of keys requested so far when this gathering could not take all of them.
     pub(crate) fn keys(
         &mut self,
-        gather: &mut Gather,
+        gather: &mut GatheredRequests,
         spec: &'static Spec,
         (args, begun): (Args<'_>, usize),
         owner: impl Fn(&[u8]) -> u16,
@@ -199,7 +204,7 @@ impl List {
     }
 }
 
-impl Gather {
+impl GatheredRequests {
     /// Reports whether it has no requests.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -214,7 +219,11 @@ impl Gather {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
         let steps = size_of::<Step>() * self.steps.capacity();
-        (size_of::<Gather>() + steps + here + self.list.formed.capacity() + self.away_bytes) as u64
+        (size_of::<GatheredRequests>()
+            + steps
+            + here
+            + self.list.formed.capacity()
+            + self.away_bytes) as u64
     }
 
     /// Reports whether all requests were sent with the same tracking mode as `tracker`.
@@ -351,9 +360,10 @@ mod tests {
     use scurry_resp::{Parsed, Parser, RequestLimits};
 
     /// Gathers inline requests for three cores. The first byte of a key is its core.
-    fn gathered(requests: &[&str]) -> Gather {
-        let (mut gather, mut spare) = (Gather::default(), Spare::default());
-        let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
+    fn gathered(requests: &[&str]) -> GatheredRequests {
+        let (mut gather, mut spare) = (GatheredRequests::default(), Spare::default());
+        let mut spreader =
+            RequestDistributor { spare: &mut spare, caller: Caller::default(), cores: 3 };
         let owner = |key: &[u8]| u16::from(key[0] - b'0');
         for request in requests {
             let (mut parser, line) = (Parser::default(), format!("{request}\r\n"));
@@ -375,7 +385,7 @@ mod tests {
 
     /// Sends the bundles away and lets each core answer with these replies, `at_once` at a time.
     fn merged(
-        gather: &mut Gather,
+        gather: &mut GatheredRequests,
         replies: [&[&str]; 3],
         at_once: usize,
         len_max: usize,
@@ -383,7 +393,7 @@ mod tests {
         let (mut text, mut out) = (String::new(), Vec::new());
         let leaving: Vec<_> = gather.leaving().collect();
         assert_eq!(gather.away, leaving.len());
-        let answer = |gather: &mut Gather, core: u16, mut bundle: Box<Bundle>| {
+        let answer = |gather: &mut GatheredRequests, core: u16, mut bundle: Box<Bundle>| {
             bundle.answer_with(replies[usize::from(core)], at_once);
             gather.returned(core, bundle);
         };
@@ -434,8 +444,9 @@ mod tests {
         let spec = dispatch::look_up(args).expect("a command");
         let (mut begun, mut rounds) = (Some(0), 0);
         while let Some(from) = begun {
-            let (mut gather, mut spare) = (Gather::default(), Spare::default());
-            let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
+            let (mut gather, mut spare) = (GatheredRequests::default(), Spare::default());
+            let mut spreader =
+                RequestDistributor { spare: &mut spare, caller: Caller::default(), cores: 3 };
             begun = spreader.keys(&mut gather, spec, (args, from), |_| 1);
             assert!(gather.steps.len() <= STEPS, "{} steps from key {from}", gather.steps.len());
             rounds += 1;

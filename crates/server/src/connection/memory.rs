@@ -70,7 +70,7 @@ pub(crate) type Spare = Kept<Box<Bundle>>;
 pub(crate) struct Pool {
     pub(crate) buffers: Buffers,
     readers: Kept<Box<Reader>>,
-    /// Empty bundles; see [`crate::connection::gather::Gather::end`].
+    /// Empty bundles; see [`crate::connection::gather::GatheredRequests::end`].
     pub(crate) bundles: Spare,
 }
 

@@ -3,8 +3,8 @@
 //! POST to any port that the browser reaches, with a body of the page's choice. RESP would answer the lines of its head
 //! with errors and then execute its body.
 
-use super::{Connection, Doing, Executed};
-use crate::connection::gather::{Gather, Merged};
+use super::{Connection, ConnectionState, Executed};
+use crate::connection::gather::{GatheredRequests, Merged};
 use crate::connection::memory::Pool;
 use crate::connection::turn_requests::{Next, TurnRequests};
 use crate::execute::node::Node;
@@ -27,8 +27,8 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Executed {
         match self.doing {
             _ if self.outlet.is_held() => return Executed::Wait,
-            Doing::Serving => {}
-            Doing::Closing => {
+            ConnectionState::Serving => {}
+            ConnectionState::Closing => {
                 self.drop_input();
                 return Executed::Wait;
             }
@@ -46,7 +46,7 @@ impl<T: Transport> Connection<T> {
             core: node.core,
             out_len_max: begin + room,
             out,
-            gather: Gather::default(),
+            gather: GatheredRequests::default(),
             begun: self.begun,
             spare: &mut pool.bundles,
         };
@@ -85,7 +85,7 @@ impl<T: Transport> Connection<T> {
                     Next::Ask(question) => stop = Some(Executed::Ask(question)),
                     Next::Pause => {
                         executed += 1;
-                        self.doing = Doing::Awaiting;
+                        self.doing = ConnectionState::Awaiting;
                         stop = Some(Executed::Wait);
                     }
                     Next::Scatter => {
@@ -144,7 +144,7 @@ impl<T: Transport> Connection<T> {
         if !gather.is_empty() {
             self.scatter(node, gather, closes);
         } else if closes {
-            self.doing = Doing::Closing;
+            self.doing = ConnectionState::Closing;
         }
         turn
     }
@@ -159,7 +159,7 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Sends bundles to the other cores, and executes this core's bundle meanwhile.
-    fn scatter(&mut self, node: &mut Node, mut gather: Gather, last: bool) {
+    fn scatter(&mut self, node: &mut Node, mut gather: GatheredRequests, last: bool) {
         let (core, sender) = (node.core, self.sender(node.core));
         let mut own = None;
         for (to, bundle) in gather.leaving() {
@@ -173,14 +173,14 @@ impl<T: Transport> Connection<T> {
             bundle.execute(node);
             gather.returned(core, bundle);
         }
-        self.doing = Doing::Gathering { gather: Box::new(gather), last };
+        self.doing = ConnectionState::Gathering { gather: Box::new(gather), last };
     }
 
     /// Writes the replies that have returned from other cores, and sends a bundle again when its execution was cut
     /// short.
     pub(super) fn merge(&mut self, node: &mut Node, pool: &mut Pool) {
         let sender = self.sender(node.core);
-        let Doing::Gathering { gather, last } = &mut self.doing else { return };
+        let ConnectionState::Gathering { gather, last } = &mut self.doing else { return };
         let last = *last;
         if gather.away > 0 {
             return;
@@ -193,8 +193,9 @@ impl<T: Transport> Connection<T> {
             match gather.merge(out, self.client.protocol, len_max) {
                 Merged::Full => break,
                 Merged::Done => {
-                    let next = if last { Doing::Closing } else { Doing::Serving };
-                    if let Doing::Gathering { mut gather, .. } =
+                    let next =
+                        if last { ConnectionState::Closing } else { ConnectionState::Serving };
+                    if let ConnectionState::Gathering { mut gather, .. } =
                         // The bundles go back to the pool; guards of WATCH become part of the transaction.
                         std::mem::replace(&mut self.doing, next)
                     {

@@ -1,16 +1,16 @@
 //! The state of a connection in three enums: what it executes, what it can read, and what it can send.
 
 use crate::adapter::Arrival;
-use crate::connection::gather::Gather;
+use crate::connection::gather::GatheredRequests;
 use crate::mail::report::{Answer, Question};
 
 /// The activity or wait of a connection.
 #[derive(Debug)]
-pub(super) enum Doing {
+pub(super) enum ConnectionState {
     /// Executes requests as they arrive.
     Serving,
     /// Waits for replies of other cores. Closes after them when they are the `last`.
-    Gathering { gather: Box<Gather>, last: bool },
+    Gathering { gather: Box<GatheredRequests>, last: bool },
     /// Waits for the cores' answers to a question; `missing` have not answered yet.
     Asking { missing: usize, told: Vec<Answer> },
     /// Waits for the reply to one request: the verdict on the password of an AUTH or HELLO, or events.
@@ -22,26 +22,33 @@ pub(super) enum Doing {
     Lingering { discarded: usize, until_ms: i64 },
 }
 
-impl Doing {
+impl ConnectionState {
     /// Reports whether no request may be executed before another core or thread has acted.
     pub(super) fn is_paused(&self) -> bool {
-        matches!(self, Doing::Gathering { .. } | Doing::Asking { .. } | Doing::Awaiting)
+        matches!(
+            self,
+            ConnectionState::Gathering { .. }
+                | ConnectionState::Asking { .. }
+                | ConnectionState::Awaiting
+        )
     }
 
     /// Reports whether the connection can do nothing before another core answers.
     pub(super) fn is_away(&self) -> bool {
         match self {
-            Doing::Gathering { gather, .. } => gather.away > 0,
-            Doing::Asking { .. } | Doing::Awaiting => true,
-            Doing::Serving | Doing::Closing | Doing::Lingering { .. } => false,
+            ConnectionState::Gathering { gather, .. } => gather.away > 0,
+            ConnectionState::Asking { .. } | ConnectionState::Awaiting => true,
+            ConnectionState::Serving
+            | ConnectionState::Closing
+            | ConnectionState::Lingering { .. } => false,
         }
     }
 
     /// Returns the memory of replies and answers held here, bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         match self {
-            Doing::Gathering { gather, .. } => gather.memory_bytes(),
-            Doing::Asking { told, .. } => told.iter().map(Answer::memory_bytes).sum(),
+            ConnectionState::Gathering { gather, .. } => gather.memory_bytes(),
+            ConnectionState::Asking { told, .. } => told.iter().map(Answer::memory_bytes).sum(),
             _ => 0,
         }
     }

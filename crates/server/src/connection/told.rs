@@ -1,7 +1,7 @@
 //! Replies and notifications that a connection receives from other cores and threads: replies that it waits for, and
 //! messages for monitoring and tracking clients.
 
-use super::{Connection, Doing};
+use super::{Connection, ConnectionState};
 use crate::connection::memory::Pool;
 use crate::execute::dispatch;
 use crate::execute::node::Node;
@@ -21,49 +21,50 @@ impl<T: Transport> Connection<T> {
 
     /// Stores a bundle that a core has executed.
     pub(crate) fn returned(&mut self, core: u16, bundle: Box<Bundle>) {
-        if let Doing::Gathering { gather, .. } = &mut self.doing {
+        if let ConnectionState::Gathering { gather, .. } = &mut self.doing {
             gather.returned(core, bundle);
         }
     }
 
     /// Starts waiting for the answers of this many cores; they arrive through [`Connection::told`].
     pub(crate) fn asks(&mut self, cores: usize) {
-        self.doing = Doing::Asking { missing: cores, told: Vec::with_capacity(cores) };
+        self.doing = ConnectionState::Asking { missing: cores, told: Vec::with_capacity(cores) };
     }
 
     /// Stores a core's answer to the question. Returns true when it was the last one.
     pub(crate) fn told(&mut self, answer: Answer) -> bool {
-        let Doing::Asking { missing, told } = &mut self.doing else { return false };
+        let ConnectionState::Asking { missing, told } = &mut self.doing else { return false };
         told.push(answer);
         *missing = missing.saturating_sub(1);
         if *missing > 0 {
             return false;
         }
         self.client.told = Some(std::mem::take(told));
-        self.doing = Doing::Serving;
+        self.doing = ConnectionState::Serving;
         true
     }
 
     /// Answers the AUTH or HELLO that waited for the verdict, and goes on.
     pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
-        debug_assert!(matches!(self.doing, Doing::Awaiting), "one verdict for each wait");
+        debug_assert!(matches!(self.doing, ConnectionState::Awaiting), "one verdict for each wait");
         let (_, out) = self.transport.parts(&mut pool.buffers);
         dispatch::finish(node, &mut self.client, user, out);
         self.transport.commit();
         self.answered = true;
-        self.doing = Doing::Serving;
+        self.doing = ConnectionState::Serving;
     }
 
     /// Writes the reply that the connection waited for, and goes on, or closes if it was told to end meanwhile.
     pub(crate) fn hand_over(&mut self, reply: &[u8], pool: &mut Pool) {
-        debug_assert!(matches!(self.doing, Doing::Awaiting), "one reply for each wait");
+        debug_assert!(matches!(self.doing, ConnectionState::Awaiting), "one reply for each wait");
         let (_, out) = self.transport.parts(&mut pool.buffers);
         out.extend_from_slice(reply);
         self.transport.commit();
         self.answered = true;
         self.client.following = None;
         self.client.wishes = false;
-        self.doing = if self.ends_after_reply { Doing::Closing } else { Doing::Serving };
+        self.doing =
+            if self.ends_after_reply { ConnectionState::Closing } else { ConnectionState::Serving };
     }
 
     /// Queues lines for a monitoring client until its next turn. False when the client reads too slowly.

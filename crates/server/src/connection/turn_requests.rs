@@ -2,7 +2,7 @@
 
 mod transaction;
 
-use crate::connection::gather::{Gather, Spreader};
+use crate::connection::gather::{GatheredRequests, RequestDistributor};
 use crate::connection::memory::Spare;
 use crate::execute::client::Client;
 use crate::execute::dispatch::{self, Route};
@@ -18,7 +18,7 @@ pub(crate) struct TurnRequests<'t> {
     pub(crate) out: &'t mut Vec<u8>,
     pub(crate) out_len_max: usize,
     /// The first request for another core, and all requests after it.
-    pub(crate) gather: Gather,
+    pub(crate) gather: GatheredRequests,
     /// Number of keys of the first request that earlier turns have requested; above 0 for a long request.
     pub(crate) begun: usize,
     pub(crate) spare: &'t mut Spare,
@@ -142,7 +142,7 @@ impl TurnRequests<'_> {
         client.command = spec.name;
         let slots = node.shared.slots;
         let (caller, cores) = (client.caller(self.core), slots.cores());
-        let mut spreader = Spreader { spare: self.spare, caller, cores };
+        let mut spreader = RequestDistributor { spare: self.spare, caller, cores };
         match route {
             Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
             Route::Keys => {

@@ -39,7 +39,7 @@ impl Core {
                 }
                 let port = acceptor.port.clone();
                 for (stream, peer) in accepted {
-                    self.deal_out(stream, peer, &port);
+                    self.assign_core(stream, peer, &port);
                 }
                 if self.node.clock.monotonic_ns() >= until_ns {
                     break;
@@ -49,7 +49,7 @@ impl Core {
     }
 
     /// Distributes connections of the main ports over the cores.
-    fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
+    fn assign_core(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         self.node.counters.connections_accepted += 1;
         if port.kind == PortKind::Main
             && port.inside.is_none()
@@ -153,7 +153,7 @@ impl Core {
         if oldest == ticket {
             self.node.counters.connections_refused += 1;
         }
-        self.show_out(oldest, Fault::GaveWay);
+        self.evict_connection(oldest, Fault::GaveWay);
     }
 
     /// Moves a connection into or out of the lobby, so that it is there exactly while it is not authenticated.
@@ -175,7 +175,7 @@ impl Core {
                 self.lobby.enter(ticket, since_ms);
                 self.node.shared.waiting.fetch_add(1, Ordering::Relaxed);
                 if let Some(oldest) = self.lobby.surplus() {
-                    self.show_out(oldest, Fault::GaveWay);
+                    self.evict_connection(oldest, Fault::GaveWay);
                 }
             }
         }
@@ -195,7 +195,7 @@ impl Core {
         while let Some((oldest, since_ms)) = self.lobby.oldest()
             && since_ms <= latest_ms
         {
-            self.show_out(oldest, Fault::NotIn);
+            self.evict_connection(oldest, Fault::NotIn);
         }
     }
 
@@ -224,7 +224,7 @@ impl Core {
         }
     }
 
-    fn show_out(&mut self, ticket: Ticket, fault: Fault) {
+    fn evict_connection(&mut self, ticket: Ticket, fault: Fault) {
         let Some(connection) = self.connection(ticket) else { return };
         let peer = connection.client.peer;
         self.node.counters.connections_shown_out += 1;

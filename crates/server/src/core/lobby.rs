@@ -14,17 +14,17 @@ const SHARE: usize = 4;
 
 /// The unauthenticated connections of one core. Bounded by `places`.
 #[derive(Debug)]
-pub(super) struct Lobby {
+pub(super) struct UnauthenticatedConnections {
     /// Keys of the connections, sorted by time of arrival (ms of uptime) and client id.
     waiting: BTreeMap<(i64, u64), usize>,
     places: usize,
 }
 
-impl Lobby {
+impl UnauthenticatedConnections {
     /// Creates the lobby of one core; it has at least one place.
-    pub(super) fn new(clients_max: usize, cores: u16) -> Lobby {
+    pub(super) fn new(clients_max: usize, cores: u16) -> UnauthenticatedConnections {
         let places = (clients_max / SHARE / usize::from(cores)).max(1);
-        Lobby { waiting: BTreeMap::new(), places }
+        UnauthenticatedConnections { waiting: BTreeMap::new(), places }
     }
 
     /// Adds a connection that has waited since `since_ms`.
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_oldest_gives_way_when_there_are_more_than_places() {
-        let mut lobby = Lobby::new(16, 2);
+        let mut lobby = UnauthenticatedConnections::new(16, 2);
         lobby.enter(ticket(2), 5);
         lobby.enter(ticket(1), 5);
         assert_eq!((lobby.surplus(), lobby.len()), (None, 2));
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn there_is_always_a_place() {
-        let mut lobby = Lobby::new(1, 8);
+        let mut lobby = UnauthenticatedConnections::new(1, 8);
         lobby.enter(ticket(1), 0);
         assert_eq!(lobby.surplus(), None);
         lobby.enter(ticket(2), 0);

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::mail::bell::Bell;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
-    Disk, LogReach, SnapshotWriter, forget, give_up_spares, is_want_of_room, segment_name,
+    Disk, LogReach, SnapshotWriter, forget, is_disk_full, remove_unclaimed_spares, segment_name,
     sync_behind,
 };
 use std::io;
@@ -49,12 +49,12 @@ pub(super) enum Task {
 pub(super) enum News {
     Synced { to: u64 },
     NotSynced(io::Error),
-    Snapshot(SnapshotNews),
+    Snapshot(SnapshotReport),
     Ended,
 }
 
 /// Reports about a snapshot.
-pub(super) enum SnapshotNews {
+pub(super) enum SnapshotReport {
     Written(Vec<u8>),
     Finished,
     /// The snapshot is valid; the log up to `needless` is not needed any more.
@@ -144,8 +144,8 @@ impl Hand {
     }
 
     fn work(&mut self, task: Task) -> Option<News> {
-        let snapshot = |outcome: io::Result<SnapshotNews>| {
-            Some(News::Snapshot(outcome.unwrap_or_else(SnapshotNews::Failed)))
+        let snapshot = |outcome: io::Result<SnapshotReport>| {
+            Some(News::Snapshot(outcome.unwrap_or_else(SnapshotReport::Failed)))
         };
         match task {
             Task::SyncBehind { from, to, open } => {
@@ -179,7 +179,7 @@ impl Hand {
             Task::Piece { bytes, hurries } => {
                 // After a failure there is no writer, and the core has been told.
                 let mut outcome = self.writer.as_mut()?.0.write(&bytes);
-                if outcome.as_ref().is_err_and(is_want_of_room) && self.gives_up_spares() {
+                if outcome.as_ref().is_err_and(is_disk_full) && self.gives_up_spares() {
                     outcome = self.writer.as_mut()?.0.write(&bytes);
                 }
                 let (writer, pace) = self.writer.as_mut()?;
@@ -190,11 +190,11 @@ impl Hand {
                     let rest = pace.rest(writer.len(), self.clock.monotonic_ns());
                     thread::sleep(rest); // tidy: allow (a pace is a matter of time)
                 }
-                self.keep_or_end(outcome, SnapshotNews::Written(bytes))
+                self.keep_or_end(outcome, SnapshotReport::Written(bytes))
             }
             Task::Finish => {
                 let outcome = self.writer.as_mut()?.0.sync();
-                self.keep_or_end(outcome, SnapshotNews::Finished)
+                self.keep_or_end(outcome, SnapshotReport::Finished)
             }
             Task::Publish => {
                 let (writer, _) = self.writer.take()?;
@@ -204,7 +204,7 @@ impl Hand {
                     if let Some(log_bytes) = self.log_bytes {
                         forget(&mut self.directory, needless, log_bytes)?;
                     }
-                    Ok(SnapshotNews::Published { bytes, needless })
+                    Ok(SnapshotReport::Published { bytes, needless })
                 });
                 snapshot(outcome)
             }
@@ -241,7 +241,7 @@ impl Hand {
 
     /// Removes the log's spare segments to make room for a snapshot, which will free other segments.
     fn gives_up_spares(&mut self) -> bool {
-        match give_up_spares(&mut self.directory) {
+        match remove_unclaimed_spares(&mut self.directory) {
             Ok(removed) => removed > 0,
             Err(error) => {
                 tracing::warn!("the log's spares were not removed: {error}");
@@ -250,14 +250,14 @@ impl Hand {
         }
     }
 
-    fn keep_or_end(&mut self, outcome: io::Result<()>, news: SnapshotNews) -> Option<News> {
+    fn keep_or_end(&mut self, outcome: io::Result<()>, news: SnapshotReport) -> Option<News> {
         Some(News::Snapshot(match outcome {
             Ok(()) => news,
             Err(error) => {
                 if let Some(Err(error)) = self.writer.take().map(|(writer, _)| writer.abandon()) {
                     tracing::warn!("an unfinished snapshot was not removed: {error}");
                 }
-                SnapshotNews::Failed(error)
+                SnapshotReport::Failed(error)
             }
         }))
     }

@@ -1,6 +1,6 @@
 //! A core's snapshots: when one is begun, and how it is written, one piece per turn.
 
-use super::keeper::{Keeper, SnapshotNews, Task};
+use super::keeper::{Keeper, SnapshotReport, Task};
 use super::pace::hurries;
 use crate::mail::report::DurableReport;
 use scurry_engine::{Commits, LogId, Piece, Shard, Shown, Snapshot};
@@ -170,21 +170,21 @@ impl Snapshots {
     }
 
     /// Handles a report of the keeper.
-    pub(super) fn learn(&mut self, news: SnapshotNews) {
+    pub(super) fn learn(&mut self, news: SnapshotReport) {
         match news {
-            SnapshotNews::Written(mut spare) => {
+            SnapshotReport::Written(mut spare) => {
                 self.under_way = self.under_way.saturating_sub(1);
                 spare.clear();
                 if self.spare.len() < PIECES_MAX {
                     self.spare.push(spare);
                 }
             }
-            SnapshotNews::Finished => {
+            SnapshotReport::Finished => {
                 if let Some(Stage::Finishing { begun, as_of }) = self.stage {
                     self.stage = Some(Stage::Waiting { begun, as_of });
                 }
             }
-            SnapshotNews::Published { bytes, needless } => {
+            SnapshotReport::Published { bytes, needless } => {
                 if let Some(Stage::Publishing { begun, as_of }) = self.stage.take() {
                     self.news = Some(NewSnapshot { shown: Shown { begun, as_of }, needless });
                     tracing::info!(sequence = begun, bytes, "snapshot written");
@@ -194,7 +194,7 @@ impl Snapshots {
                 }
                 self.spare.clear();
             }
-            SnapshotNews::Failed(error) => {
+            SnapshotReport::Failed(error) => {
                 tracing::error!("no snapshot was written: {error}. The log is kept instead");
                 self.failed += 1;
                 self.stage = None;

@@ -6,8 +6,8 @@ use crate::settings::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, DiskFile, Manifest, Store};
 use scurry_engine::{
-    Config, Durability, Least, LogId, LogReach, Progress, Recovered, RecoveryError, Shard, Until,
-    Version, recover,
+    Config, Durability, LogId, LogReach, Progress, Recovered, RecoveryError, RequiredExtent, Shard,
+    Until, Version, recover,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -138,7 +138,7 @@ pub(crate) fn open(
             store.remove_generation(generation).map_err(StartError::store)?;
         }
     }
-    let mended = store.mend_notes(&manifest)?;
+    let with_valid_checksum = store.mend_notes(&manifest)?;
     let same = manifest.threads == plan.threads;
     let mut shards: Vec<Shard> =
         (0..plan.threads).map(|_| Shard::new(plan.config.clone())).collect();
@@ -154,7 +154,7 @@ pub(crate) fn open(
         time: Time(0),
         report: recovered.1,
     };
-    opened.report.notes.extend(mended);
+    opened.report.notes.extend(with_valid_checksum);
     let mut nexts = vec![1; shards.len()];
     let mut logged = vec![0; shards.len()];
     let mut version_last = 0;
@@ -224,7 +224,7 @@ type Found = (Vec<Recovered>, RecoveryReport);
 /// Recovers the shards in parallel: each thread its own.
 fn side_by_side(
     store: &Store,
-    (manifest, least): (&Manifest, &[Least]),
+    (manifest, least): (&Manifest, &[RequiredExtent]),
     shards: &mut [Shard],
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
 ) -> Result<Found, StartError> {
@@ -274,7 +274,7 @@ fn side_by_side(
 /// Recovers the logs one after the other, and gives every key to the thread that owns it now.
 fn one_after_the_other(
     store: &Store,
-    (manifest, least): (&Manifest, &[Least]),
+    (manifest, least): (&Manifest, &[RequiredExtent]),
     shards: &mut [Shard],
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
 ) -> Result<Found, StartError> {

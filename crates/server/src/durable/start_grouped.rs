@@ -83,7 +83,7 @@ fn open_node(
         return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
     }
     let least = store.least(&manifest)?;
-    store.want_reach(&manifest)?;
+    store.require_reach(&manifest)?;
     let meter = Meter::default();
     let mut report = RecoveryReport { notes: store.mend_notes(&manifest)?, ..Default::default() };
     let (mut time, mut version_last) = (Time(0), 0);
@@ -95,7 +95,7 @@ fn open_node(
         let found = survey_group(&mut directory, log, least).map_err(failed)?;
         let ballot = store.ballot(&manifest, core)?;
         let logged = found.entries.last().map_or(0, |entry| entry.term);
-        store.want_vote(&manifest, ballot.newest(), logged)?;
+        store.check_vote(&manifest, ballot.newest(), logged)?;
         let writer = LogWriter::new(
             store.core(manifest.generation, core).map_err(StartError::store)?,
             log,

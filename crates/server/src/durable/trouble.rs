@@ -2,7 +2,7 @@
 
 use super::{Durable, Way};
 use crate::mail::bundle::TRANSACTION_LEN_MAX;
-use scurry_engine::{Shard, is_want_of_room};
+use scurry_engine::{Shard, is_disk_full};
 use scurry_ledger::Time;
 use scurry_resp::table::Spec;
 use std::io;
@@ -210,7 +210,7 @@ impl Shortage {
 
 /// Describes an error of a log without room to clients that want to write.
 pub(super) fn describe(error: &io::Error) -> String {
-    if is_want_of_room(error) {
+    if is_disk_full(error) {
         format!("the disk is full and nothing can be written: make room ({error})")
     } else {
         format!("the log cannot go on and nothing can be written: look at the disk ({error})")

@@ -1,7 +1,7 @@
 //! Batches on their way to the log: written by the core or given to a thread, and how their outcome is handled.
 
-use super::clerk::Said;
 use super::keeper::{Keeper, News};
+use super::log_thread::Said;
 use super::trouble::{Trouble, describe};
 use super::{Durable, FULL_RETRY_MS, NOT_NOTED, Way};
 use scurry_engine::{Batch, Room};

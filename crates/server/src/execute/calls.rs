@@ -9,7 +9,7 @@ use crate::execute::timing::Origin;
 use crate::mail::bundle::Caller;
 use crate::mail::calls::{Call, CallTicket, Outcome, Returns};
 use crate::measures::stopwatch;
-use scurry_engine::{ChainOutcome, Key, Needed, Outcome as Executed, ReadError};
+use scurry_engine::{ChainOutcome, Key, NeededParts, Outcome as Executed, ReadError};
 use scurry_ledger::{Code, Link, Rejection, check};
 use scurry_resp::table::{Memory, Spec, find};
 use scurry_resp::{
@@ -169,7 +169,7 @@ impl Node {
             Read::Account { .. } | Read::Audit { .. } | Read::Check { .. } => None,
         };
         let shows_all = matches!(read, Read::Account { .. } | Read::Audit { .. });
-        let needed = Needed::shown(shows_all, &session);
+        let needed = NeededParts::shown(shows_all, &session);
         let account = match self.shard.account_in_part(now, key, &needed) {
             Ok(account) => account,
             Err(ReadError::UnknownAccount) => {

@@ -113,7 +113,7 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     if !client.roles.permit(spec.role) {
         return Some(Refusal::NoPermission(no_permission(spec, client)));
     }
-    if spec.keys_move
+    if spec.has_dynamic_keys
         && let Some(other) = scurry_resp::chained(args).find(|one| !client.roles.permit(one.role))
     {
         return Some(Refusal::NoPermission(no_permission(other, client)));

@@ -83,7 +83,7 @@ impl Node {
         let arguments = match last {
             Some((spec, args)) if span.commands == 1 => kept(spec, args),
             _ => {
-                self.slowness.stopwatch.look_closer();
+                self.slowness.stopwatch.measure_individually();
                 let last = self.slowness.stopwatch.specs(span).last().copied().flatten();
                 let name = last.map(Spec::lower_name).unwrap_or_default().into_bytes();
                 vec![name, format!("... (the last of {} commands)", span.commands).into_bytes()]

@@ -2,7 +2,7 @@
 //! does not end is answered with what has begun.
 
 use super::membership::{Membership, Wish};
-use crate::mail::mesh::Letterbox;
+use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
 use crate::ticket::Sender;
 use scurry_group::ShardGroup;
@@ -30,14 +30,14 @@ struct Answer {
 
 /// The wishes that have begun, and the way to those who wait for their ends.
 pub(super) struct Wishes {
-    letterboxes: Vec<Letterbox>,
+    letterboxes: Vec<MailboxSender>,
     open: Vec<Open>,
     answers: Vec<Answer>,
 }
 
 impl Wishes {
     /// Nobody wants anything; the ways to the threads, by thread.
-    pub(super) fn new(letterboxes: Vec<Letterbox>) -> Wishes {
+    pub(super) fn new(letterboxes: Vec<MailboxSender>) -> Wishes {
         Wishes { letterboxes, open: Vec::new(), answers: Vec::new() }
     }
 

@@ -24,12 +24,12 @@ struct Peer {
 }
 
 /// The sending side to a core for threads outside of the mesh.
-pub(crate) struct Letterbox {
+pub(crate) struct MailboxSender {
     mailbox: SyncSender<Packet>,
     bell: Arc<Bell>,
 }
 
-impl Letterbox {
+impl MailboxSender {
     /// Sends a core a message; returns it when the core's mailbox is full or the core has ended.
     pub(crate) fn post(&self, message: Message) -> Result<(), Box<Message>> {
         match self.mailbox.try_send(vec![message]) {
@@ -98,9 +98,9 @@ impl Mesh {
     }
 
     /// Returns a letterbox to every core, by core.
-    pub(crate) fn letterboxes(&self) -> Vec<Letterbox> {
+    pub(crate) fn letterboxes(&self) -> Vec<MailboxSender> {
         let way =
-            |peer: &Peer| Letterbox { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
+            |peer: &Peer| MailboxSender { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
         self.peers.iter().map(way).collect()
     }
 

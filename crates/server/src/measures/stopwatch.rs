@@ -86,7 +86,7 @@ impl Stopwatch {
     }
 
     /// Measures commands one by one for a while: a span of several commands was slow.
-    pub(crate) fn look_closer(&mut self) {
+    pub(crate) fn measure_individually(&mut self) {
         self.close_looks = CLOSE_LOOKS;
     }
 }
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(spans(&mut watch, &[(false, 2); 3]), [(1, 2); 3]);
         watch.set_limit_us(Some(TOGETHER_US_MIN));
         assert_eq!(spans(&mut watch, &[(false, 2); 3]), [(3, 6)]);
-        watch.look_closer();
+        watch.measure_individually();
         assert_eq!(spans(&mut watch, &[(false, 2); 3]), [(1, 2); 3]);
         watch.set_limit_us(None);
         assert_eq!(spans(&mut watch, &[(true, 2); 3]), []);

@@ -63,7 +63,7 @@ impl Buffer {
     }
 
     /// Returns the buffer to the pool, and keeps the few bytes that it holds in an allocation of their size.
-    pub(crate) fn shelve(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn shrink_buffers(&mut self, buffers: &mut Buffers) {
         if self.bytes.len() >= BUFFER_LEN && self.end - self.start <= SHELVED_LEN_MAX {
             let kept = self.filled().to_vec();
             (self.start, self.end) = (0, kept.len());
@@ -138,7 +138,7 @@ mod tests {
             }
             buffer.consume(consumed);
             if round % 3 == 0 {
-                buffer.shelve(&mut buffers);
+                buffer.shrink_buffers(&mut buffers);
                 let len = buffer.filled().len();
                 assert!(len > SHELVED_LEN_MAX || buffer.capacity() == len, "{round}: {len} bytes");
             }

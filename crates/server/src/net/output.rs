@@ -60,7 +60,7 @@ impl Output {
     }
 
     /// Returns a nearly empty buffer to the pool, and keeps the few bytes that it holds in an allocation of their size.
-    pub(crate) fn shelve(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn shrink_buffers(&mut self, buffers: &mut Buffers) {
         if self.bytes.len() < self.bytes.capacity() / SHELVED_SHARE {
             let few = self.bytes.as_slice().to_vec();
             buffers.give_output(std::mem::replace(&mut self.bytes, few));
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(output.leaving(), b"bcd");
         output.leave(3);
         output.release(&mut buffers);
-        output.shelve(&mut buffers);
+        output.shrink_buffers(&mut buffers);
         assert_eq!((output.leaving(), output.capacity()), (&b""[..], 2));
         output.commit();
         assert_eq!(output.leaving(), b"ef");

@@ -103,8 +103,8 @@ impl Transport for Socket {
         any!(self, transport => transport.memory_bytes())
     }
 
-    fn shelve(&mut self, buffers: &mut Buffers) {
-        any!(self, transport => transport.shelve(buffers));
+    fn shrink_buffers(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.shrink_buffers(buffers));
     }
 
     #[inline]
@@ -112,8 +112,8 @@ impl Transport for Socket {
         any!(self, transport => transport.release(buffers));
     }
 
-    fn economize(&mut self, buffers: &mut Buffers) {
-        any!(self, transport => transport.economize(buffers));
+    fn release_idle_memory(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.release_idle_memory(buffers));
     }
 
     fn finish(&mut self) {

@@ -74,14 +74,14 @@ impl Transport for Tcp {
         (self.input.capacity() + self.output.capacity()) as u64
     }
 
-    fn shelve(&mut self, buffers: &mut Buffers) {
+    fn shrink_buffers(&mut self, buffers: &mut Buffers) {
         self.release(buffers);
-        self.output.shelve(buffers);
+        self.output.shrink_buffers(buffers);
     }
 
-    fn economize(&mut self, buffers: &mut Buffers) {
-        self.shelve(buffers);
-        self.input.shelve(buffers);
+    fn release_idle_memory(&mut self, buffers: &mut Buffers) {
+        self.shrink_buffers(buffers);
+        self.input.shrink_buffers(buffers);
     }
 
     fn release(&mut self, buffers: &mut Buffers) {

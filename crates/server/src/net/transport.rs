@@ -30,13 +30,13 @@ pub(crate) trait Transport {
     /// Returns the memory of its buffers and other state, bytes.
     fn memory_bytes(&self) -> u64;
     /// Releases memory that is not needed while replies wait for the log: as many connections may wait as exist.
-    fn shelve(&mut self, buffers: &mut Buffers) {
+    fn shrink_buffers(&mut self, buffers: &mut Buffers) {
         self.release(buffers);
     }
     /// Returns empty buffers to the pool.
     fn release(&mut self, buffers: &mut Buffers);
     /// Releases all unused memory: there may be many peers that have not authenticated.
-    fn economize(&mut self, buffers: &mut Buffers) {
+    fn release_idle_memory(&mut self, buffers: &mut Buffers) {
         self.release(buffers);
     }
     /// Tells the peer that nothing more will be sent.

@@ -7,7 +7,7 @@ use crate::account_key::AccountKey;
 use crate::desk::Desk;
 use crate::entity::{self, EntityValue};
 use crate::server::{Level, Mode, Name, OpenKey};
-use scurry_engine::{Home, Version, WrongType};
+use scurry_engine::{AccountSlot, Version, WrongType};
 use scurry_ledger::Time;
 use scurry_resp::table::NodeId;
 use scurry_resp::{Args, Reply, WRONG_TYPE, parse_integer};

@@ -5,7 +5,7 @@ use crate::account::APPLY;
 use crate::account_key::AccountKey;
 use crate::desk::Desk;
 use crate::server::{Context, Mode, Name, OpenKey, tell_keys};
-use scurry_engine::{ChainOutcome, Home, Homes, Slate};
+use scurry_engine::{AccountSlot, AccountSlots, ChainOutcome, WorkingAccount};
 use scurry_ledger::Link;
 use scurry_resp::table::{Memory, behind};
 use scurry_resp::{
@@ -76,7 +76,7 @@ fn decide<'c>(
         ChainOutcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
     }
     desk.chain_room = room;
-    desk.chain_slates.iter_mut().for_each(Slate::rest);
+    desk.chain_slates.iter_mut().for_each(WorkingAccount::rest);
 }
 
 /// Open keys of a chain's accounts. Each has its own slate, which is swapped onto the desk for its turn.
@@ -102,8 +102,8 @@ impl<'d, 'c> Keys<'d, 'c> {
     }
 }
 
-impl Homes for Keys<'_, '_> {
-    fn home(&mut self, link: usize) -> impl Home {
+impl AccountSlots for Keys<'_, '_> {
+    fn home(&mut self, link: usize) -> impl AccountSlot {
         if link != self.turn {
             let Desk { slate, chain_slates, .. } = &mut *self.desk;
             mem::swap(slate, &mut chain_slates[self.turn]);

@@ -7,7 +7,7 @@ use crate::server::{Mode, Name, OpenKey};
 use scurry_engine::{EntityContent, EntityFound, EntityTerms, Version, VersionClock};
 use scurry_ledger::Time;
 use scurry_resp::{
-    EntityOptions, EntityShown, Fault, OUT_OF_MEMORY, Reply, WRONG_TYPE, entity_answer,
+    EntityOptions, EntityReplyFields, Fault, OUT_OF_MEMORY, Reply, WRONG_TYPE, entity_answer,
     entity_write_answer, parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
 };
 
@@ -138,7 +138,7 @@ pub(super) fn get(call: &Call<'_>, reply: &mut Reply<'_>) {
     let expires = key.expires();
     match key.value::<Box<EntityValue>>() {
         Ok(held) => {
-            let shown = held.as_ref().map(|held| EntityShown {
+            let shown = held.as_ref().map(|held| EntityReplyFields {
                 version: held.version.get(),
                 value: held.value.as_deref(),
                 expires,

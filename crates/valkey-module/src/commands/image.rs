@@ -5,7 +5,7 @@ use crate::account::AccountValue;
 use crate::account_key::AccountKey;
 use crate::desk::Desk;
 use crate::server::{Mode, OpenKey};
-use scurry_engine::{Home, LoadError};
+use scurry_engine::{AccountSlot, LoadError};
 use scurry_ledger::Code;
 use scurry_resp::{
     OUT_OF_MEMORY, Reply, WRONG_TYPE, parse_dump, parse_load, reject, unknown_account,

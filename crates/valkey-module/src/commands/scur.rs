@@ -6,7 +6,7 @@ use crate::account_key::AccountKey;
 use crate::account_totals;
 use crate::desk::Desk;
 use crate::server::{OpenKey, is_tried};
-use scurry_engine::{Home, Needed, Outcome};
+use scurry_engine::{AccountSlot, NeededParts, Outcome};
 use scurry_ledger::Command;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
@@ -75,7 +75,7 @@ pub(super) fn read(
     };
     let now = call.context.now();
     let session = request.session();
-    let needed = Needed::shown(request.shows_all(), &session);
+    let needed = NeededParts::shown(request.shows_all(), &session);
     if AccountKey::new(desk, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }

@@ -115,7 +115,7 @@ impl Line {
 
 /// Tests whether the server sends the text of a simple string unchanged, by calling a command of ours without keys
 /// whose handler asks [`is_tried`].
-pub(crate) fn try_joining(context: &Context, command: &CStr) {
+pub(crate) fn test_raw_replies(context: &Context, command: &CStr) {
     // SAFETY: the pointers were written before this is called.
     let functions = unsafe {
         (raw::RedisModule_Call, raw::RedisModule_CallReplyProto, raw::RedisModule_FreeCallReply)

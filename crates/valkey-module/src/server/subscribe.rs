@@ -8,7 +8,7 @@ use valkey_module::raw;
 
 /// Callback of an event. `what` is the number of the subevent, and `data` is what the server documents for it.
 // SAFETY: the context is valid until it returns, and `data` belongs to the event.
-pub(crate) type Heard = unsafe extern "C" fn(
+pub(crate) type EventCallback = unsafe extern "C" fn(
     context: *mut raw::RedisModuleCtx,
     event: raw::RedisModuleEvent,
     what: u64,
@@ -16,7 +16,7 @@ pub(crate) type Heard = unsafe extern "C" fn(
 );
 
 /// Subscribes to an event. Returns false if the server does not know it.
-pub(crate) fn subscribe(context: &Context, id: u64, heard: Heard) -> bool {
+pub(crate) fn subscribe(context: &Context, id: u64, heard: EventCallback) -> bool {
     let event = raw::RedisModuleEvent { id, dataver: 1 };
     // SAFETY: the callback has the signature that the server calls.
     unsafe { call!(RedisModule_SubscribeToServerEvent(context.raw(), event, Some(heard))) == OK }

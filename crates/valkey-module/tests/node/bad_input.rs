@@ -15,7 +15,7 @@ fn a_key_of_another_type_is_wrong() {
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
         client.expect("ENTITY.PUT e value VERSION 7", "[1, 7]");
         let all = scurry_resp::table::SCUR.iter().chain(scurry_resp::table::ENTITY);
-        for spec in all.filter(|spec| spec.keys.0 == 1 && !spec.keys_move) {
+        for spec in all.filter(|spec| spec.keys.0 == 1 && !spec.has_dynamic_keys) {
             let of_entities = spec.name.starts_with("ENTITY");
             for key in ["plain", "hash", if of_entities { "alice" } else { "e" }] {
                 let mut words: Vec<&[u8]> = spec.example.split(' ').map(str::as_bytes).collect();

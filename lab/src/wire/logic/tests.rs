@@ -35,7 +35,7 @@ impl Server {
 }
 
 /// Runs one exchange: returns the client's reaction to this reply of the server.
-fn step(logic: &mut Logic, bytes: &[u8]) -> (Step, String, Vec<u8>) {
+fn step(logic: &mut CasTranslator, bytes: &[u8]) -> (Step, String, Vec<u8>) {
     let (mut reply, mut again) = (Vec::new(), Vec::new());
     let mut sink = Sink { reply: &mut reply, again: &mut again };
     let (length, step) = logic.reply(bytes, &mut sink).unwrap();
@@ -43,14 +43,14 @@ fn step(logic: &mut Logic, bytes: &[u8]) -> (Step, String, Vec<u8>) {
     (step, reply.escape_ascii().to_string().replace("\\r\\n", "|"), again)
 }
 
-fn ask(logic: &mut Logic, line: &str) -> Vec<u8> {
+fn ask(logic: &mut CasTranslator, line: &str) -> Vec<u8> {
     let mut out = Vec::new();
     logic.request(3, &encode(&line.split(' ').collect::<Vec<_>>()), &mut out);
     out
 }
 
 /// Runs all exchanges of a request and returns its answer.
-fn whole(logic: &mut Logic, server: &mut Server, line: &str) -> String {
+fn whole(logic: &mut CasTranslator, server: &mut Server, line: &str) -> String {
     let mut out = ask(logic, line);
     loop {
         let (at, text, again) = step(logic, &server.answer(&out));
@@ -69,7 +69,7 @@ const RESERVE: &str = "SCUR.RESERVE a s1 0 ITEM 1 u REQUESTED 60";
 
 #[test]
 fn a_change_is_read_decided_and_swapped_and_a_read_is_not_written() {
-    let (mut logic, mut server) = (Logic::new(None), Server::default());
+    let (mut logic, mut server) = (CasTranslator::new(None), Server::default());
     assert_eq!(whole(&mut logic, &mut server, "PING"), "+PONG|");
     assert!(whole(&mut logic, &mut server, "SCUR.GET a").starts_with("-UNKNOWN_ACCOUNT"));
     assert_eq!(whole(&mut logic, &mut server, CREATE), "*2|+OK|:1|");
@@ -85,7 +85,7 @@ fn a_change_is_read_decided_and_swapped_and_a_read_is_not_written() {
 
 #[test]
 fn who_comes_too_late_decides_again() {
-    let (mut one, mut two, mut server) = (Logic::new(None), Logic::new(None), Server::default());
+    let (mut one, mut two, mut server) = (CasTranslator::new(None), CasTranslator::new(None), Server::default());
     whole(&mut one, &mut server, CREATE);
     let read = ask(&mut one, RESERVE);
     let (_, _, swap) = step(&mut one, &server.answer(&read));
@@ -103,7 +103,7 @@ fn who_comes_too_late_decides_again() {
 
 #[test]
 fn what_the_store_refuses_is_the_answer() {
-    let mut logic = Logic::new(None);
+    let mut logic = CasTranslator::new(None);
     ask(&mut logic, "SCUR.GET a");
     let (at, text, _) = step(&mut logic, b"-LOADING soon\r\n");
     assert_eq!((at, text.as_str()), (Step::Answer(3), "-ERR error LOADING soon|"));

@@ -22,7 +22,7 @@ enum Deed {
 }
 
 /// The account and its acknowledged requests.
-pub(crate) struct Loose {
+pub(crate) struct PrimaryOnlyAccount {
     id: String,
     /// All acknowledged requests with their effects.
     done: Vec<(String, Deed)>,
@@ -60,9 +60,9 @@ impl Sums {
     }
 }
 
-impl Loose {
-    pub(crate) fn new(id: String) -> Loose {
-        Loose { id, done: Vec::new() }
+impl PrimaryOnlyAccount {
+    pub(crate) fn new(id: String) -> PrimaryOnlyAccount {
+        PrimaryOnlyAccount { id, done: Vec::new() }
     }
 
     /// Reads the sums from the server.
@@ -83,7 +83,7 @@ fn is_ok(reply: &Value) -> bool {
     matches!(reply, Value::Array(parts) if parts.first() == Some(&Value::Word(b"OK".to_vec())))
 }
 
-impl Account for Loose {
+impl Account for PrimaryOnlyAccount {
     fn id(&self) -> &str {
         &self.id
     }

@@ -10,7 +10,7 @@ use scurry_model::Random;
 const CREDIT: i128 = 1_000_000;
 
 /// The account and its acknowledged debits.
-pub(crate) struct Purse {
+pub(crate) struct DebitAccount {
     id: String,
     /// Answers to the acknowledged debits, numbered from 0.
     acknowledged: Vec<Value>,
@@ -23,9 +23,9 @@ struct Found {
     twice: i128,
 }
 
-impl Purse {
-    pub(crate) fn new(id: String) -> Purse {
-        Purse { id, acknowledged: Vec::new() }
+impl DebitAccount {
+    pub(crate) fn new(id: String) -> DebitAccount {
+        DebitAccount { id, acknowledged: Vec::new() }
     }
 
     fn debit(&self, number: usize) -> Words {
@@ -61,7 +61,7 @@ fn judge(acknowledged: &[Value], again: &[Value], left: i128) -> Result<Found> {
     Ok(Found { lost, twice })
 }
 
-impl Account for Purse {
+impl Account for DebitAccount {
     fn id(&self) -> &str {
         &self.id
     }

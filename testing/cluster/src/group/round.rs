@@ -4,7 +4,7 @@
 use super::client::{PATIENCE, Persistent, Way};
 use super::fault::{Fault, Scene};
 use super::probe;
-use super::purse::Purse;
+use super::purse::DebitAccount;
 use super::report::Row;
 use super::same::Known;
 use super::shared::Sharing;
@@ -29,7 +29,7 @@ struct Kind {
 }
 
 const KINDS: [Kind; 4] = [
-    Kind { clients: 2, accounts: 4, make: |id| Box::new(Purse::new(id)) },
+    Kind { clients: 2, accounts: 4, make: |id| Box::new(DebitAccount::new(id)) },
     Kind { clients: 2, accounts: 6, make: |id| Box::new(Steady::new(id)) },
     Kind { clients: 1, accounts: 6, make: |id| Box::new(Lease::new(id)) },
     Kind { clients: 1, accounts: 4, make: |id| Box::new(Chained::new(id)) },

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, ensure};
 use scurry_codec::{decode_foreign_account, encode_account};
 use scurry_engine::{ChainOutcome, LoadError, Outcome};
 use scurry_ledger::{
-    Account, Answer, ChainDecision, Code, CodeKind, Command, Decision, Limits, Link, Portion,
-    Status, Time, Totals, apply, decide, decide_chain, decide_in_place, next_due, tick,
+    Account, AccountContribution, Answer, ChainDecision, Code, CodeKind, Command, Decision, Limits,
+    Link, Status, Time, Totals, apply, decide, decide_chain, decide_in_place, next_due, tick,
     tick_in_place, view,
 };
 use scurry_resp::{LoadRequest, Protocol};
@@ -50,7 +50,7 @@ struct Accounts {
 
 impl Accounts {
     fn put(&mut self, id: &[u8], before: Option<&Account>, after: Option<Account>) -> Result<()> {
-        self.totals.replace(&Portion::of(before), after.as_ref());
+        self.totals.replace(&AccountContribution::of(before), after.as_ref());
         match after {
             Some(after) => self.accounts.insert(id.to_vec(), after),
             None => self.accounts.remove(id),

@@ -33,20 +33,20 @@ impl Put {
 }
 
 /// The key and its recent writes.
-pub(crate) struct Fleeting {
+pub(crate) struct ExpiringValue {
     key: String,
     /// The last acknowledged write, and those without a reply.
     puts: Vec<Put>,
     serial: u64,
 }
 
-impl Fleeting {
-    pub(crate) fn new(key: String) -> Fleeting {
-        Fleeting { key, puts: Vec::new(), serial: 0 }
+impl ExpiringValue {
+    pub(crate) fn new(key: String) -> ExpiringValue {
+        ExpiringValue { key, puts: Vec::new(), serial: 0 }
     }
 }
 
-impl Subject for Fleeting {
+impl Subject for ExpiringValue {
     fn key(&self) -> &str {
         &self.key
     }

@@ -27,7 +27,7 @@ fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
 
 /// Looks up a request of a session that is not open in its tombstone. `otherwise` is the code for a request that is not
 /// stored there.
-fn buried(
+fn look_up_tombstone(
     state: &State,
     context: Context<'_>,
     session: &str,
@@ -156,7 +156,7 @@ pub(super) fn reserve(
         require(*same == body, Code::RequestMismatch)?;
         return Err(Refusal::Replay(answer.clone()));
     }
-    buried(state, context, &session, number, &body, Code::SessionExists)?;
+    look_up_tombstone(state, context, &session, number, &body, Code::SessionExists)?;
     let open = state.sessions.len();
     require(open < limits.sessions_max, Code::Busy)?;
     require(open + state.tombstones(now).count() < limits.session_ids_max, Code::Busy)?;
@@ -234,7 +234,14 @@ fn find<'a>(
     let Some(open) = state.sessions.get(session) else {
         let has_use = request.items.iter().any(|item| item.used.is_some_and(|used| used > 0));
         let late = request.late_use && has_use;
-        return match buried(state, context, session, request.request, body, Code::UnknownSession) {
+        return match look_up_tombstone(
+            state,
+            context,
+            session,
+            request.request,
+            body,
+            Code::UnknownSession,
+        ) {
             Err(Refusal::Reject(Code::UnknownSession)) | Ok(()) if late => Ok(Found::Gone(state)),
             Ok(()) => Err(Code::UnknownSession.into()),
             Err(refusal) => Err(refusal),

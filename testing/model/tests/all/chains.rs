@@ -2,9 +2,9 @@
 //! sets the number of seeds, SCURRY_SEED the first.
 
 use scurry_engine::{APART_LEN, ChainOutcome, Config, HashKey, Outcome, Shard};
-use scurry_ledger::{Answer, Code, Limits, Portion, Time, Totals, next_due};
+use scurry_ledger::{AccountContribution, Answer, Code, Limits, Time, Totals, next_due};
 use scurry_model::{
-    Books, Came, CameOfChain, ChainOp, Event, Generator, Op, Random, What, with_links,
+    Came, ChainOp, ChainResult, Event, Generator, Op, PairedAccounts, Random, What, with_links,
 };
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
 
 /// Books, a shard that should hold the same, and the commands so far.
 struct Run {
-    books: Books,
+    books: PairedAccounts,
     shard: Shard,
     limits: Limits,
     generators: [Generator; 3],
@@ -42,7 +42,7 @@ impl Run {
         let hash_key = HashKey::known(seed);
         let config = Config { limits: limits.clone(), hash_key, apart_len, ..Config::default() };
         Run {
-            books: Books::new(limits.clone(), &ACCOUNTS),
+            books: PairedAccounts::new(limits.clone(), &ACCOUNTS),
             shard: Shard::new(config),
             limits,
             generators,
@@ -83,7 +83,7 @@ impl Run {
         let ahead = self.random.pick(&[0, 1, 30, 200]);
         let at = self.books.latest(0) + ahead;
         for id in ACCOUNTS {
-            let due = |books: &Books| books.pairs[id].account.as_ref().and_then(next_due);
+            let due = |books: &PairedAccounts| books.pairs[id].account.as_ref().and_then(next_due);
             while let Some(due) = due(&self.books).filter(|due| due.0 <= at) {
                 self.books.step(id, &Event { at: due.0, what: What::Tick })?;
             }
@@ -101,11 +101,11 @@ impl Run {
             with_links(&chain, |links| self.shard.execute_chain(Time(at), links, &mut answers));
         let outcome = outcome.expect("the commands are borrowed");
         let same = match (&came, &outcome) {
-            (CameOfChain::Replay(is), ChainOutcome::Answers { replayed: true })
-            | (CameOfChain::Commit(is), ChainOutcome::Answers { replayed: false }) => {
+            (ChainResult::Replay(is), ChainOutcome::Answers { replayed: true })
+            | (ChainResult::Commit(is), ChainOutcome::Answers { replayed: false }) => {
                 *is == answers
             }
-            (CameOfChain::Reject(link, code), ChainOutcome::Reject(refused)) => {
+            (ChainResult::Reject(link, code), ChainOutcome::Reject(refused)) => {
                 *link == refused.link && *code == refused.rejection.code
             }
             _ => false,
@@ -153,18 +153,18 @@ impl Run {
         (at, chain)
     }
 
-    fn note(&mut self, chain: &ChainOp, came: &CameOfChain) {
+    fn note(&mut self, chain: &ChainOp, came: &ChainResult) {
         let several = if chain.len() > 1 { "several" } else { "one" };
         let mut note = |what: &str| self.seen.insert(format!("{several} {what}"));
         match came {
-            CameOfChain::Reject(_, code) => {
+            ChainResult::Reject(_, code) => {
                 note(code.name());
             }
-            CameOfChain::Replay(answers) => {
+            ChainResult::Replay(answers) => {
                 let denied = answers.iter().any(|answer| answer.code() != Code::Ok);
                 note(if denied { "denial again" } else { "success again" });
             }
-            CameOfChain::Commit(answers) => {
+            ChainResult::Commit(answers) => {
                 note(if answers.iter().any(|answer| answer.code() != Code::Ok) {
                     "denial"
                 } else {
@@ -189,7 +189,7 @@ impl Run {
         let mut totals = Totals::default();
         for id in ACCOUNTS {
             let account = self.books.pairs[id].account.as_ref();
-            totals.replace(&Portion::default(), account);
+            totals.replace(&AccountContribution::default(), account);
             let seen = account.map(|a| scurry_ledger::view(a, Time(at), &self.limits));
             let read = self.shard.account(Time(at), self.shard.key(id.as_bytes())).ok();
             if seen.as_deref() != read {

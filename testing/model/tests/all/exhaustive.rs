@@ -2,7 +2,9 @@
 //! depth first. A step that changed nothing is not continued: its continuations are covered without it.
 
 use scurry_ledger::{BucketAttributes, Counted, LimitTerms, Limits, Overrun, Period, Status, Time};
-use scurry_model::{Books, Came, CameOfChain, ChainOp, Event, Op, Pair, Request, What, name};
+use scurry_model::{
+    Came, ChainOp, ChainResult, Event, Op, Pair, PairedAccounts, Request, What, name,
+};
 use std::fmt::Debug;
 
 /// One letter of an alphabet.
@@ -37,7 +39,7 @@ enum Turn {
     Chain(ChainOp),
 }
 
-impl Both for Books {
+impl Both for PairedAccounts {
     type Act = Turn;
 
     fn act(&mut self, at: i64, act: &Turn) -> Result<bool, String> {
@@ -48,7 +50,7 @@ impl Both for Books {
             }
             Turn::Chain(chain) => {
                 let came = self.chain(at, chain)?;
-                Ok(matches!(came, CameOfChain::Commit(_)))
+                Ok(matches!(came, ChainResult::Commit(_)))
             }
         }
     }
@@ -283,7 +285,7 @@ fn every_short_tale_of_two_accounts_and_their_chains() {
     ];
     let mut letters: Vec<_> = turns.into_iter().map(Letter::Do).collect();
     letters.push(Letter::Wait(2));
-    let mut books = Books::new(limits(), &["a", "b"]);
+    let mut books = PairedAccounts::new(limits(), &["a", "b"]);
     for (id, pair) in &mut books.pairs {
         pair.thorough = false;
         let what = What::Do(Op::create(&[("m", "u", 3)]));

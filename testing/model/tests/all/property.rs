@@ -5,7 +5,7 @@ mod sights;
 
 use scurry_ledger::{Answer, Time};
 use scurry_model::{Came, Event, Generator, Pair, What, guarded, report};
-use sights::{Sights, Step};
+use sights::{AmbiguousCases, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 const STEPS: usize = 60;
@@ -29,7 +29,7 @@ fn seed(
     }
     let mut pair = Pair::new(limits.clone());
     let mut steps = vec![];
-    let mut sights = Sights::default();
+    let mut sights = AmbiguousCases::default();
     for _ in 0..STEPS {
         let event = generator.next(&pair);
         let before = pair.account.clone();

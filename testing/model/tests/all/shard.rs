@@ -2,7 +2,7 @@
 //! Outcomes, everything that can be read, totals and timers agree at every step.
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
-use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
+use scurry_ledger::{AccountContribution, Change, Limits, Time, Totals, next_due};
 use scurry_model::{Came, Event, Generator, Op, Pair, Random, Request, What};
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ impl Hosted {
     fn look(&mut self, at: i64, limits: &Limits) -> Result<(), String> {
         let mut totals = Totals::default();
         for (pair, id) in self.pairs.iter().zip(ACCOUNTS) {
-            totals.replace(&Portion::default(), pair.account.as_ref());
+            totals.replace(&AccountContribution::default(), pair.account.as_ref());
             let seen = pair.account.as_ref().map(|a| scurry_ledger::view(a, Time(at), limits));
             let read = self.shard.account(Time(at), self.shard.key(id)).ok();
             if seen.as_deref() != read {

@@ -10,7 +10,7 @@ use crate::world::{Checked, World};
 use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
 use scurry_engine::{
-    Config, Disk, Least, LogBallot, LogFollower, LogId, LogReach, LogWriter, Shard,
+    Config, Disk, LogBallot, LogFollower, LogId, LogReach, LogWriter, RequiredExtent, Shard,
     shown_by_snapshots, survey_group,
 };
 use scurry_group::{
@@ -101,7 +101,7 @@ impl Running {
         let reach =
             LogReach::<SimFile>::open(disk.open(REACH).map_err(text)?, log).map_err(note)?;
         let ballot = LogBallot::open(disk.open(BALLOT).map_err(text)?, log).map_err(note)?;
-        let least = Least { sequence: reach.sequence(), snapshot: false };
+        let least = RequiredExtent { sequence: reach.sequence(), snapshot: false };
         let found = survey_group(&mut disk, log, least).map_err(|error| error.to_string())?;
         let at = found.at.0;
         let writer =

@@ -12,7 +12,7 @@ use crate::job::Job;
 use crate::world::Checked;
 use scurry_engine::{Disk, snapshot_name};
 use scurry_ledger::Time;
-use scurry_model::{Came, CameOfChain};
+use scurry_model::{Came, ChainResult};
 use scurry_replica::NodeId;
 
 /// Requests of a turn, at most.
@@ -147,7 +147,7 @@ impl Trio {
                 Came::Replay(_) | Came::Reject(_) | Came::Ticked(_) => 0..=0,
             },
             Ask::Chain(chain) => match beside.chain(&self.config.limits, chain)? {
-                (CameOfChain::Commit(_), _) => {
+                (ChainResult::Commit(_), _) => {
                     self.counts.chains += 1;
                     chain.len() as u64..=chain.len() as u64
                 }

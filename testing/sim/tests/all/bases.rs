@@ -4,8 +4,8 @@
 
 use scurry_codec::{FrameWriter, LogEntry, LogFormat, Seal, content_of, put_entry};
 use scurry_engine::{
-    Disk, File, Least, LogBase, LogError, LogId, LogWriter, RecoveryError, checksum, incoming_name,
-    read_base, segment_of, snapshot_name, snapshot_of, survey_group,
+    Disk, File, LogBase, LogError, LogId, LogWriter, RecoveryError, RequiredExtent, checksum,
+    incoming_name, read_base, segment_of, snapshot_name, snapshot_of, survey_group,
 };
 use scurry_ledger::Time;
 use scurry_model::Random;
@@ -75,7 +75,7 @@ impl Node {
             let (term, index) = (self.term, end.index + 1);
             let place = LogEntry { term, index, committed: 0, chain: end.chain, content };
             assert!(put_entry(seal(), &mut frame, &place, 0));
-            let (sequence, chain) = (next - 1, place.chain_behind(seal()));
+            let (sequence, chain) = (next - 1, place.next_chain(seal()));
             let behind = LogBase { index, term, sequence, at: NOW.0, chain, ..end };
             self.entries.push((place, behind));
             batch.extend(frame);
@@ -163,7 +163,7 @@ impl Node {
     fn restart(&mut self, crash: Crash) {
         self.disk.restart(crash);
         let mut disk = self.disk.clone();
-        let found = survey_group(&mut disk, LOG, Least::default());
+        let found = survey_group(&mut disk, LOG, RequiredExtent::default());
         let found = found.unwrap_or_else(|why| panic!("{why}\n{}", self.disk.trace().tail()));
         let base = found.base.clone().unwrap_or_else(|| LogBase {
             chain: seal().chain_start(),
@@ -188,9 +188,9 @@ impl Node {
         self.entries.truncate(read);
         self.synced = read;
         assert_eq!((found.chain, found.next), (self.end().chain, self.end().sequence + 1));
-        let again = survey_group(&mut disk, LOG, Least::default()).expect("as before");
+        let again = survey_group(&mut disk, LOG, RequiredExtent::default()).expect("as before");
         assert_eq!((again.base, again.entries.len()), (found.base, read));
-        let least = Least { sequence: self.end().sequence + 1, snapshot: false };
+        let least = RequiredExtent { sequence: self.end().sequence + 1, snapshot: false };
         let more = survey_group(&mut disk, LOG, least);
         assert!(
             matches!(&more, Err(RecoveryError::Lost { .. } | RecoveryError::Log(_))),
@@ -254,7 +254,7 @@ fn a_base_that_is_put_back_removes_nothing_that_was_promised() {
     node.write(&mut random, 4);
     let base = LogBase { chain: 9, sequence: 2, index: 1, term: 1, ..node.base.clone() };
     scurry_engine::write_base(&mut node.disk, LOG, &base).expect("no faults");
-    let least = Least { sequence: node.end().sequence, snapshot: false };
+    let least = RequiredExtent { sequence: node.end().sequence, snapshot: false };
     let (files, found) = (node.disk.contents(), survey_group(&mut node.disk.clone(), LOG, least));
     assert!(matches!(found, Err(RecoveryError::Lost { .. })), "{found:?}");
     assert_eq!(node.disk.contents(), files);

@@ -6,9 +6,9 @@ use scurry_codec::{
     FrameWriter, Framed, LogEntry, LogFormat, Seal, content_of, put_entry, read_frame,
 };
 use scurry_engine::{
-    Commits, Config, Disk, Durability, Expiry, File, History, Least, LogError, LogFollower, LogId,
-    LogReader, LogWriter, RecoveryError, ReplayError, Shard, Until, checksum, recover, segment_of,
-    survey_group,
+    Commits, Config, Disk, Durability, Expiry, File, History, LogError, LogFollower, LogId,
+    LogReader, LogWriter, RecoveryError, ReplayError, RequiredExtent, Shard, Until, checksum,
+    recover, segment_of, survey_group,
 };
 use scurry_ledger::Time;
 use scurry_model::Random;
@@ -62,7 +62,7 @@ impl Node {
         let start = (1, 1, seal().chain_start());
         self.entries.last().map_or(start, |entry| {
             let place = place_of(entry, 0);
-            (entry.index + 1, entry.next, place.chain_behind(seal()))
+            (entry.index + 1, entry.next, place.next_chain(seal()))
         })
     }
 
@@ -173,7 +173,7 @@ impl Node {
     /// nothing to cut the next time.
     fn survey(&self, read: &[Entry], history: Option<History>, committed: u64) {
         let next = read.last().map_or(1, |last| last.next);
-        let least = |sequence| Least { sequence, snapshot: false };
+        let least = |sequence| RequiredExtent { sequence, snapshot: false };
         let changes = self.disk.changes();
         let more = survey_group(&mut self.disk.clone(), LOG, least(next));
         assert!(
@@ -449,8 +449,8 @@ fn the_log_of_a_store_without_a_group_is_refused_in_words() {
     let mut writer = LogWriter::new(disk.clone(), LOG, SEGMENT_LEN);
     batch.run(&mut writer).expect("no faults");
     let changes = disk.changes();
-    let refused =
-        survey_group(&mut disk.clone(), LOG, Least::default()).expect_err("it is no node's");
+    let refused = survey_group(&mut disk.clone(), LOG, RequiredExtent::default())
+        .expect_err("it is no node's");
     assert!(refused.to_string().contains("files were mixed"), "{refused}");
     assert_eq!(disk.changes(), changes);
 }
@@ -478,7 +478,7 @@ fn a_log_without_its_beginning_is_refused_in_words() {
         assert!(put_entry(seal(), &mut frame, &place, 0));
         writer(&disk).write(1, &mut frame).expect("room");
         let changes = disk.changes();
-        let refused = survey_group(&mut disk.clone(), LOG, Least::default());
+        let refused = survey_group(&mut disk.clone(), LOG, RequiredExtent::default());
         let refused = refused.expect_err("it is no beginning").to_string();
         assert!(refused.contains(&format!("begins with entry {index}")), "{refused}");
         assert!(refused.contains("join anew"), "{refused}");

@@ -2,9 +2,9 @@
 
 use scurry_codec::{Seal, SnapshotFooter};
 use scurry_engine::{
-    Commits, Config, Disk, Durability, EntityPut, Expiry, File, Least, LogId, LogWriter, Piece,
-    Recovered, RecoveryError, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotReader, SnapshotWriter,
-    Until, Version, checksum, recover, segment_name, snapshot_name,
+    Commits, Config, Disk, Durability, EntityPut, Expiry, File, LogId, LogWriter, Piece, Recovered,
+    RecoveryError, RequiredExtent, SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotReader,
+    SnapshotWriter, Until, Version, checksum, recover, segment_name, snapshot_name,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -62,7 +62,8 @@ fn a_version_is_not_given_again_though_its_entity_was_over_at_once() {
     let key = host.shard.key(b"e");
     assert!(host.shard.entity_put(NOW, key, b"v", options).expect("terms hold").applied);
     assert!(host.commit());
-    let (mut shard, found) = start(&host.disk, Until::End(Least::default())).expect("a sound disk");
+    let (mut shard, found) =
+        start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
     assert_eq!(found.next, 2);
     let key = shard.key(b"e");
     let next = shard.entity_put(NOW, key, b"w", EntityPut::default()).expect("terms hold");
@@ -79,7 +80,8 @@ fn a_look_at_an_earlier_sequence_writes_nothing() {
     let changes = host.disk.changes();
     let (_, found) = start(&host.disk, Until::Sequence(1)).expect("a sound disk");
     assert_eq!((found.next, host.disk.changes()), (2, changes));
-    let (_, found) = start(&host.disk, Until::End(Least::default())).expect("a sound disk");
+    let (_, found) =
+        start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
     assert_eq!(found.next, 2);
     assert_eq!(host.disk.contents().len(), 1, "an empty segment is removed");
 }
@@ -93,8 +95,8 @@ fn a_first_sector_that_was_never_written_ends_the_log() {
     assert!(host.commit());
     // The power failed: of what was not synced the first sector is missing.
     overwrite(&host.disk, 1, &[0; 512]);
-    let (shard, found) =
-        start(&host.disk, Until::End(Least::default())).expect("nothing of it was promised");
+    let (shard, found) = start(&host.disk, Until::End(RequiredExtent::default()))
+        .expect("nothing of it was promised");
     assert!(shard.is_empty());
     let cut = found.cut.expect("an end that was cut off");
     assert_eq!((found.next, cut.offset, cut.bytes > 600), (1, 0, true));
@@ -110,8 +112,8 @@ fn a_header_of_which_a_part_was_written_ends_the_log() {
         let mut file = host.disk.clone().create(&segment_name(2), 0).expect("no faults");
         file.set_len(4_096).expect("no faults");
         file.write_at(0, &header).expect("no faults");
-        let (_, found) =
-            start(&host.disk, Until::End(Least::default())).expect("nothing of it was promised");
+        let (_, found) = start(&host.disk, Until::End(RequiredExtent::default()))
+            .expect("nothing of it was promised");
         assert_eq!((found.next, host.disk.contents().len()), (2, 1), "{part} bytes of a header");
     }
 }
@@ -124,8 +126,9 @@ fn a_first_sector_that_was_synced_is_missed() {
     host.set(b"b", 600);
     assert!(host.commit());
     overwrite(&host.disk, 1, &[0; 512]);
-    let error =
-        start(&host.disk, Until::End(Least::default())).expect_err("record 1 is gone").to_string();
+    let error = start(&host.disk, Until::End(RequiredExtent::default()))
+        .expect_err("record 1 is gone")
+        .to_string();
     assert!(error.contains("log-00000000000000000001 is damaged at byte 0"), "{error}");
 }
 
@@ -135,8 +138,9 @@ fn a_header_that_was_lost_alone_is_missed() {
     host.set(b"a", 10);
     assert!(host.commit());
     overwrite(&host.disk, 1, &[0; 8]);
-    let error =
-        start(&host.disk, Until::End(Least::default())).expect_err("record 1 is there").to_string();
+    let error = start(&host.disk, Until::End(RequiredExtent::default()))
+        .expect_err("record 1 is there")
+        .to_string();
     assert!(error.contains("log-00000000000000000001"), "{error}");
 }
 
@@ -152,9 +156,11 @@ fn what_a_failed_sync_left_in_the_cache_is_written_again() {
         assert!(!host.commit(), "the sync fails");
         host.disk.mend();
         // The cache may have it still: then readers see it, and it has to stay.
-        let (_, found) = start(&host.disk, Until::End(Least::default())).expect("a sound disk");
+        let (_, found) =
+            start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
         host.disk.restart(Crash::Power);
-        let (_, again) = start(&host.disk, Until::End(Least::default())).expect("a sound disk");
+        let (_, again) =
+            start(&host.disk, Until::End(RequiredExtent::default())).expect("a sound disk");
         assert!(again.next >= found.next, "seed {seed}: {} of {}", again.next, found.next);
         kept += u64::from(found.next == 3);
     }
@@ -167,7 +173,7 @@ fn an_error_of_a_file_names_it() {
     host.set(b"a", 10);
     assert!(host.commit());
     host.disk.inject(Faults { read: 1, ..Faults::default() });
-    let error = start(&host.disk, Until::End(Least::default()))
+    let error = start(&host.disk, Until::End(RequiredExtent::default()))
         .expect_err("nothing can be read")
         .to_string();
     assert!(error.contains("log-00000000000000000001: "), "{error}");

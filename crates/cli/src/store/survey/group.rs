@@ -2,7 +2,7 @@
 
 use super::{CoreSurvey, Pinned};
 use scurry_codec::LogBase;
-use scurry_engine::{BASE_NAME, Disk, Least, Shown, look_at_group};
+use scurry_engine::{BASE_NAME, Disk, RequiredExtent, Shown, look_at_group};
 
 /// Contents of a group's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn look(pinned: &mut Pinned, survey: &mut CoreSurvey) {
     if !survey.is_replicated && (has_frames || !has_base) {
         return;
     }
-    let found = match look_at_group(pinned, log, Least::default()) {
+    let found = match look_at_group(pinned, log, RequiredExtent::default()) {
         Ok(found) => found,
         Err(error) => {
             let text = error.to_string();

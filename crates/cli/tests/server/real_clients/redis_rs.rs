@@ -213,7 +213,7 @@ fn moved(client: &mut ClusterConnection, password: &str) {
     let Value::Array(first) = &ranges[0] else { panic!("{ranges:?}") };
     let Value::Array(node) = &first[2] else { panic!("{first:?}") };
     let port = shown(&node[1]).parse().expect("a port");
-    let astray = || {
+    let link_fault = || {
         let host = shown(&node[0]);
         RoutingInfo::SingleNode(SingleNodeRoutingInfo::ByAddress { host, port })
     };
@@ -223,8 +223,8 @@ fn moved(client: &mut ClusterConnection, password: &str) {
     let mut elsewhere = 0;
     for number in 0..200 {
         let (key, value) = (format!("p{number}"), format!("-{number}"));
-        let set =
-            client.route_command(&command(&[b"SET", key.as_bytes(), value.as_bytes()]), astray());
+        let set = client
+            .route_command(&command(&[b"SET", key.as_bytes(), value.as_bytes()]), link_fault());
         assert_eq!(set.expect("MOVED is followed"), Value::Okay);
         expect(client, &format!("GET {key}"), &value);
         match ask(&mut direct, &[b"GET", key.as_bytes()]).as_str() {

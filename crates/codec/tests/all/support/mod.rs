@@ -98,11 +98,12 @@ pub(crate) fn every_op() -> Change {
             items: Vec::new(),
         }))
     };
-    let bury =
-        |text, kind| Op::Bury(Box::new(Tombstone::new(id(text), AT.plus_ms(240_000), kind, None)));
+    let bury = |text, kind| {
+        Op::StoreTombstone(Box::new(Tombstone::new(id(text), AT.plus_ms(240_000), kind, None)))
+    };
     let bury_with_last = |kind| {
         let tombstone = Tombstone::new(id("s"), AT.plus_ms(240_000), kind, Some(300));
-        Op::Bury(Box::new(tombstone))
+        Op::StoreTombstone(Box::new(tombstone))
     };
     let long = BucketTerms {
         priority: -3,

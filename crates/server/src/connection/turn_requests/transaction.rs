@@ -1,7 +1,7 @@
 //! Handles requests of a connection that has begun a transaction, and the commands of transactions.
 
 use super::{Next, TurnRequests};
-use crate::connection::gather::Spreader;
+use crate::connection::gather::RequestDistributor;
 use crate::connection::memory::Spare;
 use crate::execute::client::Client;
 use crate::execute::dispatch;
@@ -198,8 +198,8 @@ impl TurnRequests<'_> {
     }
 }
 
-fn spreader<'n>(spare: &'n mut Spare, node: &Node, client: &Client) -> Spreader<'n> {
-    Spreader { spare, caller: client.caller(node.core), cores: node.shared.slots.cores() }
+fn spreader<'n>(spare: &'n mut Spare, node: &Node, client: &Client) -> RequestDistributor<'n> {
+    RequestDistributor { spare, caller: client.caller(node.core), cores: node.shared.slots.cores() }
 }
 
 fn spoil(client: &mut Client) {

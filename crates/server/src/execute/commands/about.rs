@@ -120,7 +120,7 @@ fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     reply.set(1);
     reply.map(3);
     reply.text("flags");
-    let incomplete = spec.keys_move.then_some("incomplete");
+    let incomplete = spec.has_dynamic_keys.then_some("incomplete");
     let flags = || key_flags(spec).iter().copied().chain(incomplete);
     reply.set(flags().count());
     for flag in flags() {

@@ -48,7 +48,7 @@ pub(crate) fn redirection(
 /// Returns the error for keys of several slots; for a chain it includes the rule.
 #[cold]
 fn cross_slot(spec: &Spec) -> String {
-    if spec.keys_move { CHAIN_CROSS_SLOT } else { CROSS_SLOT }.to_owned()
+    if spec.has_dynamic_keys { CHAIN_CROSS_SLOT } else { CROSS_SLOT }.to_owned()
 }
 
 pub(crate) fn slots(node: &Node, client: &Client, reply: &mut Reply<'_>) {

@@ -7,7 +7,7 @@ use scurry_engine::{
     EntityDelete, EntityPut, EntityState, EntityWrite, Expiry, Version, WriteError,
 };
 use scurry_resp::{
-    Args, EntityShown, Fault, Reply, WRONG_TYPE, entity_answer, entity_write_answer,
+    Args, EntityReplyFields, Fault, Reply, WRONG_TYPE, entity_answer, entity_write_answer,
     parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
 };
 
@@ -75,7 +75,7 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
             EntityState::Live { value, expires } => (Some(value), expires),
             EntityState::Deleted { .. } => (None, None),
         };
-        EntityShown { version: entity.version.get(), value, expires }
+        EntityReplyFields { version: entity.version.get(), value, expires }
     });
     if shown.is_some_and(|shown| shown.value.is_some()) {
         node.counters.hits += 1;

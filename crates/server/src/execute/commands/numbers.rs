@@ -94,7 +94,7 @@ fn expires(
     options: &IncrexOptions<'_>,
 ) -> Result<Expiry, PlainFault<'static>> {
     let asked = match options.lifetime {
-        Lifetime::Unsaid | Lifetime::Keep => Expiry::Keep,
+        Lifetime::NotGiven | Lifetime::Keep => Expiry::Keep,
         said => expiry(node, spec, said)?,
     };
     let before = node.shard.plain_expiry(node.now.time, node.first_key(key));

@@ -6,7 +6,7 @@ use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::mail::report::{Question, Report};
-use scurry_engine::{LoadError, Needed, Outcome, ReadError};
+use scurry_engine::{LoadError, NeededParts, Outcome, ReadError};
 use scurry_ledger::Code;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
@@ -67,7 +67,7 @@ pub(crate) fn read(node: &mut Node, id: ScurReadId, args: Args<'_>, reply: &mut 
     let now = node.now.time;
     let key = node.first_key(request.account());
     let session = request.session();
-    let needed = Needed::shown(request.shows_all(), &session);
+    let needed = NeededParts::shown(request.shows_all(), &session);
     match node.shard.account_in_part(now, key, &needed) {
         Ok(account) => request.answer(reply, account, now),
         Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),

@@ -72,7 +72,7 @@ pub(super) fn expiry(
     lifetime: Lifetime<'_>,
 ) -> Result<Expiry, PlainFault<'static>> {
     match lifetime {
-        Lifetime::Unsaid | Lifetime::Persist => Ok(Expiry::Never),
+        Lifetime::NotGiven | Lifetime::Persist => Ok(Expiry::Never),
         Lifetime::Keep => Ok(Expiry::Keep),
         Lifetime::Until(deadline) => deadline.time(node.now.time, spec).map(Expiry::At),
     }
@@ -190,7 +190,7 @@ pub(crate) fn get_ex(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply
     }
     // The number is validated only when there is a value to expire.
     let expires: Option<Time> = match lifetime {
-        Lifetime::Unsaid | Lifetime::Keep => return,
+        Lifetime::NotGiven | Lifetime::Keep => return,
         Lifetime::Persist => None,
         Lifetime::Until(deadline) => match deadline.time(node.now.time, spec) {
             Ok(time) => Some(time),

@@ -162,11 +162,11 @@ impl Transport for Tls {
         self.output.release(buffers);
     }
 
-    fn economize(&mut self, buffers: &mut Buffers) {
+    fn release_idle_memory(&mut self, buffers: &mut Buffers) {
         // The first call may only empty a buffer, which the second then returns to the pool.
         self.release(buffers);
         self.release(buffers);
-        self.input.shelve(buffers);
+        self.input.shrink_buffers(buffers);
     }
 
     fn finish(&mut self) {

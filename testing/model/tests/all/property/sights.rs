@@ -37,7 +37,7 @@ pub(crate) struct Step<'a> {
 
 /// Memory of a run that the situations need.
 #[derive(Default)]
-pub(crate) struct Sights {
+pub(crate) struct AmbiguousCases {
     committed: Vec<Op>,
     /// Transaction ids of debits that have used a bucket twice.
     twice: BTreeSet<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Sights {
     late: BTreeSet<(String, u32)>,
 }
 
-impl Sights {
+impl AmbiguousCases {
     /// Returns the situations of a step.
     pub(crate) fn of(&mut self, step: &Step<'_>) -> Vec<&'static str> {
         let mut seen = vec![];

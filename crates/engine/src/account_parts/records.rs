@@ -9,7 +9,7 @@
 //! | 0 to 3 | nothing: each begins at a multiple of 4 |
 
 use super::ids::Ids;
-use scurry_ledger::{PackedRecord, Records, RecordsElsewhere, Remembered, Time};
+use scurry_ledger::{PackedRecord, Records, Remembered, Time, UnloadedRecords};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Most bytes of a page.
@@ -29,7 +29,7 @@ const GONE: u8 = 2;
 
 /// Records of one kind, stored outside their account.
 #[derive(Debug, Default)]
-pub(super) struct RecordsApart {
+pub(super) struct PackedRecordStore {
     pages: Pages,
     ids: Ids<u32>,
     /// Records that are forgotten before one that arrived earlier, by their forget time.
@@ -142,7 +142,7 @@ fn record_at(page: &[u8], offset: usize) -> PackedRecord<'_> {
     PackedRecord::first_of(&page[offset + 1..]).expect("a place is that of a record")
 }
 
-impl RecordsApart {
+impl PackedRecordStore {
     /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.len
@@ -205,8 +205,8 @@ impl RecordsApart {
     }
 
     /// Returns the sums that the ledger's rules need, as of `now`.
-    pub(super) fn sums(&self, now: Time) -> RecordsElsewhere {
-        let mut sums = RecordsElsewhere { len: self.len, first: None, due: 0, first_not_due: None };
+    pub(super) fn sums(&self, now: Time) -> UnloadedRecords {
+        let mut sums = UnloadedRecords { len: self.len, first: None, due: 0, first_not_due: None };
         let in_order = self.pages.walk().filter(|(standing, _, _)| *standing == IN_ORDER);
         let in_order = in_order.map(|(_, _, record)| record.forget_at);
         let mut in_order = in_order.peekable();

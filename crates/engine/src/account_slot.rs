@@ -2,9 +2,9 @@
 //! logs the Change, packs and stores the account, and arms a timer. A host only defines where its accounts are stored
 //! and where Changes go; the order of the steps is defined here alone.
 
-use crate::annex::{Annex, Needed};
+use crate::account_parts::{AccountParts, NeededParts};
 use crate::outcome::LoadError;
-use crate::slate::Slate;
+use crate::working_account::WorkingAccount;
 use crate::{Outcome, WrongType};
 use scurry_codec::{ChangeError, decode_change, decode_foreign_account};
 use scurry_ledger::{Bound, Change, Code, Command, Decision, Op, Rejection, Time, apply};
@@ -12,15 +12,15 @@ use scurry_ledger::{Bound, Change, Code, Command, Decision, Op, Rejection, Time,
 /// Storage of one account between two commands: a slot of a shard's table, or a key of a Valkey server.
 ///
 /// A host implements the methods without a body. It calls the others, and overrides none.
-pub trait Home {
+pub trait AccountSlot {
     /// Returns the slate of the host.
-    fn slate(&mut self) -> &mut Slate;
+    fn slate(&mut self) -> &mut WorkingAccount;
 
     /// Returns the slate, and the annex of its account if that is kept in parts.
-    fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>);
+    fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>);
 
     /// Stores an annex with the account; None removes it.
-    fn keep_annex(&mut self, annex: Option<Annex>);
+    fn keep_annex(&mut self, annex: Option<AccountParts>);
 
     /// Unpacks the account onto the slate, None when no account is stored. The parts of an account that is kept in
     /// parts are not brought in.
@@ -82,7 +82,7 @@ pub trait Home {
     #[inline]
     fn prepare(&mut self, now: Time, command: &Command<'_>) {
         if self.slate().is_apart() {
-            self.bring_for(command, now);
+            self.load_parts_for(command, now);
         }
         self.slate().remember();
     }
@@ -118,10 +118,10 @@ pub trait Home {
 
     /// Puts what is needed of the account on the slate as it is at `now`: what is due counts as done, and nothing is
     /// written.
-    fn view(&mut self, now: Time, needed: &Needed<'_>) -> Result<(), WrongType> {
+    fn view(&mut self, now: Time, needed: &NeededParts<'_>) -> Result<(), WrongType> {
         self.load()?;
         match self.parts() {
-            (Slate { account: Some(account), .. }, Some(annex)) if needed.all => {
+            (WorkingAccount { account: Some(account), .. }, Some(annex)) if needed.all => {
                 annex.copy_to(account);
                 self.slate().note_whole();
             }
@@ -139,7 +139,7 @@ pub trait Home {
         match self.slate().next_due() {
             Some(due) if due <= at => {
                 if self.slate().is_apart() {
-                    self.bring(&Needed::default(), at);
+                    self.bring(&NeededParts::default(), at);
                 }
                 let slate = self.slate();
                 slate.remember();
@@ -215,16 +215,18 @@ pub trait Home {
     }
 
     /// Brings onto the slate the parts that a command needs of an account that is kept in parts.
-    fn bring_for(&mut self, command: &Command<'_>, now: Time) {
+    fn load_parts_for(&mut self, command: &Command<'_>, now: Time) {
         if let Some(account) = &self.slate().account {
-            let needed = Needed::by(command, account);
+            let needed = NeededParts::by(command, account);
             self.bring(&needed, now);
         }
     }
 
     /// Brings onto the slate the needed parts of an account that is kept in parts.
-    fn bring(&mut self, needed: &Needed<'_>, now: Time) {
-        let (Slate { account: Some(account), .. }, Some(annex)) = self.parts() else { return };
+    fn bring(&mut self, needed: &NeededParts<'_>, now: Time) {
+        let (WorkingAccount { account: Some(account), .. }, Some(annex)) = self.parts() else {
+            return;
+        };
         annex.bring(account, needed, now.on(Some(account)));
         if needed.all {
             self.slate().note_whole();
@@ -238,7 +240,7 @@ pub trait Home {
         }
         let mut facts = Change { at: Time(0), ops: Vec::new() };
         decode_change(change, &mut facts)?;
-        self.bring(&Needed::by_facts(&facts.ops), facts.at);
+        self.bring(&NeededParts::by_facts(&facts.ops), facts.at);
         apply(&mut self.slate().account, &facts);
         self.take_back();
         Ok(())
@@ -261,7 +263,7 @@ pub trait Home {
         } else {
             let slate = self.slate();
             if let Some(account) = &mut slate.account {
-                let annex = Annex::of(account);
+                let annex = AccountParts::of(account);
                 slate.set_apart(true);
                 self.keep_annex(Some(annex));
             }

@@ -11,7 +11,7 @@ const BESIDE_BYTES: usize = 80;
 
 /// Open sessions, stored outside their account's image.
 #[derive(Debug, Default)]
-pub(super) struct SessionsApart {
+pub(super) struct PackedSessions {
     /// Packed sessions, in the order of their opening.
     packed: BTreeMap<u64, Box<[u8]>>,
     /// The number of the next session.
@@ -38,7 +38,7 @@ impl Brought {
     }
 }
 
-impl SessionsApart {
+impl PackedSessions {
     /// Returns the number of sessions.
     pub(super) fn len(&self) -> usize {
         self.packed.len()

@@ -8,16 +8,16 @@ mod ids;
 mod records;
 mod sessions;
 
-use crate::slate::{parts_len, unpack};
+use crate::working_account::{parts_len, unpack};
 use hash::hash_of;
 use hashbrown::HashTable;
-use records::RecordsApart;
+use records::PackedRecordStore;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_apart};
 use scurry_ledger::{
     Account, Command, Counted, Create, Elsewhere, LimitTerms, Op, PackedRecord, Records,
     Remembered, Time,
 };
-use sessions::{Brought, SessionsApart};
+use sessions::{Brought, PackedSessions};
 use std::borrow::Cow;
 use std::mem;
 
@@ -29,10 +29,10 @@ pub const ACCOUNT_LEN_MAX: usize = IMAGE_LEN_MAX / 8 * 7;
 
 /// Sessions, tombstones and transactions of one account, stored outside its image.
 #[derive(Debug, Default)]
-pub struct Annex {
-    sessions: SessionsApart,
-    tombstones: RecordsApart,
-    transactions: RecordsApart,
+pub struct AccountParts {
+    sessions: PackedSessions,
+    tombstones: PackedRecordStore,
+    transactions: PackedRecordStore,
     brought: Vec<Brought>,
     brought_tombstones: Vec<Vec<u8>>,
     brought_transactions: Vec<Vec<u8>>,
@@ -42,7 +42,7 @@ pub struct Annex {
 
 /// Ids of the parts of an annex that a command or a Change needs.
 #[derive(Clone, Debug, Default)]
-pub struct Needed<'n> {
+pub struct NeededParts<'n> {
     /// Ids of open or closed sessions.
     pub(crate) sessions: Cow<'n, [&'n [u8]]>,
     /// Ids of transactions.
@@ -51,20 +51,20 @@ pub struct Needed<'n> {
     pub(crate) all: bool,
 }
 
-impl<'n> Needed<'n> {
+impl<'n> NeededParts<'n> {
     /// Returns the need for all parts.
-    pub fn all() -> Needed<'n> {
-        Needed { all: true, ..Needed::default() }
+    pub fn all() -> NeededParts<'n> {
+        NeededParts { all: true, ..NeededParts::default() }
     }
 
     /// Returns the parts that a read needs: all sessions, one session, or only the sums.
-    pub fn shown(all: bool, session: &'n Option<&'n [u8]>) -> Needed<'n> {
-        Needed { all, sessions: Cow::Borrowed(session.as_slice()), ..Needed::default() }
+    pub fn shown(all: bool, session: &'n Option<&'n [u8]>) -> NeededParts<'n> {
+        NeededParts { all, sessions: Cow::Borrowed(session.as_slice()), ..NeededParts::default() }
     }
 
     /// Returns the parts that a command names. Of the account only the part in its image is at hand.
-    pub(crate) fn by(command: &Command<'n>, account: &Account) -> Needed<'n> {
-        let mut needed = Needed::default();
+    pub(crate) fn by(command: &Command<'n>, account: &Account) -> NeededParts<'n> {
+        let mut needed = NeededParts::default();
         match command {
             Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
                 needed.sessions.to_mut().push(request.session);
@@ -95,12 +95,14 @@ impl<'n> Needed<'n> {
     }
 
     /// Returns the parts that the facts of a Change name.
-    pub(crate) fn by_facts(ops: &'n [Op]) -> Needed<'n> {
-        let mut needed = Needed::default();
+    pub(crate) fn by_facts(ops: &'n [Op]) -> NeededParts<'n> {
+        let mut needed = NeededParts::default();
         for op in ops {
             match op {
                 Op::NameSession(id) => needed.sessions.to_mut().push(id.as_bytes()),
-                Op::Bury(tombstone) => needed.sessions.to_mut().push(tombstone.id.as_bytes()),
+                Op::StoreTombstone(tombstone) => {
+                    needed.sessions.to_mut().push(tombstone.id.as_bytes())
+                }
                 Op::NoteLate(late) => needed.sessions.to_mut().push(late.session.as_bytes()),
                 Op::NoteRefund { debit, .. } => needed.transactions.push(debit.as_bytes()),
                 _ => {}
@@ -110,17 +112,17 @@ impl<'n> Needed<'n> {
     }
 }
 
-impl Annex {
+impl AccountParts {
     /// Moves the parts of a whole account into a new annex.
-    pub(crate) fn of(account: &mut Account) -> Annex {
-        let mut annex = Annex::default();
+    pub(crate) fn of(account: &mut Account) -> AccountParts {
+        let mut annex = AccountParts::default();
         annex.take_back(account);
         annex
     }
 
     /// Encodes an account, and moves its parts into an annex when they exceed `apart_len`.
-    pub fn divided(account: &mut Account, apart_len: usize) -> (Vec<u8>, Option<Annex>) {
-        let annex = (parts_len(account) > apart_len).then(|| Annex::of(account));
+    pub fn divided(account: &mut Account, apart_len: usize) -> (Vec<u8>, Option<AccountParts>) {
+        let annex = (parts_len(account) > apart_len).then(|| AccountParts::of(account));
         let mut image = Vec::new();
         encode_account(account, &mut image);
         if annex.is_some() {
@@ -146,7 +148,7 @@ impl Annex {
 
     /// Returns the approximate bytes of memory.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Annex>()
+        size_of::<AccountParts>()
             + self.sessions.memory_bytes()
             + self.tombstones.memory_bytes()
             + self.transactions.memory_bytes()
@@ -154,8 +156,8 @@ impl Annex {
 
     /// Brings into an account, whose parts are all in the annex, those that are needed and the sessions that are due at
     /// its time `now`.
-    pub(crate) fn bring(&mut self, account: &mut Account, needed: &Needed<'_>, now: Time) {
-        let Annex { sessions, tombstones, transactions, brought, .. } = self;
+    pub(crate) fn bring(&mut self, account: &mut Account, needed: &NeededParts<'_>, now: Time) {
+        let AccountParts { sessions, tombstones, transactions, brought, .. } = self;
         brought.clear();
         let mut named: Vec<u64> = Vec::new();
         if needed.all {
@@ -246,25 +248,25 @@ impl Annex {
 
 /// Annexes of a shard's accounts, by account id.
 #[derive(Debug, Default)]
-pub(crate) struct Annexes {
-    annexes: HashTable<(Box<[u8]>, Box<Annex>)>,
+pub(crate) struct AccountPartsMap {
+    annexes: HashTable<(Box<[u8]>, Box<AccountParts>)>,
     memory_bytes: usize,
 }
 
-impl Annexes {
+impl AccountPartsMap {
     /// Returns the annex of an account that is kept in parts.
-    pub(crate) fn of(&self, id: &[u8]) -> &Annex {
+    pub(crate) fn of(&self, id: &[u8]) -> &AccountParts {
         let found = self.annexes.find(hash_of(id), |(of, _)| **of == *id);
         let (_, annex) = found.expect("an account that is kept in parts has an annex");
         annex
     }
 
-    pub(crate) fn get_mut(&mut self, id: &[u8]) -> Option<&mut Annex> {
+    pub(crate) fn get_mut(&mut self, id: &[u8]) -> Option<&mut AccountParts> {
         let found = self.annexes.find_mut(hash_of(id), |(of, _)| **of == *id);
         found.map(|(_, annex)| annex.as_mut())
     }
 
-    pub(crate) fn set(&mut self, id: &[u8], annex: Option<Annex>) {
+    pub(crate) fn set(&mut self, id: &[u8], annex: Option<AccountParts>) {
         self.remove(id);
         if let Some(annex) = annex {
             let annexed = (id.into(), Box::new(annex));
@@ -296,7 +298,7 @@ impl Annexes {
 
 /// Copies the records of these ids into the account, and returns them to detect changes later.
 fn bring<T: Remembered>(
-    apart: &RecordsApart,
+    apart: &PackedRecordStore,
     ids: &[&[u8]],
     records: &mut Records<T>,
 ) -> Vec<Vec<u8>> {
@@ -311,7 +313,7 @@ fn bring<T: Remembered>(
 }
 
 fn take_back<T: Remembered>(
-    apart: &mut RecordsApart,
+    apart: &mut PackedRecordStore,
     brought: &mut Vec<Vec<u8>>,
     records: &mut Records<T>,
     now: Time,

@@ -25,19 +25,19 @@ pub(super) enum Said {
 }
 
 /// The core's handle of the log's thread.
-pub(super) struct Clerk {
+pub(super) struct LogThread {
     orders: Sender<Order>,
     said: Receiver<Said>,
     /// A report that `has_news` or `wait` has received and `news` has not returned yet.
     stash: Option<Said>,
 }
 
-impl Clerk {
+impl LogThread {
     pub(super) fn start(
         core: u32,
         mut writer: LogWriter<Directory>,
         bell: Arc<Bell>,
-    ) -> io::Result<Clerk> {
+    ) -> io::Result<LogThread> {
         let (orders, work) = channel::<Order>();
         let (tell, said) = channel();
         thread::Builder::new().name(format!("log-{core}")).spawn(move || {
@@ -66,7 +66,7 @@ impl Clerk {
                 }
             }
         })?;
-        Ok(Clerk { orders, said, stash: None })
+        Ok(LogThread { orders, said, stash: None })
     }
 
     pub(super) fn give(&mut self, batch: Batch) {

@@ -2,11 +2,11 @@
 //! so that buffers are reused and not allocated per command.
 
 use scurry_codec::{
-    ChangeError, Facts, decode_part, encode_account_over, is_apart, mark_apart, read_change,
+    ChangeError, ChangeVisitor, decode_part, encode_account_over, is_apart, mark_apart, read_change,
 };
 use scurry_ledger::{
-    Account, Change, Command, Decision, Limits, Named, Op, Portion, Status, Time, apply_op,
-    decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
+    Account, AccountContribution, Change, Command, Decision, Limits, Named, Op, Status, Time,
+    apply_op, decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 
 /// Most bytes of a buffer that is kept for the next account: few accounts are longer.
@@ -14,7 +14,7 @@ const ROOM_LEN_MAX: usize = 1 << 20;
 
 /// The unpacked account that a host works on, and reusable buffers.
 #[derive(Debug, Default)]
-pub struct Slate {
+pub struct WorkingAccount {
     /// The account, None when none exists.
     pub account: Option<Account>,
     /// Limits and defaults of the ledger.
@@ -22,7 +22,7 @@ pub struct Slate {
     apart_len: usize,
     account_len_max: usize,
     /// The account's share of the totals before it was changed.
-    before: Portion,
+    before: AccountContribution,
     /// The account is kept in parts: the slate has the part from its image, and the parts that were brought in.
     is_apart: bool,
     /// The account on the slate needs larger buffers than most.
@@ -37,18 +37,18 @@ pub struct Slate {
     named: Named,
 }
 
-impl Slate {
+impl WorkingAccount {
     /// Creates an empty slate with these limits. Accounts whose sessions, tombstones and transactions take more than
     /// `apart_len` bytes are kept in parts, and none may take more than `account_len_max`.
-    pub fn new(limits: Limits, apart_len: usize, account_len_max: usize) -> Slate {
-        Slate { limits, apart_len, account_len_max, ..Slate::default() }
+    pub fn new(limits: Limits, apart_len: usize, account_len_max: usize) -> WorkingAccount {
+        WorkingAccount { limits, apart_len, account_len_max, ..WorkingAccount::default() }
     }
 
     /// Unpacks an image that this program has written or validated. None clears the slate.
     #[inline]
     pub fn unpack(&mut self, image: Option<&[u8]>) {
         if self.is_long {
-            self.give_room_back();
+            self.shrink_buffers();
         }
         match image {
             Some(image) => {
@@ -63,13 +63,13 @@ impl Slate {
     /// Frees the buffers of an unusually large account, if there was one.
     pub fn rest(&mut self) {
         if self.is_long {
-            self.give_room_back();
+            self.shrink_buffers();
         }
     }
 
     /// Frees the buffers of an unusually large account.
     #[cold]
-    fn give_room_back(&mut self) {
+    fn shrink_buffers(&mut self) {
         (self.account, self.image, self.is_long) = (None, Vec::new(), false);
     }
 
@@ -111,7 +111,7 @@ impl Slate {
     }
 
     /// Returns the account's share of the totals when it was remembered.
-    pub fn before(&self) -> &Portion {
+    pub fn before(&self) -> &AccountContribution {
         &self.before
     }
 
@@ -175,7 +175,7 @@ impl Slate {
     /// Applies an encoded Change. After an error the account on the slate is invalid.
     pub(crate) fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
         self.named.clear();
-        let Slate { account, named, .. } = self;
+        let WorkingAccount { account, named, .. } = self;
         let mut applied = Applied { account, named, at: Time(0) };
         read_change(change, &mut applied)?;
         seal(applied.account, applied.at);
@@ -225,7 +225,7 @@ struct Applied<'s> {
     at: Time,
 }
 
-impl Facts for Applied<'_> {
+impl ChangeVisitor for Applied<'_> {
     fn begin(&mut self, at: Time) {
         self.at = at;
     }
