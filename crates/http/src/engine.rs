@@ -114,10 +114,15 @@ impl Engine {
 }
 
 impl Shared {
-    async fn call(self: &Arc<Self>, request: &Request) -> Result<Reply, CallError> {
+    async fn call(self: &Arc<Self>, request: Request) -> Result<Reply, CallError> {
         let mut tries = Tries::new(self.wait, request.is_repeatable());
+        // A store on one machine is asked once: there the request need not be copied.
+        let is_asked_once = self.wait.is_zero();
+        let mut request = Some(request);
         loop {
-            let miss = match self.call_once(request).await {
+            let asked = if is_asked_once { request.take() } else { request.clone() };
+            let Some(asked) = asked else { unreachable!("one try is the last one") };
+            let miss = match self.call_once(asked).await {
                 Ok(outcome) => return outcome,
                 Err(miss) => miss,
             };
@@ -146,19 +151,19 @@ impl Shared {
     /// One try to have a request carried out, by the cores of this process where they execute commands.
     async fn call_once(
         self: &Arc<Self>,
-        request: &Request,
+        request: Request,
     ) -> Result<Result<Reply, CallError>, Miss<Result<Reply, CallError>>> {
         let Some(calls) = (self.here)() else {
             let reply = self.ask_once(&request.arguments().packed()).await;
             return match reply {
-                Ok(value) => Ok(decode(request, &value)),
-                Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(request, &value))),
+                Ok(value) => Ok(decode(&request, &value)),
+                Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(&request, &value))),
                 Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
                 Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
                 Err(Miss::Silent) => Err(Miss::Silent),
             };
         };
-        let pending = match calls.send(request.clone()) {
+        let pending = match calls.send(request) {
             Ok(pending) => pending,
             Err(error) => return Err(Miss::NotSent(error.to_string())),
         };
@@ -290,7 +295,7 @@ fn says_elsewhere(text: &str) -> bool {
 
 impl Service for Engine {
     fn call(&self, request: Request) -> Call<'_> {
-        Box::pin(async move { self.0.call(&request).await })
+        Box::pin(async move { self.0.call(request).await })
     }
 }
 

@@ -24,6 +24,7 @@ mod hosts;
 mod https;
 mod linearizable;
 mod log;
+mod log_failures;
 mod metrics;
 mod misdeeds;
 mod names;
