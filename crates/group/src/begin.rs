@@ -3,6 +3,7 @@
 use crate::bodies::{Bodies, End, SWITCHED, chain_of};
 use crate::channel::{HostEnd, Progress, Remade, Ring, ToCore};
 use crate::device::{LogDevice, Task};
+use crate::position::LogPosition;
 use crate::shard_group::{Beginning, ShardGroup, base_from};
 use scurry_codec::{GroupMembers, LogFormat};
 use scurry_engine::{
@@ -11,7 +12,8 @@ use scurry_engine::{
 };
 use scurry_ledger::Time;
 use scurry_replica::{
-    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Settings, Term, Vote,
+    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Sequence, Settings, Term,
+    Vote,
 };
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -33,9 +35,10 @@ pub struct ShardFiles<D: Disk> {
 }
 
 impl<D: Disk> ShardFiles<D> {
-    /// The last committed entry that is known and there: its index and its last sequence.
-    pub fn committed(&self) -> (u64, u64) {
-        self.found.committed(&self.snapshots)
+    /// Returns the end of the last committed entry that is known and there.
+    pub fn committed(&self) -> LogPosition {
+        let (index, sequence) = self.found.committed(&self.snapshots);
+        LogPosition { index: Index(index), sequence: Sequence(sequence) }
     }
 
     /// The sequence that has to be committed before a snapshot can be used; none where one can, or there is none.
@@ -83,14 +86,14 @@ pub fn begin<D: Disk>(
     });
     // The founder is the only member before the first entry.
     let base = base_from(&log_base)?;
-    let entry = found.entries.iter().find(|entry| entry.index == applied.0);
+    let entry = found.entries.iter().find(|entry| entry.index == applied.index.0);
     let at = entry.map_or(Time(log_base.at), |entry| entry.at);
     let last = found.entries.last().map_or(log_base.index, |entry| entry.index);
     let mut tail = Vec::new();
-    if applied.0 < last {
+    if applied.index.0 < last {
         let error = |error: FollowError| error.to_string();
-        reader.seek(applied.1 + 1).map_err(error)?;
-        while tail.len() as u64 + applied.0 < last
+        reader.seek(applied.sequence.next().0).map_err(error)?;
+        while tail.len() as u64 + applied.index.0 < last
             && let Some(frame) = reader.raw().map_err(error)?
         {
             tail.push(frame.to_vec());
@@ -100,7 +103,7 @@ pub fn begin<D: Disk>(
         Some(frame) => chain_of(seal, frame).ok_or("a frame of the log is none")?,
         None => found.chain,
     };
-    let end = End { index: applied.0, sequence: applied.1, at, chain };
+    let end = End { index: applied.index, sequence: applied.sequence, at, chain };
     let mut kept = Bodies::new(seal, end);
     for frame in tail {
         kept.push_stored(frame).ok_or("a frame of the log is none")?;
@@ -111,14 +114,14 @@ pub fn begin<D: Disk>(
     });
     let entries: Vec<Entry> = found.entries.iter().map(entry_of).collect::<Result<_, _>>()?;
     // A snapshot may show more than any frame says to be committed.
-    let committed = Index(found.committed.max(applied.0));
+    let committed = Index(found.committed.max(applied.index.0));
     let recovered = Recovered { vote, base, entries, committed };
     let replica =
         Replica::new(settings, recovered).map_err(|error| format!("shard {shard}: {error}"))?;
     let (store, tasks) = channel();
     let (to_core, orders) = channel();
     let progress = Arc::new(Progress::default());
-    progress.note_applied(applied.1);
+    progress.note_applied(applied.sequence);
     let beginning = Beginning {
         shard,
         replica,
@@ -129,7 +132,7 @@ pub fn begin<D: Disk>(
         named,
         base: log_base,
         snapshot: snapshots.last().copied(),
-        shows,
+        shows: shows.map(Sequence),
     };
     let device = LogDevice { writer, ballot, log_bytes };
     Ok(Begun { group: ShardGroup::new(beginning), device, tasks, reader, orders, progress })

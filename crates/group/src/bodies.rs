@@ -2,12 +2,13 @@
 //! which others may need.
 
 use crate::channel::Body;
+use crate::position::Mark;
 use scurry_codec::{
     FrameWriter, Framed, GroupMembers, LogEntry, Record, Seal, checked_frame, content_of,
     put_entry, read_frame,
 };
 use scurry_ledger::Time;
-use scurry_replica::{Descriptor, Entry, Kind};
+use scurry_replica::{Descriptor, Entry, Index, Kind, Sequence, Term};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ const KEPT_LEN_MAX: usize = 64 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     /// The last entry.
-    pub(crate) index: u64,
+    pub(crate) index: Index,
     /// The last record of that entry.
-    pub(crate) sequence: u64,
+    pub(crate) sequence: Sequence,
     /// The time of that entry.
     pub(crate) at: Time,
     /// The chain of the next one.
@@ -73,25 +74,25 @@ impl Bodies {
     }
 
     /// The frame of an entry.
-    pub(crate) fn get(&self, index: u64) -> Option<&Body> {
+    pub(crate) fn get(&self, index: Index) -> Option<&Body> {
         self.at(index).map(|kept| &kept.body)
     }
 
     /// The end of the log behind an entry that is kept, or behind the last that is not.
-    pub(crate) fn behind(&self, index: u64) -> Option<End> {
+    pub(crate) fn behind(&self, index: Index) -> Option<End> {
         if index == self.before.index {
             return Some(self.before);
         }
         self.at(index).map(|kept| kept.behind)
     }
 
-    fn at(&self, index: u64) -> Option<&Kept> {
-        let at = index.checked_sub(self.before.index + 1)?;
+    fn at(&self, index: Index) -> Option<&Kept> {
+        let at = index.0.checked_sub(self.before.index.0 + 1)?;
         self.kept.get(usize::try_from(at).ok()?)
     }
 
     /// Takes the entries from here on out.
-    pub(crate) fn truncate(&mut self, from: u64) {
+    pub(crate) fn truncate(&mut self, from: Index) {
         while self.kept.back().is_some_and(|kept| kept.behind.index >= from)
             && let Some(kept) = self.kept.pop_back()
         {
@@ -105,7 +106,7 @@ impl Bodies {
         &mut self,
         entry: &Entry,
         body: Option<Body>,
-        (committed, synced): (u64, u64),
+        mark: Mark,
     ) -> Result<Body, String> {
         let end = self.end();
         let body = match body {
@@ -123,25 +124,27 @@ impl Bodies {
         let place = LogEntry {
             term: entry.term.0,
             index: entry.index.0,
-            committed,
+            committed: mark.committed.0,
             chain: end.chain,
             content,
         };
-        put_entry(self.seal, &mut bytes, &place, synced);
+        put_entry(self.seal, &mut bytes, &place, mark.synced.0);
         let frame = checked_frame(self.seal, &bytes).ok_or("a frame is too short")?;
-        if frame.first() != end.sequence + 1 || frame.count() == 0 || entry.index.0 != end.index + 1
+        if frame.first() != end.sequence.next().0
+            || frame.count() == 0
+            || entry.index != end.index.next()
         {
             return Err(format!(
                 "entry {} begins with sequence {}, the log ends with entry {} and sequence {}",
                 entry.index.0,
                 frame.first(),
-                end.index,
-                end.sequence
+                end.index.0,
+                end.sequence.0
             ));
         }
         let behind = End {
-            index: entry.index.0,
-            sequence: frame.next() - 1,
+            index: entry.index,
+            sequence: Sequence(frame.next() - 1),
             at: frame.at(),
             chain: place.next_chain(self.seal),
         };
@@ -163,7 +166,7 @@ impl Bodies {
     /// The frame of an entry that no command made, behind the end.
     pub(crate) fn group_frame(&self, members: &[u8]) -> Vec<u8> {
         let end = self.end();
-        let mut writer = FrameWriter::new(self.seal, end.sequence + 1);
+        let mut writer = FrameWriter::new(self.seal, end.sequence.next().0);
         writer.group(members);
         writer.seal(0, end.at);
         let mut frame = Vec::new();
@@ -173,19 +176,25 @@ impl Bodies {
 
     /// A mark behind the end, which says that all up to a sequence is on the device: what is damaged before it is
     /// not taken for a write that was cut short. `term` is that of the last entry.
-    pub(crate) fn mark(&self, term: u64, (committed, synced): (u64, u64)) -> Option<Vec<u8>> {
+    pub(crate) fn mark(&self, term: Term, mark: Mark) -> Option<Vec<u8>> {
         let end = self.end();
-        let mut writer = FrameWriter::new(self.seal, end.sequence + 1);
+        let mut writer = FrameWriter::new(self.seal, end.sequence.next().0);
         writer.seal(0, end.at);
         let mut frame = Vec::new();
         writer.take(&mut frame);
         let content = content_of(self.seal, &frame)?;
-        let place = LogEntry { term, index: end.index, committed, chain: end.chain, content };
-        put_entry(self.seal, &mut frame, &place, synced).then_some(frame)
+        let place = LogEntry {
+            term: term.0,
+            index: end.index.0,
+            committed: mark.committed.0,
+            chain: end.chain,
+            content,
+        };
+        put_entry(self.seal, &mut frame, &place, mark.synced.0).then_some(frame)
     }
 
     /// Forgets frames of entries up to here, as far as there are too many.
-    pub(crate) fn evict(&mut self, to: u64) {
+    pub(crate) fn evict(&mut self, to: Index) {
         while self.len > KEPT_LEN_MAX
             && self.kept.front().is_some_and(|kept| kept.behind.index <= to)
             && let Some(kept) = self.kept.pop_front()
@@ -229,8 +238,8 @@ pub(crate) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
     let frame = checked_frame(seal, bytes)?;
     let place = frame.entry()?;
     Some(End {
-        index: place.index,
-        sequence: frame.next() - 1,
+        index: Index(place.index),
+        sequence: Sequence(frame.next() - 1),
         at: frame.at(),
         chain: place.next_chain(seal),
     })

@@ -3,6 +3,7 @@
 
 use scurry_engine::{Shard, Shown};
 use scurry_ledger::Time;
+use scurry_replica::Sequence;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -17,6 +18,17 @@ pub type Ring = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(pub u64);
 
+/// A step of a core, from 1: replies that are formed in it leave together, when it is confirmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn(pub u64);
+
+impl Turn {
+    /// Returns the number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
 /// From a core to the host.
 pub enum FromCore {
     /// Frames that were executed and sealed. The turn is confirmed when they are committed.
@@ -24,7 +36,7 @@ pub enum FromCore {
         /// The leadership in which they were executed.
         epoch: Epoch,
         /// The turn.
-        turn: u64,
+        turn: Turn,
         /// One behind another.
         frames: Vec<u8>,
     },
@@ -34,7 +46,7 @@ pub enum FromCore {
         /// The leadership in which it was shown.
         epoch: Epoch,
         /// The turn.
-        turn: u64,
+        turn: Turn,
     },
     /// All that was executed was sent, and no more is until [`ToCore::Resume`].
     Paused {
@@ -44,14 +56,14 @@ pub enum FromCore {
     /// The core leads no more, and nothing waits. Its shard shows all up to this sequence.
     Resigned {
         /// The last sequence.
-        executed: u64,
+        executed: Sequence,
     },
     /// A snapshot counts from now on, and nothing needs the log up to a sequence any more.
     Snapshot {
         /// The sequences of it.
         shown: Shown,
         /// The sequence up to which nothing is needed.
-        needless: u64,
+        needless: Sequence,
     },
     /// The shard was not fit for what it was given.
     Broken(String),
@@ -66,7 +78,7 @@ pub enum ToCore {
         /// The name of this leadership.
         epoch: Epoch,
         /// The last sequence of the log.
-        sequence: u64,
+        sequence: Sequence,
         /// The time of its last entry.
         at: Time,
     },
@@ -75,7 +87,7 @@ pub enum ToCore {
     /// Go on; the log ends at this sequence and time.
     Resume {
         /// The last sequence of the log.
-        sequence: u64,
+        sequence: Sequence,
         /// The time of its last entry.
         at: Time,
     },
@@ -110,23 +122,23 @@ pub struct Progress {
 
 impl Progress {
     /// The last turn of the core's present epoch whose replies may leave.
-    pub fn confirmed(&self) -> u64 {
-        self.confirmed.load(Ordering::Acquire)
+    pub fn confirmed(&self) -> Turn {
+        Turn(self.confirmed.load(Ordering::Acquire))
     }
 
     /// Replies of all turns up to this one may leave.
-    pub fn confirm(&self, turn: u64) {
-        self.confirmed.fetch_max(turn, Ordering::Release);
+    pub fn confirm(&self, turn: Turn) {
+        self.confirmed.fetch_max(turn.0, Ordering::Release);
     }
 
     /// The last sequence that is committed, and on this node's device.
-    pub fn committed(&self) -> u64 {
-        self.committed.load(Ordering::Acquire)
+    pub fn committed(&self) -> Sequence {
+        Sequence(self.committed.load(Ordering::Acquire))
     }
 
     /// All up to a sequence is committed, and on this node's device.
-    pub fn commit(&self, sequence: u64) {
-        self.committed.store(sequence, Ordering::Release);
+    pub fn commit(&self, sequence: Sequence) {
+        self.committed.store(sequence.0, Ordering::Release);
     }
 
     /// Bytes of frames that the host has taken and that are not committed.
@@ -145,13 +157,13 @@ impl Progress {
     }
 
     /// The last sequence that the core's shard shows.
-    pub fn applied(&self) -> u64 {
-        self.applied.load(Ordering::Relaxed)
+    pub fn applied(&self) -> Sequence {
+        Sequence(self.applied.load(Ordering::Relaxed))
     }
 
     /// The core's shard shows all up to a sequence.
-    pub fn note_applied(&self, sequence: u64) {
-        self.applied.store(sequence, Ordering::Relaxed);
+    pub fn note_applied(&self, sequence: Sequence) {
+        self.applied.store(sequence.0, Ordering::Relaxed);
     }
 }
 

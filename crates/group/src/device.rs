@@ -3,7 +3,7 @@
 
 use crate::channel::Body;
 use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
-use scurry_replica::Ticket;
+use scurry_replica::{Index, Sequence, Ticket};
 use std::io;
 
 /// Bytes that are written at once, unless a single order has more.
@@ -17,15 +17,15 @@ pub struct Order {
     /// The vote that is given with it.
     pub vote: Option<Vote>,
     /// All entries from this index on are cut off before any is written.
-    pub truncate_from: Option<u64>,
+    pub truncate_from: Option<Index>,
     /// Frames, the first record of which has the sequence `first`, the last one `last`.
     pub frames: Vec<Body>,
     /// The first sequence.
-    pub first: u64,
+    pub first: Sequence,
     /// The last sequence.
-    pub last: u64,
+    pub last: Sequence,
     /// A majority has the log up to this sequence: it will never be cut off.
-    pub sure: u64,
+    pub sure: Sequence,
 }
 
 /// Work of the device.
@@ -38,9 +38,9 @@ pub enum Task {
         /// The bytes.
         frame: Vec<u8>,
         /// The sequence of the next record.
-        next: u64,
+        next: Sequence,
         /// All up to this sequence is committed: it is never cut off.
-        sure: u64,
+        sure: Sequence,
     },
     /// Entries up to a base need not be kept any more.
     Forget(LogBase),
@@ -60,7 +60,7 @@ pub enum Stored {
         /// All up to this one.
         ticket: Ticket,
         /// The log is there up to this sequence, where an order had frames or cut some off.
-        last: Option<u64>,
+        last: Option<Sequence>,
     },
     /// The device has no room: it is tried again and again.
     Full(String),
@@ -100,11 +100,11 @@ impl<D: Disk> LogDevice<D> {
         let (batch, next) = match task {
             Task::Store(order) => take(order, more),
             Task::Mark { mut frame, next: first, sure } => {
-                let marked = patiently((tell, rest), || self.writer.write(first, &mut frame));
+                let marked = patiently((tell, rest), || self.writer.write(first.0, &mut frame));
                 return match marked.and_then(|()| self.writer.sync()) {
                     Ok(()) => {
                         // An end that goes missing with its mark is missed.
-                        if let Err(error) = self.writer.raise_reach(sure) {
+                        if let Err(error) = self.writer.raise_reach(sure.0) {
                             tracing::warn!("{NOT_NOTED}: {error}");
                         }
                         Worked::GoesOn(None)
@@ -154,7 +154,7 @@ impl<D: Disk> LogDevice<D> {
     ) -> io::Result<()> {
         let LogDevice { writer, ballot, .. } = self;
         let mut bytes = Vec::new();
-        let mut first = 0;
+        let mut first = Sequence(0);
         let mut is_dirty = false;
         for order in batch {
             if let Some(vote) = order.vote {
@@ -162,11 +162,11 @@ impl<D: Disk> LogDevice<D> {
             }
             if let Some(index) = order.truncate_from {
                 if !bytes.is_empty() {
-                    patiently(told, || writer.write(first, &mut bytes))?;
+                    patiently(told, || writer.write(first.0, &mut bytes))?;
                     writer.sync()?;
                     bytes.clear();
                 }
-                writer.truncate(index)?;
+                writer.truncate(index.0)?;
             }
             if !order.frames.is_empty() {
                 if bytes.is_empty() {
@@ -179,13 +179,13 @@ impl<D: Disk> LogDevice<D> {
             }
         }
         if !bytes.is_empty() {
-            patiently(told, || writer.write(first, &mut bytes))?;
+            patiently(told, || writer.write(first.0, &mut bytes))?;
         }
         if is_dirty {
             writer.sync()?;
         }
         if let Some(order) = batch.last()
-            && let Err(error) = writer.note_reach(order.sure)
+            && let Err(error) = writer.note_reach(order.sure.0)
         {
             tracing::warn!("{NOT_NOTED}: {error}");
         }

@@ -1,10 +1,11 @@
 //! A core whose log a group keeps: what it executes goes to the host, replies wait for the confirmation of the turn
 //! in which they were formed, and while another node leads it applies what that has committed.
 
-use crate::channel::{CoreEnd, Epoch, FromCore, ToCore};
+use crate::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
 use scurry_codec::{LogFormat, checked_frame};
 use scurry_engine::{LogId, Shard, Shown};
 use scurry_ledger::Time;
+use scurry_replica::Sequence;
 
 /// Bytes that may be executed and not committed; above it nothing more is executed.
 const UNCOMMITTED_LEN_MAX: u64 = 8 << 20;
@@ -28,7 +29,7 @@ pub struct Grouped {
     /// Nothing is executed until the host says so.
     is_paused: bool,
     /// The turn that is open: replies that are formed now are confirmed with it.
-    turn: u64,
+    turn: Turn,
     /// Something of the shard was shown in it.
     shows: bool,
     /// The shard may show what was not committed, or has nothing yet: no snapshot is to be made of it.
@@ -47,7 +48,7 @@ impl Grouped {
             log,
             part: Part::Follows,
             is_paused: false,
-            turn: 1,
+            turn: Turn(1),
             shows: false,
             is_in_doubt: false,
             floor: None,
@@ -83,17 +84,17 @@ impl Grouped {
     pub fn confirmed(&self) -> u64 {
         match self.part {
             Part::Follows => u64::MAX,
-            Part::Leads(_) | Part::Resigns => self.end.progress.confirmed(),
+            Part::Leads(_) | Part::Resigns => self.end.progress.confirmed().get(),
         }
     }
 
     /// The turn that has to be confirmed before what shows the shard as it is now may leave.
     #[inline]
     pub fn pending(&self) -> Option<u64> {
-        let shown = if self.shows { self.turn } else { self.turn - 1 };
+        let shown = if self.shows { self.turn } else { Turn(self.turn.0 - 1) };
         match self.part {
             Part::Follows => None,
-            Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown),
+            Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown.get()),
             // It never will be.
             Part::Resigns => Some(u64::MAX),
         }
@@ -101,7 +102,7 @@ impl Grouped {
 
     /// The last sequence that is committed and on this node's device.
     pub fn committed(&self) -> u64 {
-        self.end.progress.committed()
+        self.end.progress.committed().get()
     }
 
     /// True when no more is to be executed for now.
@@ -150,7 +151,7 @@ impl Grouped {
         } else {
             return;
         }
-        self.turn += 1;
+        self.turn.0 += 1;
         self.shows = false;
     }
 
@@ -169,14 +170,14 @@ impl Grouped {
                             return true;
                         }
                     }
-                    self.end.progress.note_applied(shard.sequence());
+                    self.end.progress.note_applied(Sequence(shard.sequence()));
                 }
                 ToCore::Lead { epoch, sequence, at } => {
-                    shard.follow_to(sequence + 1, at);
+                    shard.follow_to(sequence.next().get(), at);
                     self.part = Part::Leads(epoch);
                     self.is_in_doubt = false;
                     // Nobody waits for turns of a leadership that has ended.
-                    self.end.progress.confirm(self.turn - 1);
+                    self.end.progress.confirm(Turn(self.turn.0 - 1));
                     self.is_paused = false;
                     self.floor = self.floor.max(Some(at));
                 }
@@ -188,7 +189,7 @@ impl Grouped {
                     }
                 }
                 ToCore::Resume { sequence, at } => {
-                    shard.follow_to(sequence + 1, at);
+                    shard.follow_to(sequence.next().get(), at);
                     self.is_paused = false;
                 }
                 ToCore::Resign => {
@@ -201,7 +202,7 @@ impl Grouped {
                     self.is_in_doubt = false;
                     *shard = *remade.shard;
                     self.floor = self.floor.max(Some(remade.at));
-                    self.end.progress.note_applied(shard.sequence());
+                    self.end.progress.note_applied(Sequence(shard.sequence()));
                     is_void = true;
                 }
             }
@@ -211,7 +212,7 @@ impl Grouped {
 
     /// A snapshot counts, and nothing needs the log up to a sequence any more.
     pub fn tell_snapshot(&self, shown: Shown, needless: u64) {
-        self.end.tell(FromCore::Snapshot { shown, needless });
+        self.end.tell(FromCore::Snapshot { shown, needless: Sequence(needless) });
     }
 
     fn apply(&self, shard: &mut Shard, bytes: &[u8]) -> Result<(), String> {
@@ -231,8 +232,8 @@ impl Grouped {
             self.shows = false;
             // Until the host has compared it with what is committed.
             self.is_in_doubt = true;
-            self.end.progress.note_applied(shard.sequence());
-            self.end.tell(FromCore::Resigned { executed: shard.sequence() });
+            self.end.progress.note_applied(Sequence(shard.sequence()));
+            self.end.tell(FromCore::Resigned { executed: Sequence(shard.sequence()) });
         }
     }
 }

@@ -2,18 +2,19 @@
 
 use crate::bodies::{Bodies, End, frames_of};
 use crate::broken::Broken;
-use crate::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore};
+use crate::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore, Turn};
 use crate::device::{Order, Stored, Task};
 use crate::offer::{Offer, Word};
 use crate::outlet::Outlet;
+use crate::position::{LogPosition, Mark};
 use crate::shard_view::ShardView;
 use scurry_codec::GroupMembers;
 use scurry_engine::{LogBase, Shown, Vote};
 use scurry_ledger::Time;
 use scurry_replica::{
     AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
-    ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, Standing, Store, Term,
-    Ticket,
+    ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, Sequence, Standing, Store,
+    Term, Ticket,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
@@ -47,16 +48,16 @@ const APPLY_LEN: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// The core applies what is committed; it was given all up to this index.
-    Follows { given: u64 },
+    Follows { given: Index },
     /// Commands are executed.
     Leads(Epoch),
     /// The core was told to execute nothing, and has said that it does.
     Pauses { epoch: Epoch, is_still: bool, ticks: u32 },
-    /// The core was told that another node leads; at that time all up to this index and sequence was committed.
-    Resigns { index: u64, sequence: u64 },
+    /// The core was told that another node leads; at that time all up to this entry was committed.
+    Resigns { committed: LogPosition },
     /// The core's shard shows what was not committed, or lacks what a snapshot has: it is made anew from the
     /// device, when all up to this sequence is committed.
-    Rebuilds { under_way: bool, shows: u64 },
+    Rebuilds { under_way: bool, shows: Sequence },
 }
 
 /// A reason for a pause.
@@ -75,8 +76,8 @@ pub enum Plan {
 
 /// Requests of the core that wait until the log takes more.
 enum Waiting {
-    Frame { turn: u64, is_last: bool, frame: Vec<u8> },
-    Read { turn: u64 },
+    Frame { turn: Turn, is_last: bool, frame: Vec<u8> },
+    Read { turn: Turn },
 }
 
 /// A shard's group.
@@ -91,23 +92,23 @@ pub struct ShardGroup {
     part: Part,
     epochs: u64,
     /// Frames that have come or were made, for entries that the replica has not given out yet.
-    incoming: BTreeMap<(u64, u64), Body>,
+    incoming: BTreeMap<(Index, Term), Body>,
     waiting: VecDeque<Waiting>,
     /// Turns whose frames are appended, with the index of the last.
-    turns: VecDeque<(u64, u64)>,
-    reads: VecDeque<(ReadTicket, u64)>,
-    /// Appended frames of the core by index, for the count of what is uncommitted.
-    lens: VecDeque<(u64, u64)>,
+    turns: VecDeque<(Turn, Index)>,
+    reads: VecDeque<(ReadTicket, Turn)>,
+    /// Bytes of the core's appended frames by index, for the count of what is uncommitted.
+    lens: VecDeque<(Index, u64)>,
     plans: VecDeque<Plan>,
     standing: Standing,
-    committed: u64,
+    committed: Index,
     /// Sequence of the last committed entry.
-    committed_sequence: u64,
+    committed_sequence: Sequence,
     /// The last sequence of this log that is on the device.
-    stored_sequence: u64,
+    stored_sequence: Sequence,
     /// The order under way that cuts entries off, and the last sequence that it leaves: what was on the device behind
     /// that is of another history.
-    cut: Option<(Ticket, u64)>,
+    cut: Option<(Ticket, Sequence)>,
     elections: u64,
     /// Members that the log has named last, with their addresses.
     pub named: Option<GroupMembers>,
@@ -128,17 +129,17 @@ pub struct ShardGroup {
     /// Ticks since the device was given something.
     quiet_ticks: u32,
     /// The last sequence and the commit index that the last mark has told.
-    marked: (u64, u64),
+    marked: Mark,
     /// Ticks since this node came to serve.
     serving_ticks: u32,
     /// Ticks in which nothing was committed although something waits for it.
     stuck_ticks: u32,
     /// Nodes that lack entries: the last that each is known to have, and for how many ticks it had no more.
-    lacking: BTreeMap<NodeId, (u64, u32)>,
+    lacking: BTreeMap<NodeId, (Index, u32)>,
     /// The newest snapshot that counts.
     snapshot: Option<Shown>,
     /// No snapshot needs the log up to this sequence.
-    needless: u64,
+    needless: Sequence,
     /// The last base.
     base: LogBase,
     /// Nodes to which no snapshot could be sent, and for how many ticks not.
@@ -170,14 +171,14 @@ pub(crate) struct Beginning {
     pub(crate) bodies: Bodies,
     pub(crate) core: HostEnd,
     pub(crate) store: Sender<Task>,
-    /// The end of what the shard shows: index and sequence.
-    pub(crate) applied: (u64, u64),
+    /// The end of what the shard shows.
+    pub(crate) applied: LogPosition,
     pub(crate) named: Option<GroupMembers>,
     pub(crate) base: LogBase,
     /// The newest snapshot.
     pub(crate) snapshot: Option<Shown>,
     /// The core has nothing, and a snapshot that shows as much is on the device.
-    pub(crate) shows: Option<u64>,
+    pub(crate) shows: Option<Sequence>,
 }
 
 impl ShardGroup {
@@ -201,7 +202,7 @@ impl ShardGroup {
         }
         let standing = replica.standing();
         let stored_sequence = bodies.end().sequence;
-        core.progress.commit(applied.1);
+        core.progress.commit(applied.sequence);
         if shows.is_some() {
             core.order(ToCore::Await);
         }
@@ -212,7 +213,7 @@ impl ShardGroup {
             core,
             store,
             part: match shows {
-                None => Part::Follows { given: applied.0 },
+                None => Part::Follows { given: applied.index },
                 Some(shows) => Part::Rebuilds { under_way: false, shows },
             },
             epochs: 0,
@@ -223,8 +224,8 @@ impl ShardGroup {
             lens: VecDeque::new(),
             plans: VecDeque::new(),
             standing,
-            committed: applied.0,
-            committed_sequence: applied.1,
+            committed: applied.index,
+            committed_sequence: applied.sequence,
             stored_sequence,
             cut: None,
             elections: 0,
@@ -238,12 +239,12 @@ impl ShardGroup {
             device_ticks: None,
             ordered: None,
             quiet_ticks: 0,
-            marked: (stored_sequence, applied.0),
+            marked: Mark { synced: stored_sequence, committed: applied.index },
             serving_ticks: 0,
             stuck_ticks: 0,
             lacking: BTreeMap::new(),
             snapshot,
-            needless: 0,
+            needless: Sequence(0),
             base,
             failed: Vec::new(),
             came: None,
@@ -259,11 +260,11 @@ impl ShardGroup {
             term: self.standing.term.0,
             leader: self.standing.leader,
             serves: matches!(self.part, Part::Leads(_)),
-            committed: self.committed_sequence,
-            stored: self.stored_sequence,
+            committed: self.committed_sequence.get(),
+            stored: self.stored_sequence.get(),
             applied: match self.part {
-                Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied(),
-                _ => self.committed_sequence,
+                Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied().get(),
+                _ => self.committed_sequence.get(),
             },
             elections: self.elections,
             base: self.base.index,
@@ -328,7 +329,8 @@ impl ShardGroup {
 
     /// True for a node that serves, or would at once where it is elected: its memory shows what is committed, or nearly so.
     pub fn could_lead(&self) -> bool {
-        let behind = self.committed_sequence.saturating_sub(self.core.progress.applied());
+        let behind =
+            self.committed_sequence.get().saturating_sub(self.core.progress.applied().get());
         match self.part {
             Part::Leads(_) | Part::Pauses { .. } => true,
             Part::Follows { .. } => !self.leads() && behind <= BEHIND_MAX && !self.is_exchanging(),
@@ -410,15 +412,15 @@ impl ShardGroup {
     /// for answers without a word. It may be elected again, and serves when all of its log is committed.
     fn look_at_devices(&mut self) {
         let leads = self.leads();
-        let last = self.replica.last().0;
+        let last = self.replica.last();
         let nodes: Vec<NodeId> = self.replica.membership().nodes().collect();
         self.lacking.retain(|node, _| nodes.contains(node));
         for node in nodes {
-            match self.replica.matched(node).filter(|has| leads && has.0 < last) {
+            match self.replica.matched(node).filter(|has| leads && *has < last) {
                 Some(has) => {
-                    let (before, ticks) = self.lacking.entry(node).or_insert((has.0, 0));
-                    *ticks = if has.0 > *before { 0 } else { *ticks + 1 };
-                    *before = has.0;
+                    let (before, ticks) = self.lacking.entry(node).or_insert((has, 0));
+                    *ticks = if has > *before { 0 } else { *ticks + 1 };
+                    *before = has;
                 }
                 None => {
                     self.lacking.remove(&node);
@@ -471,12 +473,12 @@ impl ShardGroup {
                 }
             }
             FromCore::Resigned { executed } => {
-                if let Part::Resigns { index, sequence } = self.part {
+                if let Part::Resigns { committed: LogPosition { index, sequence } } = self.part {
                     // What it shows beyond that was this node's alone. What it does not show are entries that no
                     // command made, of one record each, while it was still.
-                    self.part = match sequence.checked_sub(executed) {
-                        Some(lacks) => Part::Follows { given: index - lacks },
-                        None => Part::Rebuilds { under_way: false, shows: 0 },
+                    self.part = match sequence.0.checked_sub(executed.0) {
+                        Some(lacks) => Part::Follows { given: Index(index.0 - lacks) },
+                        None => Part::Rebuilds { under_way: false, shows: Sequence(0) },
                     };
                 }
             }
@@ -508,11 +510,11 @@ impl ShardGroup {
                     };
                     match self.replica.append(descriptor) {
                         Ok(index) => {
-                            let term = self.replica.standing().term.0;
-                            self.lens.push_back((index.0, frame.len() as u64));
-                            self.incoming.insert((index.0, term), Body::new(frame));
+                            let term = self.replica.standing().term;
+                            self.lens.push_back((index, frame.len() as u64));
+                            self.incoming.insert((index, term), Body::new(frame));
                             if is_last {
-                                self.turns.push_back((turn, index.0));
+                                self.turns.push_back((turn, index));
                             }
                         }
                         Err(AppendError::Full(_) | AppendError::Moving(_)) => {
@@ -567,7 +569,7 @@ impl ShardGroup {
             if !self.bodies.is_of(entry, &body) {
                 return Err(format!("the frame of entry {} is another one", entry.index.0));
             }
-            self.incoming.insert((entry.index.0, entry.term.0), body);
+            self.incoming.insert((entry.index, entry.term), body);
         }
         Ok(())
     }
@@ -588,7 +590,7 @@ impl ShardGroup {
                     Some((cut, left)) if ticket < cut => left,
                     _ => {
                         self.cut = None;
-                        u64::MAX
+                        Sequence(u64::MAX)
                     }
                 };
                 if let Some(last) = last {
@@ -620,9 +622,9 @@ impl ShardGroup {
             outlet.answer(self.shard, from, number, Word::Done);
         }
         loop {
-            let before = (self.committed, self.committed_sequence);
+            let before = LogPosition { index: self.committed, sequence: self.committed_sequence };
             let effects = self.replica.effects();
-            let is_idle = effects.is_empty() && effects.committed.0 == self.committed;
+            let is_idle = effects.is_empty() && effects.committed == self.committed;
             self.take(effects, before, outlet);
             if is_idle {
                 break;
@@ -635,7 +637,7 @@ impl ShardGroup {
         self.exchange(outlet);
     }
 
-    fn take(&mut self, effects: Effects, before: (u64, u64), outlet: &mut impl Outlet) {
+    fn take(&mut self, effects: Effects, before: LogPosition, outlet: &mut impl Outlet) {
         let Effects { send, store, committed, standing, membership, reads, behind } = effects;
         if let Some(store) = store {
             self.store(store);
@@ -670,17 +672,17 @@ impl ShardGroup {
         let vote = vote
             .map(|vote| Vote { term: vote.term.0, node: vote.candidate.map_or(0, NodeId::get) });
         if let Some(from) = truncate_from {
-            if from.0 <= self.committed {
+            if from <= self.committed {
                 self.stop(format!("entry {} is committed and was to be cut off", from.0));
                 return;
             }
-            self.bodies.truncate(from.0);
+            self.bodies.truncate(from);
             let left = self.bodies.end().sequence;
-            self.marked.0 = self.marked.0.min(left);
+            self.marked.synced = self.marked.synced.min(left);
             self.stored_sequence = self.stored_sequence.min(left);
             self.cut = Some((ticket, self.cut.map_or(left, |(_, before)| before.min(left))));
         }
-        let first = self.bodies.end().sequence + 1;
+        let first = self.bodies.end().sequence.next();
         let mut frames = Vec::with_capacity(entries.len());
         for entry in &entries {
             match self.keep(entry, committed) {
@@ -695,7 +697,7 @@ impl ShardGroup {
         let order = Order {
             ticket,
             vote,
-            truncate_from: truncate_from.map(|from| from.0),
+            truncate_from,
             frames,
             first,
             last,
@@ -710,8 +712,9 @@ impl ShardGroup {
     }
 
     fn keep(&mut self, entry: &Entry, committed: Index) -> Result<Body, String> {
-        let body = self.incoming.remove(&(entry.index.0, entry.term.0));
-        let body = self.bodies.push(entry, body, (committed.0, self.stored_sequence))?;
+        let body = self.incoming.remove(&(entry.index, entry.term));
+        let mark = Mark { synced: self.stored_sequence, committed };
+        let body = self.bodies.push(entry, body, mark)?;
         if matches!(entry.kind, Kind::Members(_)) {
             self.named = self.bodies.members(&body).or(self.named.take());
             self.membership_changed = true;
@@ -727,10 +730,10 @@ impl ShardGroup {
         }
         let mut bodies = Vec::with_capacity(message.entries().len());
         for entry in message.entries() {
-            let body = match self.bodies.get(entry.index.0) {
+            let body = match self.bodies.get(entry.index) {
                 Some(body) => Some(body.clone()),
                 None => {
-                    let read = outlet.read(self.shard, self.sequence_of(entry.index.0));
+                    let read = outlet.read(self.shard, self.sequence_of(entry.index));
                     read.filter(|body| self.bodies.is_of(entry, body))
                 }
             };
@@ -747,30 +750,28 @@ impl ShardGroup {
     }
 
     /// The last sequence of an entry.
-    fn last_of(&self, index: u64) -> u64 {
+    fn last_of(&self, index: Index) -> Sequence {
         match self.bodies.behind(index) {
             Some(end) => end.sequence,
             // The next one's frame is not kept either, or is the first that is.
-            None => self.sequence_of(index + 1) - 1,
+            None => Sequence(self.sequence_of(index.next()).0 - 1),
         }
     }
 
     /// The first sequence of an entry whose frame is not kept.
-    fn sequence_of(&self, index: u64) -> u64 {
+    fn sequence_of(&self, index: Index) -> Sequence {
         let mut behind = index;
         // Entries that no command made have one record each.
         while behind <= self.bodies.before().index {
-            if let Some(Entry { kind: Kind::Frame(descriptor), .. }) =
-                self.replica.entry(Index(behind))
-            {
-                return descriptor.first - (behind - index);
+            if let Some(Entry { kind: Kind::Frame(descriptor), .. }) = self.replica.entry(behind) {
+                return Sequence(descriptor.first - (behind.0 - index.0));
             }
-            behind += 1;
+            behind = behind.next();
         }
-        (self.bodies.before().sequence + 1).saturating_sub(behind - index)
+        Sequence(self.bodies.before().sequence.next().0.saturating_sub(behind.0 - index.0))
     }
 
-    fn stand(&mut self, standing: Standing, (index, sequence): (u64, u64)) {
+    fn stand(&mut self, standing: Standing, committed: LogPosition) {
         if standing.leader.is_some() && standing.leader != self.standing.leader {
             self.elections += 1;
         }
@@ -789,21 +790,21 @@ impl ShardGroup {
             self.plans.clear();
             (self.transfer_ticks, self.declined_ticks) = (None, None);
             if matches!(self.part, Part::Leads(_) | Part::Pauses { .. }) {
-                self.part = Part::Resigns { index, sequence };
+                self.part = Part::Resigns { committed };
                 self.core.order(ToCore::Resign);
             }
         }
     }
 
     fn commit(&mut self, committed: Index) {
-        if committed.0 > self.committed {
-            let Some(end) = self.bodies.behind(committed.0) else { return };
-            self.committed = committed.0;
+        if committed > self.committed {
+            let Some(end) = self.bodies.behind(committed) else { return };
+            self.committed = committed;
             self.committed_sequence = end.sequence;
             self.stuck_ticks = 0;
             let mut settled = 0;
             while let Some(&(index, len)) = self.lens.front()
-                && index <= committed.0
+                && index <= committed
             {
                 settled += len;
                 self.lens.pop_front();
@@ -812,7 +813,7 @@ impl ShardGroup {
                 self.core.progress.settled(settled);
             }
             while let Some(&(turn, index)) = self.turns.front()
-                && index <= committed.0
+                && index <= committed
             {
                 self.core.progress.confirm(turn);
                 self.turns.pop_front();
@@ -855,8 +856,9 @@ impl ShardGroup {
                 let sequence = self.committed_sequence;
                 if self.stored_sequence >= sequence && sequence >= shows {
                     self.part = Part::Rebuilds { under_way: true, shows };
-                    tracing::info!(shard = self.shard, sequence, "memory is made anew");
-                    outlet.rebuild(self.shard, self.committed, sequence);
+                    let number = sequence.get();
+                    tracing::info!(shard = self.shard, sequence = number, "memory is made anew");
+                    outlet.rebuild(self.shard, LogPosition { index: self.committed, sequence });
                 }
             }
             Part::Pauses { .. } | Part::Resigns { .. } | Part::Rebuilds { .. } => {}
@@ -865,7 +867,7 @@ impl ShardGroup {
 
     /// True when this node leads, and all of its log is committed: nothing takes a sequence by itself.
     fn may_serve(&self) -> bool {
-        let begins = self.standing.begins.is_some_and(|begins| begins.0 <= self.committed);
+        let begins = self.standing.begins.is_some_and(|begins| begins <= self.committed);
         self.leads()
             && begins
             && self.waiting.is_empty()
@@ -892,8 +894,8 @@ impl ShardGroup {
                 let body = self.bodies.group_frame(&bytes);
                 match self.replica.change(members.clone()) {
                     Ok(index) => {
-                        let term = self.standing.term.0;
-                        self.incoming.insert((index.0, term), Body::new(body));
+                        let term = self.standing.term;
+                        self.incoming.insert((index, term), Body::new(body));
                     }
                     Err(ChangeError::Busy) => {
                         self.plans.push_front(Plan::Change { members, record });
@@ -905,21 +907,21 @@ impl ShardGroup {
     }
 
     /// Gives a core that follows what is committed. Returns the last index that it has.
-    fn give(&mut self, mut given: u64, outlet: &mut impl Outlet) -> u64 {
+    fn give(&mut self, mut given: Index, outlet: &mut impl Outlet) -> Index {
         while given < self.committed {
             let (mut frames, mut len) = (Vec::new(), 0);
             while given < self.committed && len < APPLY_LEN {
-                let body = match self.bodies.get(given + 1) {
+                let body = match self.bodies.get(given.next()) {
                     Some(body) => Some(body.clone()),
-                    None => outlet.read(self.shard, self.sequence_of(given + 1)),
+                    None => outlet.read(self.shard, self.sequence_of(given.next())),
                 };
                 let Some(body) = body else {
-                    self.stop(format!("entry {} cannot be read", given + 1));
+                    self.stop(format!("entry {} cannot be read", given.next().0));
                     return given;
                 };
                 len += body.len();
                 frames.push(body);
-                given += 1;
+                given = given.next();
             }
             self.core.order(ToCore::Apply(frames));
         }
@@ -927,7 +929,7 @@ impl ShardGroup {
     }
 
     /// The shard was made anew, up to this index.
-    pub fn rebuilt(&mut self, outcome: Result<Remade, String>, index: u64) {
+    pub fn rebuilt(&mut self, outcome: Result<Remade, String>, index: Index) {
         match outcome {
             Ok(remade) => {
                 self.core.order(ToCore::Replace(remade));
@@ -938,15 +940,15 @@ impl ShardGroup {
     }
 
     /// A snapshot that was sent to a node has come to its end there.
-    pub fn caught_up(&mut self, node: NodeId, index: u64) {
+    pub fn caught_up(&mut self, node: NodeId, index: Index) {
         if self.leads() {
             tracing::info!(
                 shard = self.shard,
                 node = %node,
-                index,
+                index = index.get(),
                 "a snapshot has been taken over"
             );
-            self.replica.caught_up(node, Index(index));
+            self.replica.caught_up(node, index);
         }
     }
 
@@ -964,15 +966,16 @@ impl ShardGroup {
     fn mark(&mut self) {
         let End { index, sequence, .. } = self.bodies.end();
         self.quiet_ticks += 1;
-        let is_new = self.marked < (sequence, self.committed) && self.stored_sequence == sequence;
+        let mark = Mark { synced: sequence, committed: self.committed };
+        let is_new = self.marked < mark && self.stored_sequence == sequence;
         if !is_new || self.device_ticks.is_some() || self.quiet_ticks < QUIET_TICKS {
             return;
         }
-        (self.quiet_ticks, self.marked) = (0, (sequence, self.committed));
-        let Some(entry) = self.replica.entry(Index(index)) else { return };
-        let mark = self.bodies.mark(entry.term.0, (self.committed, sequence));
+        (self.quiet_ticks, self.marked) = (0, mark);
+        let Some(entry) = self.replica.entry(index) else { return };
+        let mark = self.bodies.mark(entry.term, mark);
         if let Some(frame) = mark {
-            let next = sequence + 1;
+            let next = sequence.next();
             let sure = self.committed_sequence;
             if self.store.send(Task::Mark { frame, next, sure }).is_err() {
                 self.stop("the thread of the log has ended");
@@ -994,7 +997,7 @@ impl ShardGroup {
     /// The newest snapshot with the base behind which the log goes on; none where there is none.
     fn offer(&self, outlet: &mut impl Outlet) -> Option<Offer> {
         let Shown { begun, as_of } = self.snapshot?;
-        let base = self.base_at(begun, outlet).filter(|base| base.sequence <= begun)?;
+        let base = self.base_at(Sequence(begun), outlet).filter(|base| base.sequence <= begun)?;
         Some(Offer {
             term: self.standing.term.0,
             base,
@@ -1006,20 +1009,20 @@ impl ShardGroup {
     }
 
     /// The base behind the last entry that has no record behind a sequence, or behind one before.
-    fn base_at(&self, sequence: u64, outlet: &mut impl Outlet) -> Option<LogBase> {
-        let (mut low, mut high) = (self.base.index, self.committed + 1);
+    fn base_at(&self, sequence: Sequence, outlet: &mut impl Outlet) -> Option<LogBase> {
+        let (mut low, mut high) = (self.base.index, self.committed.next().0);
         // The last sequence of the entry `low` is not behind it, that of `high` is.
         while high - low > 1 {
             let middle = low.midpoint(high);
-            if self.last_of(middle) <= sequence {
+            if self.last_of(Index(middle)) <= sequence {
                 low = middle;
             } else {
                 high = middle;
             }
         }
         let base = self.replica.base_at(Index(low));
-        let index = base.index.0;
-        if index <= self.base.index {
+        let index = base.index;
+        if index.0 <= self.base.index {
             return Some(self.base.clone());
         }
         let end = match self.bodies.behind(index) {
@@ -1034,11 +1037,11 @@ impl ShardGroup {
 
     /// Forgets entries that nothing needs.
     fn shorten(&mut self, outlet: &mut impl Outlet) {
-        if self.needless <= self.base.sequence || outlet.is_sending(self.shard) {
+        if self.needless <= Sequence(self.base.sequence) || outlet.is_sending(self.shard) {
             return;
         }
         let Some(base) = self.base_at(self.needless, outlet) else { return };
-        self.needless = 0;
+        self.needless = Sequence(0);
         if base.index <= self.base.index {
             return;
         }
@@ -1108,21 +1111,21 @@ impl ShardGroup {
         self.began = Some((came.from, came.number));
         let Offer { base, begun, as_of, members, .. } = *came.offer;
         let end = End {
-            index: base.index,
-            sequence: base.sequence,
+            index: Index(base.index),
+            sequence: Sequence(base.sequence),
             at: Time(base.at),
             chain: base.chain,
         };
         self.replica = replica;
         self.bodies = self.bodies.begun_at(end);
         self.incoming.clear();
-        (self.committed, self.committed_sequence) = (base.index, base.sequence);
-        (self.stored_sequence, self.cut) = (base.sequence, None);
-        self.marked = (base.sequence, base.index);
+        (self.committed, self.committed_sequence) = (end.index, end.sequence);
+        (self.stored_sequence, self.cut) = (end.sequence, None);
+        self.marked = Mark { synced: end.sequence, committed: end.index };
         self.snapshot = Some(Shown { begun, as_of });
-        self.needless = 0;
+        self.needless = Sequence(0);
         self.base = base;
-        self.part = Part::Rebuilds { under_way: false, shows: as_of };
+        self.part = Part::Rebuilds { under_way: false, shows: Sequence(as_of) };
         self.named = members.or(self.named.take());
         self.membership_changed = true;
     }
@@ -1139,7 +1142,7 @@ fn base_of(base: &Base, end: End) -> LogBase {
     LogBase {
         index: base.index.0,
         term: base.term.0,
-        sequence: end.sequence,
+        sequence: end.sequence.get(),
         at: end.at.0,
         chain: end.chain,
         voters: numbers(base.members.voters()),

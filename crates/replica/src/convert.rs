@@ -1,7 +1,7 @@
 //! Messages and entries of the engine, and ours.
 
 use crate::entry::{Entry, Kind, Members, Membership};
-use crate::ids::{Index, NodeId, Term};
+use crate::ids::{Index, NodeId, Round, Term};
 use crate::log::{Log, engine_entry};
 use crate::message::{Body, Message};
 use raft::CAMPAIGN_TRANSFER;
@@ -19,23 +19,23 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
     match &message.body {
         Body::Append { previous, previous_term, committed, entries } => {
             to.set_msg_type(MessageType::MsgAppend);
-            to.index = *previous;
-            to.log_term = *previous_term;
-            to.commit = *committed;
+            to.index = previous.0;
+            to.log_term = previous_term.0;
+            to.commit = committed.0;
             to.set_entries(entries.iter().map(entry_to_engine).collect::<Vec<_>>().into());
         }
         Body::Appended { index, committed } => {
             to.set_msg_type(MessageType::MsgAppendResponse);
-            to.index = *index;
-            to.commit = *committed;
+            to.index = index.0;
+            to.commit = committed.0;
         }
         Body::NotAppended { previous, hint, hint_term, committed } => {
             to.set_msg_type(MessageType::MsgAppendResponse);
-            to.index = *previous;
+            to.index = previous.0;
             to.reject = true;
-            to.reject_hint = *hint;
-            to.log_term = *hint_term;
-            to.commit = *committed;
+            to.reject_hint = hint.0;
+            to.log_term = hint_term.0;
+            to.commit = committed.0;
         }
         Body::AskVote { before, transfer, last, last_term, committed, committed_term } => {
             to.set_msg_type(if *before {
@@ -46,10 +46,10 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
             if *transfer {
                 to.context = CAMPAIGN_TRANSFER.into();
             }
-            to.index = *last;
-            to.log_term = *last_term;
-            to.commit = *committed;
-            to.commit_term = *committed_term;
+            to.index = last.0;
+            to.log_term = last_term.0;
+            to.commit = committed.0;
+            to.commit_term = committed_term.0;
         }
         Body::Vote { before, granted, committed, committed_term } => {
             to.set_msg_type(if *before {
@@ -58,8 +58,8 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
                 MessageType::MsgRequestVoteResponse
             });
             to.reject = !granted;
-            to.commit = *committed;
-            to.commit_term = *committed_term;
+            to.commit = committed.0;
+            to.commit_term = committed_term.0;
         }
         Body::Heartbeat { committed, round } | Body::Alive { committed, round } => {
             let is_alive = matches!(message.body, Body::Alive { .. });
@@ -68,9 +68,9 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
             } else {
                 MessageType::MsgHeartbeat
             });
-            to.commit = *committed;
-            if *round > 0 {
-                to.context = round.to_le_bytes().to_vec().into();
+            to.commit = committed.0;
+            if *round > Round(0) {
+                to.context = round.0.to_le_bytes().to_vec().into();
             }
         }
         Body::StandNow => to.set_msg_type(MessageType::MsgTimeoutNow),
@@ -81,30 +81,31 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
 /// An engine's message as ours, with the content of its entries. None where an entry is no longer in the log:
 /// whoever made the append leads no more.
 pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
-    let (committed, committed_term) = (message.commit, message.commit_term);
+    let (committed, committed_term) = (Index(message.commit), Term(message.commit_term));
     let before = matches!(
         message.get_msg_type(),
         MessageType::MsgRequestPreVote | MessageType::MsgRequestPreVoteResponse
     );
     let body = match message.get_msg_type() {
         MessageType::MsgAppend => {
-            let content = |of: &RaftEntry| log.entry(of.index).filter(|is| is.term.0 == of.term);
+            let content =
+                |of: &RaftEntry| log.entry(Index(of.index)).filter(|is| is.term.0 == of.term);
             let entries = message.entries.iter().map(content).collect::<Option<Vec<Entry>>>()?;
-            let (previous, previous_term) = (message.index, message.log_term);
+            let (previous, previous_term) = (Index(message.index), Term(message.log_term));
             Body::Append { previous, previous_term, committed, entries }
         }
         MessageType::MsgAppendResponse if message.reject => Body::NotAppended {
-            previous: message.index,
-            hint: message.reject_hint,
-            hint_term: message.log_term,
+            previous: Index(message.index),
+            hint: Index(message.reject_hint),
+            hint_term: Term(message.log_term),
             committed,
         },
-        MessageType::MsgAppendResponse => Body::Appended { index: message.index, committed },
+        MessageType::MsgAppendResponse => Body::Appended { index: Index(message.index), committed },
         MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => Body::AskVote {
             before,
             transfer: message.context == CAMPAIGN_TRANSFER,
-            last: message.index,
-            last_term: message.log_term,
+            last: Index(message.index),
+            last_term: Term(message.log_term),
             committed,
             committed_term,
         },
@@ -123,9 +124,9 @@ pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
     Some(Message { from, to, term: Term(message.term), body })
 }
 
-/// The round that a context names; 0 for none.
-pub(crate) fn round(context: &[u8]) -> u64 {
-    context.try_into().map_or(0, u64::from_le_bytes)
+/// Returns the round that a context names; 0 for none.
+pub(crate) fn round(context: &[u8]) -> Round {
+    Round(context.try_into().map_or(0, u64::from_le_bytes))
 }
 
 /// True for an entry about members.
@@ -141,7 +142,7 @@ pub(crate) fn made_by_engine(entry: &RaftEntry) -> Entry {
 
 fn entry_to_engine(entry: &Entry) -> RaftEntry {
     let is_turn = matches!(entry.kind, Kind::Members(_) | Kind::Switched);
-    engine_entry(entry.term.0, entry.index.0, is_turn)
+    engine_entry(entry.term, entry.index, is_turn)
 }
 
 /// The change by which the engine gets from these members to those, by both majorities.

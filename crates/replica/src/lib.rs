@@ -24,7 +24,7 @@ mod wire;
 
 pub use effects::{Effects, Role, Standing, Store, Vote};
 pub use entry::{Descriptor, Entry, Kind, Members, MembersError, Membership};
-pub use ids::{Index, NodeId, ReadTicket, Term, Ticket};
+pub use ids::{Index, NodeId, ReadTicket, Sequence, Term, Ticket};
 pub use log::{Base, Recovered, RecoveredError};
 pub use message::{DecodeError, Message};
 pub use replica::{AppendError, ChangeError, NotLeader, ReceiveError, ReplaceError, Replica};

@@ -61,7 +61,7 @@ pub enum RecoveredError {
 /// An entry.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    term: u64,
+    term: Term,
     first: u64,
     last: u64,
     /// Bytes of all frames up to its end.
@@ -85,21 +85,21 @@ pub(crate) struct Log {
     begin: u64,
     slots: VecDeque<Slot>,
     /// Entries about members: who they will be, or nothing where the change ends.
-    turns: BTreeMap<u64, Option<Box<Members>>>,
+    turns: BTreeMap<Index, Option<Box<Members>>>,
     /// The vote that the engine begins with.
     vote: Vote,
-    committed: u64,
+    committed: Index,
 }
 
 impl Log {
     /// The log as it was found. A commit index behind its end was stored beside entries that were not.
     pub(crate) fn new(recovered: Recovered) -> Result<Log, RecoveredError> {
         let Recovered { mut vote, base, entries, committed } = recovered;
-        let (mut index, mut term) = (base.index.0, base.term.0);
-        for number in [index, term, vote.term.0] {
+        let (mut index, mut term) = (base.index, base.term);
+        for number in [index.0, term.0, vote.term.0] {
             number_below_max(number)?;
         }
-        if (index == 0) != (term == 0) {
+        if (index == Index(0)) != (term == Term(0)) {
             return Err(RecoveredError::Term(base.index));
         }
         let mut log = Log {
@@ -108,26 +108,26 @@ impl Log {
             slots: VecDeque::with_capacity(entries.len()),
             turns: BTreeMap::new(),
             vote,
-            committed: 0,
+            committed: Index(0),
         };
         for entry in entries {
-            index += 1;
-            if entry.index.0 != index {
-                return Err(RecoveredError::Gap { found: entry.index, expected: Index(index) });
+            index = index.next();
+            if entry.index != index {
+                return Err(RecoveredError::Gap { found: entry.index, expected: index });
             }
-            if entry.term.0 < term.max(1) {
+            if entry.term < term.max(Term(1)) {
                 return Err(RecoveredError::Term(entry.index));
             }
-            term = number_below_max(entry.term.0)?;
+            term = Term(number_below_max(entry.term.0)?);
             log.push(&entry);
         }
-        number_below_max(index)?;
+        number_below_max(index.0)?;
         // Entries may have been stored without the vote beside them: it was promised to nobody.
-        if vote.term.0 < term {
-            vote = Vote { term: Term(term), candidate: None };
+        if vote.term < term {
+            vote = Vote { term, candidate: None };
         }
         log.vote = vote;
-        log.committed = committed.0.clamp(log.base.index.0, index);
+        log.committed = committed.clamp(log.base.index, index);
         Ok(log)
     }
 
@@ -139,47 +139,47 @@ impl Log {
         self.vote
     }
 
-    pub(crate) fn last(&self) -> u64 {
-        self.base.index.0 + self.slots.len() as u64
+    pub(crate) fn last(&self) -> Index {
+        Index(self.base.index.0 + self.slots.len() as u64)
     }
 
-    fn slot(&self, index: u64) -> Option<&Slot> {
-        let at = index.checked_sub(self.base.index.0 + 1)?;
+    fn slot(&self, index: Index) -> Option<&Slot> {
+        let at = index.0.checked_sub(self.base.index.0 + 1)?;
         self.slots.get(usize::try_from(at).ok()?)
     }
 
     /// Bytes of all frames up to the end of this entry.
-    fn end(&self, index: u64) -> u64 {
+    fn end(&self, index: Index) -> u64 {
         self.slot(index).map_or(self.begin, |slot| slot.end)
     }
 
     /// Bytes of the frames behind the first and up to the second.
-    pub(crate) fn bytes(&self, from: u64, to: u64) -> u64 {
+    pub(crate) fn bytes(&self, from: Index, to: Index) -> u64 {
         self.end(to).saturating_sub(self.end(from))
     }
 
     /// The term of an entry, or of the base.
-    pub(crate) fn term_of(&self, index: u64) -> Option<u64> {
-        if index == self.base.index.0 {
-            return Some(self.base.term.0);
+    pub(crate) fn term_of(&self, index: Index) -> Option<Term> {
+        if index == self.base.index {
+            return Some(self.base.term);
         }
         self.slot(index).map(|slot| slot.term)
     }
 
     /// The first entry of the last ones that are of this term.
-    pub(crate) fn first_of_last_term(&self, term: u64) -> u64 {
+    pub(crate) fn first_of_last_term(&self, term: Term) -> Index {
         let of_term = self.slots.iter().rev().take_while(|slot| slot.term == term).count() as u64;
-        self.last() + 1 - of_term
+        Index(self.last().0 + 1 - of_term)
     }
 
-    pub(crate) fn entry(&self, index: u64) -> Option<Entry> {
+    pub(crate) fn entry(&self, index: Index) -> Option<Entry> {
         let slot = self.slot(index)?;
         let kind = match slot.kind {
             SlotKind::Empty => Kind::Empty,
             SlotKind::Frame => Kind::Frame(Descriptor {
                 first: slot.first,
                 last: slot.last,
-                len: u32::try_from(self.bytes(index - 1, index)).unwrap_or(u32::MAX),
+                len: u32::try_from(self.bytes(Index(index.0 - 1), index)).unwrap_or(u32::MAX),
                 checksum: slot.checksum,
             }),
             SlotKind::Turn => match self.turns.get(&index)? {
@@ -187,17 +187,17 @@ impl Log {
                 None => Kind::Switched,
             },
         };
-        Some(Entry { term: Term(slot.term), index: Index(index), kind })
+        Some(Entry { term: slot.term, index, kind })
     }
 
     /// The members that a change at this entry is about.
-    pub(crate) fn turn(&self, index: u64) -> Option<&Option<Box<Members>>> {
+    pub(crate) fn turn(&self, index: Index) -> Option<&Option<Box<Members>>> {
         self.turns.get(&index)
     }
 
     /// Puts an entry behind the last.
     pub(crate) fn push(&mut self, entry: &Entry) {
-        let (end, index, term) = (self.end(self.last()), self.last() + 1, entry.term.0);
+        let (end, index, term) = (self.end(self.last()), self.last().next(), entry.term);
         let empty = Slot { term, first: 0, last: 0, end, checksum: 0, kind: SlotKind::Empty };
         let turn = Slot { kind: SlotKind::Turn, ..empty };
         self.slots.push_back(match &entry.kind {
@@ -219,8 +219,8 @@ impl Log {
     }
 
     /// Removes all entries from here on; true when there were some.
-    pub(crate) fn truncate(&mut self, from: u64) -> bool {
-        let kept = from.saturating_sub(self.base.index.0 + 1);
+    pub(crate) fn truncate(&mut self, from: Index) -> bool {
+        let kept = from.0.saturating_sub(self.base.index.0 + 1);
         let cut = kept < self.slots.len() as u64;
         self.slots.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
         self.turns.split_off(&from);
@@ -228,42 +228,42 @@ impl Log {
     }
 
     /// Forgets the entries up to here, as far as [`Log::base_at`] says.
-    pub(crate) fn compact(&mut self, to: u64) {
+    pub(crate) fn compact(&mut self, to: Index) {
         let base = self.base_at(to);
-        let to = base.index.0;
-        if to <= self.base.index.0 {
+        let to = base.index;
+        if to <= self.base.index {
             return;
         }
         self.begin = self.end(to);
-        self.turns = self.turns.split_off(&(to + 1));
-        let count = usize::try_from(to - self.base.index.0).unwrap_or(usize::MAX);
+        self.turns = self.turns.split_off(&to.next());
+        let count = usize::try_from(to.0 - self.base.index.0).unwrap_or(usize::MAX);
         self.slots.drain(..count);
         self.base = base;
     }
 
     /// The base of the entries behind this one. Within a change of members it stays before it: a base names one
     /// list.
-    pub(crate) fn base_at(&self, to: u64) -> Base {
+    pub(crate) fn base_at(&self, to: Index) -> Base {
         let mut members = &self.base.members;
-        let mut to = to.min(self.last()).max(self.base.index.0);
+        let mut to = to.min(self.last()).max(self.base.index);
         let mut joint = None;
         for (index, turn) in self.turns.range(..=to) {
             match turn {
-                Some(next) => joint = Some((index - 1, next.as_ref())),
+                Some(next) => joint = Some((Index(index.0 - 1), next.as_ref())),
                 None => members = joint.take().map_or(members, |(_, next)| next),
             }
         }
         if let Some((before, _)) = joint {
             to = before;
         }
-        let term = Term(self.term_of(to).unwrap_or_default());
-        Base { index: Index(to), term, members: members.clone() }
+        let term = self.term_of(to).unwrap_or_default();
+        Base { index: to, term, members: members.clone() }
     }
 }
 
 /// An entry as the engine has it: without its content.
-pub(crate) fn engine_entry(term: u64, index: u64, is_turn: bool) -> RaftEntry {
-    let mut entry = RaftEntry { term, index, ..RaftEntry::default() };
+pub(crate) fn engine_entry(term: Term, index: Index, is_turn: bool) -> RaftEntry {
+    let mut entry = RaftEntry { term: term.0, index: index.0, ..RaftEntry::default() };
     if is_turn {
         entry.set_entry_type(EntryType::EntryConfChangeV2);
     }
@@ -280,7 +280,7 @@ impl Storage for Log {
         let hard_state = HardState {
             term: self.vote.term.0,
             vote: self.vote.candidate.map_or(0, |candidate| candidate.get()),
-            commit: self.committed,
+            commit: self.committed.0,
             ..HardState::default()
         };
         Ok(RaftState { hard_state, conf_state: conf_state(&self.base.members) })
@@ -296,11 +296,11 @@ impl Storage for Log {
         if low <= self.base.index.0 {
             return Err(StorageError::Compacted.into());
         }
-        if high > self.last() + 1 {
+        if high > self.last().0 + 1 {
             return Err(StorageError::Unavailable.into());
         }
         // The engine would count the bytes of entries that have no content: the bytes are those of the frames.
-        let (mut count, before) = (high - low, self.end(low - 1));
+        let (mut count, before) = (high - low, self.end(Index(low - 1)));
         if let Some(max) = max_size.into() {
             count = count.min(ENTRIES_MAX);
             let fits = |slot: &&Slot| slot.end - before <= max;
@@ -310,6 +310,7 @@ impl Storage for Log {
             count = fitting.max(1);
         }
         let entry = |index| {
+            let index = Index(index);
             let slot = self.slot(index)?;
             Some(engine_entry(slot.term, index, slot.kind == SlotKind::Turn))
         };
@@ -322,7 +323,7 @@ impl Storage for Log {
         } else {
             StorageError::Unavailable
         };
-        self.term_of(index).ok_or_else(|| error.into())
+        self.term_of(Index(index)).map(Term::get).ok_or_else(|| error.into())
     }
 
     fn first_index(&self) -> raft::Result<u64> {
@@ -330,7 +331,7 @@ impl Storage for Log {
     }
 
     fn last_index(&self) -> raft::Result<u64> {
-        Ok(self.last())
+        Ok(self.last().0)
     }
 
     /// The base: what a node that is behind it needs is the host's to send.
@@ -389,18 +390,21 @@ mod tests {
         let found = recovered(&kinds);
         let mut log = Log::new(found.clone()).unwrap();
         for entry in &found.entries {
-            assert_eq!(log.entry(entry.index.0).as_ref(), Some(entry));
+            assert_eq!(log.entry(entry.index).as_ref(), Some(entry));
         }
-        assert_eq!((log.last(), log.bytes(4, 7), log.bytes(6, 7)), (8, 15, 5));
-        assert_eq!((log.first_of_last_term(3), log.first_of_last_term(9)), (7, 9));
-        log.compact(6);
+        let bytes = |log: &Log, from, to| log.bytes(Index(from), Index(to));
+        assert_eq!((log.last(), bytes(&log, 4, 7), bytes(&log, 6, 7)), (Index(8), 15, 5));
+        let first = |log: &Log, term| log.first_of_last_term(Term(term)).0;
+        assert_eq!((first(&log, 3), first(&log, 9)), (7, 9));
+        log.compact(Index(6));
         assert_eq!((log.base().index, log.base().term), (Index(6), Term(2)));
-        assert_eq!((log.term_of(5), log.term_of(6), log.entry(6)), (None, Some(2), None));
-        assert_eq!(log.entry(7).as_ref(), found.entries.get(2));
-        assert_eq!(log.bytes(6, 7), 5);
-        assert!(!log.truncate(9) && log.truncate(8) && log.last() == 7);
+        assert_eq!((log.term_of(Index(5)), log.term_of(Index(6))), (None, Some(Term(2))));
+        assert_eq!(log.entry(Index(6)), None);
+        assert_eq!(log.entry(Index(7)).as_ref(), found.entries.get(2));
+        assert_eq!(bytes(&log, 6, 7), 5);
+        assert!(!log.truncate(Index(9)) && log.truncate(Index(8)) && log.last() == Index(7));
         log.push(&Entry { term: Term(4), index: Index(8), kind: frame(1) });
-        assert_eq!(log.bytes(6, 8), 6);
+        assert_eq!(bytes(&log, 6, 8), 6);
     }
 
     #[test]
@@ -416,7 +420,7 @@ mod tests {
         ];
         let base = |to: u64| {
             let mut log = Log::new(recovered(&kinds)).unwrap();
-            log.compact(to);
+            log.compact(Index(to));
             (log.base().index.0, log.base().members.voters().len())
         };
         assert_eq!(
@@ -424,8 +428,8 @@ mod tests {
             [(4, 1), (6, 2), (7, 2), (7, 2), (7, 2), (10, 3)]
         );
         let mut log = Log::new(recovered(&kinds)).unwrap();
-        log.truncate(9);
-        assert!(log.turn(8).is_some() && log.turn(10).is_none());
+        log.truncate(Index(9));
+        assert!(log.turn(Index(8)).is_some() && log.turn(Index(10)).is_none());
     }
 
     #[test]
@@ -443,7 +447,7 @@ mod tests {
         let error = |change: &dyn Fn(&mut Recovered)| {
             let mut found = recovered(&[(2, frame(1)), (3, frame(1))]);
             change(&mut found);
-            Log::new(found).map(|log| log.committed)
+            Log::new(found).map(|log| log.committed.0)
         };
         assert_eq!(error(&|found| found.committed = Index(99)), Ok(6), "it ends before");
         assert_eq!(error(&|found| found.committed = Index(0)), Ok(4), "the base is committed");

@@ -1,7 +1,7 @@
 //! What replicas tell each other, and its bytes: docs/formats/replica-messages.md.
 
 use crate::entry::{Descriptor, Entry, Kind, Members};
-use crate::ids::{Index, NUMBER_MAX, NodeId, Term};
+use crate::ids::{Index, NUMBER_MAX, NodeId, Round, Term};
 use crate::wire::Reader;
 
 /// The version of the bytes.
@@ -23,48 +23,48 @@ pub struct Message {
 pub(crate) enum Body {
     Append {
         /// The entry before the first.
-        previous: u64,
-        previous_term: u64,
-        committed: u64,
+        previous: Index,
+        previous_term: Term,
+        committed: Index,
         entries: Vec<Entry>,
     },
     Appended {
         /// The last entry that is as the leader has it.
-        index: u64,
-        committed: u64,
+        index: Index,
+        committed: Index,
     },
     NotAppended {
         /// The entry before the first of the append, which is not there.
-        previous: u64,
+        previous: Index,
         /// Where both may agree.
-        hint: u64,
-        hint_term: u64,
-        committed: u64,
+        hint: Index,
+        hint_term: Term,
+        committed: Index,
     },
     AskVote {
         /// Nothing is promised: whether it would be worth to ask.
         before: bool,
         /// The leader has asked for the election.
         transfer: bool,
-        last: u64,
-        last_term: u64,
-        committed: u64,
-        committed_term: u64,
+        last: Index,
+        last_term: Term,
+        committed: Index,
+        committed_term: Term,
     },
     Vote {
         before: bool,
         granted: bool,
-        committed: u64,
-        committed_term: u64,
+        committed: Index,
+        committed_term: Term,
     },
     Heartbeat {
-        committed: u64,
+        committed: Index,
         /// The round that confirms reads; 0 for none.
-        round: u64,
+        round: Round,
     },
     Alive {
-        committed: u64,
-        round: u64,
+        committed: Index,
+        round: Round,
     },
     StandNow,
 }
@@ -125,25 +125,25 @@ impl Message {
         put(out, &[self.from.get(), self.to.get(), self.term.0]);
         match &self.body {
             Body::Append { previous, previous_term, committed, entries } => {
-                put(out, &[*previous, *previous_term, *committed]);
+                put(out, &[previous.0, previous_term.0, committed.0]);
                 // No window comes near.
                 out.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_le_bytes());
                 entries.iter().for_each(|entry| put_entry(out, entry));
             }
-            Body::Appended { index, committed } => put(out, &[*index, *committed]),
+            Body::Appended { index, committed } => put(out, &[index.0, committed.0]),
             Body::NotAppended { previous, hint, hint_term, committed } => {
-                put(out, &[*previous, *hint, *hint_term, *committed]);
+                put(out, &[previous.0, hint.0, hint_term.0, committed.0]);
             }
             Body::AskVote { before, transfer, last, last_term, committed, committed_term } => {
                 out.extend([u8::from(*before), u8::from(*transfer)]);
-                put(out, &[*last, *last_term, *committed, *committed_term]);
+                put(out, &[last.0, last_term.0, committed.0, committed_term.0]);
             }
             Body::Vote { before, granted, committed, committed_term } => {
                 out.extend([u8::from(*before), u8::from(*granted)]);
-                put(out, &[*committed, *committed_term]);
+                put(out, &[committed.0, committed_term.0]);
             }
             Body::Heartbeat { committed, round } | Body::Alive { committed, round } => {
-                put(out, &[*committed, *round]);
+                put(out, &[committed.0, round.0]);
             }
             Body::StandNow => {}
         }
@@ -196,19 +196,19 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
 fn read(reader: &mut Reader<'_>) -> Option<Message> {
     let kind = reader.u8()?;
     let (from, to) = (NodeId::new(reader.u64()?)?, NodeId::new(reader.u64()?)?);
-    let term = number(reader).filter(|term| *term > 0)?;
+    let sender_term = term(reader).filter(|term| *term > Term(0))?;
     let body = match kind {
         1 => {
             let (previous, previous_term) = position(reader)?;
-            let committed = number(reader)?;
-            let entries = entries(reader, previous, previous_term, term)?;
+            let committed = index(reader)?;
+            let entries = entries(reader, previous, previous_term, sender_term)?;
             Body::Append { previous, previous_term, committed, entries }
         }
-        2 => Body::Appended { index: number(reader)?, committed: number(reader)? },
+        2 => Body::Appended { index: index(reader)?, committed: index(reader)? },
         3 => {
-            let previous = number(reader)?;
-            let (hint, hint_term) = (number(reader)?, number(reader)?);
-            Body::NotAppended { previous, hint, hint_term, committed: number(reader)? }
+            let previous = index(reader)?;
+            let (hint, hint_term) = (index(reader)?, term(reader)?);
+            Body::NotAppended { previous, hint, hint_term, committed: index(reader)? }
         }
         4 => {
             let (before, transfer) = (flag(reader)?, flag(reader)?);
@@ -221,23 +221,31 @@ fn read(reader: &mut Reader<'_>) -> Option<Message> {
             let (committed, committed_term) = position(reader)?;
             Body::Vote { before, granted, committed, committed_term }
         }
-        6 => Body::Heartbeat { committed: number(reader)?, round: reader.u64()? },
-        7 => Body::Alive { committed: number(reader)?, round: reader.u64()? },
+        6 => Body::Heartbeat { committed: index(reader)?, round: Round(reader.u64()?) },
+        7 => Body::Alive { committed: index(reader)?, round: Round(reader.u64()?) },
         8 => Body::StandNow,
         _ => return None,
     };
-    Some(Message { from, to, term: Term(term), body })
+    Some(Message { from, to, term: sender_term, body })
 }
 
-/// A term or an index.
+/// Reads a number that a term or an index may have.
 fn number(reader: &mut Reader<'_>) -> Option<u64> {
     reader.u64().filter(|number| *number < NUMBER_MAX)
 }
 
-/// An index and its term: both are 0 or neither is.
-fn position(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
-    let (index, term) = (number(reader)?, number(reader)?);
-    ((index == 0) == (term == 0)).then_some((index, term))
+fn index(reader: &mut Reader<'_>) -> Option<Index> {
+    number(reader).map(Index)
+}
+
+fn term(reader: &mut Reader<'_>) -> Option<Term> {
+    number(reader).map(Term)
+}
+
+/// Reads an index and its term: both are 0 or neither is.
+fn position(reader: &mut Reader<'_>) -> Option<(Index, Term)> {
+    let (index, term) = (index(reader)?, term(reader)?);
+    ((index == Index(0)) == (term == Term(0))).then_some((index, term))
 }
 
 fn flag(reader: &mut Reader<'_>) -> Option<bool> {
@@ -251,19 +259,19 @@ fn flag(reader: &mut Reader<'_>) -> Option<bool> {
 /// Entries: terms do not fall, and none is newer than the leader.
 fn entries(
     reader: &mut Reader<'_>,
-    previous: u64,
-    previous_term: u64,
-    leader: u64,
+    previous: Index,
+    previous_term: Term,
+    leader: Term,
 ) -> Option<Vec<Entry>> {
     let count = usize::try_from(reader.u32()?).ok()?;
     if count > reader.0.len() / ENTRY_LEN_MIN {
         return None;
     }
     let mut entries = Vec::with_capacity(count);
-    let mut term = previous_term.max(1);
-    for index in previous + 1..=previous + count as u64 {
+    let mut last_term = previous_term.max(Term(1));
+    for index in previous.0 + 1..=previous.0 + count as u64 {
         let kind = reader.u8()?;
-        term = number(reader).filter(|this| (term..=leader).contains(this))?;
+        last_term = term(reader).filter(|term| (last_term..=leader).contains(term))?;
         let kind = match kind {
             1 => Kind::Empty,
             2 => Kind::Frame(Descriptor {
@@ -276,7 +284,7 @@ fn entries(
             4 => Kind::Switched,
             _ => return None,
         };
-        entries.push(Entry { term: Term(term), index: Index(index), kind });
+        entries.push(Entry { term: last_term, index: Index(index), kind });
     }
     (previous_term <= leader).then_some(entries)
 }
@@ -308,23 +316,33 @@ mod tests {
         ];
         let entry = |(index, kind)| Entry { term: Term(3), index: Index(index), kind };
         let entries = (8..).zip(kinds).map(entry).collect();
-        let (committed, committed_term) = (6, 2);
+        let (committed, committed_term) = (Index(6), Term(2));
         let bodies = [
-            Body::Append { previous: 7, previous_term: 2, committed, entries },
-            Body::Append { previous: 0, previous_term: 0, committed: 0, entries: Vec::new() },
-            Body::Appended { index: 11, committed },
-            Body::NotAppended { previous: 7, hint: 5, hint_term: 1, committed },
+            Body::Append { previous: Index(7), previous_term: Term(2), committed, entries },
+            Body::Append {
+                previous: Index(0),
+                previous_term: Term(0),
+                committed: Index(0),
+                entries: Vec::new(),
+            },
+            Body::Appended { index: Index(11), committed },
+            Body::NotAppended { previous: Index(7), hint: Index(5), hint_term: Term(1), committed },
             Body::AskVote {
                 before: true,
                 transfer: false,
-                last: 7,
-                last_term: 2,
+                last: Index(7),
+                last_term: Term(2),
                 committed,
                 committed_term,
             },
-            Body::Vote { before: false, granted: true, committed: 0, committed_term: 0 },
-            Body::Heartbeat { committed, round: 77 },
-            Body::Alive { committed, round: 0 },
+            Body::Vote {
+                before: false,
+                granted: true,
+                committed: Index(0),
+                committed_term: Term(0),
+            },
+            Body::Heartbeat { committed, round: Round(77) },
+            Body::Alive { committed, round: Round(0) },
             Body::StandNow,
         ];
         let message = |body| Message { from: node(1), to: node(2), term: Term(4), body };

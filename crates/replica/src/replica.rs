@@ -114,7 +114,7 @@ pub struct Replica {
     reads: Reads,
     shown: Option<Standing>,
     /// The term and the part in it when an input had been taken last.
-    seen: (u64, StateRole),
+    seen: (Term, StateRole),
     begins: Option<Index>,
     membership: Membership,
     /// Ticks without a leader after which it stands for election in this term.
@@ -171,7 +171,7 @@ impl Replica {
             stores,
             reads: Reads::default(),
             shown: None,
-            seen: (0, StateRole::Follower),
+            seen: (Term(0), StateRole::Follower),
             begins: None,
             membership,
             patience: election,
@@ -277,7 +277,7 @@ impl Replica {
     /// Asks for the confirmation that this node leads. Everything that the read shows has been appended before.
     pub fn read(&mut self) -> Result<ReadTicket, NotLeader> {
         self.leads()?;
-        Ok(self.reads.ask(self.last().0))
+        Ok(self.reads.ask(self.last()))
     }
 
     /// Hands leadership over to a voter, once that has all entries. It is given up after `election_ticks`.
@@ -372,7 +372,7 @@ impl Replica {
     /// Forgets entries up to here, or fewer: those that are not applied are kept, and a change of members is not
     /// divided. Nodes that are behind need a snapshot then.
     pub fn compact(&mut self, to: Index) -> Index {
-        let to = to.0.min(self.engine.raft.raft_log.applied);
+        let to = to.min(Index(self.engine.raft.raft_log.applied));
         self.engine.mut_store().compact(to);
         self.base().index
     }
@@ -380,27 +380,27 @@ impl Replica {
     /// The base that the log would have without the entries up to here, or to one before: see
     /// [`Replica::compact`].
     pub fn base_at(&self, to: Index) -> Base {
-        self.engine.store().base_at(to.0.min(self.engine.raft.raft_log.applied))
+        self.engine.store().base_at(to.min(Index(self.engine.raft.raft_log.applied)))
     }
 
     /// Takes what has come of the inputs.
     pub fn effects(&mut self) -> Effects {
-        let last = self.last().0;
+        let last = self.last();
         if self.engine.raft.state == StateRole::Leader
             && self.engine.raft.commit_to_current_term()
             && let Some(round) = self.reads.next_round(last)
         {
-            self.engine.read_index(round.to_le_bytes().to_vec());
+            self.engine.read_index(round.0.to_le_bytes().to_vec());
             self.advance();
         }
-        let committed = self.engine.raft.raft_log.committed;
+        let committed = self.committed();
         let standing = self.standing();
         let changed = self.shown.replace(standing) != Some(standing);
         let shown = std::mem::replace(&mut self.membership_shown, true);
         Effects {
             send: std::mem::take(&mut self.send),
             store: self.stores.take(committed),
-            committed: Index(committed),
+            committed,
             standing: changed.then_some(standing),
             membership: (!shown).then(|| self.membership.clone()),
             reads: std::mem::take(&mut self.confirmed),
@@ -459,12 +459,12 @@ impl Replica {
 
     /// An entry that is in memory.
     pub fn entry(&self, index: Index) -> Option<Entry> {
-        self.engine.store().entry(index.0)
+        self.engine.store().entry(index)
     }
 
     /// The term of an entry that is in memory, or of the base.
     pub fn term_of(&self, index: Index) -> Option<Term> {
-        self.engine.store().term_of(index.0).map(Term)
+        self.engine.store().term_of(index)
     }
 
     /// The last entry that a node is known to have; known to a leader alone.
@@ -475,7 +475,7 @@ impl Replica {
 
     /// Bytes of frames that are not committed.
     pub fn uncommitted_bytes(&self) -> u64 {
-        self.engine.store().bytes(self.committed().0, self.last().0)
+        self.engine.store().bytes(self.committed(), self.last())
     }
 
     fn leads(&self) -> Result<(), NotLeader> {
@@ -506,7 +506,8 @@ impl Replica {
         let log = &self.engine.raft.raft_log;
         match message.body {
             Body::AskVote { last, last_term, .. } => {
-                self.is_needed || (last_term, last) < (log.last_term(), log.last_index())
+                self.is_needed
+                    || (last_term, last) < (Term(log.last_term()), Index(log.last_index()))
             }
             Body::Append { .. } | Body::Heartbeat { .. } => false,
             _ => self.is_needed,
@@ -516,11 +517,8 @@ impl Replica {
     /// False for a message that is to be ignored: guards against what the engine does not bear.
     fn is_to_be_taken(&self, message: &Message) -> Result<bool, ReceiveError> {
         let raft = &self.engine.raft;
-        let last = raft.raft_log.last_index();
-        let ahead = |index: u64| {
-            let (index, last) = (Index(index), Index(last));
-            Err(ReceiveError::Ahead { from: message.from, index, last })
-        };
+        let last = Index(raft.raft_log.last_index());
+        let ahead = |index| Err(ReceiveError::Ahead { from: message.from, index, last });
         let progress = raft.prs().get(message.from.get());
         let leads = raft.state == StateRole::Leader && message.term.0 == raft.term;
         match message.body {
@@ -533,7 +531,8 @@ impl Replica {
             // An answer from before the node had what it has now. The engine would probe behind what is sure
             // (tikv/raft-rs#557).
             Body::NotAppended { previous, hint, .. } => Ok(!progress.is_some_and(|progress| {
-                leads && (previous <= progress.matched || hint < progress.matched)
+                let matched = Index(progress.matched);
+                leads && (previous <= matched || hint < matched)
             })),
             // Nobody has been asked yet.
             Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
@@ -552,7 +551,7 @@ impl Replica {
         };
         let is_ignored = message.term.0 < raft.term && raft.state != StateRole::Leader;
         if is_ignored
-            && raft.raft_log.maybe_commit(committed, committed_term)
+            && raft.raft_log.maybe_commit(committed.0, committed_term.0)
             && raft.state != StateRole::Follower
         {
             // It may have changed who decides.
@@ -563,7 +562,7 @@ impl Replica {
 
     /// Puts the content of the next entry beside what the engine will make of it.
     fn propose(&mut self, kind: Kind) -> Index {
-        let index = Index(self.last().0 + 1);
+        let index = self.last().next();
         self.incoming.clear();
         self.incoming.push(Entry { term: Term(self.engine.raft.term), index, kind });
         index
@@ -590,7 +589,7 @@ impl Replica {
                 self.engine.on_persist_ready(number);
             }
             for entry in committed.iter().filter(|entry| convert::is_turn(entry)) {
-                self.turn(entry.index);
+                self.turn(Index(entry.index));
             }
             if let Some(last) = committed.last() {
                 self.engine.advance_apply_to(last.index);
@@ -599,14 +598,14 @@ impl Replica {
         }
         self.incoming.clear();
         self.note_standing();
-        self.reads.leave(self.engine.raft.raft_log.committed, &mut self.confirmed);
+        self.reads.leave(self.committed(), &mut self.confirmed);
         for message in messages {
             self.route(&message);
         }
     }
 
     /// Takes entries of the engine into the log, with their content.
-    fn adopt(&mut self, entries: &[RaftEntry]) -> (Option<u64>, Vec<Entry>) {
+    fn adopt(&mut self, entries: &[RaftEntry]) -> (Option<Index>, Vec<Entry>) {
         let Some(first) = entries.first() else { return (None, Vec::new()) };
         let begin = self.incoming.first().map_or(u64::MAX, |entry| entry.index.0);
         let content = |entry: &RaftEntry| {
@@ -617,14 +616,14 @@ impl Replica {
                 .map_or_else(|| convert::made_by_engine(entry), Entry::clone)
         };
         let entries: Vec<Entry> = entries.iter().map(content).collect();
-        let log = self.engine.mut_store();
-        let cut = log.truncate(first.index);
+        let (log, first) = (self.engine.mut_store(), Index(first.index));
+        let cut = log.truncate(first);
         entries.iter().for_each(|entry| log.push(entry));
-        (cut.then_some(first.index), entries)
+        (cut.then_some(first), entries)
     }
 
     /// An entry about members is committed.
-    fn turn(&mut self, index: u64) {
+    fn turn(&mut self, index: Index) {
         let before = &self.membership.members;
         let change = match self.engine.store().turn(index) {
             Some(Some(members)) => convert::change_to(before, members),
@@ -650,13 +649,13 @@ impl Replica {
 
     /// Looks whether the node's part has changed.
     fn note_standing(&mut self) {
-        let now = (self.engine.raft.term, self.engine.raft.state);
+        let now = (Term(self.engine.raft.term), self.engine.raft.state);
         if now == self.seen {
             return;
         }
         self.seen = now;
-        self.begins = (now.1 == StateRole::Leader)
-            .then(|| Index(self.engine.store().first_of_last_term(now.0)));
+        self.begins =
+            (now.1 == StateRole::Leader).then(|| self.engine.store().first_of_last_term(now.0));
         self.reads.clear();
         self.is_needed = false;
         self.draw_patience();
@@ -680,7 +679,9 @@ impl Replica {
                 message.term <= self.stores.durable_vote().term
             }
             // It names no entry, and tells a leader that it has been overtaken, also where the device stands still.
-            Body::Appended { index: 0, .. } => message.term <= self.stores.durable_vote().term,
+            Body::Appended { index: Index(0), .. } => {
+                message.term <= self.stores.durable_vote().term
+            }
             _ => false,
         };
         if leaves_now {

@@ -12,7 +12,7 @@ struct Gathered {
     /// The engine's number of what it is made of.
     number: u64,
     vote: Option<Vote>,
-    truncate_from: Option<u64>,
+    truncate_from: Option<Index>,
     entries: Vec<Entry>,
     held: Vec<Message>,
 }
@@ -23,8 +23,8 @@ struct UnderWay {
     ticket: Ticket,
     number: u64,
     vote: Option<Vote>,
-    truncate_from: Option<u64>,
-    last: Option<u64>,
+    truncate_from: Option<Index>,
+    last: Option<Index>,
     held: Vec<Message>,
 }
 
@@ -69,7 +69,7 @@ impl Stores {
         &mut self,
         number: u64,
         vote: Vote,
-        truncate_from: Option<u64>,
+        truncate_from: Option<Index>,
         entries: Vec<Entry>,
     ) -> bool {
         let vote = (vote != self.latest).then_some(vote);
@@ -87,10 +87,10 @@ impl Stores {
         let gathered = self.gathered.get_or_insert_with(empty);
         gathered.number = number;
         gathered.vote = vote.or(gathered.vote);
-        match (truncate_from, gathered.entries.first().map(|entry| entry.index.0)) {
+        match (truncate_from, gathered.entries.first().map(|entry| entry.index)) {
             // Entries that nobody has taken yet are simply not there.
             (Some(from), Some(first)) if from >= first => {
-                gathered.entries.retain(|entry| entry.index.0 < from);
+                gathered.entries.retain(|entry| entry.index < from);
             }
             (Some(from), _) => {
                 gathered.entries.clear();
@@ -126,14 +126,13 @@ impl Stores {
     }
 
     /// The store that the host is to make next.
-    pub(crate) fn take(&mut self, committed: u64) -> Option<Store> {
+    pub(crate) fn take(&mut self, committed: Index) -> Option<Store> {
         let Gathered { number, vote, truncate_from, entries, held } = self.gathered.take()?;
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        let last = entries.last().map(|entry| entry.index.0);
+        let last = entries.last().map(|entry| entry.index);
         self.under_way.push_back(UnderWay { ticket, number, vote, truncate_from, last, held });
-        let truncate_from = truncate_from.map(Index);
-        Some(Store { ticket, vote, truncate_from, entries, committed: Index(committed) })
+        Some(Store { ticket, vote, truncate_from, entries, committed })
     }
 
     /// Everything up to this ticket is on the device.
@@ -170,7 +169,7 @@ mod tests {
 
     fn appended(index: u64) -> Message {
         let (from, to) = (NodeId::new(1).unwrap(), NodeId::new(2).unwrap());
-        let body = Body::Appended { index, committed: 0 };
+        let body = Body::Appended { index: Index(index), committed: Index(0) };
         Message { from, to, term: Term(1), body }
     }
 
@@ -182,17 +181,17 @@ mod tests {
     fn what_was_not_taken_yet_is_one_store() {
         let mut stores = Stores::new(vote());
         assert!(stores.gather(1, vote(), None, entries(1, 4..=6)));
-        assert!(stores.gather(2, vote(), Some(6), entries(2, 6..=6)));
-        let store = stores.take(3).unwrap();
+        assert!(stores.gather(2, vote(), Some(Index(6)), entries(2, 6..=6)));
+        let store = stores.take(Index(3)).unwrap();
         assert_eq!((store.truncate_from, store.committed), (None, Index(3)));
         assert_eq!(store.entries, [entries(1, 4..=5), entries(2, 6..=6)].concat());
         // From here on entries are behind those that were taken, and are taken back in words.
         assert!(stores.gather(3, vote(), None, entries(2, 7..=7)));
-        assert!(stores.gather(4, vote(), Some(5), entries(3, 5..=5)));
+        assert!(stores.gather(4, vote(), Some(Index(5)), entries(3, 5..=5)));
         assert!(stores.gather(5, vote(), None, entries(3, 6..=6)));
-        let store = stores.take(3).unwrap();
+        let store = stores.take(Index(3)).unwrap();
         assert_eq!((store.truncate_from, store.entries), (Some(Index(5)), entries(3, 5..=6)));
-        assert_eq!(stores.take(3), None);
+        assert_eq!(stores.take(Index(3)), None);
     }
 
     #[test]
@@ -200,12 +199,12 @@ mod tests {
         let mut stores = Stores::new(vote());
         assert_eq!(stores.hold(appended(0)), Some(appended(0)), "nothing is to be stored");
         stores.gather(1, vote(), None, entries(1, 1..=1));
-        let first = stores.take(0).unwrap().ticket;
+        let first = stores.take(Index(0)).unwrap().ticket;
         assert_eq!(stores.hold(appended(1)), None);
         stores.gather(2, vote(), None, entries(1, 2..=2));
         assert_eq!(stores.hold(appended(2)), None);
         assert_eq!(stores.hold(appended(1)), None, "an older answer tells nothing");
-        let second = stores.take(0).unwrap().ticket;
+        let second = stores.take(Index(0)).unwrap().ticket;
         let stored = stores.stored(first);
         assert_eq!((stored.number, stored.released), (Some(1), vec![appended(1)]));
         assert!(!stores.are_done());
@@ -219,12 +218,12 @@ mod tests {
         let mut stores = Stores::new(vote());
         let mut take = |number, truncate_from, entries| {
             stores.gather(number, vote(), truncate_from, entries);
-            stores.take(0).unwrap().ticket
+            stores.take(Index(0)).unwrap().ticket
         };
         let first = take(1, None, entries(1, 5..=5));
-        let second = take(2, Some(5), entries(2, 5..=5));
+        let second = take(2, Some(Index(5)), entries(2, 5..=5));
         // The leader of term 1 is back with its entry.
-        let third = take(3, Some(5), entries(1, 5..=5));
+        let third = take(3, Some(Index(5)), entries(1, 5..=5));
         assert_eq!(stores.stored(first).number, None);
         assert_eq!(stores.stored(second).number, None);
         assert_eq!(stores.stored(third).number, Some(3));

@@ -17,7 +17,7 @@ impl Outlet for Post {
         self.0.push((message.clone(), bodies));
         true
     }
-    fn read(&mut self, _: u16, _: u64) -> Option<Body> {
+    fn read(&mut self, _: u16, _: Sequence) -> Option<Body> {
         None
     }
     fn renewed(&mut self, _: u16) {}
@@ -26,7 +26,7 @@ impl Outlet for Post {
         false
     }
     fn answer(&mut self, _: u16, _: NodeId, _: u64, _: Word) {}
-    fn rebuild(&mut self, _: u16, _: u64, _: u64) {}
+    fn rebuild(&mut self, _: u16, _: LogPosition) {}
 }
 
 struct Alone {
@@ -56,7 +56,8 @@ impl Alone {
             committed: Index(0),
         };
         let replica = Replica::new(Settings::new(node, 1), recovered).unwrap();
-        let end = End { index: 0, sequence: 0, at: Time(0), chain: seal.chain_start() };
+        let end =
+            End { index: Index(0), sequence: Sequence(0), at: Time(0), chain: seal.chain_start() };
         let ring = Arc::new(|| {});
         let group = ShardGroup::new(Beginning {
             shard: 0,
@@ -64,7 +65,7 @@ impl Alone {
             bodies: Bodies::new(seal, end),
             core: HostEnd { orders: to_core, ring, progress: Arc::new(Progress::default()) },
             store,
-            applied: (0, 0),
+            applied: LogPosition::default(),
             named: None,
             base,
             snapshot: None,
@@ -118,13 +119,13 @@ impl Alone {
 
     fn says(&mut self, turn: u64, epoch: u64) {
         let seal = LogId { id: 7, core: 0 }.seal_in(LogFormat::Replicated);
-        let next = self.group.bodies.end().sequence + 1;
+        let next = self.group.bodies.end().sequence.next().0;
         let mut writer = FrameWriter::new(seal, next);
         writer.group(&[]);
         writer.seal(0, Time(1));
         let mut frames = Vec::new();
         writer.take(&mut frames);
-        self.group.core_says(FromCore::Frames { epoch: Epoch(epoch), turn, frames });
+        self.group.core_says(FromCore::Frames { epoch: Epoch(epoch), turn: Turn(turn), frames });
     }
 
     fn is_told_to_resign(&self) -> bool {
@@ -176,7 +177,7 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
     alone.group.act(&mut Post::default());
     // Its beginning is committed, and its end is not.
     alone.store_one();
-    assert_eq!(alone.group.committed_sequence, executed + 1);
+    assert_eq!(alone.group.committed_sequence, executed.next());
     alone.group.replica.step_down();
     alone.group.act(&mut Post::default());
     assert!(alone.is_told_to_resign());

@@ -118,7 +118,7 @@ fn open_node(
         };
         let mut shard = Shard::new(plan.config.clone());
         let (mut before, mut logged_bytes) = (Progress::default(), 0);
-        let until = Until::Committed(found.committed().1);
+        let until = Until::Committed(found.committed().sequence.get());
         // A shard whose log lacks a part after its snapshot is recovered later, when that part has arrived.
         if found.shows().is_none() {
             let recovered = recover(&mut directory, log, until, &mut shard, |progress| {
@@ -141,7 +141,7 @@ fn open_node(
         cores.push(CoreStart {
             shard,
             log: manifest.log(core),
-            next: files.committed().1 + 1,
+            next: files.committed().sequence.next().get(),
             logged_bytes,
             durability: plan.durability,
             generation: manifest.generation_of_events(),

@@ -6,7 +6,7 @@ use super::peers::CatchUp;
 use scurry_disk::Directory;
 use scurry_engine::{Disk, File, LogId, clear_incoming, incoming_name, snapshot_name};
 use scurry_group::{Body, Offer, Word};
-use scurry_replica::NodeId;
+use scurry_replica::{Index, NodeId};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -26,7 +26,7 @@ pub(crate) enum News {
     /// Something to be sent to the other node.
     Say { to: NodeId, catch_up: CatchUp, bytes: Option<Body> },
     /// The end of a sending: where the node's log begins, or why it does not.
-    Sent { to: NodeId, outcome: Result<u64, String> },
+    Sent { to: NodeId, outcome: Result<Index, String> },
     /// All of a snapshot has come and is on the device.
     Came { from: NodeId, number: u64, offer: Box<Offer> },
 }
@@ -70,7 +70,7 @@ pub(super) fn send(
 ) -> io::Result<Sending> {
     let (answers, inbox) = channel();
     thread::Builder::new().name("catch-up-send".to_owned()).spawn(move || {
-        let index = offer.base.index;
+        let index = Index(offer.base.index);
         let say = |word, bytes| tell(News::Say { to, catch_up: CatchUp { number, word }, bytes });
         let outcome = deliver((&mut directory, log), offer, &inbox, &say).map(|()| index);
         // The host may have ended.

@@ -13,10 +13,10 @@ use crate::ticket;
 use scurry_disk::Directory;
 use scurry_engine::{LogFollower, LogId};
 use scurry_group::{
-    Body, Broken, Came, FromCore, Health, Offer, Outlet, Plan, Remade, ShardGroup, Stored, Word,
-    base_from,
+    Body, Broken, Came, FromCore, Health, LogPosition, Offer, Outlet, Plan, Remade, ShardGroup,
+    Stored, Word, base_from,
 };
-use scurry_replica::{Message, NodeId};
+use scurry_replica::{Index, Message, NodeId, Sequence};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
@@ -42,7 +42,7 @@ pub(crate) enum Input {
     /// A shard was recovered up to an entry.
     Rebuilt {
         shard: u16,
-        index: u64,
+        index: Index,
         outcome: Result<Remade, String>,
     },
     /// Somebody wants something of the group, and waits for its end.
@@ -86,9 +86,9 @@ impl Outlet for Ways {
         self.peers.send(message.to(), packet)
     }
 
-    fn read(&mut self, shard: u16, sequence: u64) -> Option<Body> {
+    fn read(&mut self, shard: u16, sequence: Sequence) -> Option<Body> {
         let reader = self.readers.get_mut(usize::from(shard))?;
-        if reader.next() != sequence && !reader.seek(sequence).ok()? {
+        if reader.next() != sequence.get() && !reader.seek(sequence.get()).ok()? {
             return None;
         }
         let frame = reader.raw().ok()??;
@@ -135,10 +135,11 @@ impl Outlet for Ways {
         self.say(shard, to, &CatchUp { number, word }, None);
     }
 
-    fn rebuild(&mut self, shard: u16, index: u64, sequence: u64) {
+    fn rebuild(&mut self, shard: u16, to: LogPosition) {
+        let LogPosition { index, sequence } = to;
         let (rebuild, inbox) = (self.rebuild.clone(), self.inbox.clone());
         let spawned = thread::Builder::new().name(format!("rebuild-{shard}")).spawn(move || {
-            let outcome = rebuild(shard, sequence);
+            let outcome = rebuild(shard, sequence.get());
             // Nobody waits for it when the node stops.
             let _ = inbox.send(Input::Rebuilt { shard, index, outcome });
         });

@@ -14,11 +14,11 @@ use scurry_engine::{
     shown_by_snapshots, survey_group,
 };
 use scurry_group::{
-    Begun, Body, Came, CoreEnd, FromCore, Grouped, LogDevice, Offer, Outlet, Remade, ShardFiles,
-    ShardGroup, Stored, Task, ToCore, Word, Worked, begin, recover_to,
+    Begun, Body, Came, CoreEnd, FromCore, Grouped, LogDevice, LogPosition, Offer, Outlet, Remade,
+    ShardFiles, ShardGroup, Stored, Task, ToCore, Word, Worked, begin, recover_to,
 };
 use scurry_ledger::Time;
-use scurry_replica::{Message, NodeId, Settings};
+use scurry_replica::{Index, Message, NodeId, Sequence, Settings};
 use scurry_replicas::{Network, Packet};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) enum Input {
     Stored(Stored),
     /// A shard was recovered up to an entry.
     Rebuilt {
-        index: u64,
+        index: Index,
         outcome: Result<Remade, String>,
     },
     /// A snapshot has come, and is on the device.
@@ -40,7 +40,7 @@ pub(super) enum Input {
     /// A snapshot that was sent has come to its end there.
     Sent {
         to: NodeId,
-        outcome: Result<u64, String>,
+        outcome: Result<Index, String>,
     },
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Running {
     pub(super) held: VecDeque<(u64, Reply)>,
     pub(super) job: Option<Job>,
     /// A shard is to be recovered up to an entry and its last sequence.
-    pub(super) rebuild: Option<(u64, u64)>,
+    pub(super) rebuild: Option<LogPosition>,
     pub(super) sending: BTreeMap<NodeId, Sending>,
     pub(super) receiving: Option<Receiving>,
     /// The snapshot that was received and put in place last.
@@ -114,7 +114,8 @@ impl Running {
             reader: LogFollower::new(disk.clone(), log),
             snapshots: shown_by_snapshots(&mut disk, log).map_err(text)?,
         };
-        let (committed, sequence) = files.committed();
+        let LogPosition { index: committed, sequence } = files.committed();
+        let (committed, sequence) = (committed.get(), sequence.get());
         let is_in_doubt = files.shows().is_some();
         let (shard, since) = match files.shows() {
             None => {
@@ -286,7 +287,7 @@ struct Ways<'a> {
     sending: &'a mut BTreeMap<NodeId, Sending>,
     receiving: &'a mut Option<Receiving>,
     received: &'a mut Option<(NodeId, u64)>,
-    rebuild: &'a mut Option<(u64, u64)>,
+    rebuild: &'a mut Option<LogPosition>,
 }
 
 impl Outlet for Ways<'_> {
@@ -298,8 +299,8 @@ impl Outlet for Ways<'_> {
         true
     }
 
-    fn read(&mut self, _: u16, sequence: u64) -> Option<Body> {
-        if self.reader.next() != sequence && !self.reader.seek(sequence).ok()? {
+    fn read(&mut self, _: u16, sequence: Sequence) -> Option<Body> {
+        if self.reader.next() != sequence.get() && !self.reader.seek(sequence.get()).ok()? {
             return None;
         }
         let frame = self.reader.raw().ok()??;
@@ -330,8 +331,8 @@ impl Outlet for Ways<'_> {
         }
     }
 
-    fn rebuild(&mut self, _: u16, index: u64, sequence: u64) {
-        *self.rebuild = Some((index, sequence));
+    fn rebuild(&mut self, _: u16, to: LogPosition) {
+        *self.rebuild = Some(to);
     }
 }
 
