@@ -694,6 +694,8 @@ impl ShardGroup {
             }
         }
         let last = self.bodies.end().sequence;
+        // The device keeps all up to `sure` for ever: a log that ends before it has lost what a client was told.
+        assert!(self.committed_sequence <= last, "the log ends before what is committed");
         let order = Order {
             ticket,
             vote,
@@ -908,6 +910,8 @@ impl ShardGroup {
 
     /// Gives a core that follows what is committed. Returns the last index that it has.
     fn give(&mut self, mut given: Index, outlet: &mut impl Outlet) -> Index {
+        // What a core applies is never taken back.
+        assert!(given <= self.committed, "a core has applied what is not committed");
         while given < self.committed {
             let (mut frames, mut len) = (Vec::new(), 0);
             while given < self.committed && len < APPLY_LEN {

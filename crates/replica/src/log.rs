@@ -198,6 +198,8 @@ impl Log {
     /// Puts an entry behind the last.
     pub(crate) fn push(&mut self, entry: &Entry) {
         let (end, index, term) = (self.end(self.last()), self.last().next(), entry.term);
+        // An entry at another place would be read as another entry by all that comes later.
+        assert!(entry.index == index, "{:?} is put in the place of {index:?}", entry.index);
         let empty = Slot { term, first: 0, last: 0, end, checksum: 0, kind: SlotKind::Empty };
         let turn = Slot { kind: SlotKind::Turn, ..empty };
         self.slots.push_back(match &entry.kind {

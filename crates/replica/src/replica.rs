@@ -267,7 +267,7 @@ impl Replica {
     /// Everything up to this ticket is on the device.
     pub fn stored(&mut self, ticket: Ticket) {
         let stored = self.stores.stored(ticket);
-        self.send.extend(stored.released);
+        stored.released.into_iter().for_each(|message| self.leave(message));
         if let Some(number) = stored.number {
             self.engine.on_persist_ready(number);
         }
@@ -684,12 +684,39 @@ impl Replica {
             }
             _ => false,
         };
-        if leaves_now {
-            self.send.push(message);
-        } else {
-            let done = self.stores.hold(message);
-            self.send.extend(done);
+        if let Body::Appended { index, .. } = message.body {
+            // A leader would count an entry as stored that this log does not have.
+            assert!(index <= self.last(), "{index:?} is acknowledged, the log ends before");
         }
+        if leaves_now {
+            self.leave(message);
+        } else if let Some(message) = self.stores.hold(message) {
+            self.leave(message);
+        }
+    }
+
+    /// Gives a message to the host. Checks that what it promises is on the device.
+    fn leave(&mut self, message: Message) {
+        let durable = self.stores.durable_vote();
+        match message.body {
+            // Nothing is promised.
+            Body::AskVote { before: true, .. }
+            | Body::Vote { before: true, .. }
+            | Body::Alive { .. } => {}
+            Body::Vote { granted: true, .. } => {
+                // A vote that a crash can take back could be given again to another candidate.
+                assert!(
+                    message.term < durable.term
+                        || (message.term, Some(message.to)) == (durable.term, durable.candidate),
+                    "a vote is sent before it is stored"
+                );
+            }
+            _ => {
+                // After a crash the node would be in an older term than it has told others.
+                assert!(message.term <= durable.term, "a term is told before it is stored");
+            }
+        }
+        self.send.push(message);
     }
 
     /// Draws how long the node waits before it stands for election.

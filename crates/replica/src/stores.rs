@@ -72,6 +72,20 @@ impl Stores {
         truncate_from: Option<Index>,
         entries: Vec<Entry>,
     ) -> bool {
+        // A node that went back to an older term could vote in it a second time.
+        assert!(
+            vote.term >= self.latest.term,
+            "a term goes back: {vote:?} after {:?}",
+            self.latest
+        );
+        // Two candidates with the vote of one node could both lead the same term.
+        assert!(
+            vote.term > self.latest.term
+                || self.latest.candidate.is_none()
+                || vote.candidate == self.latest.candidate,
+            "two votes in one term: {vote:?} after {:?}",
+            self.latest
+        );
         let vote = (vote != self.latest).then_some(vote);
         self.latest = vote.unwrap_or(self.latest);
         if vote.is_none() && entries.is_empty() {
@@ -128,6 +142,11 @@ impl Stores {
     /// The store that the host is to make next.
     pub(crate) fn take(&mut self, committed: Index) -> Option<Store> {
         let Gathered { number, vote, truncate_from, entries, held } = self.gathered.take()?;
+        // An entry that is skipped or stored twice is a gap that no restart can repair.
+        assert!(
+            entries.is_sorted_by(|a, b| a.index.next() == b.index && a.term <= b.term),
+            "entries of a store do not follow each other"
+        );
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let last = entries.last().map(|entry| entry.index);
@@ -140,7 +159,10 @@ impl Stores {
         let (mut stored, mut last) = (Stored::default(), None);
         while self.under_way.front().is_some_and(|store| store.ticket <= ticket) {
             let Some(store) = self.under_way.pop_front() else { break };
-            self.durable = store.vote.unwrap_or(self.durable);
+            let before = self.durable;
+            self.durable = store.vote.unwrap_or(before);
+            // The pair of the check before the store: what is durable now is no older promise.
+            assert!(self.durable.term >= before.term, "the durable term goes back");
             stored.number = Some(store.number);
             last = store.last.or(last);
             stored.released.extend(store.held);
