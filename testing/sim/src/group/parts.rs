@@ -7,7 +7,7 @@ use super::sending::Receiving;
 use super::trio::Trio;
 use scurry_engine::{Disk, File, clear_incoming, incoming_name};
 use scurry_group::{Came, base_from};
-use scurry_replica::NodeId;
+use scurry_replica::{Index, NodeId};
 
 impl Trio {
     /// Snapshots that are under way: from, to.
@@ -41,7 +41,7 @@ impl Trio {
         match self.part(from, to) {
             Ok(None) => true,
             Ok(Some(index)) => {
-                self.sent(from, to, Ok(index));
+                self.sent(from, to, Ok(Index(index)));
                 true
             }
             Err(why) => {
@@ -52,7 +52,7 @@ impl Trio {
         }
     }
 
-    fn sent(&mut self, from: NodeId, to: NodeId, outcome: Result<u64, String>) {
+    fn sent(&mut self, from: NodeId, to: NodeId, outcome: Result<Index, String>) {
         let source = self.machines.get_mut(&from).and_then(|machine| machine.running.as_mut());
         if let Some(source) = source {
             source.sending.remove(&to);

@@ -98,12 +98,17 @@ impl Trio {
         let config = self.config.clone();
         self.with(id, |trio, machine| {
             let Some(running) = machine.running.as_mut() else { return Ok(()) };
-            let Some((index, sequence)) = running.rebuild.take() else { return Ok(()) };
+            let Some(to) = running.rebuild.take() else { return Ok(()) };
+            let (index, sequence) = (to.index, to.sequence.get());
             let key = HashKey::known(trio.random.next_u64());
             let config = Config { hash_key: key, ..config };
             let mut disk = machine.disk.clone();
             let shard = recover_to(&mut disk, trio.log, config, sequence);
-            trio.trace.add(format!("{} is recovered up to {index}, {sequence}", machine.id));
+            trio.trace.add(format!(
+                "{} is recovered up to {}, {sequence}",
+                machine.id,
+                index.get()
+            ));
             let outcome = shard.map_err(|error| error.to_string());
             running.inputs.push_back(Input::Rebuilt { index, outcome });
             Ok(())

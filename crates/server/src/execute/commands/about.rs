@@ -50,7 +50,8 @@ fn describe(spec: &Spec, reply: &mut Reply<'_>) {
     for position in [first, last, step] {
         reply.integer(i64::from(position));
     }
-    let categories = categories(spec);
+    let mut categories = categories(spec);
+    categories.sort_by_key(|name| CATEGORIES.iter().position(|one| one == name));
     reply.set(categories.len());
     for category in categories {
         reply.simple(category);
@@ -60,11 +61,30 @@ fn describe(spec: &Spec, reply: &mut Reply<'_>) {
         reply.text(tip);
     }
     key_specifications(spec, reply);
-    reply.array(spec.subcommands.len());
+    reply.set(spec.subcommands.len());
     for sub in spec.subcommands {
         describe(sub, reply);
     }
 }
+
+/// ACL categories in the order in which Valkey lists them, then Scurry's own.
+const CATEGORIES: [&str; 15] = [
+    "@keyspace",
+    "@read",
+    "@write",
+    "@list",
+    "@string",
+    "@pubsub",
+    "@admin",
+    "@fast",
+    "@slow",
+    "@blocking",
+    "@dangerous",
+    "@connection",
+    "@transaction",
+    "@scur",
+    "@entity",
+];
 
 /// Returns the ACL categories: some derived from flags as in Valkey, the others from the entry or else from its group.
 fn categories(spec: &Spec) -> Vec<&'static str> {
