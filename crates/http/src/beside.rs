@@ -44,9 +44,8 @@ pub(crate) fn routes(
 ) -> Ways {
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
-    let (calls, own) = (inside.calls(), inside.clone());
-    runtime.spawn(calls.clone().hand_out());
-    let here = move || own.leads().then(|| calls.clone());
+    // Mail to the cores (`Inside::calls`) takes more of the processor than RESP over pairs of sockets: ADR 41.
+    let here = || None;
     let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
     let store: Arc<dyn Store> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));

@@ -163,13 +163,10 @@ impl Shared {
                 Err(Miss::Silent) => Err(Miss::Silent),
             };
         };
-        let pending = match calls.send(request) {
-            Ok(pending) => pending,
-            Err(error) => return Err(Miss::NotSent(error.to_string())),
-        };
-        match timeout(self.patience, pending).await {
+        match timeout(self.patience, calls.send(request)).await {
             Err(_) => Err(Miss::Silent),
             Ok(Err(CallError::Unknown(why))) => Err(Miss::Ended(why)),
+            Ok(Err(CallError::NotSent(why))) => Err(Miss::NotSent(why)),
             Ok(Err(CallError::Refused(Refusal::Store(text)))) if says_elsewhere(&text) => {
                 Err(Miss::Elsewhere(Err(Refusal::Store(text).into())))
             }

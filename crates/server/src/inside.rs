@@ -18,15 +18,15 @@ use crate::slots::Slots;
 use crate::users::{Roles, Users};
 use mio::net::TcpStream;
 use scurry_resp::table::Role;
-use scurry_service::{CallError, Request};
+use scurry_service::Request;
 use std::future::poll_fn;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a core may take to say what it has counted: longer than any turn of its loop.
@@ -76,30 +76,39 @@ impl Passage {
 pub struct Calls {
     intakes: Arc<[Arc<Intake>]>,
     slots: Slots,
+    /// By core: requests of this round.
+    outbox: Arc<Mutex<Vec<Vec<Call>>>>,
     returns: Arc<Returns>,
 }
 
 impl Calls {
-    /// Sends a request to the core of its account. The reply arrives once it is as durable as the server promises; it
-    /// needs [`Calls::hand_out`] to run.
-    ///
-    /// # Errors
-    /// When the server stops: nothing was sent.
-    pub fn send(&self, request: Request) -> Result<PendingReply, CallError> {
+    /// Sends a request to the core of its account, together with those that other tasks of the door send in the same
+    /// round: a core that is woken for each would take one at a time. The reply arrives once it is as durable as the
+    /// server promises. Both need [`Calls::run`].
+    pub fn send(&self, request: Request) -> PendingReply {
         let core = usize::from(self.slots.owner_of(request.account()));
         let (ticket, reply) = self.returns.prepare();
-        match self.intakes[core].post(Call { request, ticket }) {
-            Ok(()) => Ok(reply),
-            Err(refused) => {
-                refused.ticket.cancel();
-                Err(CallError::NotSent("the server stops".to_owned()))
-            }
-        }
+        let mut outbox = self.outbox.lock().unwrap_or_else(PoisonError::into_inner);
+        outbox[core].push(Call { request, ticket });
+        drop(outbox);
+        self.returns.wake();
+        reply
     }
 
-    /// Wakes the tasks whose replies have arrived. It never returns; a door runs it in one task of its own.
-    pub async fn hand_out(self) {
-        poll_fn(|context| self.returns.hand_out(context)).await
+    /// Hands requests to the cores and replies to the tasks that wait for them. It never returns; a door runs it as one
+    /// task of its own, which has its turn after the tasks that are ready.
+    pub async fn run(self) {
+        poll_fn(|context| {
+            let waits = self.returns.hand_out(context);
+            let mut outbox = self.outbox.lock().unwrap_or_else(PoisonError::into_inner);
+            for (calls, intake) in outbox.iter_mut().zip(&*self.intakes) {
+                if !calls.is_empty() {
+                    intake.post(calls);
+                }
+            }
+            waits
+        })
+        .await
     }
 }
 
@@ -190,6 +199,7 @@ impl Inside {
         Calls {
             intakes: Arc::clone(&self.intakes),
             slots: self.shared.slots,
+            outbox: Arc::new(Mutex::new(self.intakes.iter().map(|_| Vec::new()).collect())),
             returns: Arc::default(),
         }
     }

@@ -42,21 +42,27 @@ impl Intake {
         Intake { state: Mutex::default(), waiting: AtomicBool::new(false), bell }
     }
 
-    /// Appends a call, and wakes the core where it sleeps. Gives the call back when the core takes no more.
-    pub(crate) fn post(&self, call: Call) -> Result<(), Box<Call>> {
+    /// Appends calls, and wakes the core where it sleeps. Where the core takes no more, each learns that it was not sent.
+    pub(crate) fn post(&self, calls: &mut Vec<Call>) {
         let mut state = lock(&self.state);
         if state.closed {
-            return Err(Box::new(call));
+            drop(state);
+            for Call { ticket, .. } in calls.drain(..) {
+                let why = "the server stops".to_owned();
+                if let Some(returns) = ticket.give(Err(CallError::NotSent(why))) {
+                    returns.wake();
+                }
+            }
+            return;
         }
         let is_first = state.calls.is_empty();
-        state.calls.push(call);
+        state.calls.append(calls);
         // Written under the lock, as `take` writes it: it never says less than there is.
         self.waiting.store(true, Ordering::Relaxed);
         drop(state);
         if is_first {
             self.bell.ring();
         }
-        Ok(())
     }
 
     /// Reports whether calls wait.
@@ -101,11 +107,6 @@ impl CallTicket {
     pub(crate) fn give(self, outcome: Outcome) -> Option<Arc<Returns>> {
         let is_first = self.put(outcome);
         is_first.then(|| Arc::clone(&self.returns))
-    }
-
-    /// Ends the call without a reply: its door knows already.
-    pub(crate) fn cancel(self) {
-        lock(&self.slot.0).is_given = true;
     }
 
     fn put(&self, outcome: Outcome) -> bool {
@@ -278,16 +279,16 @@ mod tests {
         let returns: Arc<Returns> = Arc::default();
         let call = || Call { request: request(), ticket: returns.prepare().0 };
         assert!(!intake.is_waiting());
-        for _ in 0..2 {
-            assert!(intake.post(call()).is_ok());
-        }
+        intake.post(&mut vec![call(), call()]);
         assert!(intake.is_waiting());
         let mut calls = VecDeque::new();
         intake.take(&mut calls);
         assert_eq!((calls.len(), intake.is_waiting()), (2, false));
         intake.close();
-        let refused = intake.post(call()).expect_err("it is closed");
-        refused.ticket.cancel();
+        let (ticket, mut reply) = returns.prepare();
+        intake.post(&mut vec![Call { request: request(), ticket }]);
         assert!(!intake.is_waiting());
+        let outcome = Pin::new(&mut reply).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(outcome, Poll::Ready(Err(CallError::NotSent(_)))), "{outcome:?}");
     }
 }

@@ -45,7 +45,7 @@ impl Store {
 
     /// The outcome by mail.
     fn typed(&self, request: &Request) -> Outcome {
-        wait(self.calls.send(request.clone())?)
+        wait(&self.calls, self.calls.send(request.clone()))
     }
 
     /// The outcome as text.
@@ -54,10 +54,11 @@ impl Store {
     }
 }
 
-/// Waits for a future by looking again and again.
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
+/// Waits for a reply by looking again and again.
+fn wait<T>(calls: &Calls, future: impl Future<Output = T>) -> T {
+    let (mut future, mut run) = (pin!(future), pin!(calls.clone().run()));
     loop {
+        let _ = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(value) => return value,
             Poll::Pending => thread::yield_now(),
