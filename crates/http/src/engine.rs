@@ -1,8 +1,6 @@
-//! The store beside which a door runs. Requests on accounts go to the cores of this process as mail, and come back
-//! typed. On a node of a group that does not lead they go to the node that leads, as RESP over the connections between
-//! nodes; commands about the store as a whole go as RESP in both cases, here over pairs of sockets. A connection
-//! executes nothing while its replies wait for a sync of the log, so what is asked meanwhile goes over another one, and
-//! the next sync takes it along.
+//! The engine beside which a door runs, asked over RESP: over pairs of sockets, and on a node of a group that does not
+//! lead over the connections between nodes. A connection executes nothing while its replies wait for a sync of the log,
+//! so what is asked meanwhile goes over another one, and the next sync takes it along.
 
 use crate::line::{Line, is_unsent};
 use crate::store::Store;
