@@ -45,8 +45,7 @@ pub(crate) fn routes(
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
     // Mail to the cores (`Inside::calls`) takes more of the processor than RESP over pairs of sockets: ADR 41.
-    let here = || None;
-    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
+    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), PATIENCE, wait);
     let store: Arc<dyn Store> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(Beside { inside, store: way, traffic: own });

@@ -8,15 +8,15 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::Value;
 use scurry_cluster_client::decode;
-use scurry_server::{Calls, Inlet, Inside, Passage};
-use scurry_service::{Arguments, Call, CallError, Refusal, Reply, Request, Service};
+use scurry_server::{Inlet, Inside, Passage};
+use scurry_service::{Arguments, Call, CallError, Reply, Request, Service};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 /// Connections at most. Each is one more group of requests that is executed while others wait for a
 /// sync; with fewer the door's clients wait for two syncs, and each costs the engine a turn and the
@@ -36,12 +36,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// a group that does not lead it is the engine of the node that does.
 pub(crate) struct Engine(Arc<Shared>);
 
-/// The way to the cores of this process; none where they do not execute commands.
-type Here = dyn Fn() -> Option<Calls> + Send + Sync;
-
 struct Shared {
     connect: Box<Connect>,
-    here: Box<Here>,
     /// No answer takes longer.
     patience: Duration,
     /// How long a request is tried again that was not executed because another node leads, or none does, or that is
@@ -101,26 +97,19 @@ impl Tries {
 impl Engine {
     pub(crate) fn new(
         connect: impl Fn() -> io::Result<Inlet> + Send + Sync + 'static,
-        here: impl Fn() -> Option<Calls> + Send + Sync + 'static,
         patience: Duration,
         wait: Duration,
     ) -> Engine {
         let (lines, dialling) = (Mutex::default(), tokio::sync::Mutex::default());
-        let (connect, here) = (Box::new(connect), Box::new(here));
-        Engine(Arc::new(Shared { connect, here, patience, wait, lines, dialling }))
+        Engine(Arc::new(Shared { connect: Box::new(connect), patience, wait, lines, dialling }))
     }
 }
 
 impl Shared {
     async fn call(self: &Arc<Self>, request: Request) -> Result<Reply, CallError> {
         let mut tries = Tries::new(self.wait, request.is_repeatable());
-        // A store on one machine is asked once: there the request need not be copied.
-        let is_asked_once = self.wait.is_zero();
-        let mut request = Some(request);
         loop {
-            let asked = if is_asked_once { request.take() } else { request.clone() };
-            let Some(asked) = asked else { unreachable!("one try is the last one") };
-            let miss = match self.call_once(asked).await {
+            let miss = match self.call_once(&request).await {
                 Ok(outcome) => return outcome,
                 Err(miss) => miss,
             };
@@ -146,29 +135,17 @@ impl Shared {
         }
     }
 
-    /// One try to have a request carried out, by the cores of this process where they execute commands.
+    /// One try to have a request carried out.
     async fn call_once(
         self: &Arc<Self>,
-        request: Request,
+        request: &Request,
     ) -> Result<Result<Reply, CallError>, Miss<Result<Reply, CallError>>> {
-        let Some(calls) = (self.here)() else {
-            let reply = self.ask_once(&request.arguments().packed()).await;
-            return match reply {
-                Ok(value) => Ok(decode(&request, &value)),
-                Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(&request, &value))),
-                Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
-                Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
-                Err(Miss::Silent) => Err(Miss::Silent),
-            };
-        };
-        match timeout(self.patience, calls.send(request)).await {
-            Err(_) => Err(Miss::Silent),
-            Ok(Err(CallError::Unknown(why))) => Err(Miss::Ended(why)),
-            Ok(Err(CallError::NotSent(why))) => Err(Miss::NotSent(why)),
-            Ok(Err(CallError::Refused(Refusal::Store(text)))) if says_elsewhere(&text) => {
-                Err(Miss::Elsewhere(Err(Refusal::Store(text).into())))
-            }
-            Ok(outcome) => Ok(outcome),
+        match self.ask_once(&request.arguments().packed()).await {
+            Ok(value) => Ok(decode(request, &value)),
+            Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(request, &value))),
+            Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
+            Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
+            Err(Miss::Silent) => Err(Miss::Silent),
         }
     }
 
