@@ -486,12 +486,16 @@ impl Replica {
         Err(NotLeader { leader: NodeId::new(raft.leader_id) })
     }
 
-    /// False while a node that needs nobody else has something to store: the engine makes such a node the leader
-    /// at once, and counts on its log being stored.
+    /// Whether the node may stand for election, or leads already.
     fn may_stand(&self) -> bool {
-        let raft = &self.engine.raft;
+        self.engine.raft.state == StateRole::Leader || self.may_win()
+    }
+
+    /// Returns false while the only voter has something to store: the engine makes such a node the leader at once,
+    /// and expects its log to be stored.
+    fn may_win(&self) -> bool {
         let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
-        raft.state == StateRole::Leader || !is_alone || self.stores.are_done()
+        !is_alone || self.stores.are_done()
     }
 
     /// Ticks by which the node waits longer than by its own patience.
@@ -536,7 +540,8 @@ impl Replica {
             })),
             // Nobody has been asked yet.
             Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
-            Body::StandNow => Ok(self.may_stand() && !self.yields),
+            // A newer term makes a leader a follower first, which then stands as any other does.
+            Body::StandNow => Ok((leads || self.may_win()) && !self.yields),
             _ => Ok(true),
         }
     }

@@ -38,7 +38,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Creates a replica with a short log that is a follower, a candidate, the only voter as leader, or a learner.
+/// Creates a replica with a short log that is a follower, a candidate, the only voter as leader, or a learner; with
+/// bit 3, a leader is storing another entry.
 fn replica(choice: u8) -> Replica {
     let node = |number| NodeId::new(number).expect("not 0");
     let (voters, learners) = match choice & 3 {
@@ -64,6 +65,11 @@ fn replica(choice: u8) -> Replica {
         if let Some(store) = replica.effects().store {
             replica.stored(store.ticket);
         }
+    }
+    if choice & 8 != 0 {
+        // Only a leader takes it, and its store is under way when the messages come.
+        let _ = replica.append(Descriptor { first: 6, last: 6, len: 9, checksum: 9 });
+        replica.effects();
     }
     replica
 }

@@ -119,6 +119,22 @@ fn a_node_that_decides_alone_leads_a_term_once() {
 }
 
 #[test]
+fn a_lone_voter_that_stores_is_not_moved_to_a_newer_term() {
+    let mut world = World::new((1..=2).map(settings).collect(), members(&[1], &[2]));
+    let leader = world.elect(100);
+    world.round();
+    let index = world.append(leader, 100).unwrap();
+    let term = world.replica(leader).standing().term;
+    // StandNow
+    let bytes = bytes_of(8, node(2), leader, term.0 + 4, &[]);
+    world.replica(leader).receive(Message::decode(&bytes).unwrap()).unwrap();
+    assert_eq!(world.replica(leader).standing().term, term);
+    world.come_to_rest();
+    assert!(world.at(leader).leads());
+    assert_eq!(world.truth.committed(), index);
+}
+
+#[test]
 fn a_deposed_leader_confirms_no_read() {
     let (mut world, old) = three();
     let before = world.counts.reads;
