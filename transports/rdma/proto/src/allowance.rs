@@ -1,15 +1,15 @@
-//! How many messages without data a peer may send: some at once, some in each second, and one for
-//! each message with data.
+//! Rate limit for messages without data: a burst, a number per second, and one for each message
+//! with data.
 
 use crate::fault::Fault;
 
-/// Rest of the allowance.
+/// State of the limit: the messages without data that the peer may still send.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     left: u32,
     burst: u32,
     per_s: u32,
-    /// Up to here time was counted, ms.
+    /// Time up to which the gain per second was credited, ms.
     at_ms: i64,
 }
 
@@ -18,12 +18,12 @@ impl Allowance {
         Allowance { left: burst, burst, per_s, at_ms: now_ms }
     }
 
-    /// A message with data has come.
+    /// Credits one message without data, because a message with data has arrived.
     pub(crate) fn earn(&mut self) {
         self.left = (self.left + 1).min(self.burst);
     }
 
-    /// A message without data has come.
+    /// Charges one message without data; [`Fault::Flood`] when the limit is used up.
     pub(crate) fn spend(&mut self, now_ms: i64) -> Result<(), Fault> {
         let elapsed_ms = u64::try_from(now_ms - self.at_ms).unwrap_or(0);
         let gained = elapsed_ms.saturating_mul(u64::from(self.per_s)) / 1_000;
@@ -41,7 +41,7 @@ impl Allowance {
 mod tests {
     use super::*;
 
-    /// How many messages are allowed at this time.
+    /// Returns how many messages are allowed at this time.
     fn spent(allowance: &mut Allowance, now_ms: i64) -> u32 {
         let mut count = 0;
         while allowance.spend(now_ms).is_ok() {
@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(spent(&mut allowance, 249), 0);
         assert_eq!(spent(&mut allowance, 1_000), 4);
         assert_eq!(spent(&mut allowance, 100_000), 10);
-        // A clock that goes back gives nothing.
+        // A clock that goes backwards credits nothing.
         assert_eq!(spent(&mut allowance, 0), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Control messages: 32 bytes each, big-endian, sent beside the stream of data.
+//! Control messages: 32 bytes each, big-endian, sent separately from the stream of data.
 
 use crate::fabric::CONTROL_LEN;
 use crate::fault::Fault;
@@ -6,38 +6,38 @@ use crate::fault::Fault;
 /// A window of the sender's memory, into which the receiver of the message may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// Bytes of it.
+    /// Length in bytes.
     pub length: u32,
-    /// The key that allows to write (`rkey`).
+    /// The key that permits writing (`rkey`).
     pub key: u32,
 }
 
-/// Features that a peer asks for or sets. None are defined.
+/// Features that a peer asks for or sets. The standard defines none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feature {
-    /// Number of the word of features that is meant.
+    /// Index of the feature word.
     pub select: u16,
-    /// The word, a bit for each feature.
+    /// The feature word, one bit per feature.
     pub features: u64,
 }
 
-/// A control message. Its numbers are those of the standard.
+/// A control message. The opcodes are the standard's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// 0: a client asks which features there are, and a server answers with the same opcode.
+    /// 0: a client asks which features are available; the server answers with the same opcode.
     GetServerFeature(Feature),
-    /// 1: a client says which features it will use. There is no answer.
+    /// 1: a client sets the features that it will use. It gets no answer.
     SetClientFeature(Feature),
-    /// 2: the sender is alive. There is no answer.
+    /// 2: the sender is alive. It gets no answer.
     Keepalive,
-    /// 3: write here from now on, from the first byte to the last.
+    /// 3: the receiver writes into this window from now on, from its first byte to its last.
     RegisterXferMemory(Memory),
 }
 
 impl Message {
-    /// The number that stands for it.
+    /// Returns the opcode.
     #[must_use]
     pub fn opcode(&self) -> u16 {
         match self {
@@ -48,7 +48,7 @@ impl Message {
         }
     }
 
-    /// The bytes of the command. Reserved ones are 0.
+    /// Returns the encoded message. Reserved bytes are 0.
     #[must_use]
     pub fn encode(&self) -> [u8; CONTROL_LEN] {
         let mut bytes = [0; CONTROL_LEN];
@@ -68,10 +68,11 @@ impl Message {
         bytes
     }
 
-    /// Reads a message. What is reserved may hold anything.
+    /// Decodes a message. Reserved bytes are ignored.
     ///
     /// # Errors
-    /// [`Fault::ControlLength`] when it has not 32 bytes, [`Fault::Opcode`] when its opcode is unknown.
+    /// [`Fault::ControlLength`] when it is not 32 bytes long, [`Fault::Opcode`] when its opcode is
+    /// unknown.
     pub fn decode(bytes: &[u8]) -> Result<Message, Fault> {
         let Ok(bytes) = <&[u8; CONTROL_LEN]>::try_from(bytes) else {
             return Err(Fault::ControlLength(bytes.len()));
@@ -96,7 +97,7 @@ fn word(bytes: &[u8; CONTROL_LEN], at: usize) -> u64 {
     u64::from_be_bytes(part(bytes, at))
 }
 
-/// `N` bytes from `at` on, which lie within the message.
+/// Returns `N` bytes from offset `at`, which lie within the message.
 fn part<const N: usize>(bytes: &[u8; CONTROL_LEN], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }
@@ -105,7 +106,7 @@ fn part<const N: usize>(bytes: &[u8; CONTROL_LEN], at: usize) -> [u8; N] {
 mod tests {
     use super::*;
 
-    /// The bytes of a message: its parts by their offsets, everything else 0.
+    /// Builds the bytes of a message from its parts by offset; everything else is 0.
     fn golden(parts: &[(usize, &[u8])]) -> [u8; CONTROL_LEN] {
         let mut bytes = [0; CONTROL_LEN];
         for (at, part) in parts {

@@ -1,4 +1,4 @@
-//! Messages: what the peer's mean, and those that are due to it.
+//! Control messages: handling the peer's, and sending the ones that are due.
 
 use crate::codec::{Feature, Memory, Message};
 use crate::endpoint::{ASKED_MAX, Endpoint};
@@ -9,6 +9,7 @@ use crate::settings::Role;
 impl<Q: Queue> Endpoint<Q> {
     pub(crate) fn immediate(&mut self, told: u32, now_ms: i64) -> Result<(), Fault> {
         self.wire.received()?;
+        // An empty immediate announces no data, so it counts against the limit.
         if told == 0 {
             return self.allowance.spend(now_ms);
         }
@@ -22,12 +23,15 @@ impl<Q: Queue> Endpoint<Q> {
         let message = Message::decode(bytes)?;
         match (message, self.role) {
             (Message::RegisterXferMemory(memory), _) => {
+                // A peer announces a window again only after it has read the full one, so this
+                // answers the messages that filled it.
                 let taken = self.remote.announced(memory)?;
                 self.wire.flight.answer(taken);
                 self.stalled = false;
                 return Ok(());
             }
             (Message::GetServerFeature(feature), Role::Server) => {
+                // The peer asks faster than it takes our answers.
                 if self.asked.len() == ASKED_MAX {
                     return Err(Fault::Flood);
                 }
@@ -46,7 +50,7 @@ impl<Q: Queue> Endpoint<Q> {
         self.allowance.spend(now_ms)
     }
 
-    /// Sends the control messages that are due and have room, and lets them leave.
+    /// Sends the control messages that are due and have room in the queue, and rings the doorbell.
     pub(crate) fn control(&mut self) -> Result<(), Fault> {
         if self.opened && !self.is_gone() {
             self.announce()?;
@@ -57,7 +61,8 @@ impl<Q: Queue> Endpoint<Q> {
         self.wire.ring()
     }
 
-    /// The same, where nobody can be told of a fault now.
+    /// Calls [`Endpoint::control`] where no fault can be returned, and keeps the fault for the next
+    /// call that can.
     pub(crate) fn control_later(&mut self) {
         if self.fault.is_none()
             && !self.dead
@@ -67,13 +72,13 @@ impl<Q: Queue> Endpoint<Q> {
         }
     }
 
-    /// Announces a window when the peer needs one and one is free.
+    /// Announces free windows while the peer needs one, and registers one more when none is free.
     fn announce(&mut self) -> Result<(), Fault> {
         while self.inbound.is_full() && self.wire.flight.has_control_room() {
             if self.inbound.free().is_none() && self.inbound.may_grow() {
                 match self.wire.queue.window(self.settings.window_len) {
                     Ok(window) => self.inbound.add(window),
-                    // It works with those that there are.
+                    // The endpoint goes on with the windows that it has.
                     Err(_) => {
                         self.inbound.stop_growing();
                         self.wire.counts.windows_refused += 1;
@@ -95,7 +100,7 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(())
     }
 
-    /// Answers questions for features: there are none.
+    /// Answers the peer's feature requests: no feature is supported.
     fn answer(&mut self) -> Result<(), Fault> {
         while self.wire.flight.has_control_room()
             && let Some(select) = self.asked.pop_front()
@@ -106,7 +111,8 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(())
     }
 
-    /// Asks for features to learn that the peer has taken what was sent before.
+    /// Sends a feature request whose answer proves that the peer has processed all earlier
+    /// messages.
     fn probe(&mut self) -> Result<(), Fault> {
         let flight = &self.wire.flight;
         let wanted = self.settings.probes && self.probed.is_none() && flight.is_half_full();
@@ -117,7 +123,8 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(())
     }
 
-    /// At the end something must tell when the last write is done, and a keepalive does no harm.
+    /// Sends a signalled keepalive when the last requests are not signalled, so that the endpoint
+    /// learns when its last write is complete. A keepalive has no other effect.
     fn mark_end(&mut self) -> Result<(), Fault> {
         let flight = &self.wire.flight;
         let unmarked = flight.has_silent_tail() && flight.has_control_room();

@@ -1,58 +1,58 @@
-//! What an endpoint has done, so that the effect of each technique can be counted.
+//! Counters of an endpoint, which show the effect of each technique.
 
-/// Totals of one endpoint since it was made.
+/// Totals of one endpoint since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes of data that have arrived.
+    /// Bytes of data received.
     pub bytes_in: u64,
-    /// Bytes of data that were posted.
+    /// Bytes of data posted.
     pub bytes_out: u64,
-    /// Messages that have arrived: control messages, and data with an immediate.
+    /// Messages received: control messages, and data with an immediate.
     pub messages_in: u64,
-    /// Times that bytes were copied out of a window.
+    /// Number of copies out of a window.
     pub copies_in: u64,
-    /// Bytes that were copied out of a window.
+    /// Bytes copied out of a window.
     pub copied_in_bytes: u64,
-    /// Times that bytes were copied into registered memory to be sent.
+    /// Number of copies into registered memory for sending.
     pub copies_out: u64,
-    /// Bytes that were copied into registered memory to be sent.
+    /// Bytes copied into registered memory for sending.
     pub copied_out_bytes: u64,
-    /// Vectors that outgrew their registration and were registered anew.
+    /// Vectors that outgrew their registration and were registered again.
     pub registered_anew: u64,
-    /// Stagings that were registered, those that were registered anew included.
+    /// Stagings registered, including those registered again.
     pub registrations: u64,
-    /// Writes that were posted.
+    /// Writes posted.
     pub writes: u64,
     /// Writes with an immediate.
     pub immediates: u64,
-    /// Writes that were inline.
+    /// Inline writes.
     pub inline: u64,
-    /// Control messages that were posted.
+    /// Control messages posted.
     pub sends: u64,
-    /// Windows that were announced.
+    /// Windows announced to the peer.
     pub announcements: u64,
-    /// Calls that let requests leave.
+    /// Calls that submitted requests to the device.
     pub doorbells: u64,
-    /// Calls that gave the device receive entries.
+    /// Calls that posted receive entries.
     pub receive_posts: u64,
-    /// Requests that were posted with their end to be told.
+    /// Signalled requests posted.
     pub signalled: u64,
-    /// Ends of requests that were told.
+    /// Completions of signalled requests received.
     pub completions: u64,
     /// Times that bytes had to wait for the peer to announce a window.
     pub stalls_out: u64,
-    /// Times that a window was full and none could be announced yet.
+    /// Times that a window was full and no other could be announced yet.
     pub stalls_in: u64,
-    /// Windows that the device refused while there were others.
+    /// Windows that the device refused while others existed.
     pub windows_refused: u64,
-    /// Un-answered messages at most.
+    /// Highest number of unanswered messages.
     pub in_flight_high: u64,
-    /// Requests at most whose end was not known.
+    /// Highest number of requests not known to be complete.
     pub queue_high: u64,
 }
 
 impl Counts {
-    /// Adds those of another endpoint; of what is a maximum the greater stays.
+    /// Adds another endpoint's counters. The highest values become the larger of both.
     pub fn add(&mut self, other: &Counts) {
         let Counts {
             bytes_in,

@@ -1,4 +1,4 @@
-//! One connection: the protocol joined to memory.
+//! One connection: the protocol together with its memory.
 
 use crate::allowance::Allowance;
 use crate::counts::Counts;
@@ -11,13 +11,13 @@ use crate::settings::{Handling, Role, Settings};
 use crate::wire::Wire;
 use std::collections::VecDeque;
 
-/// Questions for features that wait to be answered, at most.
+/// Maximum number of feature requests that wait for an answer.
 pub(crate) const ASKED_MAX: usize = 64;
 
 /// One connection over RDMA, from the time when receive entries can be posted.
 ///
-/// Times are milliseconds of one clock that does not go back. After a [`Fault`] the endpoint is of no
-/// use, and is dropped; its queue is dropped first, then its memory.
+/// Times are milliseconds of one clock that does not go backwards. After a [`Fault`] the endpoint is
+/// unusable and must be dropped; its queue is dropped before its memory.
 #[derive(Debug)]
 pub struct Endpoint<Q: Queue> {
     pub(crate) wire: Wire<Q>,
@@ -27,39 +27,39 @@ pub struct Endpoint<Q: Queue> {
     pub(crate) settings: Settings,
     pub(crate) role: Role,
     pub(crate) allowance: Allowance,
-    /// Requests can be posted.
+    /// True when the connection is established, so that requests can be posted.
     pub(crate) opened: bool,
-    /// Words that questions for features select, of the questions that were not answered.
+    /// Feature words selected by the peer's feature requests that were not answered yet.
     pub(crate) asked: VecDeque<u16>,
-    /// A probe is under way: messages that were posted with it and before it.
+    /// Number of messages posted up to and including the probe in flight; `None` without a probe.
     pub(crate) probed: Option<u64>,
-    /// Bytes wait for the peer to announce a window, and that was counted.
+    /// True when bytes wait for the peer to announce a window, and this stall was counted.
     pub(crate) stalled: bool,
-    /// The peer waits for a window, and that was counted.
+    /// True when the peer waits for a window, and this stall was counted.
     pub(crate) held_back: bool,
-    /// Told with the next call that can.
+    /// A fault to be returned by the next call that can return one.
     pub(crate) fault: Option<Fault>,
-    /// A fault was told.
+    /// True when a fault was returned.
     pub(crate) dead: bool,
-    /// The peer has gone.
+    /// True when the peer is gone.
     pub(crate) ended: bool,
     pub(crate) finishing: bool,
-    /// Something came last.
+    /// Time of the last event.
     pub(crate) heard_ms: i64,
-    /// Data came or went last, as far as ticks have seen it.
+    /// Time when a tick last noticed received or sent data.
     pub(crate) active_ms: i64,
-    /// Bytes that had come and gone then.
+    /// Total of bytes received and sent at that time.
     pub(crate) bytes_seen: u64,
-    /// Since then something is waited for, as far as ticks have seen it.
+    /// Time when a tick first noticed that something is pending.
     pub(crate) waiting_since_ms: Option<i64>,
-    /// The peer was found to be silent.
+    /// Time when the peer was first found silent.
     pub(crate) suspected_ms: Option<i64>,
     pub(crate) keepalive_due_ms: i64,
 }
 
 impl<Q: Queue> Endpoint<Q> {
-    /// Registers memory and posts receive entries. Nothing is sent: this may come before the connection is
-    /// accepted or asked for, so that the peer's first message finds an entry.
+    /// Registers memory and posts receive entries. Nothing is sent: the caller may do this before the
+    /// connection is accepted or requested, so that the peer's first message finds an entry.
     ///
     /// # Errors
     /// When the device or the limit on pinned memory refuses it.
@@ -100,7 +100,7 @@ impl<Q: Queue> Endpoint<Q> {
         })
     }
 
-    /// The connection is established: announces the first window.
+    /// Records that the connection is established, and announces the first window.
     ///
     /// # Errors
     /// When the device refuses it.
@@ -113,11 +113,11 @@ impl<Q: Queue> Endpoint<Q> {
         })
     }
 
-    /// The device says something. Afterwards there may be more to read ([`Endpoint::progress`]), and
+    /// Handles an event of the device. Afterwards there may be more to read ([`Endpoint::progress`]), and
     /// more room to write ([`Endpoint::is_writable`]).
     ///
     /// # Errors
-    /// Whatever the peer must not do, and what the device refuses.
+    /// The peer's violation of the protocol, or the device's refusal of a request.
     pub fn event(&mut self, event: Event<'_>, now_ms: i64) -> Result<(), Fault> {
         if self.ended {
             return Ok(());
@@ -143,9 +143,8 @@ impl<Q: Queue> Endpoint<Q> {
         })
     }
 
-    /// Takes in what has arrived. [`Progress::More`] asks for another call, after the input was looked at:
-    /// there are bytes that are not shown, or the window is full and what is left of it must be
-    /// carried to the next.
+    /// Copies bytes that have arrived into the input. [`Progress::More`] asks for another call after the
+    /// caller has parsed the input: more bytes may be waiting in the windows.
     pub fn progress(&mut self) -> Progress {
         if self.dead {
             return Progress::End;
@@ -159,21 +158,22 @@ impl<Q: Queue> Endpoint<Q> {
         }
     }
 
-    /// The bytes that have arrived and are not consumed, contiguous.
+    /// Returns the bytes that have arrived and are not consumed, contiguous.
     #[must_use]
     pub fn input(&self) -> &[u8] {
         self.inbound.input()
     }
 
-    /// The first bytes of the input are done with.
+    /// Drops the first `len` bytes of the input.
     pub fn consume(&mut self, len: usize) {
         self.inbound.consume(len);
         self.control_later();
     }
 
-    /// The input, and the vector to append replies to. What it holds already must stay.
+    /// Returns the input, and the vector to append replies to. The bytes that it already holds must stay.
     pub fn parts(&mut self) -> (&[u8], &mut Vec<u8>) {
-        // When nothing can be registered, replies go nowhere: the next call that can says why.
+        // If no memory can be registered, replies are formed but not sent: the next call that can returns
+        // the fault.
         if self.settings.output == Handling::InPlace
             && !self.dead
             && let Err(fault) = self.output.open(&mut self.wire.queue, &mut self.wire.counts)
@@ -183,69 +183,70 @@ impl<Q: Queue> Endpoint<Q> {
         (self.inbound.input(), self.output.vector())
     }
 
-    /// Bytes that were appended are formed. They do not leave yet.
+    /// Commits the appended bytes. [`Endpoint::publish`] sends them.
     pub fn commit(&mut self) {
         self.output.commit();
     }
 
-    /// Committed and not posted, bytes.
+    /// Returns how many committed bytes are not posted.
     #[must_use]
     pub fn unsent(&self) -> usize {
         self.output.unsent()
     }
 
-    /// Gives back memory that only an unusual request has needed. Registered vectors stay until nothing
-    /// has come for a while, since registering is dear.
+    /// Frees memory that only an unusual request needed. Registered vectors are kept until no data has
+    /// arrived for a while, because registering is expensive.
     pub fn release_memory(&mut self) {
         self.inbound.release(false);
     }
 
-    /// Nothing more will be formed. When [`Endpoint::is_finished`], the connection can be ended without
-    /// losing anything: the protocol has no message that says so.
+    /// Declares that no more replies will be formed. Once [`Endpoint::is_finished`], the connection can be
+    /// closed without losing data: the protocol has no message for its end.
     pub fn finish(&mut self) {
         self.finishing = true;
         self.control_later();
     }
 
-    /// True when everything that was committed is in the peer's memory, or the peer has gone.
+    /// Reports whether all committed bytes are in the peer's memory, or the peer is gone.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         let sent = self.output.unsent() == 0 && self.wire.flight.queued() == 0;
         self.ended || self.dead || (self.finishing && sent)
     }
 
-    /// Held, bytes: everything that is pinned, and what is kept beside it.
+    /// Returns how many bytes the endpoint holds: pinned memory and other buffers.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let loose = self.inbound.copy_bytes() + self.output.loose_bytes();
         self.pinned_bytes() + loose as u64
     }
 
-    /// Registered, bytes: windows, vectors and receive entries.
+    /// Returns how many bytes are registered: windows, vectors and receive entries.
     #[must_use]
     pub fn pinned_bytes(&self) -> u64 {
         let entries = self.settings.receives * CONTROL_LEN;
         (self.inbound.pinned_bytes() + self.output.pinned_bytes() + entries) as u64
     }
 
-    /// Counts of what the endpoint has done.
+    /// Returns the counters of the endpoint.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.wire.counts
     }
 
-    /// The settings, with every number in its range.
+    /// Returns the settings, with every value in its range.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The queue beneath.
+    /// Returns the queue underneath.
     pub fn queue(&mut self) -> &mut Q {
         &mut self.wire.queue
     }
 
-    /// Calls it, unless there was a fault before; a fault of it is the last.
+    /// Runs `call` unless a fault was returned before. Returns a kept fault instead, if there is one;
+    /// after any fault the endpoint is dead.
     pub(crate) fn guard<T>(
         &mut self,
         call: impl FnOnce(&mut Endpoint<Q>) -> Result<T, Fault>,
@@ -261,7 +262,7 @@ impl<Q: Queue> Endpoint<Q> {
         result
     }
 
-    /// True when nothing can be posted any more.
+    /// Reports whether nothing can be posted any more.
     pub(crate) fn is_gone(&self) -> bool {
         self.dead || self.ended
     }

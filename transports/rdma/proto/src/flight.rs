@@ -1,40 +1,40 @@
-//! Which requests are under way: their numbers, which of them are signalled, and how many messages the
-//! peer has not answered.
+//! Requests in flight: their numbers, which of them are signalled, and how many messages the peer has
+//! not answered.
 
 use crate::fault::Fault;
 use crate::settings::{CONTROL_RESERVE, Settings};
 use std::collections::VecDeque;
 
-/// A request that is to be posted.
+/// A request to be posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// True where the request uses a receive entry of the peer.
+    /// True when the request uses a receive entry of the peer.
     pub(crate) message: bool,
-    /// Something waits for its end.
+    /// True when the caller waits for its completion.
     pub(crate) awaited: bool,
 }
 
-/// A signalled request whose end is not known.
+/// A signalled request that is not known to be complete.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     number: u64,
-    /// Messages that were posted with it and before it.
+    /// Number of messages posted with it and before it.
     messages: u64,
 }
 
-/// The accounts of a send queue. Requests are numbered from 1.
+/// Bookkeeping of a send queue. Requests are numbered from 1.
 #[derive(Debug)]
 pub(crate) struct Flight {
     depth: usize,
     signal_every: usize,
     messages_max: u64,
-    /// Messages are answered by completions.
+    /// True when a completion counts as the peer's answer, which is the case without probes.
     completes: bool,
     posted: u64,
     done: u64,
     messages: u64,
     answered: u64,
-    /// Requests since the last signalled one.
+    /// Requests posted since the last signalled one.
     silent: usize,
     marks: VecDeque<Mark>,
 }
@@ -55,23 +55,23 @@ impl Flight {
         }
     }
 
-    /// Requests whose end is not known.
+    /// Returns the number of requests not known to be complete.
     pub(crate) fn queued(&self) -> usize {
         usize::try_from(self.posted - self.done).unwrap_or(usize::MAX)
     }
 
-    /// True when so many requests with data can be posted, one of them a message.
+    /// Reports whether this many requests with data can be posted, one of which is a message.
     pub(crate) fn has_room(&self, requests: usize) -> bool {
         self.queued() + requests + CONTROL_RESERVE <= self.depth
             && self.unanswered() < self.messages_max
     }
 
-    /// True when a control message can be posted.
+    /// Reports whether a control message can be posted.
     pub(crate) fn has_control_room(&self) -> bool {
         self.queued() < self.depth
     }
 
-    /// Number of the request, and whether it is signalled.
+    /// Numbers a request. Returns the number, and whether the request is signalled.
     pub(crate) fn post(&mut self, request: Request) -> (u64, bool) {
         self.posted += 1;
         self.messages += u64::from(request.message);
@@ -84,7 +84,7 @@ impl Flight {
         (self.posted, signalled)
     }
 
-    /// The signalled request of this number and all before it are done.
+    /// Records that the signalled request of this number and all before it are complete.
     pub(crate) fn done(&mut self, number: u64) -> Result<(), Fault> {
         while let Some(mark) = self.marks.front().filter(|mark| mark.number <= number) {
             let mark = *mark;
@@ -94,15 +94,16 @@ impl Flight {
                 self.answered = mark.messages;
             }
         }
+        // A device must report signalled requests only, each of them once.
         if self.done == number { Ok(()) } else { Err(Fault::Completion(number)) }
     }
 
-    /// Messages that were posted so far.
+    /// Returns the number of messages posted so far.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// The peer has given back the entries of the first so many messages.
+    /// Records that the peer has released the receive entries of the first `messages` messages.
     pub(crate) fn answer(&mut self, messages: u64) {
         if !self.completes {
             self.answered = self.answered.max(messages);
@@ -113,22 +114,23 @@ impl Flight {
         self.messages - self.answered
     }
 
-    /// True when half of the messages are unanswered that may be.
+    /// Reports whether the unanswered messages are at least half of the allowed number.
     pub(crate) fn is_half_full(&self) -> bool {
         2 * self.unanswered() >= self.messages_max
     }
 
-    /// The end of all requests up to this one is known.
+    /// Returns the number of the last request known to be complete; all before it are complete as
+    /// well.
     pub(crate) fn known(&self) -> u64 {
         self.done
     }
 
-    /// The end of a request is to be told.
+    /// Reports whether a signalled request is in flight.
     pub(crate) fn is_awaiting(&self) -> bool {
         !self.marks.is_empty()
     }
 
-    /// There are requests whose end nothing will tell.
+    /// Reports whether the last requests are not signalled, so that no completion will report them.
     pub(crate) fn has_silent_tail(&self) -> bool {
         self.silent > 0
     }

@@ -1,52 +1,52 @@
-//! What arrives: windows that the peer fills one after the other, and the bytes of them that are to be
-//! read, as one piece.
+//! Input: windows that the peer fills one after the other, and their bytes as one contiguous buffer.
 //!
-//! They are copied, once, and only the copy is looked at: a peer can write to a window at any time, also
-//! to what it has announced, so what was checked there need not be what is used a moment later. See
-//! docs/adr/0021-rdma.md.
+//! The bytes are copied once, and only the copy is parsed. A peer can write to a window at any time,
+//! also over bytes that it has announced, so bytes checked in the window might differ from the bytes
+//! used a moment later. See docs/adr/0021-rdma.md.
 
 use crate::counts::Counts;
 use crate::fabric::Window;
 use crate::fault::Fault;
 use std::collections::VecDeque;
 
-/// More is copied behind so many bytes at once. Behind more, of which something was just consumed, it
-/// is not: they are looked at again first, since they may hold whole requests that had to wait.
+/// When more bytes than this are left after a part of the input was consumed, no more are copied yet:
+/// the rest is parsed first, because it may hold whole requests that had to wait.
 const LEFT_LEN: usize = 4 * 1024;
-/// Copied at once, bytes.
+/// Maximum number of bytes copied at once.
 const COPY_STEP: usize = 64 * 1024;
-/// An empty copy keeps so much room, bytes.
+/// Capacity that an empty copy keeps, bytes.
 const COPY_KEPT: usize = 64 * 1024;
 
-/// Result of taking in.
+/// Result of [`crate::Endpoint::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// So many new bytes, and there may be more: ask again.
+    /// This many new bytes, and there may be more: call again.
     More(usize),
-    /// All there was for now, perhaps nothing.
+    /// All bytes that have arrived so far; the number of new ones may be 0.
     Drained(usize),
-    /// The peer has gone, and everything that it sent can be read.
+    /// The peer is gone, and all bytes that it sent can be read.
     End,
 }
 
-/// Windows for the peer, and what is read of them.
+/// Windows for the peer, and the bytes read from them.
 #[derive(Debug)]
 pub(crate) struct Inbound<W> {
     len: usize,
     windows_max: usize,
     windows: Vec<W>,
-    /// Neither announced nor needed.
+    /// Windows that are neither announced nor being read.
     free: Vec<usize>,
-    /// The first is read, the last is the one that the peer writes; those before it are full.
+    /// Announced windows. The first is being read, the peer writes the last, and all before the last are
+    /// full.
     live: VecDeque<usize>,
-    /// Bytes that have arrived in the last one.
+    /// Bytes that have arrived in the last window.
     filled: usize,
-    /// Bytes of the first one that are copied.
+    /// Bytes of the first window that were copied.
     taken: usize,
     copy: Vec<u8>,
-    /// Bytes of the copy that are consumed.
+    /// Consumed bytes of the copy.
     start: usize,
-    /// Something was consumed since the last progress.
+    /// True when bytes were consumed since the last call of `progress`.
     consumed: bool,
 }
 
@@ -66,7 +66,7 @@ impl<W: Window> Inbound<W> {
         }
     }
 
-    /// The peer has written so many more bytes.
+    /// Records that the peer has written `told` more bytes.
     pub(crate) fn arrived(&mut self, told: u32) -> Result<(), Fault> {
         let room = if self.live.is_empty() { 0 } else { self.len - self.filled };
         if told as usize > room {
@@ -79,33 +79,33 @@ impl<W: Window> Inbound<W> {
         Ok(())
     }
 
-    /// True when the peer needs a window: it has none, or it has filled the last one.
+    /// Reports whether the peer needs a window: it has none, or it has filled the last one.
     pub(crate) fn is_full(&self) -> bool {
         self.live.is_empty() || self.filled == self.len
     }
 
-    /// A window that may be announced, if there is one.
+    /// Returns a window that may be announced, if one is free.
     pub(crate) fn free(&self) -> Option<&W> {
         self.free.last().map(|&index| &self.windows[index])
     }
 
-    /// True when another window may be registered.
+    /// Reports whether another window may be registered.
     pub(crate) fn may_grow(&self) -> bool {
         self.windows.len() < self.windows_max
     }
 
-    /// A window more.
+    /// Adds a registered window.
     pub(crate) fn add(&mut self, window: W) {
         self.free.push(self.windows.len());
         self.windows.push(window);
     }
 
-    /// There will be no more windows than there are.
+    /// Limits the number of windows to the current one, after the device has refused another.
     pub(crate) fn stop_growing(&mut self) {
         self.windows_max = self.windows.len();
     }
 
-    /// The window that is free is announced.
+    /// Marks the free window as announced.
     pub(crate) fn announced(&mut self) {
         if let Some(index) = self.free.pop() {
             self.live.push_back(index);
@@ -113,9 +113,9 @@ impl<W: Window> Inbound<W> {
         }
     }
 
-    /// Shows more of what has arrived.
+    /// Copies more of the bytes that have arrived, so that they can be read.
     pub(crate) fn progress(&mut self, counts: &mut Counts) -> Progress {
-        // Something of it could be used: it is looked at again before more is copied behind it.
+        // The caller could use a part of the input, so it parses the rest again before more is appended.
         let consumed = std::mem::take(&mut self.consumed);
         if consumed && self.input().len() > LEFT_LEN && !self.is_shown() {
             return Progress::More(0);
@@ -127,12 +127,12 @@ impl<W: Window> Inbound<W> {
         if self.is_shown() { Progress::Drained(len) } else { Progress::More(len) }
     }
 
-    /// The bytes that have arrived and are not consumed.
+    /// Returns the bytes that were copied and not consumed.
     pub(crate) fn input(&self) -> &[u8] {
         &self.copy[self.start..]
     }
 
-    /// The first bytes of the input are done with.
+    /// Drops the first `len` bytes of the input.
     pub(crate) fn consume(&mut self, len: usize) {
         self.consumed |= len > 0;
         self.start = (self.start + len).min(self.copy.len());
@@ -142,30 +142,31 @@ impl<W: Window> Inbound<W> {
         }
     }
 
-    /// True when everything that has arrived can be read.
+    /// Reports whether all bytes that have arrived can be read.
     fn is_shown(&self) -> bool {
         self.available() == self.taken
             && (self.live.len() < 2 || (self.live.len() == 2 && self.filled == 0))
     }
 
-    /// Registered, bytes.
+    /// Returns the number of registered bytes.
     pub(crate) fn pinned_bytes(&self) -> usize {
         self.windows.len() * self.len
     }
 
-    /// Room of the copy, bytes.
+    /// Returns the capacity of the copy, bytes.
     pub(crate) fn copy_bytes(&self) -> usize {
         self.copy.capacity()
     }
 
-    /// Gives back the room of an empty copy: what is more than usual, or all of it.
+    /// Frees capacity of an empty copy: all of it when `idle`, otherwise only if it is larger than
+    /// usual.
     pub(crate) fn release(&mut self, idle: bool) {
         if self.copy.is_empty() && (idle || self.copy.capacity() > COPY_KEPT) {
             self.copy = Vec::new();
         }
     }
 
-    /// Bytes that have arrived in the first window.
+    /// Returns how many bytes have arrived in the first window.
     fn available(&self) -> usize {
         match self.live.len() {
             0 => 0,
@@ -174,7 +175,7 @@ impl<W: Window> Inbound<W> {
         }
     }
 
-    /// Moves the next bytes of the first window behind the copy.
+    /// Appends the next bytes of the first window to the copy.
     fn append(&mut self, len: usize, counts: &mut Counts) {
         let Some(&first) = self.live.front() else { return };
         if self.start > 0 {
@@ -186,7 +187,7 @@ impl<W: Window> Inbound<W> {
         counts.copies_in += 1;
         counts.copied_in_bytes += len as u64;
         if self.taken == self.len {
-            // Nothing of it is needed any more.
+            // The window is copied completely: it can be announced again.
             self.free.extend(self.live.pop_front());
             self.taken = 0;
         }

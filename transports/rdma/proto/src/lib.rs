@@ -1,8 +1,8 @@
-//! The Valkey-over-RDMA protocol (valkey-doc, topics/RDMA.md) for both peers, without a device:
-//! what is beneath is the seam of [`fabric`], which a device and a simulation implement.
+//! The Valkey-over-RDMA protocol (valkey-doc, topics/RDMA.md) for both peers, without a device. A
+//! device or a simulation implements the traits of [`fabric`] underneath.
 //!
-//! An [`Endpoint`] is one connection. Whoever owns it hands it the [`fabric::Event`]s of the device
-//! and the time, reads what has arrived, forms replies and publishes them.
+//! An [`Endpoint`] is one connection. Its owner passes in the [`fabric::Event`]s of the device and
+//! the time, reads the bytes that have arrived, forms replies and publishes them.
 #![forbid(unsafe_code)]
 
 mod allowance;

@@ -1,5 +1,5 @@
-//! Vectors that replies are formed in and leave from: the one that is open, those that are under way,
-//! and those that are free to be used again.
+//! Vectors that replies are formed in and sent from: the open one, those in flight, and the free
+//! ones, which are reused.
 
 use crate::counts::Counts;
 use crate::fabric::{Queue, Staging};
@@ -10,41 +10,41 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Staged<S> {
     pub(crate) staging: S,
-    /// Registered, bytes.
+    /// Number of registered bytes.
     room: usize,
 }
 
-/// A vector that something was posted from.
+/// A vector from which writes were posted.
 #[derive(Debug)]
 pub(crate) struct Sending<S> {
     pub(crate) staged: Staged<S>,
-    /// Bytes of it that were committed.
+    /// Committed bytes of the vector.
     pub(crate) len: usize,
-    /// Bytes of it that were posted.
+    /// Posted bytes of the vector.
     pub(crate) posted: usize,
-    /// Number of the last write that was posted from it.
+    /// Number of the last write that was posted from the vector.
     pub(crate) last: u64,
 }
 
-/// Bytes that are formed, and bytes that are under way.
+/// Bytes being formed, and bytes in flight.
 #[derive(Debug)]
 pub(crate) struct Output<S> {
-    /// A registered vector has room for so many bytes.
+    /// Capacity of a registered vector, bytes.
     len: usize,
-    /// Registered vectors that may be under way.
+    /// Maximum number of registered vectors in flight.
     sending_max: usize,
-    /// Replies are formed here, when they leave from where they were formed.
+    /// The open vector: replies are formed here when they are sent in place.
     open: Option<Staged<S>>,
-    /// Or here, when they are copied, or when nothing could be registered.
+    /// Replies are formed here when they are copied, or when no vector could be registered.
     plain: Vec<u8>,
-    /// Bytes of the vector that is open which are formed.
+    /// Committed bytes of the open vector.
     pub(crate) committed: usize,
-    /// Bytes of it that were posted, all of them inline or copied.
+    /// Posted bytes of the open vector, all of them inline or copied.
     pub(crate) sent: usize,
-    /// Only the last may have bytes that were not posted.
+    /// Vectors in flight. Only the last one may have bytes that are not posted yet.
     pub(crate) sending: VecDeque<Sending<S>>,
     free: Vec<Staged<S>>,
-    /// Registered in all, bytes.
+    /// Total of registered bytes.
     pinned: usize,
 }
 
@@ -63,7 +63,7 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// A registered vector that is empty.
+    /// Returns an empty registered vector: a free one, or a new one.
     pub(crate) fn take<Q: Queue<Staging = S>>(
         &mut self,
         queue: &mut Q,
@@ -75,7 +75,7 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// Opens a registered vector, when there is none.
+    /// Opens a registered vector unless one is open.
     pub(crate) fn open<Q: Queue<Staging = S>>(
         &mut self,
         queue: &mut Q,
@@ -87,7 +87,7 @@ impl<S: Staging> Output<S> {
         Ok(())
     }
 
-    /// To append replies to.
+    /// Returns the vector that replies are appended to.
     pub(crate) fn vector(&mut self) -> &mut Vec<u8> {
         match &mut self.open {
             Some(staged) => staged.staging.vector(),
@@ -95,53 +95,54 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// The bytes that were appended.
+    /// Returns the appended bytes that are still in the open vector.
     pub(crate) fn formed(&self) -> &[u8] {
         self.open.as_ref().map_or(&self.plain, |staged| staged.staging.bytes())
     }
 
-    /// The vector that is open, when it is registered.
+    /// Returns the open vector when it is registered.
     pub(crate) fn registered(&self) -> Option<&Staged<S>> {
         self.open.as_ref()
     }
 
-    /// Everything that was appended is formed.
+    /// Commits all bytes that were appended.
     pub(crate) fn commit(&mut self) {
         self.committed = self.formed().len();
     }
 
-    /// Committed bytes of the open vector that were not posted.
+    /// Returns how many committed bytes of the open vector are not posted.
     pub(crate) fn rest(&self) -> usize {
         self.committed - self.sent
     }
 
-    /// Committed and not posted, bytes.
+    /// Returns how many committed bytes are not posted, in the open vector and in flight.
     pub(crate) fn unsent(&self) -> usize {
         self.rest() + self.partial().map_or(0, |sending| sending.len - sending.posted)
     }
 
-    /// The vector under way that has bytes left to be posted.
+    /// Returns the vector in flight that has bytes left to post.
     pub(crate) fn partial(&self) -> Option<&Sending<S>> {
         self.sending.back().filter(|sending| sending.posted < sending.len)
     }
 
-    /// True when one more vector may be under way.
+    /// Reports whether one more vector may be in flight.
     pub(crate) fn may_send(&self) -> bool {
         self.sending.len() < self.sending_max
     }
 
-    /// So many bytes of the open vector were posted inline or from a copy.
+    /// Records that `len` bytes of the open vector were posted inline or from a copy.
     pub(crate) fn advance(&mut self, len: usize) {
         self.sent += len;
         if self.sent > self.formed().len() / 2 {
-            // What is sent makes room, so that a slow peer does not make the vector grow.
+            // Sent bytes are removed, so that a slow peer does not make the vector grow.
             let sent = std::mem::take(&mut self.sent);
             self.vector().drain(..sent);
             self.committed -= sent;
         }
     }
 
-    /// The vector that is open will be sent from. What is in it and not committed goes to another.
+    /// Moves the open vector to the vectors in flight. Its uncommitted bytes move to a new open
+    /// vector.
     pub(crate) fn close<Q: Queue<Staging = S>>(
         &mut self,
         queue: &mut Q,
@@ -154,6 +155,7 @@ impl<S: Staging> Output<S> {
             staged.staging.vector().truncate(self.committed);
             self.open = Some(next);
         }
+        // Appending has moved or grown the vector, so the registration no longer covers its bytes.
         if !staged.staging.is_registered() {
             counts.registered_anew += 1;
             let vector = self.unregister(queue, staged);
@@ -165,17 +167,17 @@ impl<S: Staging> Output<S> {
         Ok(())
     }
 
-    /// A copy of so many committed bytes of the open vector will be sent.
+    /// Records that a copy of `len` committed bytes of the open vector is in flight.
     pub(crate) fn send_copy(&mut self, staged: Staged<S>, len: usize, last: u64) {
         self.sending.push_back(Sending { staged, len, posted: len, last });
     }
 
-    /// The most that a copy holds, bytes.
+    /// Returns how many bytes a copy holds at most.
     pub(crate) fn copy_len(&self) -> usize {
         self.len
     }
 
-    /// Requests up to this one are done: the vectors that they were posted from can be used again.
+    /// Frees the vectors with a complete last write: all requests up to number `known` are complete.
     pub(crate) fn done<Q: Queue<Staging = S>>(&mut self, queue: &mut Q, known: u64) {
         while let Some(first) = self.sending.front()
             && first.posted == first.len
@@ -186,7 +188,7 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// A vector is free. One that has grown is not kept.
+    /// Frees a vector for reuse. One that has grown too large is deregistered instead.
     pub(crate) fn give<Q: Queue<Staging = S>>(&mut self, queue: &mut Q, mut staged: Staged<S>) {
         let grown = staged.room > 2 * self.len;
         if grown || self.free.len() == self.sending_max {
@@ -197,12 +199,12 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// True when vectors are registered that nothing is in.
+    /// Reports whether registered vectors exist that hold no bytes.
     pub(crate) fn is_unused(&self) -> bool {
         !self.free.is_empty() || (self.open.is_some() && self.formed().is_empty())
     }
 
-    /// Gives back the vectors that nothing is in.
+    /// Deregisters all empty vectors.
     pub(crate) fn release<Q: Queue<Staging = S>>(&mut self, queue: &mut Q) {
         if self.formed().is_empty() {
             self.free.extend(self.open.take());
@@ -213,13 +215,13 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// Registered, bytes.
+    /// Returns the number of registered bytes.
     pub(crate) fn pinned_bytes(&self) -> usize {
         self.pinned
     }
 
-    /// Held beside what is registered, bytes: what is not registered of the open vector, and the
-    /// vector of our own.
+    /// Returns how many bytes are held outside of registered memory: the part of the open vector that
+    /// outgrew its registration, and the unregistered vector.
     pub(crate) fn loose_bytes(&self) -> usize {
         let grown = self
             .open

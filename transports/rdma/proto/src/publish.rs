@@ -7,11 +7,11 @@ use crate::settings::Handling;
 use crate::wire::Write;
 
 impl<Q: Queue> Endpoint<Q> {
-    /// Posts what is committed, and lets it leave with one doorbell. False when the peer or the device
-    /// must do something first; [`Endpoint::is_writable`] says when it is done.
+    /// Posts all committed bytes and submits them with one doorbell. Returns false when the peer or the
+    /// device must act first; then [`Endpoint::is_writable`] reports when to call again.
     ///
     /// # Errors
-    /// [`Fault::Gone`] when the connection is broken, and what the device refuses.
+    /// [`Fault::Gone`] when the connection is broken, and the fault when the device refuses a request.
     pub fn publish(&mut self) -> Result<bool, Fault> {
         self.guard(|endpoint| {
             if endpoint.is_gone() {
@@ -29,7 +29,7 @@ impl<Q: Queue> Endpoint<Q> {
         })
     }
 
-    /// True when [`Endpoint::publish`] can post something.
+    /// Reports whether [`Endpoint::publish`] can post something.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         let open = self.opened && !self.is_gone();
@@ -38,7 +38,8 @@ impl<Q: Queue> Endpoint<Q> {
             && (self.output.partial().is_some() || self.may_post_open())
     }
 
-    /// True when the next piece of the open vector has somewhere to leave from.
+    /// Reports whether the next piece of the open vector can be posted: inline, or from one more vector
+    /// in flight.
     fn may_post_open(&self) -> bool {
         let piece = self.output.rest().min(self.remote.room());
         self.output.may_send() || self.is_inline(piece)
@@ -54,8 +55,8 @@ impl<Q: Queue> Endpoint<Q> {
         self.stalled = stalled;
     }
 
-    /// Posts from the vectors that the replies were formed in: first the rest of one that is under way,
-    /// then the one that is open. They share an immediate when they share a window.
+    /// Posts from the vectors that the replies were formed in: first the rest of the one in flight,
+    /// then the open one. Both share one immediate when they fit into the same window.
     fn post_in_place(&mut self) -> Result<(), Fault> {
         let mut untold = 0;
         while self.unsent() > 0 && self.is_writable() {
@@ -72,8 +73,8 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(())
     }
 
-    /// Posts a piece of the vector under way. Bytes that no immediate has told of, when the next
-    /// piece will.
+    /// Posts a piece of the vector in flight. Returns how many bytes no immediate has announced yet,
+    /// because the piece that follows will announce them.
     fn post_rest(&mut self, untold: usize) -> Result<usize, Fault> {
         let room = self.remote.room();
         let next = self.output.rest() > 0 && self.wire.flight.has_room(2);
@@ -83,6 +84,7 @@ impl<Q: Queue> Endpoint<Q> {
         let part = sending.posted..sending.posted + len;
         sending.posted += len;
         let ends = sending.posted == sending.len;
+        // If the open vector follows into the same window, its immediate announces both pieces.
         let follows = ends && next && len < room && {
             let inline = self.output.rest().min(room - len) <= self.wire.inline_max();
             inline || self.output.may_send()
@@ -96,12 +98,12 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(if follows { untold } else { 0 })
     }
 
-    /// Posts a short piece of the open vector, which is free at once.
+    /// Posts a short piece of the open vector inline; its bytes may be overwritten at once.
     fn post_inline(&mut self, untold: usize) -> Result<(), Fault> {
         let len = self.output.rest().min(self.remote.room());
         let Some(to) = self.remote.target() else { return Ok(()) };
         let part = self.output.sent..self.output.sent + len;
-        // Nothing is formed in a vector that is not registered, unless there was a fault.
+        // Replies are formed in an unregistered vector only after a fault.
         let Some(staged) = self.output.registered() else { return Err(Fault::Gone) };
         let write = Write { part, to, immediate: Some(told(untold + len)), frees: false };
         self.wire.write(&staged.staging, write)?;
@@ -110,7 +112,7 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(())
     }
 
-    /// Posts copies in registered vectors of one length.
+    /// Posts copies of the committed bytes, each in a registered vector of the same capacity.
     fn post_copies(&mut self) -> Result<(), Fault> {
         while self.unsent() > 0 && self.is_writable() {
             let len = self.output.rest().min(self.remote.room()).min(self.output.copy_len());
@@ -135,7 +137,7 @@ impl<Q: Queue> Endpoint<Q> {
     }
 }
 
-/// An immediate for so many bytes of one window.
+/// Returns the immediate that announces `len` bytes of one window.
 fn told(len: usize) -> u32 {
     u32::try_from(len).expect("a window has 16 MiB at most")
 }

@@ -1,5 +1,5 @@
-//! The peer's windows: where data is written. One is filled from its first byte to its last, then the
-//! next one is, which the peer may have announced already.
+//! The peer's windows, which data is written into. A window is filled from its first byte to its
+//! last, then the next one is, which the peer may have announced already.
 
 use crate::codec::Memory;
 use crate::fabric::Target;
@@ -7,18 +7,18 @@ use crate::fault::Fault;
 use crate::settings::{WINDOW_LEN_MAX, WINDOW_LEN_MIN};
 use std::collections::VecDeque;
 
-/// Windows that are kept beside the one that is written.
+/// Announced windows that are kept in addition to the current one.
 pub(crate) const AHEAD_MAX: usize = 4;
 
 /// The windows that the peer has announced.
 #[derive(Debug)]
 pub(crate) struct Remote {
-    /// None before the first.
+    /// The window that is written now; `None` before the first announcement.
     current: Option<Memory>,
     /// Bytes of the current window that were written.
     written: u32,
     ahead: VecDeque<Memory>,
-    /// Messages that were posted when the last window was filled up.
+    /// Number of messages posted when the last window was filled.
     full_at: u64,
 }
 
@@ -30,8 +30,9 @@ impl Default for Remote {
 }
 
 impl Remote {
-    /// The peer announces a window. When the one before was full, the peer has read all of it: the
-    /// number of messages that it has taken.
+    /// Records a window that the peer announces. When the current window is full, the announcement
+    /// means that the peer has read all of it. Returns the number of messages that the peer has
+    /// processed for certain, 0 if unknown.
     pub(crate) fn announced(&mut self, memory: Memory) -> Result<u64, Fault> {
         let length = memory.length as usize;
         if !(WINDOW_LEN_MIN..=WINDOW_LEN_MAX).contains(&length) {
@@ -57,23 +58,25 @@ impl Remote {
         Ok(0)
     }
 
-    /// Room that can be written as one piece, bytes.
+    /// Returns how many bytes can be written in one piece.
     pub(crate) fn room(&self) -> usize {
         self.current.map_or(0, |memory| (memory.length - self.written) as usize)
     }
 
-    /// Where the next bytes go. They are no more than there is room for.
+    /// Returns where the next bytes go. At most [`Remote::room`] bytes fit there.
     pub(crate) fn target(&self) -> Option<Target> {
         let memory = self.current?;
         Some(Target { address: memory.address + u64::from(self.written), key: memory.key })
     }
 
-    /// So many bytes were posted, `messages` messages with them and before them.
+    /// Records that `len` bytes were posted; `messages` is the number of messages posted so far,
+    /// these included.
     pub(crate) fn wrote(&mut self, len: usize, messages: u64) {
         let len = u32::try_from(len.min(self.room())).expect("a window has less than 4 GiB");
         self.written += len;
         if self.room() == 0 {
             self.full_at = messages;
+            // Without a next window the full one stays current: its room of 0 stops further writes.
             if let Some(next) = self.ahead.pop_front() {
                 self.current = Some(next);
                 self.written = 0;

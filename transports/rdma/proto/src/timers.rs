@@ -1,5 +1,4 @@
-//! What is done because time goes by: keepalives, the end of a silent peer, and giving back what is
-//! not used.
+//! Actions that depend on time: keepalives, closing a silent connection, and releasing unused memory.
 
 use crate::codec::Message;
 use crate::endpoint::Endpoint;
@@ -7,16 +6,16 @@ use crate::fabric::Queue;
 use crate::fault::Fault;
 use crate::settings::Role;
 
-/// Between finding a peer silent and giving it up, ms. When nobody has looked for a while (a process that
-/// was stopped), what has come meanwhile is handed on in between.
+/// Time between suspecting that a peer is silent and closing the connection, ms. After the process was
+/// stopped for a while, the events that arrived meanwhile are passed on within this time.
 const SECOND_LOOK_MS: i64 = 100;
 
 impl<Q: Queue> Endpoint<Q> {
-    /// Sends what is due, and looks whether the peer is alive. Wanted at [`Endpoint::next_due_ms`]; sooner
-    /// and later do no harm.
+    /// Sends what is due, and checks whether the peer is alive. It should be called at
+    /// [`Endpoint::next_due_ms`]; calling it earlier or later does no harm.
     ///
     /// # Errors
-    /// [`Fault::Silent`], and what the device refuses.
+    /// [`Fault::Silent`], and the fault when the device refuses a request.
     pub fn tick(&mut self, now_ms: i64) -> Result<(), Fault> {
         if self.ended {
             return Ok(());
@@ -29,7 +28,7 @@ impl<Q: Queue> Endpoint<Q> {
         })
     }
 
-    /// When [`Endpoint::tick`] has something to do, ms; none when nothing is due.
+    /// Returns when [`Endpoint::tick`] has something to do, ms; `None` when nothing is due.
     #[must_use]
     pub fn next_due_ms(&self) -> Option<i64> {
         if self.dead || self.ended {
@@ -55,14 +54,14 @@ impl<Q: Queue> Endpoint<Q> {
             return Ok(());
         }
         self.keepalive_due_ms = now_ms.saturating_add(self.settings.keepalive_ms);
-        // When the queue is full, there are enough signs of life to come.
+        // A full queue needs no keepalive: its requests and their completions are signs of life.
         if self.wire.flight.has_control_room() {
             self.wire.send(&Message::Keepalive, true)?;
         }
         Ok(())
     }
 
-    /// True when the device or the peer is to say something.
+    /// Reports whether the endpoint waits for the device or the peer.
     fn is_waiting(&self) -> bool {
         let window = self.output.unsent() > 0 && self.remote.room() == 0;
         self.opened && (self.wire.flight.is_awaiting() || self.probed.is_some() || window)
@@ -80,6 +79,7 @@ impl<Q: Queue> Endpoint<Q> {
             self.suspected_ms = None;
             return Ok(());
         }
+        // The first silent tick only suspects the peer, since events may wait to be passed on.
         let suspected_ms = *self.suspected_ms.get_or_insert(now_ms);
         if now_ms - suspected_ms < SECOND_LOOK_MS {
             return Ok(());
@@ -87,7 +87,7 @@ impl<Q: Queue> Endpoint<Q> {
         Err(Fault::Silent(silent_ms))
     }
 
-    /// Gives back what is not needed when no data has come or gone for a while.
+    /// Releases unused memory when no data was received or sent for `idle_ms`.
     fn rest(&mut self, now_ms: i64) {
         let bytes = self.wire.counts.bytes_in + self.wire.counts.bytes_out;
         if std::mem::replace(&mut self.bytes_seen, bytes) != bytes {

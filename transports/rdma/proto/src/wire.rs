@@ -1,4 +1,5 @@
-//! The queue with its accounts: what is posted gets its number, is counted, and leaves with a doorbell.
+//! The send queue and its bookkeeping: every request gets a number, is counted, and is submitted by a
+//! doorbell.
 
 use crate::codec::Message;
 use crate::counts::Counts;
@@ -8,19 +9,19 @@ use crate::flight::{Flight, Request};
 use crate::settings::Settings;
 use std::ops::Range;
 
-/// A write that is to be posted.
+/// A write to be posted.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
-    /// Bytes of the staging that are sent.
+    /// Range of bytes in the staging to send.
     pub(crate) part: Range<usize>,
     pub(crate) to: Target,
-    /// Bytes since the last immediate, when this write tells of them.
+    /// Number of bytes since the last immediate, when this write announces them to the peer.
     pub(crate) immediate: Option<u32>,
-    /// The staging is free when the write is done.
+    /// True when the staging becomes free once this write completes.
     pub(crate) frees: bool,
 }
 
-/// A queue and its accounts.
+/// A queue with its counters and the state of its requests.
 #[derive(Debug)]
 pub(crate) struct Wire<Q> {
     pub(crate) queue: Q,
@@ -28,11 +29,11 @@ pub(crate) struct Wire<Q> {
     pub(crate) counts: Counts,
     inline_max: usize,
     batch: bool,
-    /// Something is queued and has not left.
+    /// True when requests are queued that no doorbell has submitted yet.
     waiting: bool,
-    /// Receive entries that were used and not given back.
+    /// Receive entries that messages have used and that were not posted again yet.
     used: usize,
-    /// Given back at once.
+    /// Number of used receive entries that are posted again in one call.
     repost: usize,
 }
 
@@ -45,31 +46,32 @@ impl<Q: Queue> Wire<Q> {
             batch: settings.batch_doorbells,
             waiting: false,
             used: 0,
-            // One call for some of them; the others are there meanwhile.
+            // An eighth of the entries is posted again in one call; the others stay available
+            // meanwhile.
             repost: (settings.receives / 8).clamp(1, 16),
             queue,
         }
     }
 
-    /// Longest write that is inline, bytes.
+    /// Returns the length of the longest inline write, bytes.
     pub(crate) fn inline_max(&self) -> usize {
         self.inline_max
     }
 
-    /// A message has used a receive entry.
+    /// Counts a message that used a receive entry, and posts used entries again when there are enough.
     pub(crate) fn received(&mut self) -> Result<(), Fault> {
         self.counts.messages_in += 1;
         self.used += 1;
         if self.used >= self.repost { self.receive(0) } else { Ok(()) }
     }
 
-    /// Gives the device entries: those that were used, and so many new ones.
+    /// Posts receive entries: the used ones again, and `more` new ones.
     pub(crate) fn receive(&mut self, more: usize) -> Result<(), Fault> {
         self.counts.receive_posts += 1;
         self.queue.post_receives(std::mem::take(&mut self.used) + more).map_err(Fault::Device)
     }
 
-    /// Queues a write; its number.
+    /// Queues a write and returns its number.
     pub(crate) fn write(&mut self, from: &Q::Staging, write: Write) -> Result<u64, Fault> {
         let inline = write.part.len() <= self.inline_max;
         let request = Request { message: write.immediate.is_some(), awaited: write.frees };
@@ -84,7 +86,8 @@ impl<Q: Queue> Wire<Q> {
         Ok(number)
     }
 
-    /// Queues a control message. Its end is told when something waits for it, or when its turn comes.
+    /// Queues a control message. It is signalled when `awaited`, or when it is the next to be signalled
+    /// anyway.
     pub(crate) fn send(&mut self, message: &Message, awaited: bool) -> Result<(), Fault> {
         let (number, signalled) = self.posted(Request { message: true, awaited });
         self.counts.sends += 1;
@@ -92,7 +95,7 @@ impl<Q: Queue> Wire<Q> {
         self.left()
     }
 
-    /// Lets everything leave that is queued.
+    /// Submits all queued requests with one doorbell.
     pub(crate) fn ring(&mut self) -> Result<(), Fault> {
         if !std::mem::take(&mut self.waiting) {
             return Ok(());

@@ -1,15 +1,15 @@
-//! A connection over RDMA. Requests are read where the peer has written them, and replies leave from
-//! where they were formed, unless the settings say otherwise.
+//! A connection over RDMA. Requests are copied once out of the window that the peer wrote; replies
+//! are sent from the vector that they were formed in, unless the settings say otherwise.
 
 use scurry_rdma::{Connection, Notice};
 use scurry_rdma_proto::{Endpoint, Fault, Progress};
 use scurry_server::{AdapterConnection, Arrival};
 use std::io;
 
-/// A connection, and why it has failed.
+/// A connection, and the reason why it failed.
 pub(crate) struct Rdma {
     pub(crate) endpoint: Endpoint<Connection>,
-    /// Until somebody asks.
+    /// The fault, until it is asked for.
     fault: Option<Fault>,
     finishing: bool,
 }
@@ -19,7 +19,7 @@ impl Rdma {
         Rdma { endpoint, fault: None, finishing: false }
     }
 
-    /// The device says something. Afterwards there may be something to read.
+    /// Handles a notice of the device. Afterwards there may be something to read.
     pub(crate) fn notice(&mut self, notice: Notice<'_>, now_ms: i64) {
         let outcome = match notice {
             Notice::Established => self.endpoint.open(now_ms),
@@ -107,7 +107,7 @@ impl AdapterConnection for Rdma {
         failed
     }
 
-    /// That the peer has gone is no failure.
+    /// A peer that disconnects is not a fault.
     fn take_fault(&mut self) -> Option<String> {
         self.fault.take().map(|fault| format!("RDMA: {fault}"))
     }

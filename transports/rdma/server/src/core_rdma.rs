@@ -1,4 +1,4 @@
-//! What a core has for RDMA: the hub of its connections, and on the first core the listener.
+//! RDMA of one core: the hub of its connections, and the listener on the first core.
 
 use crate::connection::Rdma;
 use crate::report::counts_of;
@@ -17,11 +17,11 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-/// Peers that may wait to be accepted.
+/// Maximum number of peers that wait to be accepted.
 const BACKLOG: u16 = 512;
-/// Requests accepted in one turn.
+/// Maximum number of requests accepted in one turn.
 const ACCEPTS_MAX: usize = 32;
-/// Connections are looked at so often for what is due, ms.
+/// Interval at which connections are checked for timers that are due, ms.
 const TICK_MS: i64 = 100;
 
 impl Adapter for RdmaSettings {
@@ -39,7 +39,7 @@ impl Adapter for RdmaSettings {
     }
 }
 
-/// Listens, where there is a device, and makes RDMA of each core; the first one has the listener.
+/// Listens on the device, and creates the RDMA part of each core; the first core gets the listener.
 fn open(settings: &RdmaSettings, cores: u16, clients_max: usize) -> Result<OpenAdapter, String> {
     let listen = settings.listen;
     let device = Device::of(listen).map_err(|error| error.to_string())?;
@@ -78,23 +78,23 @@ fn queues(settings: &RdmaSettings) -> scurry_rdma::Settings {
     }
 }
 
-/// RDMA of one core: its hub, its connections by their queue pairs, and the listener on the first core.
+/// RDMA of one core: its hub, its connections by queue pair, and the listener on the first core.
 struct CoreRdma {
     hub: Hub,
-    /// The first core's alone; none while stopping.
+    /// On the first core only; `None` while stopping.
     listener: Option<Listener>,
-    /// The server's end of connections.
+    /// The server's address of these connections.
     address: SocketAddr,
-    /// Places of connections on this core, by their queue pairs.
+    /// Keys of the core's connections, by queue pair number.
     keys: BTreeMap<u32, usize>,
     settings: RdmaSettings,
     spin: Spin,
     tick_ms: i64,
-    /// Counts of connections that are closed.
+    /// Counters of closed connections.
     closed: Counts,
 }
 
-/// Tells the connection of a queue pair what the device says.
+/// Passes a notice of the device to the connection of a queue pair.
 fn tell_connection(
     keys: &BTreeMap<u32, usize>,
     number: u32,
@@ -116,14 +116,14 @@ fn own_mut(connection: &mut dyn AdapterConnection) -> Option<&mut Rdma> {
 }
 
 impl CoreRdma {
-    /// Requests for connections; a bounded number.
+    /// Returns pending connection requests, at most [`ACCEPTS_MAX`].
     fn requests(&self) -> Vec<AdapterRequest> {
         let Some(listener) = &self.listener else { return Vec::new() };
         let mut requests = Vec::new();
         while requests.len() < ACCEPTS_MAX {
             match listener.next_request() {
                 Ok(Some(request)) => {
-                    // One that is gone already has no address.
+                    // A request whose peer is already gone has no address.
                     let Some(peer) = request.peer() else { continue };
                     requests.push(AdapterRequest { peer, request: Box::new(request) });
                 }
@@ -222,7 +222,7 @@ impl CoreAdapter for CoreRdma {
     }
 
     fn stop_listening(&mut self) {
-        // Closing it ends its registration with the poller as well.
+        // Closing the listener also removes it from the poller.
         self.listener = None;
     }
 

@@ -1,5 +1,6 @@
-//! RESP over RDMA beside TCP: the server's seam for adapters over the protocol of `scurry-rdma-proto` and the device
-//! of `scurry-rdma`. The binary gives [`RdmaSettings`] to the server when it has the feature `rdma`.
+//! RESP over RDMA in addition to TCP: implements the server's adapter interface with the protocol of
+//! `scurry-rdma-proto` and the device of `scurry-rdma`. With the feature `rdma`, the binary passes [`RdmaSettings`]
+//! to the server.
 
 mod connection;
 mod core_rdma;

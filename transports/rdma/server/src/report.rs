@@ -1,10 +1,10 @@
-//! What was counted of RDMA, for INFO and `/metrics`.
+//! RDMA counters for INFO and `/metrics`.
 
 use scurry_rdma::Counters;
 use scurry_rdma_proto::Counts;
 use scurry_server::AdapterCount;
 
-/// Returns each count with the name of its metric: those of connections, closed ones included, and of the device.
+/// Returns each counter with its metric name: those of connections, including closed ones, and of the device.
 pub(crate) fn counts_of(counts: &Counts, device: &Counters) -> [AdapterCount; 18] {
     let lines = [
         (

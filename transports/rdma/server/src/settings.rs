@@ -3,10 +3,10 @@
 use scurry_rdma_proto::Settings;
 use std::net::SocketAddr;
 
-/// How the server speaks RDMA.
+/// How the server uses RDMA.
 #[derive(Clone, Copy, Debug)]
 pub struct RdmaSettings {
-    /// Where it listens: an address of an RDMA device, or one for all of them. Port 0 takes a free one.
+    /// Address to listen on: one of an RDMA device, or one for all of them. Port 0 takes a free one.
     pub listen: SocketAddr,
     /// Maximum of memory that may be pinned for all connections together, bytes.
     pub pinned_max: u64,

@@ -1,34 +1,36 @@
-//! Whether a core looks again for requests instead of going to sleep.
+//! Whether a core polls again for requests instead of going to sleep.
 
-/// The pause between requests is taken for the mean of about so many.
+/// The expected pause between requests is a moving average over about this many.
 const MEMORY: u64 = 8;
 
-/// Spins while requests come so fast that the next is expected before sleeping would have paid.
+/// Decides whether to spin: only while the next request is expected sooner than sleeping would pay
+/// off.
 #[derive(Debug)]
 pub(crate) struct Spin {
     most_ns: u64,
     last_ns: u64,
-    /// Between requests, lately.
+    /// Average pause between recent requests.
     pause_ns: u64,
 }
 
 impl Spin {
-    /// For so long at most.
+    /// Spins for at most `us_max` microseconds.
     pub(crate) fn new(us_max: u64) -> Spin {
         let most_ns = us_max.saturating_mul(1_000);
         Spin { most_ns, last_ns: 0, pause_ns: u64::MAX / (2 * MEMORY) }
     }
 
-    /// Something has come.
+    /// Records that something arrived.
     pub(crate) fn came(&mut self, now_ns: u64) {
-        // One long pause is as good as any: it is forgotten as fast.
+        // A pause counts as at most twice the spin time, so that one very long pause is forgotten
+        // as fast as a short one.
         let pause_ns = now_ns.saturating_sub(self.last_ns).min(2 * self.most_ns);
         let before_ns = self.pause_ns.min(2 * self.most_ns);
         self.pause_ns = (before_ns * (MEMORY - 1) + pause_ns) / MEMORY;
         self.last_ns = now_ns;
     }
 
-    /// True when the core should look again at once.
+    /// Reports whether the core should poll again at once.
     pub(crate) fn is_worth_it(&self, now_ns: u64) -> bool {
         self.pause_ns < self.most_ns && now_ns.saturating_sub(self.last_ns) < self.most_ns
     }
@@ -49,7 +51,7 @@ mod tests {
         }
         assert!(spin.is_worth_it(now_ns + 49_999));
         assert!(!spin.is_worth_it(now_ns + 50_000));
-        // Two seldom ones do not end it, but a dozen do.
+        // Two rare requests do not stop the spinning, but a dozen do.
         for number in 0..12 {
             now_ns += 10_000_000;
             spin.came(now_ns);
