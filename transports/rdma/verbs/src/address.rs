@@ -1,16 +1,16 @@
-//! Socket addresses, as C has them.
+//! Socket addresses in the form of C.
 
 use libc::{sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
 use std::mem;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// An address with room for every family.
+/// A socket address with room for every family.
 pub(crate) struct Address(pub(crate) sockaddr_storage);
 
 impl Address {
-    /// The address of a socket.
+    /// Converts a socket address.
     pub(crate) fn new(address: SocketAddr) -> Address {
-        // SAFETY: all zero is a storage of no family.
+        // SAFETY: all zeros is a valid storage without a family.
         let mut storage: sockaddr_storage = unsafe { mem::zeroed() };
         match address {
             SocketAddr::V4(v4) => {
@@ -21,7 +21,7 @@ impl Address {
                     sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
                     sin_zero: [0; 8],
                 };
-                // SAFETY: a storage has room and alignment for every family.
+                // SAFETY: the storage has the size and alignment for every family.
                 unsafe { (&raw mut storage).cast::<sockaddr_in>().write(inner) };
             }
             SocketAddr::V6(v6) => {
@@ -40,18 +40,18 @@ impl Address {
         Address(storage)
     }
 
-    /// For a call that reads it.
+    /// Returns a pointer for a library call that reads the address.
     pub(crate) fn as_mut_ptr(&mut self) -> *mut sockaddr {
         (&raw mut self.0).cast()
     }
 }
 
-/// The address in a storage; nothing when it has none.
+/// Returns the address in a storage; `None` when its family is not IPv4 or IPv6.
 pub(crate) fn read(storage: &sockaddr_storage) -> Option<SocketAddr> {
     let at: *const sockaddr_storage = storage;
     match i32::from(storage.ss_family) {
         libc::AF_INET => {
-            // SAFETY: the family says what it is, and a storage has room for it.
+            // SAFETY: the family tells the type, and the storage has room for it.
             let inner = unsafe { *at.cast::<sockaddr_in>() };
             let ip = Ipv4Addr::from(inner.sin_addr.s_addr.to_ne_bytes());
             Some(SocketAddrV4::new(ip, u16::from_be(inner.sin_port)).into())

@@ -1,5 +1,5 @@
-//! How much memory may be pinned, all connections together. The system's own limit, where there is
-//! one, counts too.
+//! Limit on the pinned memory of all connections together. The system's own limit, if set, applies
+//! as well.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Length of a page, bytes: memory is pinned in whole pages.
 pub(crate) const PAGE: usize = 4096;
 
-/// Bytes that may be pinned, and those that are. The queues of the device itself are not counted.
+/// Bytes that may be pinned, and bytes that are. The queues of the device itself are not counted.
 #[derive(Debug)]
 pub struct Budget {
     limit: u64,
@@ -16,25 +16,25 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// One of so many bytes.
+    /// Creates a budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Arc<Budget> {
         Arc::new(Budget { limit, used: AtomicU64::new(0) })
     }
 
-    /// Bytes that may be pinned.
+    /// Returns how many bytes may be pinned.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Bytes that are pinned.
+    /// Returns how many bytes are pinned.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes bytes until the share is dropped.
+    /// Takes bytes from the budget until the share is dropped.
     pub(crate) fn take(self: &Arc<Budget>, bytes: u64) -> io::Result<Share> {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
@@ -58,7 +58,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Bytes.
+    /// Returns the size of the share, bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -70,7 +70,7 @@ impl Drop for Share {
     }
 }
 
-/// The bytes of the pages that memory touches.
+/// Returns the size of the pages that a memory range touches, bytes.
 pub(crate) fn pinned_bytes(address: usize, len: usize) -> u64 {
     let first = address / PAGE;
     let end = (address + len).div_ceil(PAGE);

@@ -1,4 +1,4 @@
-//! The channel on which events of connections arrive, and one such event.
+//! The channel for connection events, and one such event.
 
 use crate::raw::Raw;
 use crate::refusal;
@@ -9,30 +9,31 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Where events of ids arrive. Nothing here waits.
+/// A channel for events of ids. Reads do not block.
 #[derive(Debug)]
 pub(crate) struct EventChannel {
     pub(crate) library: &'static Library,
     raw: Raw<rdma_event_channel>,
 }
 
-/// An event; it is acknowledged already.
+/// A connection event. It is already acknowledged.
 #[derive(Debug)]
 pub(crate) struct ConnectionEvent {
     /// `RDMA_CM_EVENT_*`
     pub(crate) kind: u32,
-    /// 0, or why.
+    /// 0, or the reason.
     pub(crate) status: i32,
-    /// Id that the event is about. It may be compared; it is alive when its owner is.
+    /// Id that the event is about. It may be compared; it may be dereferenced only while its owner is
+    /// alive.
     pub(crate) id: *mut rdma_cm_id,
-    /// The number that its owner has given the id.
+    /// Number that the owner gave to the id.
     pub(crate) number: u32,
 }
 
 impl EventChannel {
-    /// A channel whose reads do not wait.
+    /// Opens a non-blocking channel.
     pub(crate) fn new(library: &'static Library) -> io::Result<EventChannel> {
-        // SAFETY: it takes nothing.
+        // SAFETY: the function has no arguments.
         let raw = Raw::new(unsafe { (library.rdma_create_event_channel)() }).ok_or_else(|| {
             refusal::last("no RDMA device here: cannot open /dev/infiniband/rdma_cm")
         })?;
@@ -41,9 +42,9 @@ impl EventChannel {
         Ok(channel)
     }
 
-    /// Readable when there is an event.
+    /// Returns the descriptor, which is readable when an event is pending.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the channel is alive and keeps its descriptor open as long.
+        // SAFETY: the channel is alive and keeps its descriptor open for as long.
         unsafe { BorrowedFd::borrow_raw((*self.raw.get()).fd) }
     }
 
@@ -51,10 +52,10 @@ impl EventChannel {
         self.raw.get()
     }
 
-    /// The next event, if there is one.
+    /// Returns the next event if one is pending.
     pub(crate) fn take(&self) -> io::Result<Option<ConnectionEvent>> {
         let mut event = ptr::null_mut();
-        // SAFETY: the channel is alive, and there is room for the event.
+        // SAFETY: the channel is alive, and `event` has room for the pointer.
         if unsafe { (self.library.rdma_get_cm_event)(self.get(), &raw mut event) } != 0 {
             let error = io::Error::last_os_error();
             return match error.kind() {
@@ -62,14 +63,14 @@ impl EventChannel {
                 _ => Err(refusal::last("cannot read an event of a connection")),
             };
         }
-        // SAFETY: an event is whole until it is acknowledged, and so is its id: ending an id waits for
-        // that. Owners write the context before events can come, and never again.
+        // SAFETY: an event and its id stay valid until the event is acknowledged: destroying an id
+        // waits for that. Owners set the context before events can arrive, and never again.
         let taken = unsafe {
             let id = (*event).id;
             let number = (*id).context as usize as u32;
             ConnectionEvent { kind: (*event).event, status: (*event).status, id, number }
         };
-        // SAFETY: it is acknowledged once, and not used after.
+        // SAFETY: the event is acknowledged once, and not used afterwards.
         unsafe { (self.library.rdma_ack_cm_event)(event) };
         Ok(Some(taken))
     }
@@ -77,24 +78,24 @@ impl EventChannel {
 
 impl Drop for EventChannel {
     fn drop(&mut self) {
-        // SAFETY: every id holds its channel, so there is none any more; all events are acknowledged.
+        // SAFETY: every id holds its channel, so no id is left; all events are acknowledged.
         unsafe { (self.library.rdma_destroy_event_channel)(self.get()) };
     }
 }
 
 impl ConnectionEvent {
-    /// In words.
+    /// Returns the kind of the event as text, with its status.
     pub(crate) fn describe(&self, library: &Library) -> String {
-        // SAFETY: it gives a text that stays, for every number.
+        // SAFETY: the function returns a static string for every number.
         let text = unsafe { CStr::from_ptr((library.rdma_event_str)(self.kind)) };
         format!("{} ({})", text.to_string_lossy(), self.status)
     }
 }
 
-/// Reads of the descriptor give `WouldBlock` from now on.
+/// Makes a descriptor non-blocking: reads return `WouldBlock` when nothing is pending.
 pub(crate) fn do_not_wait(fd: BorrowedFd<'_>) -> io::Result<()> {
     let fd = fd.as_raw_fd();
-    // SAFETY: it changes a flag of a descriptor that is open.
+    // SAFETY: the calls only read and change a flag of an open descriptor.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
     // SAFETY: as above.
     if flags < 0 || unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {

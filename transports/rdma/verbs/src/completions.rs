@@ -1,4 +1,4 @@
-//! A completion queue, and the channel that tells of those of a hub.
+//! A completion queue, and the event channel that a hub's completion queues share.
 
 use crate::channel::do_not_wait;
 use crate::device::Device;
@@ -13,20 +13,20 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Events are acknowledged when so many have come: each time takes a lock.
+/// Number of events that are acknowledged together, because each acknowledgement takes a lock.
 const ACKNOWLEDGED_AT_ONCE: u32 = 64;
 
 /// A completion queue.
 #[derive(Debug)]
 pub(crate) struct CompletionQueue {
     raw: Raw<ibv_cq>,
-    /// Events that were read and are not acknowledged.
+    /// Events that were read but not acknowledged.
     unacknowledged: AtomicU32,
-    // It is ended after the queue.
+    // Dropped after the queue.
     channel: Arc<CompletionChannel>,
 }
 
-/// Where a hub's queues tell of completions. Nothing here waits.
+/// The channel for events of a hub's completion queues. Reads do not block.
 #[derive(Debug)]
 pub(crate) struct CompletionChannel {
     raw: Raw<ibv_comp_channel>,
@@ -34,12 +34,12 @@ pub(crate) struct CompletionChannel {
 }
 
 impl CompletionQueue {
-    /// One with room for so many completions.
+    /// Creates a queue with room for `room` completions.
     pub(crate) fn new(channel: &Arc<CompletionChannel>, room: u32) -> io::Result<CompletionQueue> {
         let device = channel.device;
         let room = c_int::try_from(room)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many completions"))?;
-        // SAFETY: the device is open, the channel is alive and is ended after the queue.
+        // SAFETY: the device is open; the channel is alive and outlives the queue.
         let raw = unsafe {
             let context = device.context.get();
             (device.library.ibv_create_cq)(context, room, ptr::null_mut(), channel.raw.get(), 0)
@@ -53,15 +53,16 @@ impl CompletionQueue {
         self.raw.get()
     }
 
-    /// Takes completions into the front of `into`; how many. Fewer than there is room for: no more.
+    /// Takes completions into the front of `into` and returns how many. A count below `into.len()`
+    /// means that the queue is empty.
     pub(crate) fn take(&self, into: &mut [ibv_wc]) -> io::Result<usize> {
         let room = c_int::try_from(into.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the queue is alive, and there is so much room.
+        // SAFETY: the queue is alive, and `into` has room for `room` completions.
         let count = unsafe { ibv_poll_cq(self.get(), room, into.as_mut_ptr()) };
         usize::try_from(count).map_err(|_| numbered("cannot take completions", count))
     }
 
-    /// Asks to be told of the next completion.
+    /// Requests an event for the next completion.
     pub(crate) fn arm(&self) -> io::Result<()> {
         // SAFETY: the queue is alive.
         match unsafe { ibv_req_notify_cq(self.get(), 0) } {
@@ -70,7 +71,8 @@ impl CompletionQueue {
         }
     }
 
-    /// An event of it was read.
+    /// Counts an event of the queue that was read, and acknowledges events when enough have
+    /// collected.
     pub(crate) fn told(&self) {
         if self.unacknowledged.fetch_add(1, Ordering::Relaxed) + 1 >= ACKNOWLEDGED_AT_ONCE {
             self.acknowledge();
@@ -88,9 +90,9 @@ impl CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
-        // Ending it waits for what is not acknowledged.
+        // Destroying the queue would wait for unacknowledged events.
         self.acknowledge();
-        // SAFETY: queue pairs hold it, so there is none any more; it is ended once.
+        // SAFETY: queue pairs hold their queue, so none is left; the queue is destroyed once.
         unsafe { (self.channel.device.library.ibv_destroy_cq)(self.get()) };
     }
 }
@@ -105,17 +107,17 @@ impl CompletionChannel {
         Ok(channel)
     }
 
-    /// Readable when there is an event.
+    /// Returns the descriptor, which is readable when an event is pending.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the channel is alive and keeps its descriptor open as long.
+        // SAFETY: the channel is alive and keeps its descriptor open for as long.
         unsafe { BorrowedFd::borrow_raw((*self.raw.get()).fd) }
     }
 
-    /// Reads one event; the queue that it is about, to be compared.
+    /// Reads one event. Returns the queue that it is about, only to be compared.
     pub(crate) fn read_event(&self) -> io::Result<Option<*mut ibv_cq>> {
         let (mut queue, mut context) = (ptr::null_mut(), ptr::null_mut());
         let library = self.device.library;
-        // SAFETY: the channel is alive, and there is room for the answers.
+        // SAFETY: the channel is alive, and there is room for both results.
         let status =
             unsafe { (library.ibv_get_cq_event)(self.raw.get(), &raw mut queue, &raw mut context) };
         if status == 0 {
@@ -130,7 +132,7 @@ impl CompletionChannel {
 
 impl Drop for CompletionChannel {
     fn drop(&mut self) {
-        // SAFETY: its queues hold it, so they are gone; it is ended once.
+        // SAFETY: queues hold their channel, so none is left; the channel is destroyed once.
         unsafe { (self.device.library.ibv_destroy_comp_channel)(self.raw.get()) };
     }
 }

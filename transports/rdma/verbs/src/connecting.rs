@@ -1,4 +1,4 @@
-//! Connecting to a peer. This waits, as clients do; a server only accepts.
+//! Connecting to a peer. This blocks, which suits clients; a server only accepts.
 
 use crate::address::Address;
 use crate::channel::EventChannel;
@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Hub {
-    /// Connects to a peer, and waits for it. Each of the three steps (the address, the way, the peer's
-    /// consent) may take as long as the timeout.
+    /// Connects to a peer and blocks until the connection is established. Each of the three steps
+    /// (resolving the address, resolving the route, the peer's consent) may take as long as the
+    /// timeout.
     ///
     /// # Errors
-    /// When there is no room, the budget is spent, nobody answers in time, or the peer refuses.
+    /// When there is no room, the budget is used up, the peer does not answer in time, or it refuses.
     pub fn connect(
         &mut self,
         to: SocketAddr,
@@ -29,7 +30,7 @@ impl Hub {
     ) -> io::Result<Connection> {
         let queue = self.room_for(settings)?;
         let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX).max(1);
-        // A channel of its own: nothing of other connections is in the way.
+        // A separate channel, so that events of other connections do not interfere.
         let channel = Arc::new(EventChannel::new(self.device().library)?);
         let step = Step { channel: &channel, to, timeout_ms };
         let id = Id::new(&channel, 0)?;
@@ -48,7 +49,7 @@ impl Hub {
     }
 }
 
-/// An event that is waited for on the way to a peer.
+/// A step of connecting that waits for an event.
 struct Step<'a> {
     channel: &'a EventChannel,
     to: SocketAddr,
@@ -63,13 +64,13 @@ impl Step<'_> {
             }
             let fd = self.channel.fd().as_raw_fd();
             let mut waiting = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-            // SAFETY: there is one descriptor, which is open.
+            // SAFETY: the call gets one descriptor, which is open.
             match unsafe { libc::poll(&raw mut waiting, 1, self.timeout_ms) } {
                 0 => {
                     let what = format!("{} does not answer over RDMA", self.to);
                     return Err(io::Error::new(io::ErrorKind::TimedOut, what));
                 }
-                // A signal; the time begins anew.
+                // A signal interrupted the wait; the timeout starts again.
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
                 -1 => return Err(refusal::last("cannot wait for a connection")),
                 _ => {}

@@ -1,4 +1,4 @@
-//! One connection: the seam's queue over a queue pair.
+//! One connection: implements the protocol's queue with a queue pair.
 
 use crate::completions::CompletionQueue;
 use crate::counters::Tally;
@@ -20,61 +20,61 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
-/// How large the queues of a connection are.
+/// Sizes of a connection's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Receive entries: messages and immediates that the peer may have sent and nobody has looked at.
+    /// Receive entries: messages and immediates that the peer may have sent and that were not taken yet.
     pub receive_entries: u32,
-    /// Work requests that may be under way.
+    /// Work requests that may be in flight.
     pub send_entries: u32,
-    /// The longest inline request that is asked for, bytes; a device may have less.
+    /// Requested length of the longest inline request, bytes; the device may allow less.
     pub inline_max: u32,
 }
 
 impl Default for Settings {
-    /// Settings that an endpoint with default settings needs.
+    /// Returns the settings that an endpoint with default settings needs.
     fn default() -> Settings {
         Settings { receive_entries: 256, send_entries: 128, inline_max: 220 }
     }
 }
 
 impl Settings {
-    /// Completions that may wait at a time.
+    /// Returns how many completions may be pending at a time.
     pub(crate) fn completions(&self) -> u32 {
         self.receive_entries.saturating_add(self.send_entries)
     }
 }
 
-/// One reliable connection. When it is dropped the peer is told that it has ended.
+/// One reliable connection. Dropping it tells the peer that the connection has ended.
 #[derive(Debug)]
 pub struct Connection {
-    // The order is that in which they are dropped: nothing of the device's goes before the queue pair.
+    // Fields are dropped in this order: the queue pair goes before all other objects of the device.
     id: Id,
     link: Arc<Link>,
-    /// Messages that are under way, for a device that has no inline requests of their length.
+    /// Memory for messages in flight, for a device whose inline requests are shorter than a message.
     messages: Option<Messages>,
     domain: Arc<Domain>,
     room: ibv_qp_cap,
     postings: Postings,
-    /// Why the postings cannot leave.
+    /// Why the queued requests cannot be submitted.
     fault: Option<&'static str>,
-    /// Receive entries that were posted before anybody has asked for them.
+    /// Receive entries posted before the protocol asked for them.
     ahead: usize,
     entries: Vec<(ibv_recv_wr, ibv_sge)>,
 }
 
-// SAFETY: the pointers in the postings and the entries are made and followed within one call; all else may go
-// from thread to thread.
+// SAFETY: the pointers in the postings and the entries are created and used within one call; everything else
+// may move between threads.
 unsafe impl Send for Connection {}
 
-/// Memory for messages, in turn. A slot comes again after as many messages as the queue can hold.
+/// A ring of buffers for messages. A slot is reused only after as many messages as the queue can hold.
 #[derive(Debug)]
 struct Messages {
     block: Block,
     next: u32,
 }
 
-/// Parts that a queue pair is made of.
+/// Objects that a connection is made of.
 pub(crate) struct Parts<'a> {
     pub(crate) id: Id,
     pub(crate) domain: Arc<Domain>,
@@ -83,11 +83,11 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Connection {
-    /// Makes the queue pair, and posts all its receive entries, so that a quick peer finds room.
+    /// Creates the queue pair and posts all its receive entries, so that a fast peer finds them.
     pub(crate) fn new(parts: Parts<'_>, settings: &Settings) -> io::Result<Connection> {
         let Parts { mut id, domain, completions, departed } = parts;
         let room = make_queue(&mut id, &domain, completions, settings)?;
-        // SAFETY: the id has a queue pair since the line above.
+        // SAFETY: the id has had a queue pair since the line above.
         let number = unsafe { (*id.queue()).qp_num };
         let link = Link::new(number, &domain, settings.receive_entries, departed.clone())?;
         let messages = if room.max_inline_data < CONTROL_LEN as u32 {
@@ -113,43 +113,43 @@ impl Connection {
         Ok(connection)
     }
 
-    /// The number that the hub's notices name it by: that of its queue pair.
+    /// Returns the number that identifies the connection in the hub's notices: that of its queue pair.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.link.number
     }
 
-    /// Where its peer is.
+    /// Returns the peer's address.
     #[must_use]
     pub fn peer(&self) -> Option<SocketAddr> {
         self.id.peer()
     }
 
-    /// Bytes that are pinned for it.
+    /// Returns how many bytes are pinned for the connection.
     #[must_use]
     pub fn pinned(&self) -> u64 {
         self.domain.pinned.load(Ordering::Relaxed)
     }
 
-    /// Work requests that may be under way.
+    /// Returns how many work requests may be in flight.
     #[must_use]
     pub fn send_entries(&self) -> u32 {
         self.room.max_send_wr
     }
 
-    /// Accepts the peer whose request this was made of. [`crate::Notice::Established`] follows, or
+    /// Accepts the connection request. [`crate::Notice::Established`] follows, or
     /// [`scurry_rdma_proto::fabric::Event::Broken`].
     ///
     /// # Errors
-    /// When the peer has gone, or the device refuses.
+    /// When the peer is gone, or the device refuses.
     pub fn accept(&mut self) -> io::Result<()> {
         self.id.accept()
     }
 
-    /// Tells the peer that the connection has ended. What is under way is lost.
+    /// Tells the peer that the connection has ended. Data in flight is lost.
     ///
     /// # Errors
-    /// When it has never been one, or has ended before.
+    /// When the connection was never established, or has already ended.
     pub fn disconnect(&mut self) -> io::Result<()> {
         self.id.disconnect()
     }
@@ -179,7 +179,7 @@ impl Connection {
             return Ok(());
         }
         for at in 0..count {
-            // SAFETY: there are so many, and they do not move before the call below has ended.
+            // SAFETY: the vector has `count` elements, which do not move before the call below returns.
             unsafe {
                 (*first.add(at)).0.sg_list = &raw mut (*first.add(at)).1;
                 if at + 1 < count {
@@ -189,15 +189,15 @@ impl Connection {
         }
         Tally::add(&self.domain.tally.receive_doorbells, 1);
         let mut bad = ptr::null_mut();
-        // SAFETY: the queue pair is alive, the chain was just made; the block that it names stays until
-        // the queue pair is gone.
+        // SAFETY: the queue pair is alive, and the list was just built; the block that it points to outlives
+        // the queue pair.
         match unsafe { ibv_post_recv(self.id.queue(), &raw mut (*first).0, &raw mut bad) } {
             0 => Ok(()),
             number => Err(numbered("cannot post receive entries", number)),
         }
     }
 
-    /// Bytes that a write carries, or why it cannot.
+    /// Returns the registered bytes of a write, or why they cannot be sent.
     fn part(&self, from: &Staging, part: &Range<usize>) -> Result<ibv_sge, &'static str> {
         if !from.is_registered() {
             return Err("what is to be sent has moved away from where it was registered");
@@ -284,15 +284,16 @@ impl Queue for Connection {
         Tally::add(&self.domain.tally.doorbells, 1);
         Tally::add(&self.domain.tally.requests, self.postings.len() as u64);
         let mut bad: *mut ibv_send_wr = ptr::null_mut();
-        // SAFETY: the queue pair is alive, the chain was just made; what is inline is read by this call,
-        // what is registered stays so by the seam's contract, or the device refuses it.
+        // SAFETY: the queue pair is alive, and the list was just built. The call reads inline bytes;
+        // registered bytes stay valid by the contract of the trait, or the device refuses them.
         let status = unsafe { ibv_post_send(self.id.queue(), self.postings.chain(), &raw mut bad) };
         self.postings.clear();
         if status == 0 { Ok(()) } else { Err(numbered("cannot post work requests", status)) }
     }
 }
 
-/// Some devices refuse long inline requests and do not say how long they may be.
+/// Creates the queue pair with the longest inline requests that the device accepts. Some devices refuse long
+/// ones without saying what they allow, so the length is halved until one is accepted.
 fn make_queue(
     id: &mut Id,
     domain: &Arc<Domain>,

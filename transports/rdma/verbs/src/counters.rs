@@ -1,32 +1,32 @@
-//! What a hub and its connections count.
+//! Counters of a hub and its connections.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since a hub was made.
+/// Totals since a hub was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Calls that handed work requests to the device (`ibv_post_send`).
+    /// Calls that submitted work requests to the device (`ibv_post_send`).
     pub doorbells: u64,
-    /// Work requests in them.
+    /// Work requests submitted.
     pub requests: u64,
-    /// Calls that handed receive entries to the device (`ibv_post_recv`).
+    /// Calls that posted receive entries (`ibv_post_recv`).
     pub receive_doorbells: u64,
-    /// Completions that were taken.
+    /// Completions taken.
     pub completions: u64,
-    /// Requests to be told of the next completion (`ibv_req_notify_cq`).
+    /// Requests for an event at the next completion (`ibv_req_notify_cq`).
     pub arms: u64,
-    /// Events that said that there are completions.
+    /// Completion events received.
     pub completion_events: u64,
-    /// Events of connections.
+    /// Connection events received.
     pub connection_events: u64,
-    /// Calls that read events, each a system call, those that found none included.
+    /// Calls that read events, each a system call, including those that found none.
     pub event_reads: u64,
-    /// Registrations of memory that were made, and those that were ended, each a system call.
+    /// Memory registrations made and ended, each a system call.
     pub registrations: u64,
 }
 
 impl Counters {
-    /// Adds those of another hub.
+    /// Adds another hub's counters.
     pub fn add(&mut self, other: &Counters) {
         let Counters {
             doorbells,
@@ -51,7 +51,7 @@ impl Counters {
     }
 }
 
-/// Counters that connections count, wherever they are used.
+/// Counters that connections update, from any thread.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) doorbells: AtomicU64,
@@ -61,12 +61,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds to one of the counts.
+    /// Adds `more` to one of the counters.
     pub(crate) fn add(count: &AtomicU64, more: u64) {
         count.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// Writes them over those of the hub.
+    /// Overwrites the hub's counters with these.
     pub(crate) fn write_to(&self, counters: &mut Counters) {
         counters.doorbells = self.doorbells.load(Ordering::Relaxed);
         counters.requests = self.requests.load(Ordering::Relaxed);

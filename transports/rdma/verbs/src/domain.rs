@@ -1,4 +1,4 @@
-//! A protection domain: what is registered in it, and the queue pairs that may use it.
+//! A protection domain: registered memory, and the queue pairs that may use it.
 
 use crate::budget::Budget;
 use crate::counters::Tally;
@@ -17,7 +17,7 @@ pub(crate) struct Domain {
     pub(crate) device: Device,
     pub(crate) budget: Arc<Budget>,
     pub(crate) tally: Arc<Tally>,
-    /// Bytes that are pinned in it.
+    /// Bytes pinned in the domain.
     pub(crate) pinned: AtomicU64,
 }
 
@@ -41,8 +41,8 @@ impl Domain {
 
 impl Drop for Domain {
     fn drop(&mut self) {
-        // SAFETY: queue pairs and registrations hold their domain, so there is none any more. Were it
-        // refused all the same, it would stay until the process ends.
+        // SAFETY: queue pairs and registrations hold their domain, so none is left. If the call
+        // failed nevertheless, the domain would stay until the process ends.
         unsafe { (self.device.library.ibv_dealloc_pd)(self.get()) };
     }
 }

@@ -1,4 +1,4 @@
-//! The RDMA side of an event loop: the completion queues of all its connections, and what arrives.
+//! The RDMA side of an event loop: the completion queues of all its connections, and their events.
 
 mod arrivals;
 
@@ -20,28 +20,29 @@ use std::os::fd::BorrowedFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 
-/// Completions that are taken with one call.
+/// Completions taken with one call.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// Notices of a hub about a connection.
+/// A hub's notice about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice<'a> {
-    /// The connection that was accepted is made. It comes before every event.
+    /// The accepted connection is established. This precedes every event.
     Established,
-    /// An event of the seam.
+    /// An event for the protocol.
     Event(Event<'a>),
 }
 
-/// The connections of one event loop. Put both descriptors into its poller; when one is readable call
-/// [`Hub::notified`] or [`Hub::poll_connections`], and before the loop waits call [`Hub::rest`].
+/// The connections of one event loop. Register both descriptors with its poller. When one is readable
+/// call [`Hub::notified`] or [`Hub::poll_connections`]; before the loop blocks call [`Hub::rest`].
 #[derive(Debug)]
 pub struct Hub {
     device: Device,
     links: BTreeMap<u32, Entry>,
-    // These are dropped after the links: a connection that outlives its hub holds them.
+    // The fields below are dropped after the links; a connection that outlives its hub keeps them
+    // alive.
     channel: Arc<EventChannel>,
     queues: Queues,
-    /// The queue that is looked at first.
+    /// Index of the queue that is polled first.
     first: usize,
     budget: Arc<Budget>,
     tally: Arc<Tally>,
@@ -51,23 +52,23 @@ pub struct Hub {
     taken: Vec<ibv_wc>,
 }
 
-/// A connection, as its hub sees it.
+/// A connection as its hub sees it.
 #[derive(Debug)]
 struct Entry {
     link: Weak<Link>,
-    /// Completion queue of the connection.
+    /// Index of the connection's completion queue.
     queue: usize,
-    /// Completions that it may have waiting there.
+    /// Completions that the connection may have pending there.
     completions: u32,
     established: bool,
-    /// Why it is broken.
+    /// The reason why the connection is broken.
     broken: Option<String>,
 }
 
 impl Hub {
-    /// One for connections of this device that together have no more than so many completions waiting,
-    /// which is the sum of all their queues ([`Settings`]), and what they pin from this budget. Room
-    /// for completions is made as connections come.
+    /// Creates a hub for connections of this device. Together they have at most `completions` pending
+    /// completions, which is the sum of all their queues ([`Settings`]), and their pinned memory is
+    /// charged to this budget. Completion queues are created as connections are made.
     ///
     /// # Errors
     /// When the device refuses it.
@@ -87,19 +88,19 @@ impl Hub {
         })
     }
 
-    /// Readable when completions have come since [`Hub::rest`].
+    /// Returns the descriptor that is readable when completions have arrived since [`Hub::rest`].
     #[must_use]
     pub fn completions_fd(&self) -> BorrowedFd<'_> {
         self.queues.fd()
     }
 
-    /// Readable when connections are made or end.
+    /// Returns the descriptor that is readable when connections are established or end.
     #[must_use]
     pub fn connections_fd(&self) -> BorrowedFd<'_> {
         self.channel.fd()
     }
 
-    /// Counts of all connections of the hub.
+    /// Returns the counters of the hub and all its connections.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -107,36 +108,36 @@ impl Hub {
         counters
     }
 
-    /// How many connections it has.
+    /// Returns the number of live connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.links.values().filter(|entry| entry.link.strong_count() > 0).count()
     }
 
-    /// Why a connection is broken, until it is dropped and for one poll after.
+    /// Returns why a connection is broken, until it is dropped and for one poll afterwards.
     #[must_use]
     pub fn why_broken(&self, number: u32) -> Option<&str> {
         self.links.get(&number)?.broken.as_deref()
     }
 
-    /// Accepts who wants to connect: [`Hub::prepare`] and [`Connection::accept`].
+    /// Accepts a connection request: [`Hub::prepare`] and [`Connection::accept`].
     ///
     /// # Errors
-    /// As those; the peer is refused then.
+    /// As for these two; the peer is refused then.
     pub fn accept(&mut self, request: Request, settings: &Settings) -> io::Result<Connection> {
         let mut connection = self.prepare(request, settings)?;
         connection.accept()?;
         Ok(connection)
     }
 
-    /// A connection for who wants to connect, which may be given memory before it is accepted; when it
-    /// is dropped instead the peer is refused. It has all its receive entries already, so that a quick
-    /// peer finds room: the first calls for them post nothing.
+    /// Creates a connection for a request, so that memory can be registered before it is accepted;
+    /// dropping it instead refuses the peer. All its receive entries are already posted, so that a
+    /// fast peer finds them: the first calls for entries post nothing.
     ///
     /// # Errors
-    /// When there is no room, the budget is spent, or the device refuses; the peer is refused then.
+    /// When there is no room, the budget is used up, or the device refuses; the peer is refused then.
     pub fn prepare(&mut self, request: Request, settings: &Settings) -> io::Result<Connection> {
-        // Who is dropped on the way is refused by the system.
+        // If a step fails, the id is dropped, and the system refuses the peer.
         let mut id = request.into_id(self.device)?;
         let queue = self.room_for(settings)?;
         id.move_to(&self.channel)?;
@@ -145,7 +146,7 @@ impl Hub {
         Ok(connection)
     }
 
-    /// Takes in a connection that is made, whose id has a channel of its own until now.
+    /// Adds an established connection, whose id used a separate channel so far.
     pub(crate) fn take_in(
         &mut self,
         mut connection: Connection,
@@ -157,7 +158,7 @@ impl Hub {
         Ok(connection)
     }
 
-    /// The completion queue that has room for one more connection.
+    /// Returns the index of a completion queue with room for one more connection.
     pub(crate) fn room_for(&mut self, settings: &Settings) -> io::Result<usize> {
         self.queues.with_room(settings.completions())
     }
@@ -166,7 +167,7 @@ impl Hub {
         self.device
     }
 
-    /// Gives an id its queue pair.
+    /// Creates the queue pair of an id.
     pub(crate) fn build(
         &self,
         id: Id,
@@ -178,7 +179,7 @@ impl Hub {
         let connection = Connection::new(Parts { id, domain, completions, departed }, settings)?;
         let number = connection.number();
         if self.links.contains_key(&number) {
-            // What is left of an earlier connection would be taken for this one's.
+            // Late completions of the earlier connection would be taken for this one's.
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "the device has given the number of a connection whose completions still wait",

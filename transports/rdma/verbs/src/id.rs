@@ -1,4 +1,4 @@
-//! An id of librdmacm, the end of a connection: a listener's, or one with a queue pair.
+//! An id of librdmacm, which is one end of a connection: a listener's, or one with a queue pair.
 
 use crate::address::{self, Address};
 use crate::channel::EventChannel;
@@ -18,31 +18,32 @@ use std::net::SocketAddr;
 use std::ptr;
 use std::sync::Arc;
 
-/// How often a message that was lost is sent again before the connection breaks. Not 7, which some
-/// devices take for ever, so that a peer that has gone is noticed.
+/// How often a lost message is sent again before the connection breaks. Not 7, which means for ever
+/// on some devices, so that a peer that is gone is noticed.
 const RETRY_COUNT: u8 = 6;
 
-/// How often a message is sent again that found no receive entry: for ever, since a peer that is slow
-/// is not one that has gone.
+/// How often a message is sent again when the peer has no free receive entry. 7 means for ever,
+/// because a slow peer is still alive.
 const RNR_RETRY_COUNT: u8 = 7;
 
-/// An id. Its queue pair is ended before it, and what that needs after it.
+/// An id. Its queue pair is destroyed before the id, and the objects that the queue pair uses after
+/// it.
 #[derive(Debug)]
 pub(crate) struct Id {
     raw: Raw<rdma_cm_id>,
     library: &'static Library,
-    /// With a queue pair, what that lies in.
+    /// Objects that the queue pair uses; `None` without a queue pair.
     queue: Option<(Arc<Domain>, Arc<CompletionQueue>)>,
     channel: Arc<EventChannel>,
 }
 
 impl Id {
-    /// A new one, whose events arrive on this channel with this number.
+    /// Creates an id whose events arrive on this channel with this number.
     pub(crate) fn new(channel: &Arc<EventChannel>, number: u32) -> io::Result<Id> {
         let library = channel.library;
         let mut raw = ptr::null_mut();
         let context = number as usize as *mut c_void;
-        // SAFETY: the channel is alive, and stays so as long as the id; there is room for the answer.
+        // SAFETY: the channel is alive, and outlives the id; `raw` has room for the pointer.
         let status =
             unsafe { (library.rdma_create_id)(channel.get(), &raw mut raw, context, RDMA_PS_TCP) };
         check("cannot make an end of a connection", status)?;
@@ -50,28 +51,28 @@ impl Id {
         Ok(Id { raw, library, queue: None, channel: Arc::clone(channel) })
     }
 
-    /// The id of a connect request, which arrived on this channel.
+    /// Wraps the id of a connection request that arrived on this channel.
     ///
     /// # Safety
-    /// It is nobody else's.
+    /// No other owner of the id may exist.
     pub(crate) unsafe fn of_request(raw: Raw<rdma_cm_id>, channel: &Arc<EventChannel>) -> Id {
         Id { raw, library: channel.library, queue: None, channel: Arc::clone(channel) }
     }
 
-    /// The device of the id, once it is bound to one.
+    /// Returns the device of the id, once it is bound to one.
     pub(crate) fn device(&self) -> Option<Device> {
         // SAFETY: the id is alive.
         let context = Raw::new(unsafe { (*self.raw.get()).verbs })?;
         Some(Device { library: self.library, context })
     }
 
-    /// Where its peer is.
+    /// Returns the peer's address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         // SAFETY: the id is alive.
         address::read(unsafe { &(*self.raw.get()).route.addr.dst })
     }
 
-    /// Where it is itself.
+    /// Returns the local address.
     pub(crate) fn local(&self) -> Option<SocketAddr> {
         // SAFETY: the id is alive.
         let mut local = address::read(unsafe { &(*self.raw.get()).route.addr.src })?;
@@ -81,15 +82,15 @@ impl Id {
     }
 
     pub(crate) fn bind(&self, address: &mut Address) -> io::Result<()> {
-        // SAFETY: the id is alive, the address is whole.
+        // SAFETY: the id is alive, and the address is initialized.
         let status = unsafe { (self.library.rdma_bind_addr)(self.raw.get(), address.as_mut_ptr()) };
         check("cannot bind", status)
     }
 
-    /// A port whose last connections are not quite gone may be bound again.
+    /// Allows binding to a port whose earlier connections are not completely gone.
     pub(crate) fn reuse_address(&self) -> io::Result<()> {
         let mut yes: libc::c_int = 1;
-        // SAFETY: the id is alive, the option is an `int`.
+        // SAFETY: the id is alive, and the option is an `int`.
         let status = unsafe {
             (self.library.rdma_set_option)(
                 self.raw.get(),
@@ -108,7 +109,8 @@ impl Id {
     }
 
     pub(crate) fn resolve_address(&self, to: &mut Address, timeout_ms: i32) -> io::Result<()> {
-        // SAFETY: the id is alive, the address is whole; the system chooses the one of this side.
+        // SAFETY: the id is alive, and the address is initialized; with a null source the system
+        // chooses the local address.
         let status = unsafe {
             let from = ptr::null_mut();
             (self.library.rdma_resolve_addr)(self.raw.get(), from, to.as_mut_ptr(), timeout_ms)
@@ -137,7 +139,7 @@ impl Id {
     }
 
     pub(crate) fn reject(&self) -> io::Result<()> {
-        // SAFETY: the id is alive, and there is no data.
+        // SAFETY: the id is alive, and no data is passed.
         let status = unsafe { (self.library.rdma_reject)(self.raw.get(), ptr::null(), 0) };
         check("cannot refuse a connection", status)
     }
@@ -147,23 +149,23 @@ impl Id {
         check("cannot disconnect", unsafe { (self.library.rdma_disconnect)(self.raw.get()) })
     }
 
-    /// Events of the id have another number from now on.
+    /// Sets the number that events of the id carry from now on.
     pub(crate) fn name(&self, number: u32) {
-        // SAFETY: the id is alive; the hub that reads its events lives in this thread, or the id has
-        // none that anybody reads yet.
+        // SAFETY: the id is alive. Either the hub that reads its events runs in this thread, or the
+        // id has no events yet that any thread reads.
         unsafe { (*self.raw.get()).context = number as usize as *mut c_void };
     }
 
-    /// Events of the id arrive on another channel from now on.
+    /// Moves the id to another channel, where its events arrive from now on.
     pub(crate) fn move_to(&mut self, channel: &Arc<EventChannel>) -> io::Result<()> {
-        // SAFETY: both are alive. It waits for events that are not acknowledged: there are none.
+        // SAFETY: both are alive. The call waits for unacknowledged events, of which the id has none.
         let status = unsafe { (self.library.rdma_migrate_id)(self.raw.get(), channel.get()) };
         check("cannot move a connection to its thread", status)?;
         self.channel = Arc::clone(channel);
         Ok(())
     }
 
-    /// Makes its queue pair; what it has room for.
+    /// Creates the id's queue pair. Returns its actual capacities.
     pub(crate) fn make_queue(
         &mut self,
         domain: &Arc<Domain>,
@@ -180,7 +182,7 @@ impl Id {
             sq_sig_all: 0,
         };
         // SAFETY: the id, the domain and the completion queue are alive, and are held until the queue
-        // pair is ended.
+        // pair is destroyed.
         let status = unsafe {
             (self.library.rdma_create_qp)(self.raw.get(), domain.get(), &raw mut attributes)
         };
@@ -189,7 +191,7 @@ impl Id {
         Ok(attributes.cap)
     }
 
-    /// The queue pair of the id, when it has one.
+    /// Returns the queue pair of the id; null when it has none.
     pub(crate) fn queue(&self) -> *mut ibv_qp {
         // SAFETY: the id is alive.
         unsafe { (*self.raw.get()).qp }
@@ -199,15 +201,16 @@ impl Id {
 impl Drop for Id {
     fn drop(&mut self) {
         if self.queue.is_some() {
-            // SAFETY: it is ended once, and before what it lies in.
+            // SAFETY: the queue pair is destroyed once, and before the objects that it uses.
             unsafe { (self.library.rdma_destroy_qp)(self.raw.get()) };
         }
-        // SAFETY: it is ended once. All events that were read are acknowledged.
+        // SAFETY: the id is destroyed once. All events that were read are acknowledged.
         unsafe { (self.library.rdma_destroy_id)(self.raw.get()) };
     }
 }
 
-/// The same for both sides: no reads, no atomics (the protocol has none; the standard says 1).
+/// Returns the connection parameters of both sides: no reads and no atomics (the protocol has none;
+/// the standard says 1).
 fn parameters() -> rdma_conn_param {
     rdma_conn_param {
         private_data: ptr::null(),
@@ -223,10 +226,11 @@ fn parameters() -> rdma_conn_param {
 }
 
 impl Device {
-    /// The one that has an address of this machine; the first one for an address that stands for all.
+    /// Returns the device that has this local address, or the first device for an unspecified
+    /// address.
     ///
     /// # Errors
-    /// When the libraries are not there, there is no device, or none has this address.
+    /// When the libraries are missing, there is no device, or no device has this address.
     pub fn of(address: SocketAddr) -> Result<Device, Unavailable> {
         let all = Device::all()?;
         if address.ip().is_unspecified() {
@@ -241,7 +245,7 @@ impl Device {
     }
 }
 
-/// An id that is bound to this address, with a port of the system's choice.
+/// Creates an id that is bound to this address and a port that the system chooses.
 fn bind_any_port(library: &'static Library, address: SocketAddr) -> io::Result<Id> {
     let id = Id::new(&Arc::new(EventChannel::new(library)?), 0)?;
     id.bind(&mut Address::new(SocketAddr::new(address.ip(), 0)))?;

@@ -1,9 +1,10 @@
-//! Reliable RDMA connections (queue pairs of type RC, made by librdmacm) as safe objects, behind the
-//! seam of `scurry-rdma-proto`. A [`Hub`] per event loop has the completion queues of all its
-//! connections, a [`Listener`] hands out who wants to connect, a [`Connection`] is the seam's queue.
+//! Safe types for reliable RDMA connections (queue pairs of type RC, established by librdmacm), which
+//! implement the traits of `scurry-rdma-proto`. A [`Hub`] per event loop holds the completion queues
+//! of all its connections, a [`Listener`] returns connection requests, and a [`Connection`]
+//! implements the protocol's queue.
 //!
-//! Every connection has a protection domain of its own: what its peer was given a key for is all that
-//! the peer can write. All that is pinned is taken from a [`Budget`].
+//! Every connection has its own protection domain, so a peer can write only into memory for which it
+//! has a key. All pinned memory is charged to a [`Budget`].
 #![expect(unsafe_code, reason = "memory that a device reads and writes, behind functions of C")]
 
 mod address;

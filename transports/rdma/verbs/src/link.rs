@@ -1,4 +1,5 @@
-//! What a hub and a connection share: the connection's receive entries, and how many of them were used.
+//! State shared by a hub and a connection: the connection's receive entries, and how many of them were
+//! used.
 
 use crate::domain::Domain;
 use crate::memory::Block;
@@ -11,19 +12,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 /// The receive entries of a connection. They are used in the order in which they are posted, so the
-/// slot of each in the block follows from its number.
+/// number of an entry determines its slot in the block.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The queue pair.
+    /// Number of the queue pair.
     pub(crate) number: u32,
-    /// So many slots of [`CONTROL_LEN`] bytes.
+    /// `entries` slots of [`CONTROL_LEN`] bytes.
     block: Block,
     entries: u32,
-    /// Entries that were posted, ever.
+    /// Total of entries posted.
     posted: AtomicU64,
-    /// Entries that were used, ever.
+    /// Total of entries used.
     used: AtomicU64,
-    /// Tells the hub that the queue pair is gone.
+    /// Channel that tells the hub when the queue pair is gone.
     departed: Sender<u32>,
 }
 
@@ -39,23 +40,24 @@ impl Link {
         Ok(Link { number, block, entries, posted, used, departed })
     }
 
-    /// Slots for so many more entries, in their order.
+    /// Reserves slots for `count` more entries, in order.
     pub(crate) fn reserve(&self, count: usize) -> io::Result<impl Iterator<Item = u32> + use<>> {
         let posted = self.posted.load(Ordering::Relaxed);
         let count = free_slots(self.entries, posted, self.used.load(Ordering::Relaxed), count)?;
         self.posted.store(posted + count, Ordering::Relaxed);
         let entries = u64::from(self.entries);
-        // It is less than `entries`, which is a `u32`.
+        // The remainder is less than `entries`, which is a `u32`.
         Ok((posted..posted + count).map(move |number| (number % entries) as u32))
     }
 
-    /// Address and key of a slot.
+    /// Returns the address and the key of a slot.
     pub(crate) fn slot(&self, slot: u32) -> (u64, u32) {
         let at = self.block.address() + u64::from(slot) * CONTROL_LEN as u64;
         (at, self.block.local_key())
     }
 
-    /// An entry was used. What it holds, if that is asked for; then its slot may be posted again.
+    /// Records that an entry was used, and copies its bytes into `message` if given. Its slot may be
+    /// posted again afterwards.
     pub(crate) fn take(&self, slot: u64, message: Option<&mut [u8]>) {
         if let Some(message) = message {
             self.block.read(slot as usize * CONTROL_LEN, message);
@@ -66,7 +68,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // The hub may be gone, too.
+        // The send fails if the hub is already dropped.
         let _ = self.departed.send(self.number);
     }
 }

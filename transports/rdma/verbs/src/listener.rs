@@ -1,4 +1,4 @@
-//! Who wants to connect.
+//! Listening for connection requests.
 
 use crate::address::Address;
 use crate::channel::EventChannel;
@@ -12,26 +12,26 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
-/// An address on which connections are taken. Its descriptor is readable when somebody wants to connect.
+/// An address that accepts connections. Its descriptor is readable when a connection request is pending.
 #[derive(Debug)]
 pub struct Listener {
     id: Id,
     channel: Arc<EventChannel>,
 }
 
-/// A peer that wants to connect. It may go to the thread whose hub accepts it; when it is dropped the
-/// peer is refused.
+/// A peer's connection request. It may be sent to the thread whose hub accepts it; dropping it refuses
+/// the peer.
 #[derive(Debug)]
 pub struct Request {
-    /// None once it is accepted.
+    /// `None` once it is accepted.
     id: Option<Id>,
 }
 
 impl Listener {
-    /// Listens; port 0 is one of the system's choice. Up to `backlog` requests wait.
+    /// Listens on an address; the system chooses the port when it is 0. Up to `backlog` requests wait.
     ///
     /// # Errors
-    /// When the libraries are not there, or the address is not that of a device.
+    /// When the libraries are missing, or no device has the address.
     pub fn bind(address: SocketAddr, backlog: u16) -> io::Result<Listener> {
         let library = Library::open().map_err(io::Error::other)?;
         let channel = Arc::new(EventChannel::new(library)?);
@@ -43,23 +43,23 @@ impl Listener {
         Ok(Listener { id, channel })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.id.local()
     }
 
-    /// The next that wants to connect, if there is one.
+    /// Returns the next connection request if one is pending.
     ///
     /// # Errors
     /// When the device has failed.
     pub fn next_request(&self) -> io::Result<Option<Request>> {
         while let Some(event) = self.channel.take()? {
-            // Others are about requests whose peers have gone: accepting them fails.
+            // Other events concern requests whose peers are gone: accepting such a request fails anyway.
             if event.kind == RDMA_CM_EVENT_CONNECT_REQUEST
                 && let Some(raw) = Raw::new(event.id)
             {
-                // SAFETY: the library made the id for this request, and nobody else knows it.
+                // SAFETY: the library created the id for this request, and nothing else holds it.
                 let id = unsafe { Id::of_request(raw, &self.channel) };
                 return Ok(Some(Request { id: Some(id) }));
             }
@@ -81,24 +81,24 @@ impl AsRawFd for Listener {
 }
 
 impl Request {
-    /// Where the peer is.
+    /// Returns the peer's address.
     #[must_use]
     pub fn peer(&self) -> Option<SocketAddr> {
         self.id.as_ref()?.peer()
     }
 
-    /// The device that it came in by.
+    /// Returns the device on which the request arrived.
     #[must_use]
     pub fn device(&self) -> Option<Device> {
         self.id.as_ref()?.device()
     }
 
-    /// Refuses it; so does dropping it.
+    /// Refuses the request, as dropping it does.
     pub fn reject(self) {
         drop(self);
     }
 
-    /// The id, to be accepted on this device.
+    /// Returns the id, to be accepted on this device.
     pub(crate) fn into_id(mut self, device: Device) -> io::Result<Id> {
         if self.device() != Some(device) {
             let what = "the connection comes in by a device that this thread does not serve";
@@ -111,7 +111,7 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
-            // The peer may have gone meanwhile.
+            // This fails if the peer is already gone.
             let _ = id.reject();
         }
     }

@@ -1,5 +1,5 @@
-//! Memory of a connection that is registered: blocks of whole pages, of which a window for the peer is
-//! one, and the room of vectors.
+//! Registered memory of a connection: blocks of whole pages, such as a window for the peer, and
+//! vectors.
 
 use crate::budget::PAGE;
 use crate::domain::Domain;
@@ -12,19 +12,19 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Bytes of a volatile read.
+/// Length of one volatile read, bytes.
 const WORD_LEN: usize = size_of::<u64>();
 
-/// Zeroed memory that begins on a page.
+/// Zeroed memory that starts on a page boundary.
 #[derive(Debug)]
 struct Pages {
     first: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it is plain memory, owned.
+// SAFETY: it is plain, owned memory.
 unsafe impl Send for Pages {}
-// SAFETY: as above; who reads while the device writes is said at the reads.
+// SAFETY: as above; reads that run while the device writes are justified where they are made.
 unsafe impl Sync for Pages {}
 
 impl Pages {
@@ -42,12 +42,12 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout.
+        // SAFETY: the memory was allocated with this layout.
         unsafe { dealloc(self.first.as_ptr(), self.layout) };
     }
 }
 
-/// Pages that are registered.
+/// Registered pages.
 #[derive(Debug)]
 pub(crate) struct Block {
     registration: Registration,
@@ -57,13 +57,13 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) fn new(domain: &Arc<Domain>, len: usize, writers: Writers) -> io::Result<Block> {
         let pages = Pages::new(len)?;
-        // SAFETY: the pages are freed after the registration is ended, or never.
+        // SAFETY: the pages are freed after the registration has ended, or never.
         let registration =
             unsafe { Registration::new(domain, pages.first.as_ptr(), len, writers)? };
         Ok(Block { registration, pages: ManuallyDrop::new(pages) })
     }
 
-    /// Address of its first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn address(&self) -> u64 {
         self.pages.first.as_ptr() as u64
     }
@@ -72,16 +72,16 @@ impl Block {
         self.registration.local_key()
     }
 
-    /// Copies what lies at `at` over `to`.
+    /// Copies bytes from offset `at` of the block into `to`.
     pub(crate) fn read(&self, at: usize, to: &mut [u8]) {
         assert!(at + to.len() <= self.pages.layout.size(), "within the block");
-        // SAFETY: it lies within the pages, and the other memory is another's.
+        // SAFETY: the range lies within the pages, and `to` is other memory.
         unsafe {
             self.pages.first.as_ptr().add(at).copy_to_nonoverlapping(to.as_mut_ptr(), to.len());
         }
     }
 
-    /// Copies `from` to what lies at `at`.
+    /// Copies `from` into the block at offset `at`.
     pub(crate) fn write(&mut self, at: usize, from: &[u8]) {
         assert!(at + from.len() <= self.pages.layout.size(), "within the block");
         // SAFETY: as above.
@@ -94,7 +94,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         if self.registration.end() {
-            // SAFETY: it is dropped once, here.
+            // SAFETY: the pages are dropped once, here.
             unsafe { ManuallyDrop::drop(&mut self.pages) };
         }
     }
@@ -127,12 +127,12 @@ impl fabric::Window for Window {
         while at < end {
             // SAFETY: `at` lies within the pages, which are allocated and were zeroed.
             let from = unsafe { pages.first.as_ptr().add(at) };
-            // The device writes here without asking, and a hostile peer also to what it has announced.
-            // No reference to these bytes is made, which would promise that they stay; each is read
-            // once, by a volatile read, which the compiler neither repeats nor takes from elsewhere.
+            // The device writes here at any time, and a hostile peer also over announced bytes. So no
+            // reference to these bytes is made, which would promise that they do not change. Each byte
+            // is read once, by a volatile read, which the compiler neither repeats nor replaces.
             if at % WORD_LEN == 0 && end - at >= WORD_LEN {
-                // SAFETY: the word lies within the pages and, as they begin on a page, is aligned; any
-                // bytes are a word.
+                // SAFETY: the word lies within the pages and is aligned, because they start on a page
+                // boundary; any bytes are a valid word.
                 let word = unsafe { from.cast::<u64>().read_volatile() };
                 to.extend_from_slice(&word.to_ne_bytes());
                 at += WORD_LEN;
@@ -147,22 +147,22 @@ impl fabric::Window for Window {
     fn refresh(&mut self) {}
 }
 
-/// The room of a vector that the device may read.
+/// A vector with registered capacity, which the device may read.
 #[derive(Debug)]
 pub struct Staging {
     registration: Registration,
     vector: ManuallyDrop<Vec<u8>>,
-    /// Where it was registered.
+    /// Address where the vector was registered.
     first: usize,
-    /// How much of it.
+    /// Number of registered bytes.
     room: usize,
 }
 
 impl Staging {
     pub(crate) fn new(domain: &Arc<Domain>, mut vector: Vec<u8>) -> io::Result<Staging> {
         let (first, room) = (vector.as_mut_ptr(), vector.capacity());
-        // SAFETY: what is sent is what the vector holds where it was registered; when it has moved, the
-        // system keeps the pages until the registration is ended.
+        // SAFETY: bytes are sent only while the vector lies where it was registered; if it has moved,
+        // the system keeps the pages until the registration ends.
         let registration = unsafe { Registration::new(domain, first, room, Writers::Nobody)? };
         let first = first as usize;
         Ok(Staging { registration, vector: ManuallyDrop::new(vector), first, room })
@@ -172,7 +172,8 @@ impl Staging {
         self.registration.local_key()
     }
 
-    /// The vector, when the device has let go of it.
+    /// Ends the registration and returns the vector. If the device does not release the memory, the
+    /// vector is leaked and an empty one is returned.
     pub(crate) fn into_vector(mut self) -> Vec<u8> {
         let vector = mem::take(&mut *self.vector);
         if self.registration.end() {
@@ -186,7 +187,7 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if self.registration.end() {
-            // SAFETY: it is dropped once, here.
+            // SAFETY: the vector is dropped once, here.
             unsafe { ManuallyDrop::drop(&mut self.vector) };
         }
     }

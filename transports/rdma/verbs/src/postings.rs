@@ -1,4 +1,4 @@
-//! Work requests that wait for the doorbell, and the chain that they become.
+//! Work requests that wait for the doorbell, and the linked list that they are submitted as.
 
 use scurry_rdma_proto::fabric::{Manner, Target};
 use scurry_rdma_sys::verbs::{
@@ -9,34 +9,34 @@ use scurry_rdma_sys::verbs::{
 /// The bytes of a work request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bytes<'a> {
-    /// Copied here and now, and sent inline.
+    /// Copied when the request is queued, and sent inline.
     Copied(&'a [u8]),
-    /// Read by the device, later.
+    /// Read by the device later.
     Registered(ibv_sge),
 }
 
-/// Requests that were queued since the last doorbell.
+/// Requests queued since the last doorbell.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     requests: Vec<ibv_send_wr>,
-    /// One of each request.
+    /// One part per request.
     parts: Vec<ibv_sge>,
-    /// Bytes of those that are inline.
+    /// Bytes of the inline requests.
     copies: Vec<u8>,
 }
 
 impl Postings {
-    /// Nothing is queued.
+    /// Reports whether no request is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// How many are queued.
+    /// Returns the number of queued requests.
     pub(crate) fn len(&self) -> usize {
         self.requests.len()
     }
 
-    /// Queues a write, with an immediate in host order or without one.
+    /// Queues a write, with an immediate in host byte order or without one.
     pub(crate) fn write(
         &mut self,
         number: u64,
@@ -55,7 +55,7 @@ impl Postings {
         self.carry(bytes);
     }
 
-    /// Queues a message.
+    /// Queues a control message.
     pub(crate) fn send(&mut self, number: u64, bytes: Bytes<'_>, signalled: bool) {
         self.push(number, IBV_WR_SEND, signalled);
         self.carry(bytes);
@@ -69,13 +69,14 @@ impl Postings {
         self.requests.last_mut().expect("it was just pushed")
     }
 
-    /// Puts bytes into the last request.
+    /// Adds the bytes of the last request.
     fn carry(&mut self, bytes: Bytes<'_>) {
         let request = self.requests.last_mut().expect("a request was queued");
         match bytes {
             Bytes::Copied(copied) => {
                 request.send_flags |= IBV_SEND_INLINE;
-                // The copies may still move: where they lie is known when the chain is made.
+                // Store an offset: the copies may still move, and their address is final only when the
+                // list is built.
                 let length = u32::try_from(copied.len()).expect("inline bytes are few");
                 self.parts.push(ibv_sge { addr: self.copies.len() as u64, length, lkey: 0 });
                 self.copies.extend_from_slice(copied);
@@ -84,19 +85,19 @@ impl Postings {
         }
     }
 
-    /// The first of the queued requests, each with a pointer to the next. They are valid as long as the
-    /// postings is not touched. Call it once, then [`Postings::clear`].
+    /// Links the queued requests and returns the first. The list is valid until the postings are
+    /// changed. Call this once, then [`Postings::clear`].
     pub(crate) fn chain(&mut self) -> *mut ibv_send_wr {
         let copies = self.copies.as_ptr() as u64;
         let (requests, parts) = (self.requests.as_mut_ptr(), self.parts.as_mut_ptr());
         let count = self.requests.len();
         for at in 0..count {
-            // SAFETY: both vectors have so many elements.
+            // SAFETY: both vectors have `count` elements.
             let (request, part) = unsafe { (&mut *requests.add(at), &mut *parts.add(at)) };
             if request.send_flags & IBV_SEND_INLINE != 0 {
                 part.addr += copies;
             }
-            // A write of nothing has an immediate at most.
+            // An empty write has no part; it carries an immediate at most.
             request.num_sge = i32::from(part.length > 0);
             request.sg_list = part;
             request.next = if at + 1 < count {
@@ -109,7 +110,7 @@ impl Postings {
         requests
     }
 
-    /// Forgets them, and keeps the room.
+    /// Removes all requests and keeps the capacity.
     pub(crate) fn clear(&mut self) {
         self.requests.clear();
         self.parts.clear();

@@ -1,6 +1,6 @@
-//! The completion queues of a hub, with the one channel that tells of them. There are more of them the
-//! more connections there are, each as large as all before it: few are looked at, and no memory is
-//! pinned for connections that never come.
+//! The completion queues of a hub, with their shared event channel. The hub adds queues as connections
+//! are made, each as large as all earlier ones together. So few queues are polled, and no memory is
+//! pinned for connections that are never made.
 
 use crate::completions::{CompletionChannel, CompletionQueue};
 use crate::device::Device;
@@ -9,25 +9,25 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// All of a hub.
+/// All completion queues of a hub.
 #[derive(Debug)]
 pub(crate) struct Queues {
     all: Vec<Shared>,
     channel: Arc<CompletionChannel>,
-    /// Completions that may wait, all connections together.
+    /// Maximum number of pending completions of all connections together.
     room: u32,
-    /// Most completions that one queue can hold.
+    /// Maximum capacity of one queue on this device.
     most: u32,
 }
 
-/// One of them.
+/// One queue, shared by several connections.
 #[derive(Debug)]
 struct Shared {
     queue: Arc<CompletionQueue>,
     room: u32,
-    /// Completions that the queue's connections may have waiting.
+    /// Completions that the queue's connections may have pending.
     taken: u32,
-    /// True when its next completion is told on the channel.
+    /// True when the next completion causes an event on the channel.
     armed: bool,
 }
 
@@ -42,7 +42,7 @@ impl Queues {
         self.channel.fd()
     }
 
-    /// How many there are.
+    /// Returns the number of queues.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
@@ -51,7 +51,8 @@ impl Queues {
         &self.all[place].queue
     }
 
-    /// The place of a queue with room for so many more completions, which is made if need be.
+    /// Returns the index of a queue with room for `wanted` more completions, and creates one if
+    /// necessary.
     pub(crate) fn with_room(&mut self, wanted: u32) -> io::Result<usize> {
         if let Some(place) = self.all.iter().position(|one| one.room - one.taken >= wanted) {
             return Ok(place);
@@ -70,17 +71,18 @@ impl Queues {
         Ok(self.all.len() - 1)
     }
 
-    /// A connection may have so many waiting.
+    /// Reserves room for the completions of a connection.
     pub(crate) fn take(&mut self, place: usize, completions: u32) {
         self.all[place].taken += completions;
     }
 
-    /// Takes back the place of a connection that has gone.
+    /// Releases the room of a connection that is gone.
     pub(crate) fn give_back(&mut self, place: usize, completions: u32) {
         self.all[place].taken -= completions;
     }
 
-    /// Asks to be told of the next completion of each; how many were not asked before.
+    /// Requests an event for the next completion of each queue. Returns how many queues were not armed
+    /// before.
     pub(crate) fn arm(&mut self) -> io::Result<u64> {
         let mut count = 0;
         for one in self.all.iter_mut().filter(|one| !one.armed) {
@@ -91,15 +93,15 @@ impl Queues {
         Ok(count)
     }
 
-    /// One of them may tell, or has told what was not read.
+    /// Reports whether any queue may send an event, or has sent one that was not read.
     pub(crate) fn is_any_armed(&self) -> bool {
         self.all.iter().any(|one| one.armed)
     }
 
-    /// Reads one event; false when there is none.
+    /// Reads one event. Returns false when none is pending.
     pub(crate) fn read_event(&mut self) -> io::Result<bool> {
         let Some(queue) = self.channel.read_event()? else { return Ok(false) };
-        // A queue of the channel that is not of the hub does not exist.
+        // The channel belongs to this hub, so its event is always about one of these queues.
         if let Some(one) = self.all.iter_mut().find(|one| one.queue.get() == queue) {
             one.armed = false;
             one.queue.told();

@@ -1,12 +1,12 @@
-//! Pointers to the libraries' objects that may be used from any thread.
+//! Pointers to objects of the libraries, usable from any thread.
 
 use std::fmt;
 use std::ptr::NonNull;
 
-/// An object of libibverbs or librdmacm.
+/// A non-null pointer to an object of libibverbs or librdmacm.
 pub(crate) struct Raw<T>(NonNull<T>);
 
-// SAFETY: both libraries lock what they share; their manuals allow every call from any thread.
+// SAFETY: both libraries lock their shared state; their manuals allow every call from any thread.
 unsafe impl<T> Send for Raw<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Raw<T> {}
@@ -20,12 +20,12 @@ impl<T> Clone for Raw<T> {
 impl<T> Copy for Raw<T> {}
 
 impl<T> Raw<T> {
-    /// Nothing for a null pointer.
+    /// Wraps a pointer; `None` when it is null.
     pub(crate) fn new(pointer: *mut T) -> Option<Raw<T>> {
         NonNull::new(pointer).map(Raw)
     }
 
-    /// For a call.
+    /// Returns the pointer, to be passed to a library call.
     pub(crate) fn get(self) -> *mut T {
         self.0.as_ptr()
     }

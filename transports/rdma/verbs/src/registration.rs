@@ -1,4 +1,4 @@
-//! Memory that a device may use: pinned, and known by a key.
+//! Memory registered for use by a device: pinned, and identified by a key.
 
 use crate::budget::{Share, pinned_bytes};
 use crate::counters::Tally;
@@ -13,18 +13,18 @@ use std::sync::atomic::Ordering;
 /// Writers into registered memory. The device may read all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
-    /// Nobody.
+    /// None.
     Nobody,
-    /// The device of this side: receive entries.
+    /// The local device, for receive entries.
     Device,
     /// The peer.
     Peer,
 }
 
-/// A registration. It is ended by [`Registration::end`] or when it is dropped.
+/// A memory registration. [`Registration::end`] or dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Registration {
-    /// None once it is ended.
+    /// `None` after the registration has ended.
     raw: Option<Raw<ibv_mr>>,
     share: Share,
     domain: Arc<Domain>,
@@ -34,7 +34,8 @@ impl Registration {
     /// Registers memory.
     ///
     /// # Safety
-    /// The memory stays allocated until the registration is ended, and for good when that fails.
+    /// The memory must stay allocated until the registration has ended, and for ever if ending it
+    /// fails.
     pub(crate) unsafe fn new(
         domain: &Arc<Domain>,
         first: *mut u8,
@@ -50,7 +51,7 @@ impl Registration {
             Writers::Device => IBV_ACCESS_LOCAL_WRITE,
             Writers::Peer => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
         };
-        // SAFETY: the domain is alive and is held, the memory is the caller's promise.
+        // SAFETY: the domain is alive and held; the caller promises that the memory is valid.
         let raw =
             unsafe { (domain.device.library.ibv_reg_mr)(domain.get(), first.cast(), len, access) };
         let raw = Raw::new(raw)
@@ -60,32 +61,33 @@ impl Registration {
         Ok(Registration { raw: Some(raw), share, domain: Arc::clone(domain) })
     }
 
-    /// The key for work requests of this side.
+    /// Returns the key for local work requests.
     pub(crate) fn local_key(&self) -> u32 {
-        // SAFETY: it is alive as long as it is not ended, and what it holds never changes.
+        // SAFETY: the region is alive until the registration ends, and its keys never change.
         self.raw.map_or(0, |raw| unsafe { (*raw.get()).lkey })
     }
 
-    /// The key for those of the peer.
+    /// Returns the key for the peer's work requests.
     pub(crate) fn remote_key(&self) -> u32 {
         // SAFETY: as above.
         self.raw.map_or(0, |raw| unsafe { (*raw.get()).rkey })
     }
 
-    /// Ends it. False when the device does not let go of the memory, which then must stay.
+    /// Ends the registration. Returns false when the device does not release the memory, which must
+    /// then never be freed.
     #[must_use]
     pub(crate) fn end(&mut self) -> bool {
         let Some(raw) = self.raw.take() else { return true };
         Tally::add(&self.domain.tally.registrations, 1);
         self.domain.pinned.fetch_sub(self.share.bytes(), Ordering::Relaxed);
-        // SAFETY: it is ended once, and not used after.
+        // SAFETY: the registration is ended once, and the pointer is not used afterwards.
         unsafe { (self.domain.device.library.ibv_dereg_mr)(raw.get()) == 0 }
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // Whoever owns the memory has asked already.
+        // The owner of the memory has already called `end` and seen its result.
         let _ = self.end();
     }
 }

@@ -1,8 +1,9 @@
-//! Which slots of a block of receive entries may be posted.
+//! Which slots of a block of receive entries are free.
 
 use std::io;
 
-/// The count, when there are so many slots whose entries were used or never posted.
+/// Returns `count` if at least as many slots are free, that is, their entry was used or never
+/// posted.
 pub(crate) fn free_slots(entries: u32, posted: u64, used: u64, count: usize) -> io::Result<u64> {
     let free = u64::from(entries) - (posted - used);
     let count = count as u64;

@@ -1,4 +1,4 @@
-//! A connection that waits, for tools and tests: it is read and written like a socket.
+//! A blocking client connection for tools and tests, read and written like a socket.
 
 use crate::budget::Budget;
 use crate::connection::{Connection, Settings};
@@ -11,11 +11,11 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// The longest wait between two looks at what is due, ms.
+/// Maximum time between two checks of the endpoint's timers, ms.
 const LOOK_MS: u64 = 500;
-/// Bytes that are formed before they are published.
+/// Bytes formed before they are published.
 const FORMED_MAX: usize = 64 * 1024;
-/// Memory that may be pinned, bytes.
+/// Limit of pinned memory, bytes.
 const PINNED_MAX: u64 = 256 << 20;
 
 /// A client's connection.
@@ -24,16 +24,16 @@ pub struct Stream {
     endpoint: Endpoint<Connection>,
     hub: Hub,
     began: Instant,
-    /// How long a read or a write may take.
+    /// Maximum duration of a read or a write.
     timeout: Option<Duration>,
     ended: bool,
 }
 
 impl Stream {
-    /// Connects by the first device from which a way leads there.
+    /// Connects through the first device that has a route to the address.
     ///
     /// # Errors
-    /// When there is no device, nobody answers in time, or the peer refuses.
+    /// When there is no device, the peer does not answer in time, or it refuses.
     pub fn connect(
         to: SocketAddr,
         settings: scurry_rdma_proto::Settings,
@@ -68,18 +68,18 @@ impl Stream {
         Ok(stream)
     }
 
-    /// From now on a read or a write that takes longer is an error; none waits for ever.
+    /// Sets the timeout of each later read and write; with `None` they wait for ever.
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
 
-    /// Counts of what the stream has done.
+    /// Returns the counters of the stream.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         self.endpoint.counts()
     }
 
-    /// Takes in what has come, and waits for something when nothing has.
+    /// Handles the events that have arrived, and waits for one if there are none.
     fn wait(&mut self, since: Instant) -> io::Result<()> {
         let count = self.take(|hub, f| hub.poll(f))?;
         if count > 0 || self.take(|hub, f| hub.rest(f))? > 0 {
@@ -96,9 +96,9 @@ impl Stream {
         }
         let fds = [self.hub.completions_fd(), self.hub.connections_fd()].map(|fd| fd.as_raw_fd());
         let mut waiting = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-        // At least 1, so that the end of the patience is not spent spinning.
+        // At least 1 ms, so that the last fraction of a millisecond is not spent spinning.
         let ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX).max(1);
-        // SAFETY: there are two descriptors, which are open.
+        // SAFETY: the call gets two descriptors, which are open.
         if unsafe { libc::poll(waiting.as_mut_ptr(), 2, ms) } < 0
             && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
         {
@@ -114,7 +114,7 @@ impl Stream {
         self.endpoint.tick(now_ms).map_err(fault)
     }
 
-    /// Hands what the hub says to the endpoint.
+    /// Passes the hub's notices to the endpoint.
     fn take(
         &mut self,
         poll: impl FnOnce(&mut Hub, &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize>,

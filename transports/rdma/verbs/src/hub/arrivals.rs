@@ -1,4 +1,4 @@
-//! What arrives at a hub: completions, events that tell of them, and events of connections.
+//! Input of a hub: completions, events that announce completions, and connection events.
 
 use super::{Hub, Notice, TAKEN_AT_ONCE};
 use crate::channel::ConnectionEvent;
@@ -11,12 +11,14 @@ use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
 
-/// Completions that one [`Hub::poll`] hands out, so that one connection cannot keep a loop for itself.
+/// Maximum number of completions that one [`Hub::poll`] passes on, so that busy connections cannot block
+/// the event loop.
 const POLL_MAX: usize = 1024;
 
 impl Hub {
-    /// Takes completions and says what they are about; how many there were. It does not wait, and on
-    /// most devices makes no system call. When it has handed out as many as it may, there may be more.
+    /// Takes completions and passes them to `f` as notices. Returns how many there were. It does not
+    /// block, and on most devices makes no system call. When it returns 1,024 or more, further
+    /// completions may be pending.
     ///
     /// # Errors
     /// When the device has failed; all connections are broken then.
@@ -25,19 +27,21 @@ impl Hub {
     }
 
     fn poll_with(&mut self, f: &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize> {
-        // A connection that has gone before is gone with its last completion.
+        // Connections dropped before this point cause no further completions: they are removed after all
+        // queues are drained.
         self.leaving.extend(self.departed.1.try_iter());
         let (mut handed, count) = (0, self.queues.len());
         for step in 0..count {
             let place = (self.first + step) % count;
             if !self.drain(place, &mut handed, f)? {
-                // The next call begins with another one: none has to wait for ever.
+                // The next call starts with another queue, so that none starves.
                 self.first = (place + 1) % count;
                 return Ok(handed);
             }
         }
         for number in std::mem::take(&mut self.leaving) {
-            // The number of a connection that was never admitted may be that of a later one.
+            // A connection that was dropped before it was admitted may have had the number of a later,
+            // live one.
             let gone = self.links.get(&number).is_some_and(|entry| entry.link.strong_count() == 0);
             if gone && let Some(entry) = self.links.remove(&number) {
                 self.queues.give_back(entry.queue, entry.completions);
@@ -46,7 +50,7 @@ impl Hub {
         Ok(handed)
     }
 
-    /// Takes the completions of one queue; false when it has handed out as many as it may.
+    /// Takes the completions of one queue. Returns false when the maximum per call is reached.
     fn drain(
         &mut self,
         place: usize,
@@ -79,7 +83,7 @@ impl Hub {
             return;
         }
         if completion.status != IBV_WC_SUCCESS {
-            // SAFETY: it gives a text that stays, for every number.
+            // SAFETY: the function returns a static string for every number.
             let text = unsafe {
                 CStr::from_ptr((self.device.library.ibv_wc_status_str)(completion.status))
             };
@@ -87,7 +91,7 @@ impl Hub {
             return f(number, Notice::Event(Event::Broken));
         }
         if !entry.established {
-            // The peer's first message may overtake the word that the connection is made.
+            // The peer's first message may arrive before the event that the connection is established.
             entry.established = true;
             f(number, Notice::Established);
         }
@@ -107,12 +111,14 @@ impl Hub {
         }
     }
 
-    /// To be called when [`Hub::completions_fd`] is readable. [`Hub::poll`] gives what has come.
+    /// Reads completion events. Call it when [`Hub::completions_fd`] is readable; [`Hub::poll`] then
+    /// takes the completions.
     ///
     /// # Errors
     /// When the channel has failed.
     pub fn notified(&mut self) -> io::Result<()> {
-        // Each queue tells once of what it was asked for: none is asked, nothing is left to be read.
+        // An armed queue sends one event. When no queue is armed, no event is left to read, and a system
+        // call is saved.
         while self.queues.is_any_armed() {
             self.counters.event_reads += 1;
             if !self.queues.read_event()? {
@@ -123,8 +129,9 @@ impl Hub {
         Ok(())
     }
 
-    /// To be called before the loop waits: asks to be told of the next completion, then polls once more,
-    /// since one that came just before is not told of. The loop may wait when it gives 0.
+    /// Prepares for the event loop to block: requests an event for the next completion, then polls once
+    /// more, because a completion that arrived just before causes no event. The loop may block when this
+    /// returns 0.
     ///
     /// # Errors
     /// When the device has failed.
@@ -133,8 +140,9 @@ impl Hub {
         self.poll(f)
     }
 
-    /// To be called when [`Hub::connections_fd`] is readable: connections that were made, and those
-    /// that have ended, each after what it had received before.
+    /// Handles connection events. Call it when [`Hub::connections_fd`] is readable. It reports
+    /// connections that were established, and connections that have ended, each after all data received
+    /// before.
     ///
     /// # Errors
     /// When the device has failed.
@@ -158,7 +166,7 @@ impl Hub {
         match event.kind {
             RDMA_CM_EVENT_ADDR_CHANGE | RDMA_CM_EVENT_TIMEWAIT_EXIT => return Ok(()),
             RDMA_CM_EVENT_ESTABLISHED => {}
-            // What came before the end comes before the end.
+            // Pass on the data that arrived before the end, then the end.
             _ => while self.poll_with(f)? >= POLL_MAX {},
         }
         let number = event.number;

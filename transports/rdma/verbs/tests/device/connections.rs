@@ -1,4 +1,4 @@
-//! Connections that are made, refused, ended and lost.
+//! Connections that are established, refused, ended and lost.
 
 use crate::support::{
     LONG, MIB, SMALL, Seen, Side, accept, address, connect, listen, readable, target,
@@ -65,7 +65,7 @@ fn the_end_comes_after_what_was_sent_before_it() {
     made.ring().unwrap();
     client.until(made.number(), &Seen::Sent(1));
     drop(made);
-    // The word of the end is there before anybody looks.
+    // Wait until the event of the end has arrived, before any event is read.
     assert!(readable(&[server.hub.connections_fd()], LONG));
     let mut seen = Vec::new();
     server.hub.poll_connections(|_, notice| seen.push(format!("{notice:?}"))).unwrap();
@@ -82,7 +82,7 @@ fn many_connections_share_one_queue_and_give_everything_back() {
     let mut server = Side::new(address, 64 * MIB);
     let mut client = Side::new(address, 64 * MIB);
     let (listener, at) = listen(address);
-    // The listener's thread hands requests to the one that has the hub.
+    // The listener's thread passes requests to the thread that has the hub.
     let (send, requests) = mpsc::channel();
     let (mut accepted, made) = thread::scope(|scope| {
         scope.spawn(move || {
@@ -110,7 +110,7 @@ fn many_connections_share_one_queue_and_give_everything_back() {
     }
     assert_eq!((server.hub.connections(), client.hub.connections()), (COUNT, COUNT));
 
-    // Each tells its peer its place, all before anybody looks.
+    // Each end sends its index to its peer, all before any peer polls.
     for (place, connection) in accepted.iter_mut().enumerate() {
         connection.send(place as u64, &[place as u8; 32], true);
         connection.ring().unwrap();
@@ -136,7 +136,8 @@ fn many_connections_share_one_queue_and_give_everything_back() {
     assert_eq!(server.hub.connections(), 0);
 }
 
-/// Names where to connect to a process of this test that will be killed.
+/// Environment variable with the address that a child process of this test connects to before it is
+/// killed.
 const VICTIM: &str = "SCURRY_RDMA_TEST_VICTIM";
 
 #[test]

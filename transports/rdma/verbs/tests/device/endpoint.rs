@@ -1,4 +1,4 @@
-//! The protocol over a device: what a server echoes comes back as it was sent.
+//! The protocol over a device: a server echoes bytes unchanged.
 
 use crate::support::{LONG, MIB, Side, address, listen, readable};
 use scurry_rdma::{Connection, Hub, Notice, Settings};
@@ -6,12 +6,12 @@ use scurry_rdma_proto::{Endpoint, Handling, Progress, Role, Settings as Protocol
 use std::os::fd::AsFd as _;
 use std::thread;
 
-/// Committed bytes that may wait to be sent.
+/// Maximum number of committed bytes that may wait to be sent.
 pub(crate) const UNSENT_MAX: usize = 64 * 1024;
 
 pub(crate) type End = Endpoint<Connection>;
 
-/// One turn of a loop with one connection; true when something happened.
+/// Runs one turn of an event loop with one connection. Returns true when something happened.
 pub(crate) fn turn(hub: &mut Hub, end: &mut End, now_ms: i64) -> bool {
     let mut hand = |_, notice: Notice<'_>| match notice {
         Notice::Established => end.open(now_ms).unwrap(),
@@ -22,7 +22,7 @@ pub(crate) fn turn(hub: &mut Hub, end: &mut End, now_ms: i64) -> bool {
     hub.rest(&mut hand).unwrap() + events > 0
 }
 
-/// Takes what has arrived as long as there is more, and gives it to `f`, which says what it has taken.
+/// Passes input to `f` as long as more arrives; `f` returns how many bytes it has consumed.
 pub(crate) fn take(end: &mut End, mut f: impl FnMut(&mut End) -> usize) {
     loop {
         let progress = end.progress();
@@ -46,7 +46,8 @@ pub(crate) fn echo(end: &mut End) -> usize {
     len
 }
 
-/// An endpoint that is made before its connection is accepted, and one that has connected.
+/// Creates a server's endpoint before its connection is accepted, and the endpoint of a client that
+/// has connected.
 fn ends(address: std::net::SocketAddr, sides: [&mut Side; 2], protocol: Protocol) -> [End; 2] {
     let [server, client] = sides;
     let (listener, at) = listen(address);
@@ -76,7 +77,7 @@ fn comes_back(handling: Handling) {
     let protocol = Protocol { output: handling, window_len: 64 * 1024, ..Protocol::default() };
     let (mut server, mut client) = (Side::new(address, 16 * MIB), Side::new(address, 16 * MIB));
     let [mut serving, mut asking] = ends(address, [&mut server, &mut client], protocol);
-    // Its length is no multiple of the window's, and nothing repeats at that distance.
+    // The length is no multiple of the window's, and the bytes do not repeat at that distance.
     let sent: Vec<u8> =
         (0..2_000_003u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let (mut next, mut back, mut now_ms) = (0, Vec::new(), 0);

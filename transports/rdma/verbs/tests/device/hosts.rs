@@ -1,4 +1,4 @@
-//! Two hosts: what is echoed over a way that loses packets, and a peer whose host is switched off.
+//! Two hosts: an echo over a network that loses packets, and a peer whose host is switched off.
 
 use crate::endpoint::{End, UNSENT_MAX, echo, take, turn};
 use crate::support::{LONG, MIB, Side, readable};
@@ -9,10 +9,11 @@ use std::os::fd::AsFd as _;
 use std::process::Command;
 use std::time::Duration;
 
-/// Says which host this is, `serve` or `ask`, and where the first one listens.
+/// Environment variable with the role of this host, `serve` or `ask`, and the address of the first
+/// host.
 const ROLE: &str = "SCURRY_RDMA_HOST";
 
-/// Switches off the host that reads it.
+/// A message that makes the receiving host switch itself off.
 const OFF: &[u8] = b"switch yourself off";
 
 #[test]
@@ -30,7 +31,7 @@ fn a_lossy_way_loses_nothing_and_a_dead_host_is_noticed() {
     }
 }
 
-/// A protocol without timers: what is noticed is noticed by the device.
+/// Returns settings without timers, so that only the device can detect a dead peer.
 fn protocol() -> Protocol {
     Protocol { keepalive_ms: 0, silence_ms: 0, ..Protocol::default() }
 }
@@ -50,7 +51,7 @@ fn serve(at: SocketAddr) {
     for now_ms in 0.. {
         let busy = turn(&mut side.hub, &mut end, now_ms);
         if end.input().starts_with(OFF) {
-            // Nothing is closed: the machine stops where it is.
+            // No connection is closed: the host stops at once.
             std::fs::write("/proc/sysrq-trigger", "b").unwrap();
         }
         take(&mut end, |end| if end.input().starts_with(OFF) { 0 } else { echo(end) });
@@ -77,7 +78,8 @@ fn ask(at: SocketAddr) {
 
     end.parts().1.extend_from_slice(OFF);
     end.commit();
-    // What it says is taken by the device of a host that is dead before it has answered, or after that.
+    // The other host may die before or after its device acknowledges the message, so send it again if
+    // necessary.
     while side.hub.why_broken(number).is_none() {
         now_ms += 1;
         end.publish().unwrap();
@@ -93,14 +95,14 @@ fn ask(at: SocketAddr) {
     assert!(why.contains("retry counter exceeded"), "{why}");
 }
 
-/// The other host may still be on its way.
+/// Connects, and retries while the other host is still starting.
 fn connect(side: &mut Side, at: SocketAddr) -> Connection {
     for _ in 0..60 {
         match side.hub.connect(at, &Settings::default(), Duration::from_secs(3)) {
             Ok(connection) => return connection,
             Err(error) => eprintln!("{error}"),
         }
-        // Nothing is ever readable here: it is a pause.
+        // The descriptor never becomes readable here: this is a pause.
         assert!(!readable(&[side.hub.completions_fd()], Duration::from_secs(1)));
     }
     panic!("{at} does not answer");

@@ -15,7 +15,7 @@ fn memory_is_counted_where_it_is_pinned_and_given_back() {
     let Some(address) = address() else { return };
     let (mut server, mut client) = (Side::new(address, MIB), Side::new(address, MIB));
     let (mut accepted, made) = connect(address, &mut server, &mut client, &SMALL);
-    // Eight receive entries lie on one page.
+    // Eight receive entries fit on one page.
     assert_eq!((accepted.pinned(), server.budget.used()), (4096, 4096));
     let window = accepted.window(10_000).unwrap();
     assert!(written(&window, 10_000).iter().all(|&byte| byte == 0));
@@ -66,7 +66,7 @@ fn more_connections_than_completions_have_room_are_refused() {
     let Some(address) = address() else { return };
     let device = Device::of(address).unwrap();
     let mut server = Side::new(address, MIB);
-    // Room for one.
+    // There is room for one connection.
     server.hub =
         Hub::new(device, SMALL.receive_entries + SMALL.send_entries, Budget::new(MIB)).unwrap();
     let mut client = Side::new(address, MIB);
@@ -80,7 +80,7 @@ fn more_connections_than_completions_have_room_are_refused() {
         assert_eq!(error.kind(), ErrorKind::QuotaExceeded);
         assert!(error.to_string().contains("24 of 24 are for other connections"), "{error}");
     });
-    // One that has gone makes room.
+    // A closed connection frees its room.
     drop((accepted, made));
     server.look();
     connect(address, &mut server, &mut client, &SMALL);
@@ -89,12 +89,12 @@ fn more_connections_than_completions_have_room_are_refused() {
 #[test]
 fn more_connections_get_more_completion_queues_that_all_tell() {
     let Some(address) = address() else { return };
-    // More than half of the first queue, so that each needs another one.
+    // Each connection needs more than half of the first queue, so that each needs another queue.
     let settings = Settings { receive_entries: 2000, send_entries: 1000, inline_max: 64 };
     let (mut server, mut client) = (Side::new(address, MIB), Side::new(address, MIB));
     let mut pairs: Vec<_> =
         (0..3).map(|_| connect(address, &mut server, &mut client, &settings)).collect();
-    // Each in turn is the only one that has something to tell.
+    // In each step one connection alone causes an event.
     for round in 0..3 {
         for (place, (accepted, made)) in pairs.iter_mut().enumerate() {
             server.quiet();
@@ -112,7 +112,7 @@ fn more_connections_get_more_completion_queues_that_all_tell() {
     assert!(counters.completion_events >= 9 && counters.arms >= 9, "{counters:?}");
 }
 
-/// Set in a process of this test that may pin little.
+/// Environment variable that marks a child process with a low limit on pinned memory.
 const LOCKED: &str = "SCURRY_RDMA_TEST_LOCKED";
 
 #[test]

@@ -1,5 +1,6 @@
-//! Connections over a real device: one in hardware, or one in software as in the guest of
-//! `make test-rdma`. On a machine without one each test says so in a line; in the guest it fails.
+//! Connections over a real device: one in hardware, or one in software as in the guest of `make
+//! test-rdma`. On a host without a device each test is skipped with a message; in the guest it
+//! fails.
 
 mod connections;
 mod endpoint;

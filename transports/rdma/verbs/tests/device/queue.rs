@@ -1,4 +1,4 @@
-//! What a queue refuses, and what breaks it.
+//! Requests that a queue refuses, and requests that break the connection.
 
 use crate::support::{MIB, SMALL, Seen, Side, address, connect, target, written};
 use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging as _, Target, Window as _};
@@ -54,7 +54,7 @@ fn nothing_follows_what_broke() {
     let (accepted, mut made) = connect(address, &mut server, &mut client, &SMALL);
     made.disconnect().unwrap();
     server.until_count(accepted.number(), 2);
-    // Its eight receive entries are given back, too.
+    // Its eight receive entries are returned as well, but cause no further notice.
     for _ in 0..20 {
         server.look();
     }

@@ -1,4 +1,4 @@
-//! Two ends of a connection, and what they have seen.
+//! Two ends of a connection, and the notices that they have received.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Settings, Window};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Nothing here takes so long, however slow the machine.
+/// Timeout that no test reaches, even on a slow machine.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) const SMALL: Settings =
@@ -17,7 +17,7 @@ pub(crate) const SMALL: Settings =
 
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// An address of the device; nothing where there is none, which is said.
+/// Returns an address of the device; prints a message and returns `None` where there is no device.
 pub(crate) fn address() -> Option<SocketAddr> {
     let named = std::env::var("SCURRY_RDMA_ADDRESS").unwrap_or_else(|_| "10.77.0.1".to_owned());
     let address = SocketAddr::new(named.parse().expect("SCURRY_RDMA_ADDRESS is an address"), 0);
@@ -33,7 +33,7 @@ pub(crate) fn address() -> Option<SocketAddr> {
     }
 }
 
-/// The bytes in a window of this length.
+/// Returns the first `len` bytes of a window.
 pub(crate) fn written(window: &Window, len: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     window.copy(0..len, &mut bytes);
@@ -49,7 +49,7 @@ pub(crate) enum Seen {
     Broken,
 }
 
-/// A hub and what it has said.
+/// A hub and the notices that it has passed on.
 pub(crate) struct Side {
     pub(crate) hub: Hub,
     pub(crate) budget: Arc<Budget>,
@@ -69,7 +69,7 @@ fn note(seen: &mut Vec<(u32, Seen)>) -> impl FnMut(u32, Notice<'_>) {
     }
 }
 
-/// True when one of them is readable before the time is over.
+/// Reports whether a descriptor becomes readable in time.
 pub(crate) fn readable(fds: &[BorrowedFd<'_>], within: Duration) -> bool {
     let mut waiting: Vec<PollFd<'_>> =
         fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -85,7 +85,7 @@ impl Side {
         Side { hub, budget, seen: Vec::new() }
     }
 
-    /// One turn of an event loop, which waits when there is nothing to do.
+    /// Runs one turn of an event loop, which waits when nothing is pending.
     pub(crate) fn turn(&mut self) {
         if self.hub.rest(note(&mut self.seen)).unwrap() > 0 {
             return;
@@ -99,7 +99,7 @@ impl Side {
         self.hub.poll(note(&mut self.seen)).unwrap();
     }
 
-    /// Until nothing is there, and the next completion will be told.
+    /// Polls until nothing is pending and the next completion will cause an event.
     pub(crate) fn quiet(&mut self) {
         while self.hub.rest(note(&mut self.seen)).unwrap() > 0
             || readable(&[self.hub.completions_fd()], Duration::ZERO)
@@ -108,13 +108,13 @@ impl Side {
         }
     }
 
-    /// Takes what has come by now; nothing is waited for.
+    /// Takes the pending notices without waiting.
     pub(crate) fn look(&mut self) {
         self.hub.poll(note(&mut self.seen)).unwrap();
         self.hub.poll_connections(note(&mut self.seen)).unwrap();
     }
 
-    /// Waits for something about a connection.
+    /// Waits for a notice about a connection.
     pub(crate) fn until(&mut self, number: u32, what: &Seen) {
         while !self.of(number).contains(what) {
             assert!(!self.of(number).contains(&Seen::Broken), "{:?}", self.hub.why_broken(number));
@@ -122,21 +122,21 @@ impl Side {
         }
     }
 
-    /// Waits until so much was seen of a connection.
+    /// Waits until a connection has received `count` notices.
     pub(crate) fn until_count(&mut self, number: u32, count: usize) {
         while self.of(number).len() < count {
             self.turn();
         }
     }
 
-    /// All that was seen of a connection, in order.
+    /// Returns all notices about a connection, in order.
     pub(crate) fn of(&self, number: u32) -> Vec<Seen> {
         let own = self.seen.iter().filter(|(of, _)| *of == number);
         own.map(|(_, what)| what.clone()).collect()
     }
 }
 
-/// A listener on a port of the system's choice, with its address.
+/// Returns a listener on a port that the system chose, with its address.
 pub(crate) fn listen(address: SocketAddr) -> (Listener, SocketAddr) {
     let listener = Listener::bind(address, 16).unwrap();
     let at = listener.local_address().unwrap();
@@ -144,7 +144,7 @@ pub(crate) fn listen(address: SocketAddr) -> (Listener, SocketAddr) {
     (listener, at)
 }
 
-/// Waits for the next that wants to connect, and accepts it.
+/// Waits for the next connection request and accepts it.
 pub(crate) fn accept(
     listener: &Listener,
     side: &mut Side,
@@ -160,7 +160,7 @@ pub(crate) fn accept(
     side.hub.accept(request, settings)
 }
 
-/// Connects, the one end accepted by this server, the other one made by this client.
+/// Connects a client to a server. Returns the server's and the client's connection.
 pub(crate) fn connect(
     address: SocketAddr,
     server: &mut Side,
@@ -178,7 +178,7 @@ pub(crate) fn connect(
     (accepted, made.unwrap())
 }
 
-/// The beginning of a window, for the peer.
+/// Returns the start of a window, as the target of the peer's writes.
 pub(crate) fn target(window: &scurry_rdma::Window) -> Target {
     Target { address: window.address(), key: window.key() }
 }

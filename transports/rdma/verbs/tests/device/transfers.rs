@@ -1,4 +1,4 @@
-//! Writes, messages and what is told of them.
+//! Writes and messages, and the notices about them.
 
 use crate::support::{MIB, SMALL, Seen, Side, address, connect, readable, target, written};
 use scurry_rdma::Connection;
@@ -70,7 +70,7 @@ fn messages_wait_for_receive_entries_and_none_is_lost() {
     let Some(address) = address() else { return };
     let (mut server, mut client) = (Side::new(address, MIB), Side::new(address, MIB));
     let (mut accepted, mut made) = connect(address, &mut server, &mut client, &SMALL);
-    // The entries that were posted ahead.
+    // The eight entries were already posted in advance, so one more is too many.
     accepted.post_receives(8).unwrap();
     let error = accepted.post_receives(1).unwrap_err();
     assert!(error.to_string().contains("room for 0 of 8"), "{error}");
@@ -79,7 +79,7 @@ fn messages_wait_for_receive_entries_and_none_is_lost() {
         made.send(u64::from(number), &message(number), number == 15);
     }
     made.ring().unwrap();
-    // Half of them find no entry, and wait for one.
+    // Half of the messages find no entry and wait for one.
     let own = accepted.number();
     server.until_count(own, 1 + 8);
     let posted = server.hub.counters().receive_doorbells;
@@ -102,7 +102,7 @@ fn completions_are_told_of_once_armed_and_none_is_missed() {
     accepted.post_receives(8).unwrap();
     for round in 1..=100 {
         write_inline(&mut made, b"ping", target(&window), round);
-        // It waits only when nothing was there after it had asked to be told.
+        // This waits only if nothing was pending after the queue was armed.
         server.until(accepted.number(), &Seen::Immediate(round));
         accepted.post_receives(1).unwrap();
         client.until(made.number(), &Seen::Sent(u64::from(round)));
@@ -110,7 +110,7 @@ fn completions_are_told_of_once_armed_and_none_is_missed() {
     let counters = server.hub.counters();
     assert!(counters.completion_events <= counters.arms, "{counters:?}");
     assert_eq!(counters.completions, 100);
-    // All have been told of, and nothing more comes.
+    // All events were read, and no more follow.
     while server.hub.rest(|_, _| panic!("nothing was sent")).unwrap() > 0 {}
     if readable(&[server.hub.completions_fd()], Duration::ZERO) {
         server.hub.notified().unwrap();

@@ -1,4 +1,4 @@
-//! Addresses, there and back.
+//! Conversion of addresses to C and back.
 
 #[path = "../../src/address.rs"]
 #[expect(dead_code, reason = "the crate uses the rest")]
@@ -14,6 +14,6 @@ fn an_address_comes_back() {
         let address: SocketAddr = text.parse().unwrap();
         assert_eq!(read(&Address::new(address).0), Some(address), "{text}");
     }
-    // SAFETY: all zero is a storage of no family.
+    // SAFETY: all zeros is a valid storage without a family.
     assert_eq!(read(&unsafe { mem::zeroed() }), None);
 }

@@ -1,4 +1,4 @@
-//! What may be pinned, and what is counted.
+//! The limit on pinned memory, and how pinned bytes are counted.
 
 #[path = "../../src/budget.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the crate uses the rest")]

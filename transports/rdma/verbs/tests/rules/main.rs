@@ -1,5 +1,5 @@
-//! Rules that need no device, tested in their own files: what they look at is no part of the crate's
-//! interface.
+//! Unit tests that need no device. They include the source files, because the crate does not export
+//! the tested items.
 #![expect(unsafe_code, reason = "a chain of work requests is followed as a device does")]
 
 mod address;

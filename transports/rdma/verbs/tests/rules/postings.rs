@@ -1,4 +1,4 @@
-//! How work requests become a chain that a device follows.
+//! How work requests become a linked list that a device follows.
 
 #[path = "../../src/postings.rs"]
 mod rules;
@@ -10,8 +10,8 @@ use scurry_rdma_sys::verbs::{
     ibv_sge,
 };
 
-/// A request as a device would read it: number, opcode, flags, immediate in host order, where to,
-/// and its bytes.
+/// A request as a device would read it: number, opcode, flags, immediate in host byte order,
+/// target, bytes and key.
 #[derive(Debug, PartialEq)]
 struct Read {
     number: u64,
@@ -27,7 +27,7 @@ fn follow(postings: &mut Postings) -> Vec<Read> {
     let mut read = Vec::new();
     let mut next = postings.chain();
     while !next.is_null() {
-        // SAFETY: the chain was just made, and its parts point at memory of this test.
+        // SAFETY: the list was just built, and its parts point to memory of this test.
         let (request, part) = unsafe { (*next, *(*next).sg_list) };
         let mut bytes = Vec::new();
         if request.num_sge > 0 {
@@ -96,7 +96,7 @@ fn what_is_inline_is_copied_when_it_is_queued() {
     let mut bytes = *b"before";
     postings.write(1, Bytes::Copied(&bytes), TO, None, Manner::default());
     bytes = *b"behind";
-    // Enough for the copies to move.
+    // Enough requests to move the copies to other memory.
     for number in 2..200 {
         postings.write(number, Bytes::Copied(&[number as u8; 32]), TO, None, Manner::default());
     }

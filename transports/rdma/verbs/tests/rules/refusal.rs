@@ -1,4 +1,4 @@
-//! What errors say.
+//! Error messages.
 
 #[path = "../../src/refusal.rs"]
 #[expect(dead_code, reason = "the crate uses the rest")]

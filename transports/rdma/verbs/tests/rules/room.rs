@@ -1,4 +1,4 @@
-//! How large the completion queues of a hub become.
+//! Capacities of a hub's completion queues.
 
 #[path = "../../src/room.rs"]
 mod rules;
