@@ -1,9 +1,9 @@
-//! The functions of libibverbs and librdmacm that are needed, opened at run time, so that nothing is
-//! needed to build, and to run where no RDMA is wanted. The types are those of the libraries' public
-//! headers (`infiniband/verbs.h`, `rdma/rdma_cma.h` of rdma-core), whose layout is stable; a test
-//! compares them with the headers where these are installed.
+//! Bindings to the functions of libibverbs and librdmacm that are used. The libraries are opened at
+//! run time, so building, and running without RDMA, does not need them. The types are those of the
+//! libraries' public headers (`infiniband/verbs.h`, `rdma/rdma_cma.h` of rdma-core), which have a
+//! stable layout; a test compares them with the headers where these are installed.
 //!
-//! Nothing here is safe to use: `scurry-rdma` is.
+//! Everything here is unsafe to use; `scurry-rdma` is the safe interface.
 #![expect(unsafe_code, reason = "functions of C")]
 
 pub mod cm;

@@ -9,23 +9,23 @@ use libc::{c_char, c_int, c_uint, c_void, sockaddr};
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
-/// The libraries, by the names of the versions whose layout is known.
+/// The libraries' file names, with the versions that have the known layout.
 const LIBRARIES: [&CStr; 2] = [c"libibverbs.so.1", c"librdmacm.so.1"];
 
-/// A library that is not there, or is not what it should be.
+/// A library that is missing, or lacks a function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no RDMA here: {what}; install rdma-core's libibverbs1, librdmacm1 and ibverbs-providers")]
 pub struct Absent {
-    /// Text of the dynamic linker.
+    /// Message of the dynamic linker.
     pub what: String,
 }
 
 macro_rules! library {
     ($($(#[$doc:meta])* $name:ident: fn($($type:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions, by their names in C. They stay valid: a library is never closed.
+        /// The functions, by their names in C. They stay valid, because the libraries are never closed.
         #[derive(Clone, Copy, Debug)]
         pub struct Library {
-            // SAFETY: whoever calls one keeps what the manual page of that name asks for.
+            // SAFETY: the caller of a function must meet the conditions in its manual page.
             $($(#[$doc])* pub $name: unsafe extern "C" fn($($type),*) $(-> $result)?,)*
         }
 
@@ -34,8 +34,8 @@ macro_rules! library {
                 Ok(Library {
                     $($name: {
                         let pointer = find(stringify!($name))?;
-                        // SAFETY: the library's public header declares the function so, and the
-                        // number in the library's name promises that this stays.
+                        // SAFETY: the library's public header declares the function with this type, and
+                        // the version in the library's name promises that this does not change.
                         unsafe {
                             std::mem::transmute::<
                                 *mut c_void,
@@ -51,88 +51,90 @@ macro_rules! library {
 }
 
 library! {
-    /// The devices; a list to be freed, with its length.
+    /// Returns the devices: a list to be freed, and its length.
     ibv_get_device_list: fn(*mut c_int) -> *mut *mut ibv_device;
     /// Frees the list.
     ibv_free_device_list: fn(*mut *mut ibv_device);
-    /// The name of a device.
+    /// Returns the name of a device.
     ibv_get_device_name: fn(*mut ibv_device) -> *const c_char;
-    /// Reads what a device can do; 0 or an error number.
+    /// Reads the limits of a device. Returns 0 or an error number.
     ibv_query_device: fn(*mut ibv_context, *mut ibv_device_attr) -> c_int;
-    /// A protection domain, or null.
+    /// Allocates a protection domain. Returns null on failure.
     ibv_alloc_pd: fn(*mut ibv_context) -> *mut ibv_pd;
-    /// Ends it; 0 or an error number.
+    /// Frees it. Returns 0 or an error number.
     ibv_dealloc_pd: fn(*mut ibv_pd) -> c_int;
-    /// Registers memory, or null.
+    /// Registers memory. Returns null on failure.
     ibv_reg_mr: fn(*mut ibv_pd, *mut c_void, usize, c_int) -> *mut ibv_mr;
-    /// Ends a registration; 0 or an error number.
+    /// Ends a registration. Returns 0 or an error number.
     ibv_dereg_mr: fn(*mut ibv_mr) -> c_int;
-    /// A channel for events of completion queues, or null.
+    /// Creates a channel for events of completion queues. Returns null on failure.
     ibv_create_comp_channel: fn(*mut ibv_context) -> *mut ibv_comp_channel;
-    /// Ends it; 0 or an error number.
+    /// Destroys it. Returns 0 or an error number.
     ibv_destroy_comp_channel: fn(*mut ibv_comp_channel) -> c_int;
-    /// A completion queue with at least so many entries, or null.
+    /// Creates a completion queue with at least the given number of entries. Returns null on failure.
     ibv_create_cq:
         fn(*mut ibv_context, c_int, *mut c_void, *mut ibv_comp_channel, c_int) -> *mut ibv_cq;
-    /// Ends it; 0 or an error number.
+    /// Destroys it. Returns 0 or an error number.
     ibv_destroy_cq: fn(*mut ibv_cq) -> c_int;
-    /// Takes an event; 0, or -1 and `errno`.
+    /// Reads an event. Returns 0, or -1 and sets `errno`.
     ibv_get_cq_event: fn(*mut ibv_comp_channel, *mut *mut ibv_cq, *mut *mut c_void) -> c_int;
-    /// Acknowledges so many events. A queue cannot be ended before all are.
+    /// Acknowledges a number of events. A queue cannot be destroyed before all its events are
+    /// acknowledged.
     ibv_ack_cq_events: fn(*mut ibv_cq, c_uint);
-    /// The text for a status of a completion.
+    /// Returns the text for a status of a completion.
     ibv_wc_status_str: fn(c_uint) -> *const c_char;
-    /// The devices that ids can be bound to, open; a list to be freed, with its length.
+    /// Opens the devices that ids can be bound to. Returns a list to be freed, and its length.
     rdma_get_devices: fn(*mut c_int) -> *mut *mut ibv_context;
     /// Frees the list.
     rdma_free_devices: fn(*mut *mut ibv_context);
-    /// A channel for events of ids, or null.
+    /// Creates a channel for events of ids. Returns null on failure.
     rdma_create_event_channel: fn() -> *mut rdma_event_channel;
-    /// Ends it.
+    /// Destroys it.
     rdma_destroy_event_channel: fn(*mut rdma_event_channel);
-    /// An id; 0, or -1 and `errno`.
+    /// Creates an id. Returns 0, or -1 and sets `errno`.
     rdma_create_id: fn(*mut rdma_event_channel, *mut *mut rdma_cm_id, *mut c_void, c_uint) -> c_int;
-    /// Ends it, when all its events are acknowledged; 0, or -1 and `errno`.
+    /// Destroys it after all its events are acknowledged. Returns 0, or -1 and sets `errno`.
     rdma_destroy_id: fn(*mut rdma_cm_id) -> c_int;
-    /// Binds to an address of this side; 0, or -1 and `errno`.
+    /// Binds an id to a local address. Returns 0, or -1 and sets `errno`.
     rdma_bind_addr: fn(*mut rdma_cm_id, *mut sockaddr) -> c_int;
-    /// Listens; 0, or -1 and `errno`.
+    /// Listens for connection requests. Returns 0, or -1 and sets `errno`.
     rdma_listen: fn(*mut rdma_cm_id, c_int) -> c_int;
-    /// Finds the device that leads to an address, within milliseconds; 0, or -1 and `errno`.
+    /// Finds the device that leads to an address, within a time in milliseconds. Returns 0, or -1 and
+    /// sets `errno`.
     rdma_resolve_addr: fn(*mut rdma_cm_id, *mut sockaddr, *mut sockaddr, c_int) -> c_int;
-    /// Finds the way to it, within milliseconds; 0, or -1 and `errno`.
+    /// Finds the route to it, within a time in milliseconds. Returns 0, or -1 and sets `errno`.
     rdma_resolve_route: fn(*mut rdma_cm_id, c_int) -> c_int;
-    /// Makes the id's queue pair; 0, or -1 and `errno`.
+    /// Creates the id's queue pair. Returns 0, or -1 and sets `errno`.
     rdma_create_qp: fn(*mut rdma_cm_id, *mut ibv_pd, *mut ibv_qp_init_attr) -> c_int;
-    /// Ends it.
+    /// Destroys it.
     rdma_destroy_qp: fn(*mut rdma_cm_id);
-    /// Asks the peer for a connection; 0, or -1 and `errno`.
+    /// Requests a connection from the peer. Returns 0, or -1 and sets `errno`.
     rdma_connect: fn(*mut rdma_cm_id, *mut rdma_conn_param) -> c_int;
-    /// Accepts; 0, or -1 and `errno`.
+    /// Accepts a connection request. Returns 0, or -1 and sets `errno`.
     rdma_accept: fn(*mut rdma_cm_id, *mut rdma_conn_param) -> c_int;
-    /// Refuses, with data for the peer; 0, or -1 and `errno`.
+    /// Refuses a connection request, with data for the peer. Returns 0, or -1 and sets `errno`.
     rdma_reject: fn(*mut rdma_cm_id, *const c_void, u8) -> c_int;
-    /// Ends a connection; 0, or -1 and `errno`.
+    /// Ends a connection. Returns 0, or -1 and sets `errno`.
     rdma_disconnect: fn(*mut rdma_cm_id) -> c_int;
-    /// Takes an event; 0, or -1 and `errno`.
+    /// Reads an event. Returns 0, or -1 and sets `errno`.
     rdma_get_cm_event: fn(*mut rdma_event_channel, *mut *mut rdma_cm_event) -> c_int;
-    /// Acknowledges and frees it; 0, or -1 and `errno`.
+    /// Acknowledges and frees it. Returns 0, or -1 and sets `errno`.
     rdma_ack_cm_event: fn(*mut rdma_cm_event) -> c_int;
-    /// The text for a kind of event.
+    /// Returns the text for a kind of event.
     rdma_event_str: fn(c_uint) -> *const c_char;
-    /// Moves an id to another channel; 0, or -1 and `errno`.
+    /// Moves an id to another channel. Returns 0, or -1 and sets `errno`.
     rdma_migrate_id: fn(*mut rdma_cm_id, *mut rdma_event_channel) -> c_int;
-    /// Sets an option of an id; 0, or -1 and `errno`.
+    /// Sets an option of an id. Returns 0, or -1 and sets `errno`.
     rdma_set_option: fn(*mut rdma_cm_id, c_int, c_int, *mut c_void, usize) -> c_int;
-    /// The port of this side, big-endian.
+    /// Returns the local port, big-endian.
     rdma_get_src_port: fn(*mut rdma_cm_id) -> u16;
 }
 
 impl Library {
-    /// Opens both libraries, once in a process.
+    /// Opens both libraries, once per process.
     ///
     /// # Errors
-    /// When one of them is not there or lacks a function.
+    /// When one of them is missing or lacks a function.
     pub fn open() -> Result<&'static Library, Absent> {
         static LIBRARY: OnceLock<Result<Library, Absent>> = OnceLock::new();
         LIBRARY.get_or_init(|| Library::open_named(&LIBRARIES)).as_ref().map_err(Clone::clone)
@@ -143,7 +145,7 @@ impl Library {
         Library::load(&|name| {
             let symbol = CString::new(name).expect("a name has no NUL");
             let found = handles.iter().find_map(|&handle| {
-                // SAFETY: the handle is that of an open library, the name ends with NUL.
+                // SAFETY: the handle is that of an open library, and the name ends with NUL.
                 let pointer = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
                 (!pointer.is_null()).then_some(pointer)
             });
@@ -152,19 +154,20 @@ impl Library {
     }
 }
 
-/// Opens a library for good.
+/// Opens a library, which is never closed.
 fn open(name: &CStr) -> Result<*mut c_void, Absent> {
-    // SAFETY: the name ends with NUL; what the libraries do as they are opened is their makers' business.
+    // SAFETY: the name ends with NUL; the libraries' initialization is trusted.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if !handle.is_null() {
         return Ok(handle);
     }
-    // SAFETY: after a failure it is a text, valid until the next call of this thread, or null.
+    // SAFETY: after a failure it returns null or a string that is valid until the next call of this
+    // thread.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return Err(Absent { what: format!("{} does not open", name.to_string_lossy()) });
     }
-    // SAFETY: not null, so a text that ends with NUL.
+    // SAFETY: the pointer is not null, so it is a string that ends with NUL.
     Err(Absent { what: unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() })
 }
 

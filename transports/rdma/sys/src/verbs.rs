@@ -1,26 +1,26 @@
-//! Types and numbers of `infiniband/verbs.h`, as far as they are used.
+//! Types and constants of `infiniband/verbs.h` that are used here.
 
 use libc::{c_int, c_uint, c_void};
 
-/// A work request that has succeeded.
+/// The work request succeeded.
 pub const IBV_WC_SUCCESS: c_uint = 0;
-/// The connection had broken before: the work request was given back undone.
+/// The connection broke earlier, so the work request was returned without being executed.
 pub const IBV_WC_WR_FLUSH_ERR: c_uint = 5;
-/// A receive entry was used by the peer's SEND. The opcodes of all receive completions have this bit.
+/// The peer's SEND used a receive entry. The opcodes of all receive completions have this bit.
 pub const IBV_WC_RECV: c_uint = 1 << 7;
-/// A receive entry was used by the peer's WRITE_WITH_IMM.
+/// The peer's WRITE_WITH_IMM used a receive entry.
 pub const IBV_WC_RECV_RDMA_WITH_IMM: c_uint = IBV_WC_RECV + 1;
 
-/// Write into the peer's memory.
+/// Writes into the peer's memory.
 pub const IBV_WR_RDMA_WRITE: c_uint = 0;
-/// Write into the peer's memory, then use one of its receive entries.
+/// Writes into the peer's memory, then uses one of its receive entries.
 pub const IBV_WR_RDMA_WRITE_WITH_IMM: c_uint = 1;
-/// A message into the peer's receive entry.
+/// Sends a message into the peer's receive entry.
 pub const IBV_WR_SEND: c_uint = 2;
 
-/// A completion follows the end of this work request.
+/// Requests a completion for the work request.
 pub const IBV_SEND_SIGNALED: c_uint = 1 << 1;
-/// The bytes are copied as the work request is posted.
+/// Copies the bytes when the work request is posted.
 pub const IBV_SEND_INLINE: c_uint = 1 << 3;
 
 /// The device may write into the memory.
@@ -31,7 +31,7 @@ pub const IBV_ACCESS_REMOTE_WRITE: c_int = 1 << 1;
 /// A reliable connection.
 pub const IBV_QPT_RC: c_uint = 2;
 
-/// Types that only the libraries look into.
+/// Types that only the libraries access.
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         $(
@@ -52,30 +52,30 @@ opaque!(
     ibv_srq,
 );
 
-/// `struct ibv_context_ops`: the driver's functions. Those that are not used are pointers.
+/// `struct ibv_context_ops`: the driver's functions. Unused ones are plain pointers.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_context_ops {
     _before_poll: [*mut c_void; 11],
     /// Takes completions.
-    // SAFETY: called by `inline::ibv_poll_cq` alone, which says what must hold.
+    // SAFETY: only `inline::ibv_poll_cq` calls it, which documents the conditions.
     pub poll_cq: Option<unsafe extern "C" fn(*mut ibv_cq, c_int, *mut ibv_wc) -> c_int>,
-    /// Asks for one event at the next completion.
-    // SAFETY: called by `inline::ibv_req_notify_cq` alone, which says what must hold.
+    /// Requests one event at the next completion.
+    // SAFETY: only `inline::ibv_req_notify_cq` calls it, which documents the conditions.
     pub req_notify_cq: Option<unsafe extern "C" fn(*mut ibv_cq, c_int) -> c_int>,
     _between: [*mut c_void; 12],
-    /// Posts a chain of work requests.
-    // SAFETY: called by `inline::ibv_post_send` alone, which says what must hold.
+    /// Posts a linked list of work requests.
+    // SAFETY: only `inline::ibv_post_send` calls it, which documents the conditions.
     pub post_send:
         Option<unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int>,
-    /// Posts a chain of receive entries.
-    // SAFETY: called by `inline::ibv_post_recv` alone, which says what must hold.
+    /// Posts a linked list of receive entries.
+    // SAFETY: only `inline::ibv_post_recv` calls it, which documents the conditions.
     pub post_recv:
         Option<unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int>,
     _after: [*mut c_void; 5],
 }
 
-/// `struct ibv_context`, its beginning: a device that is open.
+/// The start of `struct ibv_context`: an open device.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_context {
@@ -85,29 +85,29 @@ pub struct ibv_context {
     pub ops: ibv_context_ops,
 }
 
-/// `struct ibv_device_attr`: what a device can do.
+/// `struct ibv_device_attr`: limits of a device.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ibv_device_attr {
     _firmware: [u8; 64],
     _guids: [u64; 2],
-    /// The longest registration, bytes.
+    /// Maximum length of a registration, bytes.
     pub max_mr_size: u64,
     _page_size_cap: u64,
     _vendor: [u32; 3],
-    /// Queue pairs.
+    /// Maximum number of queue pairs.
     pub max_qp: c_int,
-    /// Work requests of a queue.
+    /// Maximum number of work requests in a queue.
     pub max_qp_wr: c_int,
     _flags: c_uint,
     _sge: [c_int; 2],
-    /// Completion queues.
+    /// Maximum number of completion queues.
     pub max_cq: c_int,
-    /// Entries of a completion queue.
+    /// Maximum number of entries in a completion queue.
     pub max_cqe: c_int,
-    /// Registrations.
+    /// Maximum number of registrations.
     pub max_mr: c_int,
-    /// Protection domains.
+    /// Maximum number of protection domains.
     pub max_pd: c_int,
     _after: [c_int; 20],
     _max_pkeys: u16,
@@ -115,7 +115,7 @@ pub struct ibv_device_attr {
     _ports: u8,
 }
 
-/// `struct ibv_pd`: what belongs together; keys of another domain are refused.
+/// `struct ibv_pd`: a protection domain. Keys of another domain are refused.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_pd {
@@ -124,7 +124,7 @@ pub struct ibv_pd {
     _handle: u32,
 }
 
-/// `struct ibv_mr`: memory that is registered.
+/// `struct ibv_mr`: a registered memory region.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_mr {
@@ -134,41 +134,41 @@ pub struct ibv_mr {
     pub pd: *mut ibv_pd,
     /// First byte of the region.
     pub addr: *mut c_void,
-    /// Bytes.
+    /// Length in bytes.
     pub length: usize,
     _handle: u32,
-    /// The key for work requests of this side.
+    /// Key for local work requests.
     pub lkey: u32,
-    /// The key for those of the peer.
+    /// Key for the peer's work requests.
     pub rkey: u32,
 }
 
-/// `struct ibv_comp_channel`: where events of completion queues arrive.
+/// `struct ibv_comp_channel`: a channel for events of completion queues.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_comp_channel {
     /// Device of the channel.
     pub context: *mut ibv_context,
-    /// Readable when there is an event.
+    /// Descriptor that is readable when an event is pending.
     pub fd: c_int,
     _refcnt: c_int,
 }
 
-/// `struct ibv_cq`, its beginning: a completion queue.
+/// The start of `struct ibv_cq`: a completion queue.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_cq {
     /// Device of the queue.
     pub context: *mut ibv_context,
-    /// Where its events arrive.
+    /// Channel for its events.
     pub channel: *mut ibv_comp_channel,
     _cq_context: *mut c_void,
     _handle: u32,
-    /// How many completions it has room for.
+    /// Capacity in completions.
     pub cqe: c_int,
 }
 
-/// `struct ibv_qp`, its beginning: a queue pair.
+/// The start of `struct ibv_qp`: a queue pair.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_qp {
@@ -183,7 +183,7 @@ pub struct ibv_qp {
     pub qp_num: u32,
 }
 
-/// `struct ibv_qp_cap`: how much a queue pair has room for.
+/// `struct ibv_qp_cap`: capacities of a queue pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ibv_qp_cap {
@@ -199,23 +199,23 @@ pub struct ibv_qp_cap {
     pub max_inline_data: u32,
 }
 
-/// `struct ibv_qp_init_attr`: a queue pair to be made.
+/// `struct ibv_qp_init_attr`: the properties of a new queue pair.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_qp_init_attr {
-    /// Anything.
+    /// Arbitrary value of the owner.
     pub qp_context: *mut c_void,
-    /// Where ends of work requests are told.
+    /// Completion queue for work requests.
     pub send_cq: *mut ibv_cq,
-    /// Where uses of receive entries are told.
+    /// Completion queue for receive entries.
     pub recv_cq: *mut ibv_cq,
-    /// None.
+    /// Always null: no shared receive queue.
     pub srq: *mut ibv_srq,
-    /// Asked for; afterwards what it is.
+    /// Requested capacities; the actual ones after the call.
     pub cap: ibv_qp_cap,
     /// [`IBV_QPT_RC`].
     pub qp_type: c_uint,
-    /// Not 0 when every work request is signalled.
+    /// Nonzero when every work request is signalled.
     pub sq_sig_all: c_int,
 }
 
@@ -225,32 +225,32 @@ pub struct ibv_qp_init_attr {
 pub struct ibv_sge {
     /// First byte of the part.
     pub addr: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u32,
     /// The key of the registration.
     pub lkey: u32,
 }
 
-/// `struct ibv_send_wr`: a work request. What other kinds of requests have in the last 72 bytes is not
-/// named.
+/// `struct ibv_send_wr`: a work request. The last 72 bytes, which other kinds of requests use, have no
+/// fields here.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ibv_send_wr {
-    /// Told with its completion.
+    /// Number that its completion carries.
     pub wr_id: u64,
-    /// The next one of the chain.
+    /// The next request of the list.
     pub next: *mut ibv_send_wr,
     /// Parts of the request.
     pub sg_list: *mut ibv_sge,
-    /// How many.
+    /// Number of parts.
     pub num_sge: c_int,
     /// Operation of the request.
     pub opcode: c_uint,
-    /// How.
+    /// Flags, such as [`IBV_SEND_SIGNALED`].
     pub send_flags: c_uint,
     /// The immediate, big-endian.
     pub imm_data: u32,
-    /// Where it writes to: an address of the peer.
+    /// Address in the peer's memory to write to.
     pub remote_addr: u64,
     /// The peer's key.
     pub rkey: u32,
@@ -258,7 +258,7 @@ pub struct ibv_send_wr {
 }
 
 impl ibv_send_wr {
-    /// A request that is all zero.
+    /// Returns a request of all zeros.
     pub const fn zeroed() -> ibv_send_wr {
         ibv_send_wr {
             wr_id: 0,
@@ -279,13 +279,13 @@ impl ibv_send_wr {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ibv_recv_wr {
-    /// Told with its completion.
+    /// Number that its completion carries.
     pub wr_id: u64,
-    /// The next one of the chain.
+    /// The next entry of the list.
     pub next: *mut ibv_recv_wr,
     /// Parts of the entry.
     pub sg_list: *mut ibv_sge,
-    /// How many.
+    /// Number of parts.
     pub num_sge: c_int,
 }
 
@@ -293,22 +293,22 @@ pub struct ibv_recv_wr {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ibv_wc {
-    /// Of its work request.
+    /// Number of the work request.
     pub wr_id: u64,
-    /// [`IBV_WC_SUCCESS`] or why it failed. With an error only `wr_id`, `qp_num` and this are right.
+    /// [`IBV_WC_SUCCESS`] or the error. With an error only `wr_id`, `qp_num` and this field are valid.
     pub status: c_uint,
-    /// Operation that has ended.
+    /// The completed operation.
     pub opcode: c_uint,
-    /// For the maker of the device.
+    /// Error code of the device's vendor.
     pub vendor_err: u32,
-    /// Bytes that were received.
+    /// Number of bytes received.
     pub byte_len: u32,
     /// The immediate, big-endian.
     pub imm_data: u32,
-    /// The queue pair.
+    /// Number of the queue pair.
     pub qp_num: u32,
     _src_qp: u32,
-    /// Whether there is an immediate.
+    /// Flags, which tell whether there is an immediate.
     pub wc_flags: c_uint,
     _keys: [u16; 2],
     _path: [u8; 2],

@@ -1,5 +1,5 @@
-//! The types that are written by hand lie in memory as the libraries' headers say. A C program prints
-//! what the headers say; where they are not installed the test says so and compares nothing.
+//! Checks that the handwritten types have the layout of the libraries' headers. A C program prints
+//! the headers' layout; where they are not installed, the test is skipped with a message.
 
 use scurry_rdma_sys::{cm, verbs};
 use std::fmt::Write as _;
@@ -7,8 +7,8 @@ use std::fs;
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 
-/// Lines to compare: a line "TYPE size N" or "TYPE FIELD N" each, and what a C program needs to print
-/// the same.
+/// The lines to compare, each "TYPE size N" or "TYPE FIELD N", and the C statements that print the
+/// same lines.
 #[derive(Default)]
 struct Layout {
     ours: String,
