@@ -1,18 +1,18 @@
-//! The fabric, as its users see it.
+//! The simulated fabric's interface for programs and tests.
 
 use crate::net::{Cause, End, Limits, Net, Region, State, Told, Work};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// A fabric; its copies are the same one.
+/// A simulated fabric. Clones refer to the same fabric.
 #[derive(Clone, Debug, Default)]
 pub struct Fabric {
     net: Rc<RefCell<Net>>,
 }
 
 impl Fabric {
-    /// Connects two ends; their numbers.
+    /// Connects two ends and returns their numbers.
     pub fn connect(&self, limits: [Limits; 2]) -> [usize; 2] {
         let mut net = self.net.borrow_mut();
         let first = net.ends.len();
@@ -35,23 +35,24 @@ impl Fabric {
         [first, first + 1]
     }
 
-    /// How many ends there are.
+    /// Returns the number of ends.
     #[must_use]
     pub fn ends(&self) -> usize {
         self.net.borrow().ends.len()
     }
 
-    /// Carries out the next request of an end. False when nothing has changed.
+    /// Executes the next request of an end. Returns false when nothing has changed.
     pub fn carry(&self, end: usize) -> bool {
         self.net.borrow_mut().carry(end)
     }
 
-    /// An end learns that its oldest request is done which was carried out.
+    /// Reports to an end that its oldest executed request is complete. Returns false when there is
+    /// none.
     pub fn complete(&self, end: usize) -> bool {
         self.net.borrow_mut().ends[end].complete()
     }
 
-    /// A completion that an end does not look at: its place in the queue is free.
+    /// Drops a completion that the end ignores, which frees its place in the send queue.
     pub(crate) fn forget_completion(&self, end: usize) {
         let this = &mut self.net.borrow_mut().ends[end];
         if matches!(this.events.back(), Some(Told::Sent(_))) {
@@ -60,22 +61,22 @@ impl Fabric {
         }
     }
 
-    /// The next event of an end.
+    /// Takes the next event of an end.
     pub fn take(&self, end: usize) -> Option<Told> {
         self.net.borrow_mut().ends[end].take()
     }
 
-    /// A connection breaks, as when a request was tried too often.
+    /// Breaks a connection, as too many retries would.
     pub fn break_off(&self, end: usize) {
         self.net.borrow_mut().break_both(end, Cause::Injected);
     }
 
-    /// An end says nothing any more, and nobody is told.
+    /// Makes an end dead without any notice to its peer.
     pub fn silence(&self, end: usize) {
         self.net.borrow_mut().ends[end].state = State::Dead;
     }
 
-    /// Why this connection has broken.
+    /// Returns why this connection is broken.
     #[must_use]
     pub fn cause(&self, end: usize) -> Option<Cause> {
         let net = self.net.borrow();
@@ -83,14 +84,14 @@ impl Fabric {
         net.causes.iter().find(|(at, _)| *at == end || *at == peer).map(|(_, cause)| *cause)
     }
 
-    /// Windows and stagings that are registered.
+    /// Returns how many windows and how many stagings are registered.
     #[must_use]
     pub fn registered(&self) -> (usize, usize) {
         let net = self.net.borrow();
         (net.regions.len(), net.stagings)
     }
 
-    /// Receive entries of an end that are not used.
+    /// Returns how many unused receive entries an end has.
     #[must_use]
     pub fn entries(&self, end: usize) -> usize {
         self.net.borrow().ends[end].entries
@@ -129,7 +130,7 @@ impl Fabric {
         }
     }
 
-    /// The queue pair of an end is gone. The other end is told.
+    /// Destroys the queue pair of an end, which notifies the other end.
     pub(crate) fn close(&self, end: usize) {
         let mut net = self.net.borrow_mut();
         let peer = net.ends[end].peer;
@@ -144,7 +145,7 @@ impl Fabric {
         self.net.borrow().ends[end].closed
     }
 
-    /// Registers memory, if the end may: so many bytes more of it.
+    /// Pins `len` more bytes for an end. Returns false when its limit does not allow it.
     pub(crate) fn pin(&self, end: usize, len: usize) -> bool {
         let this = &mut self.net.borrow_mut().ends[end];
         let fits = this.pinned + len <= this.limits.pinned_max;
@@ -170,7 +171,7 @@ impl Fabric {
         self.net.borrow_mut().regions.remove(&key);
     }
 
-    /// The bytes that were written to a region since the last time.
+    /// Takes the bytes that were written to a region since the last call.
     pub(crate) fn written(&self, key: u32) -> Vec<(usize, Vec<u8>)> {
         let mut net = self.net.borrow_mut();
         net.regions
@@ -178,7 +179,7 @@ impl Fabric {
             .map_or_else(Vec::new, |region| std::mem::take(&mut region.pending))
     }
 
-    /// A key that was not given before.
+    /// Returns a key that was not used before.
     pub(crate) fn next_key(&self) -> u32 {
         let mut net = self.net.borrow_mut();
         net.keys += 1;

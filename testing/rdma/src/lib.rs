@@ -1,6 +1,7 @@
-//! A seeded simulation of what carries RESP over RDMA, behind the seam of `scurry-rdma-proto`: delay,
-//! receivers that are not ready, broken and silent connections, refused memory, access that is
-//! checked. Beside it programs that talk over it, peers as others have them, and hostile ones.
+//! A seeded simulation of the RDMA transport, which implements the traits of `scurry-rdma-proto`:
+//! delays, receivers that are not ready, broken and silent connections, refused memory, checked
+//! access. Programs that talk over it are included, with peers that behave like other
+//! implementations, and hostile ones.
 #![forbid(unsafe_code)]
 
 mod fabric;

@@ -1,25 +1,24 @@
-//! What is inside the fabric: connections of two ends, the memory that each has registered, and what is on
-//! its way. Nothing moves by itself: whoever runs it says which end's next request is carried out,
-//! so that connections overtake each other and requests of one connection do not.
+//! Internals of the simulated fabric: connections of two ends, their registered memory, and requests in
+//! flight. Nothing moves by itself: the caller chooses the end that executes its next request. So
+//! connections overtake each other, and requests of one connection do not.
 
 use scurry_rdma_proto::fabric::{Event, Target};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// Limits of an end of a connection.
+/// Limits of one end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Requests of the send queue whose end was not told.
+    /// Maximum number of requests in the send queue that are not reported complete.
     pub send_depth: usize,
-    /// Receive entries.
+    /// Maximum number of receive entries.
     pub receives: usize,
-    /// Longest inline request, bytes.
+    /// Length of the longest inline request, bytes.
     pub inline_max: usize,
-    /// How often a request of this end is tried again when the other has no receive entry; none for
-    /// without end.
+    /// How often a request is retried when the other end has no receive entry; `None` retries for ever.
     pub retries: Option<u32>,
-    /// Memory that it may register, bytes.
+    /// Maximum number of registered bytes.
     pub pinned_max: usize,
 }
 
@@ -35,21 +34,21 @@ impl Default for Limits {
     }
 }
 
-/// An event that waits to be taken.
+/// An event that an end has not taken yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// A control message.
     Control(Vec<u8>),
     /// An immediate.
     Immediate(u32),
-    /// A request and those before it are done.
+    /// A request and all before it are complete.
     Sent(u64),
     /// The connection is broken.
     Broken,
 }
 
 impl Told {
-    /// The same, as an endpoint takes it.
+    /// Returns the same event in the form that an endpoint takes.
     #[must_use]
     pub fn event(&self) -> Event<'_> {
         match self {
@@ -61,20 +60,20 @@ impl Told {
     }
 }
 
-/// Effect of a request when it is carried out.
+/// Effect of a request when it is executed.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Write { bytes: Vec<u8>, to: Target, immediate: Option<u32> },
     Send(Vec<u8>),
 }
 
-/// A request that was posted.
+/// A posted request.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) number: u64,
     pub(crate) act: Act,
     pub(crate) signalled: bool,
-    /// The staging that it reads from counts it.
+    /// Counter of the staging that the request reads from: its requests in flight.
     pub(crate) held: Option<Rc<Cell<usize>>>,
 }
 
@@ -82,7 +81,7 @@ pub(crate) struct Work {
 pub(crate) enum State {
     Up,
     Broken,
-    /// A dead end: it does and says nothing any more, and nobody is told.
+    /// Sends and receives nothing any more, without notice to the peer.
     Dead,
 }
 
@@ -91,40 +90,40 @@ pub(crate) struct End {
     pub(crate) peer: usize,
     pub(crate) limits: Limits,
     pub(crate) state: State,
-    /// True when the queue pair is gone.
+    /// True when the queue pair is destroyed.
     pub(crate) closed: bool,
     pub(crate) entries: usize,
     pub(crate) tried: u32,
-    /// Posted, before the doorbell.
+    /// Posted requests before the doorbell.
     pub(crate) queued: VecDeque<Work>,
-    /// To be carried out.
+    /// Submitted requests that are not executed yet.
     pub(crate) leaving: VecDeque<Work>,
-    /// Carried out, and not known to be: number, signalled.
+    /// Executed requests without a completion: number, signalled.
     pub(crate) carried: VecDeque<(u64, bool)>,
-    /// Posted, and their end was not told.
+    /// Posted requests that are not reported complete.
     pub(crate) untold: VecDeque<(u64, Option<Rc<Cell<usize>>>)>,
     pub(crate) events: VecDeque<Told>,
     pub(crate) pinned: usize,
 }
 
-/// Memory that the other end of its owner's connection may write.
+/// Memory that the peer of its owner may write.
 #[derive(Debug)]
 pub(crate) struct Region {
     pub(crate) owner: usize,
     pub(crate) address: u64,
     pub(crate) len: usize,
-    /// Written, and not visible yet.
+    /// Bytes written but not visible yet.
     pub(crate) pending: Vec<(usize, Vec<u8>)>,
 }
 
-/// Why a connection has broken.
+/// The reason why a connection is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A request found no receive entry too often.
     NotReady,
-    /// A write was outside of what its key allows.
+    /// A write went outside of the memory that its key permits.
     Access,
-    /// The fault was wanted.
+    /// The test broke it.
     Injected,
 }
 
@@ -133,14 +132,14 @@ pub(crate) struct Net {
     pub(crate) ends: Vec<End>,
     pub(crate) regions: BTreeMap<u32, Region>,
     pub(crate) causes: Vec<(usize, Cause)>,
-    /// Registered stagings.
+    /// Number of registered stagings.
     pub(crate) stagings: usize,
-    /// Keys that were given.
+    /// Number of keys handed out.
     pub(crate) keys: u32,
 }
 
 impl Net {
-    /// A request of an end has failed: neither side goes on.
+    /// Breaks both ends of a connection after a request of `end` failed.
     pub(crate) fn break_both(&mut self, end: usize, cause: Cause) {
         self.causes.push((end, cause));
         for end in [end, self.ends[end].peer] {
@@ -154,13 +153,15 @@ impl Net {
         (offset.checked_add(len)? <= region.len).then_some(offset)
     }
 
-    /// Carries out the next request of an end. False when there is none, or when it must be tried again.
+    /// Executes the next request of an end. Returns false when none is left, or when it waits for a
+    /// receive entry.
     pub(crate) fn carry(&mut self, end: usize) -> bool {
         let peer = self.ends[end].peer;
         if self.ends[end].state != State::Up || self.ends[peer].state != State::Up {
             return false;
         }
         let Some(work) = self.ends[end].leaving.pop_front() else { return false };
+        // Only messages use a receive entry of the peer; a plain write does not.
         let message = !matches!(work.act, Act::Write { immediate: None, .. });
         if message && self.ends[peer].entries == 0 {
             return self.try_again(end, work);
@@ -205,7 +206,7 @@ impl End {
         }
     }
 
-    /// Tells an end that its oldest request which was carried out is done.
+    /// Reports the oldest executed request as complete. Returns false when there is none.
     pub(crate) fn complete(&mut self) -> bool {
         if self.state != State::Up {
             return false;

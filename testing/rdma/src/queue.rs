@@ -1,5 +1,5 @@
-//! The seam of the protocol over the simulated fabric. It watches over the contract of the seam: a
-//! vector is left alone while it is sent from, and nothing is posted that a device would refuse.
+//! The protocol's traits over the simulated fabric. They check the contract: a vector must not be
+//! touched while it is sent from, and no request may be posted that a device would refuse.
 
 use crate::fabric::Fabric;
 use crate::net::{Act, Work};
@@ -9,10 +9,10 @@ use std::io;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Addresses are far from 0, and windows far from each other.
+/// Distance between window addresses, so that they are far from 0 and from each other.
 const ADDRESS_STEP: u64 = 1 << 32;
 
-/// One end of a connection.
+/// The queue of one end of a connection.
 #[derive(Debug)]
 pub struct SimQueue {
     fabric: Fabric,
@@ -20,18 +20,18 @@ pub struct SimQueue {
 }
 
 impl SimQueue {
-    /// The queue of this end.
+    /// Creates the queue of this end.
     #[must_use]
     pub fn new(fabric: &Fabric, end: usize) -> SimQueue {
         SimQueue { fabric: fabric.clone(), end }
     }
 
-    /// Queues a control message of any bytes.
+    /// Queues a control message of arbitrary bytes.
     pub fn send_raw(&mut self, number: u64, message: &[u8]) {
         self.post(number, Act::Send(message.to_vec()), true, None);
     }
 
-    /// Queues a write of any bytes to any place.
+    /// Queues a write of arbitrary bytes to any address.
     pub fn write_raw(&mut self, number: u64, bytes: &[u8], to: Target, immediate: Option<u32>) {
         self.post(number, Act::Write { bytes: bytes.to_vec(), to, immediate }, true, None);
     }
@@ -70,7 +70,8 @@ impl Drop for SimWindow {
 }
 
 impl SimWindow {
-    /// All of it, for a simulated peer that reads it in place: nothing here changes by itself.
+    /// Returns the whole window, for a simulated peer that reads it in place: its bytes change only
+    /// in `refresh`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -103,9 +104,9 @@ pub struct SimStaging {
     fabric: Fabric,
     end: usize,
     vector: Vec<u8>,
-    /// Where it was registered, and how much of it.
+    /// Address where it was registered, and the number of registered bytes.
     place: (usize, usize),
-    /// Requests under way that read from it.
+    /// Number of requests in flight that read from it.
     held: Rc<Cell<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! A peer that drives the wire by hand, and so can do what no endpoint does.
+//! A peer that posts arbitrary requests, so that it can break rules that an endpoint keeps.
 
 use crate::fabric::Fabric;
 use crate::net::Told;
@@ -6,7 +6,7 @@ use crate::queue::{SimQueue, SimWindow};
 use scurry_rdma_proto::fabric::{Queue, Target, Window};
 use scurry_rdma_proto::{Memory, Message};
 
-/// One end of a connection, by hand.
+/// One end of a connection without an endpoint.
 #[derive(Debug)]
 pub struct Raw {
     fabric: Fabric,
@@ -17,10 +17,10 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// A peer with so many receive entries.
+    /// Creates a peer with this many receive entries.
     ///
     /// # Panics
-    /// When there is no room for them.
+    /// When its limits do not allow them.
     #[must_use]
     pub fn new(fabric: &Fabric, end: usize, receives: usize) -> Raw {
         let mut queue = SimQueue::new(fabric, end);
@@ -28,7 +28,7 @@ impl Raw {
         Raw { fabric: fabric.clone(), end, queue, number: 0 }
     }
 
-    /// Memory for the other end.
+    /// Registers memory for the other end.
     ///
     /// # Panics
     /// When it is refused.
@@ -41,12 +41,12 @@ impl Raw {
         self.send_bytes(&message.encode());
     }
 
-    /// Announces a window, or what it says is one.
+    /// Announces a window, which need not exist.
     pub fn announce(&mut self, address: u64, length: u32, key: u32) {
         self.send(&Message::RegisterXferMemory(Memory { address, length, key }));
     }
 
-    /// Announces a window that is one.
+    /// Announces an existing window.
     ///
     /// # Panics
     /// When it is longer than 4 GiB.
@@ -55,21 +55,21 @@ impl Raw {
         self.announce(window.address(), length, window.key());
     }
 
-    /// Sends any bytes as a control message.
+    /// Sends arbitrary bytes as a control message.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.number += 1;
         self.queue.send_raw(self.number, bytes);
         self.flush();
     }
 
-    /// Writes any bytes anywhere.
+    /// Writes arbitrary bytes to any address.
     pub fn write(&mut self, bytes: &[u8], to: Target, immediate: Option<u32>) {
         self.number += 1;
         self.queue.write_raw(self.number, bytes, to, immediate);
         self.flush();
     }
 
-    /// The next event, with the entry given back that it has used.
+    /// Takes the next event and posts the receive entry again that it used.
     ///
     /// # Panics
     /// When the entry is refused.
@@ -81,10 +81,10 @@ impl Raw {
         Some(told)
     }
 
-    /// The next window that the other end has announced, passing over everything before.
+    /// Returns the next window that the other end announces, and drops all events before it.
     ///
     /// # Panics
-    /// When the other end sends what is no message.
+    /// When the other end sends an invalid message.
     pub fn announced(&mut self) -> Option<Memory> {
         while let Some(told) = self.take() {
             if let Told::Control(bytes) = told
@@ -97,14 +97,14 @@ impl Raw {
         None
     }
 
-    /// Everything that was posted is carried out and known to be, unless it must wait. True when
-    /// something was.
+    /// Executes and completes all posted requests, except those that must wait. Returns true when
+    /// any was executed.
     pub(crate) fn flush(&mut self) -> bool {
         self.queue.ring().expect("it has no faults");
         let mut carried = false;
         while self.fabric.carry(self.end) {
             self.fabric.complete(self.end);
-            // Its own completions say nothing to it.
+            // This peer needs no completions of its own requests.
             self.fabric.forget_completion(self.end);
             carried = true;
         }

@@ -1,5 +1,5 @@
-//! A run: some connections on one fabric, with settings at random, until everything that was said
-//! is heard, or a fault was made that allows less. One u64 is a whole run.
+//! A simulated run: some connections on one fabric, with random settings, until all data is
+//! delivered, or until an injected fault prevents it. One u64 seed determines the whole run.
 
 use crate::fabric::Fabric;
 use crate::net::Limits;
@@ -8,36 +8,37 @@ use crate::stream::{Sizes, Stream};
 use scurry_model::Random;
 use scurry_rdma_proto::{Counts, Handling, Role, Settings};
 
-/// Steps at random, before everybody gets a turn after the other.
+/// Random steps before all sides take turns until the end.
 const STEPS: usize = 3_000;
-/// Rounds of turns at most, before it is said that nothing comes to an end.
+/// Maximum number of rounds of turns, after which the run counts as endless.
 const ROUNDS_MAX: usize = 200_000;
 
-/// Sums of what runs have come to.
+/// Totals of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Connections that delivered everything.
+    /// Connections that delivered all data.
     pub whole: u64,
     /// Connections that were broken, or became silent.
     pub faulty: u64,
-    /// Ends that gave up a silent peer.
+    /// Ends that closed the connection to a silent peer.
     pub silent: u64,
-    /// Bytes that were heard.
+    /// Bytes received.
     pub bytes: u64,
-    /// Bytes that were copied on their way in and out.
+    /// Bytes copied for input, and for output.
     pub copied: [u64; 2],
-    /// Times that bytes had to wait for a window, and windows for being read.
+    /// Times that a full window had to wait to be read, and times that bytes had to wait for a
+    /// window.
     pub stalls: [u64; 2],
-    /// Writes, and those of them with an immediate.
+    /// Writes, and writes with an immediate.
     pub writes: [u64; 2],
     /// Vectors that outgrew their registration.
     pub registered_anew: u64,
-    /// Windows that were announced.
+    /// Windows announced.
     pub announcements: u64,
 }
 
 impl Report {
-    /// Joins two.
+    /// Adds another report.
     pub fn add(&mut self, other: &Report) {
         self.whole += other.whole;
         self.faulty += other.faulty;
@@ -65,7 +66,7 @@ impl Report {
     }
 }
 
-/// Troubles of a connection.
+/// Faults injected into a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     None,
@@ -73,7 +74,7 @@ enum Trouble {
     Silent,
 }
 
-/// Settings at random. Each technique is switched on and off, and the bounds are often narrow.
+/// Returns random settings. Each technique is switched on or off, and the limits are often small.
 #[must_use]
 pub fn settings(random: &mut Random) -> Settings {
     let handling = [Handling::InPlace, Handling::Copied];
@@ -94,11 +95,11 @@ pub fn settings(random: &mut Random) -> Settings {
     }
 }
 
-/// One connection and what goes wrong with it.
+/// One connection and the fault injected into it.
 struct Pair {
     sides: [Side; 2],
     trouble: Trouble,
-    /// The step at which it goes wrong.
+    /// The step at which the fault is injected.
     at: usize,
 }
 
@@ -109,7 +110,8 @@ impl Pair {
             send_depth: settings.send_depth.max(16),
             receives: settings.receives,
             inline_max: random.pick(&[0, 64, 220]),
-            // One who has more entries than the other sends messages breaks nothing.
+            // Retry for ever, so that sending more messages than the peer has entries breaks
+            // nothing.
             retries: None,
             ..Limits::default()
         });
@@ -138,7 +140,7 @@ impl Pair {
         Pair { sides, trouble, at: random.below(STEPS) }
     }
 
-    /// Everybody does everything, until nothing changes any more. True when something has.
+    /// Lets both sides do everything possible once. Returns true when anything changed.
     fn come_to_rest(&mut self, fabric: &Fabric, now_ms: i64) -> bool {
         let all = Pace { read: usize::MAX, formed: 50, publish: true };
         let mut changed = false;
@@ -165,7 +167,7 @@ impl Pair {
 /// Runs a seed.
 ///
 /// # Panics
-/// When something is wrong.
+/// When a check fails.
 #[must_use]
 pub fn run(seed: u64) -> Report {
     let (fabric, mut random) = (Fabric::default(), Random::new(seed));
@@ -203,7 +205,7 @@ pub fn run(seed: u64) -> Report {
     report
 }
 
-/// Brings a connection to its end, and says what it came to.
+/// Runs a connection to its end, and adds its results to the report.
 fn finish(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
     let mut rounds = 0;
     while pair.come_to_rest(fabric, now_ms) {
@@ -228,7 +230,7 @@ fn finish(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
     }
 }
 
-/// Everything was heard; both sides end.
+/// Checks that all data was delivered, and ends both sides.
 fn close(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
     for side in &mut pair.sides {
         assert!(side.fault.is_none(), "{:?}", side.fault);
@@ -243,14 +245,15 @@ fn close(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
         let (counts, settings) = (endpoint.counts(), endpoint.settings());
         assert!(endpoint.is_finished(), "an end is not told: {settings:?} {counts:?}");
         assert!(counts.queue_high <= settings.send_depth as u64, "{counts:?}");
-        // Control messages come beside them.
+        // Control messages may be in flight in addition to data.
         assert!(counts.in_flight_high <= settings.in_flight_max as u64 + 16, "{counts:?}");
         assert_eq!(counts.bytes_out, side.says.passed());
         report.count(counts);
     }
 }
 
-/// One side has become silent: the other gives it up when it waits for something.
+/// Checks that the other side gives up a silent peer if it waits for something. Returns how many
+/// sides gave up.
 fn give_up(pair: &mut Pair, now_ms: i64) -> u64 {
     let mut given_up = 0;
     for side in &mut pair.sides {

@@ -1,6 +1,5 @@
-//! A program at one end of a connection, as the server is one: it takes in what has arrived, reads
-//! whole requests, forms its own and publishes them, and is woken by nothing but what the endpoint
-//! says.
+//! A program at one end of a connection, which works like the server: it takes input, reads whole requests,
+//! forms its own and publishes them. Only the endpoint's reports wake it up.
 
 use crate::fabric::Fabric;
 use crate::queue::SimQueue;
@@ -8,17 +7,17 @@ use crate::stream::Stream;
 use scurry_model::Random;
 use scurry_rdma_proto::{Endpoint, Fault, Progress, Role, Settings};
 
-/// Formed and not sent, at most, bytes, before a program forms no more.
+/// Number of unsent bytes above which a program forms no more requests.
 const UNSENT_LEN_MAX: usize = 100_000;
 
-/// How much one turn does.
+/// Limits of one turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Requests read.
+    /// Maximum number of requests to read.
     pub read: usize,
-    /// Requests formed.
+    /// Maximum number of requests to form.
     pub formed: usize,
-    /// Publishes.
+    /// True to publish.
     pub publish: bool,
 }
 
@@ -27,26 +26,26 @@ pub struct Pace {
 pub struct Side {
     /// Number of the side in the fabric.
     pub end: usize,
-    /// Endpoint of the side, until it is over.
+    /// Endpoint of the side; `None` after a fault.
     pub endpoint: Option<Endpoint<SimQueue>>,
-    /// Why it is over.
+    /// The fault that ended it.
     pub fault: Option<Fault>,
-    /// The peer has gone, and everything that it sent was read.
+    /// True when the peer is gone, and everything that it sent was read.
     pub ended: bool,
-    /// Bytes that the side says.
+    /// Requests that the side sends.
     pub says: Stream,
-    /// Bytes that the side is to hear.
+    /// Requests that the side expects.
     pub hears: Stream,
-    /// Longest request of either, bytes.
+    /// Length of the longest request sent or received, bytes.
     longest: usize,
     readable: bool,
-    /// True when the side has looked for requests since the last progress: it asks for more bytes only then.
+    /// True when the side has parsed the input since the last progress; only then it asks for more bytes.
     looked: bool,
     blocked: bool,
 }
 
 impl Side {
-    /// A program at this end. The connection is established.
+    /// Creates a program at this end. The connection is established.
     ///
     /// # Panics
     /// When memory is refused.
@@ -76,7 +75,7 @@ impl Side {
         }
     }
 
-    /// Takes one event. False when there is none.
+    /// Handles one event. Returns false when there is none.
     pub fn listen(&mut self, fabric: &Fabric, now_ms: i64) -> bool {
         let Some(told) = fabric.take(self.end) else { return false };
         self.with(|endpoint| endpoint.event(told.event(), now_ms));
@@ -84,20 +83,20 @@ impl Side {
         true
     }
 
-    /// Time goes by.
+    /// Runs the endpoint's timers.
     pub fn tick(&mut self, now_ms: i64) {
         self.with(|endpoint| endpoint.tick(now_ms));
         self.wake();
     }
 
-    /// A turn. True when something was read, formed or posted.
+    /// Runs one turn. Returns true when something was read, formed or posted.
     ///
     /// # Panics
-    /// When a byte is not where it belongs, and when the endpoint breaks a promise.
+    /// When a byte is wrong, or when the endpoint breaks its contract.
     pub fn turn(&mut self, pace: Pace) -> bool {
         let mut changed = self.arrive();
         changed |= self.read(pace.read);
-        // It would look at more.
+        // The side would read more input in its next turn.
         changed |= self.readable && self.looked && self.is_alive();
         changed |= self.form(pace.formed);
         if pace.publish {
@@ -110,20 +109,20 @@ impl Side {
         changed
     }
 
-    /// True when it has said and heard everything.
+    /// Reports whether it has sent and received everything.
     #[must_use]
     pub fn is_done(&self) -> bool {
         let unsent = self.endpoint.as_ref().map_or(0, Endpoint::unsent);
         self.says.next().is_none() && self.hears.next().is_none() && unsent == 0
     }
 
-    /// True when it can go on.
+    /// Reports whether it can continue.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.endpoint.is_some() && !self.ended
     }
 
-    /// A pace at random.
+    /// Returns random limits of a turn.
     #[must_use]
     pub fn pace(random: &mut Random) -> Pace {
         let few = |random: &mut Random| match random.below(4) {
@@ -134,7 +133,7 @@ impl Side {
         Pace { read: few(random), formed: few(random).min(200), publish: random.below(3) > 0 }
     }
 
-    /// Calls the endpoint; one that has a fault is over from then on.
+    /// Calls the endpoint, and drops it after a fault.
     fn with(&mut self, call: impl FnOnce(&mut Endpoint<SimQueue>) -> Result<(), Fault>) {
         let Some(endpoint) = &mut self.endpoint else { return };
         if let Err(fault) = call(endpoint) {
@@ -227,7 +226,7 @@ impl Side {
         }
     }
 
-    /// Nothing is held beside the windows but a few vectors and one request.
+    /// Checks that only windows, receive entries, a few vectors and about one request are held.
     fn check_memory(&self) {
         let Some(endpoint) = &self.endpoint else { return };
         let settings = endpoint.settings();

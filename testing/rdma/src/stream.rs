@@ -1,38 +1,38 @@
-//! What the two sides of a connection say to each other: requests of random lengths, each of which
-//! can be told from every other, so that a byte in the wrong place is found.
+//! Data that the two sides of a connection exchange: requests of random lengths and unique
+//! contents, so that a misplaced byte is detected.
 
 use scurry_model::Random;
 
-/// Before each request: its length, bytes.
+/// Length of the header of a request, which holds the length of the rest, bytes.
 const HEAD_LEN: usize = 4;
 
-/// How long requests are.
+/// Lengths of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// As of charging: 20 to 300 bytes.
+    /// Like charging requests: 20 to 300 bytes.
     Small,
     /// Up to 6,000 bytes.
     Mixed,
     /// Up to three windows.
     Large(usize),
-    /// All of this length, head included.
+    /// All of this length, including the header.
     Equal(usize),
 }
 
-/// Requests, one after the other. Both sides make the same ones from the same seed.
+/// A sequence of requests. Both sides create the same one from the same seed.
 #[derive(Clone, Debug)]
 pub struct Stream {
     random: Random,
     sizes: Sizes,
     left: usize,
-    /// The next request, or nothing at the end.
+    /// The next request; empty at the end.
     next: Vec<u8>,
-    /// Bytes of the requests before.
+    /// Bytes of the earlier requests.
     passed: u64,
 }
 
 impl Stream {
-    /// Requests until they have so many bytes.
+    /// Creates requests until they total `bytes` bytes.
     #[must_use]
     pub fn new(seed: u64, sizes: Sizes, bytes: usize) -> Stream {
         let random = Random::new(seed);
@@ -41,25 +41,25 @@ impl Stream {
         stream
     }
 
-    /// The next request; none at the end.
+    /// Returns the next request; `None` at the end.
     #[must_use]
     pub fn next(&self) -> Option<&[u8]> {
         (!self.next.is_empty()).then_some(self.next.as_slice())
     }
 
-    /// Goes on to the one after it.
+    /// Moves on to the following request.
     pub fn pass(&mut self) {
         self.passed += self.next.len() as u64;
         self.make();
     }
 
-    /// Bytes of the requests that were passed.
+    /// Returns the number of bytes in the requests so far.
     #[must_use]
     pub fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// True when the bytes begin with a whole request, as somebody finds who does not know it.
+    /// Reports whether the bytes start with a whole request, judged by the header alone.
     #[must_use]
     pub fn is_whole(bytes: &[u8]) -> bool {
         let Some((head, rest)) = bytes.split_first_chunk::<HEAD_LEN>() else { return false };

@@ -1,6 +1,6 @@
-//! A peer that does what valkey-server and libvalkey do, as read in their sources: one window, announced
-//! again when it is full and read; a write with an immediate for each piece; feature messages
-//! answered by the server and refused by the client.
+//! A peer that behaves like valkey-server and libvalkey, according to their sources: one window,
+//! announced again when it is full and read; a write with an immediate for each piece; the server
+//! answers feature messages, and the client refuses them.
 
 use crate::fabric::Fabric;
 use crate::net::Told;
@@ -12,7 +12,7 @@ use scurry_rdma_proto::{Feature, Memory, Message, Role};
 
 /// Receive entries of both.
 pub const ENTRIES: usize = 1024;
-/// Window of both, bytes, unless it is set.
+/// Default length of both windows, bytes.
 pub const WINDOW_LEN: usize = 1024 * 1024;
 
 /// A program over such a peer.
@@ -23,20 +23,20 @@ pub struct Valkey {
     window: SimWindow,
     /// Bytes that have arrived in the window; all of them are read at once.
     filled: usize,
-    /// The other end's window, and how much of it is written.
+    /// The other end's window, and the number of bytes written to it.
     theirs: Option<(Memory, usize)>,
-    /// Arrived, and no whole request yet.
+    /// Received bytes that are not a whole request yet.
     heard: Vec<u8>,
-    /// Said, and not written.
+    /// Formed bytes that are not written yet.
     unsent: Vec<u8>,
     says: Stream,
     hears: Stream,
-    /// The connection is broken.
+    /// True when the connection is broken.
     pub broken: bool,
 }
 
 impl Valkey {
-    /// A program at this end. The connection is established.
+    /// Creates a program at this end. The connection is established.
     #[must_use]
     pub fn new(
         fabric: &Fabric,
@@ -63,10 +63,10 @@ impl Valkey {
         }
     }
 
-    /// Takes all events, reads, and writes what it can. True when anything happened.
+    /// Handles all events, reads, and writes as much as possible. Returns true when anything happened.
     ///
     /// # Panics
-    /// When the other end does what makes it give up, or a byte is not where it belongs.
+    /// When the other end does something that a Valkey peer would not accept, or a byte is wrong.
     pub fn turn(&mut self) -> bool {
         let mut changed = self.raw.flush();
         while let Some(told) = self.raw.take() {
@@ -76,7 +76,7 @@ impl Valkey {
         changed | self.read() | (!self.broken && self.write())
     }
 
-    /// True when it has said and heard everything.
+    /// Reports whether it has sent and received everything.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.says.next().is_none() && self.hears.next().is_none() && self.unsent.is_empty()
@@ -106,7 +106,7 @@ impl Valkey {
         }
     }
 
-    /// Reads whole requests; announces the window again when it is full.
+    /// Reads whole requests, and announces the window again when it is full.
     fn read(&mut self) -> bool {
         let mut done = 0;
         while Stream::is_whole(&self.heard[done..]) {
@@ -124,7 +124,7 @@ impl Valkey {
         done > 0 || full
     }
 
-    /// One request at a time, each piece with its immediate.
+    /// Writes one request at a time, each piece with its own immediate.
     fn write(&mut self) -> bool {
         let mut wrote = false;
         loop {

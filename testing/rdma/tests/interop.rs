@@ -1,4 +1,4 @@
-//! Endpoints against peers that do what valkey-server and libvalkey do.
+//! Endpoints against peers that behave like valkey-server and libvalkey.
 
 use scurry_model::Random;
 use scurry_rdma_fabric::{
@@ -6,7 +6,8 @@ use scurry_rdma_fabric::{
 };
 use scurry_rdma_proto::{Role, Settings};
 
-/// Of a Valkey peer: a queue that it does not look after, and entries.
+/// Limits of a Valkey peer: an unbounded send queue, because it does not watch its depth, and its
+/// receive entries.
 const VALKEY: Limits = Limits {
     send_depth: 1 << 20,
     receives: ENTRIES,
@@ -27,7 +28,7 @@ impl Talk {
         let fabric = Fabric::default();
         let (theirs, retries) = match ours {
             Role::Server => (Role::Client, None),
-            // valkey-server accepts so that nothing is tried again.
+            // valkey-server accepts connections with a retry count of 0.
             Role::Client => (Role::Server, Some(0)),
         };
         let own = Limits {
@@ -43,7 +44,7 @@ impl Talk {
         Talk { fabric, ours: side, theirs }
     }
 
-    /// Turns of our side, until nothing changes while the peer does nothing.
+    /// Runs turns of our side until nothing changes while the peer does nothing.
     fn go(&mut self, random: &mut Random) {
         loop {
             let mut changed = false;
@@ -55,7 +56,8 @@ impl Talk {
             }
             let pace = Side::pace(random);
             changed |= self.ours.is_alive() && self.ours.turn(pace);
-            // A pace may be to do nothing.
+            // A random turn may do nothing, so only a turn that could do everything proves that
+            // nothing is left.
             if !changed && pace.read > 0 && pace.formed > 0 && pace.publish {
                 return;
             }
@@ -85,7 +87,7 @@ fn unmodified_peers_are_understood_and_understand() {
         let mut random = Random::new(seed);
         let role = random.pick(&[Role::Server, Role::Client]);
         let own = settings(&mut random);
-        // A client bounds what is under way, or has receive entries that last.
+        // A client must limit its messages in flight, or the peer must have enough receive entries.
         let own = Settings { probes: true, in_flight_max: own.in_flight_max.min(500), ..own };
         let streams = streams(&mut random, 65_536);
         let mut talk = Talk::new(role, own, 65_536, streams);
@@ -105,13 +107,14 @@ fn the_defaults_understand_the_defaults() {
         talk.finish(&mut random);
         assert!(talk.ours.is_done() && talk.theirs.is_done(), "{:?}", talk.ours.fault);
         let counts = *talk.ours.endpoint.as_ref().expect("no fault").counts();
-        // What comes is copied once, and nothing on its way out.
+        // Input is copied once, output not at all.
         assert!(counts.announcements > 15 && counts.copied_out_bytes == 0, "{counts:?}");
         assert_eq!(counts.copied_in_bytes, counts.bytes_in, "{counts:?}");
     }
 }
 
-/// 5,000 messages to a server that does not look at its queue meanwhile.
+/// Sends 5,000 messages to a server that rarely polls its queue. Returns why the connection broke,
+/// if it did.
 fn ahead_of_a_slow_server(probes: bool) -> Option<Cause> {
     let own = Settings { probes, ..Settings::default() };
     let up = Stream::new(1, Sizes::Small, 5_000 * 160);
@@ -136,6 +139,6 @@ fn ahead_of_a_slow_server(probes: bool) -> Option<Cause> {
 #[test]
 fn probes_keep_a_slow_server_from_running_out_of_entries() {
     assert_eq!(ahead_of_a_slow_server(true), None);
-    // Without them a client can lose the connection: what the bound is for.
+    // Without probes a client can lose the connection: this is the reason for them.
     assert_eq!(ahead_of_a_slow_server(false), Some(Cause::NotReady));
 }

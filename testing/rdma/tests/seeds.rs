@@ -1,4 +1,5 @@
-//! The seeds of the gate. What others have found has a test with a name in `techniques.rs`.
+//! The seeds that the gate runs. A failure that other seeds found gets a named test in
+//! `techniques/`.
 
 use scurry_rdma_fabric::{Report, run};
 
@@ -14,7 +15,7 @@ fn what_is_said_is_heard() {
         total.add(&report);
     }
     assert!(total.whole > 500 && total.faulty > 100 && total.silent > 100, "{total:?}");
-    // They came to what they are about.
+    // The runs reached the situations that they are meant to test.
     assert!(total.stalls[0] > 500 && total.stalls[1] > 2_000, "{total:?}");
     assert!(total.copied[0] > 1_000_000 && total.copied[1] > 1_000_000, "{total:?}");
     assert!(total.writes[1] + 100 < total.writes[0], "{total:?}");

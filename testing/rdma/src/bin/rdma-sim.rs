@@ -1,11 +1,12 @@
-//! Explores seeds: `cargo xtask rdma-sim [--seeds N] [--seed S]`; with a seed alone it replays that run.
+//! Runs many seeds: `cargo xtask rdma-sim [--seeds N] [--seed S]`; with a seed alone it replays that
+//! run.
 
 use scurry_rdma_fabric::{Report, run};
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask rdma-sim [--seeds N] [--seed S]";
-/// Seeds, when nothing is said.
+/// Default number of seeds.
 const SEEDS: u64 = 10_000;
 
 fn args() -> Option<(u64, u64)> {
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
     };
     let mut total = Report::default();
     for seed in first..first.saturating_add(count) {
-        // What went wrong was printed by the panic.
+        // The panic has already printed what went wrong.
         let Ok(report) = catch_unwind(|| run(seed)) else {
             println!("replay: cargo xtask rdma-sim --seed {seed}");
             return ExitCode::FAILURE;

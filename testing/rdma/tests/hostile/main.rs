@@ -1,5 +1,5 @@
-//! Peers that break the rules: their connection ends with one line, others go on, and nothing stays
-//! registered.
+//! Peers that break the rules: their connection ends with a fault of one line, other connections
+//! continue, and no memory stays registered.
 
 mod world;
 
@@ -98,7 +98,7 @@ fn a_flood_of_immediates_of_nothing() {
 
 #[test]
 fn questions_whose_answers_are_not_taken() {
-    // Nothing that the victim sends is carried out: the answers fill its queue, and then wait.
+    // The fabric executes none of the victim's requests: its answers fill the queue, and then wait.
     let mut world = World::new(Role::Server);
     for _ in 0..250 {
         world.attacker.send(&Message::GetServerFeature(Feature::default()));
@@ -150,7 +150,7 @@ fn writes_by_the_key_of_another_connection() {
     assert_eq!(thief.take(), Some(Told::Broken));
     assert_eq!(world.fabric.cause(world.end), None);
     drop((thief, stranger_side));
-    // The window was not touched, and its own peer goes on.
+    // The window is unchanged, and its own peer can go on.
     world.write(4, 4);
     assert!(world.listen().is_none());
     let endpoint = world.victim.as_mut().expect("it is there");
@@ -178,7 +178,7 @@ fn a_peer_that_dies_silently() {
     let mut world = World::new(Role::Server);
     world.fabric.silence(world.attacker.end);
     let victim = world.victim.as_mut().expect("it is there");
-    // The first keepalive that nobody takes is due after 3 s.
+    // The first keepalive, which the dead peer does not acknowledge, is due after 3 s.
     let mut now_ms = 0;
     let fault = loop {
         now_ms = victim.next_due_ms().expect("a server has something to do").max(now_ms + 1);
@@ -231,8 +231,8 @@ fn anything_at_all() {
     }
 }
 
-/// A window that nobody has is a wrong address to the device: the victim's connection breaks, and
-/// nothing else happens.
+/// A window that does not exist is a wrong address for the device: the victim's connection breaks,
+/// and nothing else happens.
 #[test]
 fn a_window_that_is_none() {
     let mut world = World::new(Role::Server);
@@ -249,7 +249,7 @@ fn a_window_that_is_none() {
     world.go_on();
 }
 
-/// Keys and windows of the attacker's own are no way in either.
+/// The attacker's own keys and windows give no access either.
 #[test]
 fn the_victims_window_is_its_own() {
     let mut world = World::new(Role::Server);
@@ -262,7 +262,7 @@ fn the_victims_window_is_its_own() {
     world.go_on();
 }
 
-/// A peer writes again to what it has told of, when it was shown and perhaps checked.
+/// A peer overwrites bytes that it has announced, after they were read and perhaps checked.
 #[test]
 fn what_was_shown_stays_as_it_was() {
     let mut world = World::new(Role::Server);
@@ -271,7 +271,7 @@ fn what_was_shown_stays_as_it_was() {
     assert!(world.listen().is_none());
     assert_eq!(shown(&mut world), b"GET mine");
     world.attacker.write(b"GET they", to, None);
-    // Something more comes, so that a device's writes are seen.
+    // A further announced byte makes the overwritten bytes visible, as on a device.
     let behind = Target { address: to.address + 8, ..to };
     world.attacker.write(b"!", behind, Some(1));
     assert!(world.listen().is_none());

@@ -1,16 +1,16 @@
-//! A connection whose peer is by hand, and beside it programs that must not feel anything of it.
+//! A connection with a hostile peer, and other connections that must not be affected by it.
 
 use scurry_rdma_fabric::{Fabric, Limits, Pace, Raw, Side, SimQueue, Sizes, Stream};
 use scurry_rdma_proto::fabric::{Event, Target};
 use scurry_rdma_proto::{Endpoint, Fault, Role, Settings, WINDOW_LEN_MIN};
 
-/// An endpoint and a peer by hand; beside them two programs that talk to each other.
+/// An endpoint and a hostile peer; and two programs that talk to each other over another connection.
 pub(crate) struct World {
     pub(crate) fabric: Fabric,
     pub(crate) end: usize,
     pub(crate) victim: Option<Endpoint<SimQueue>>,
     pub(crate) attacker: Raw,
-    /// The window that the attacker may write.
+    /// Where the attacker may write next in the victim's window.
     pub(crate) window: Target,
     others: [Side; 2],
     now_ms: i64,
@@ -41,7 +41,7 @@ impl World {
         World { fabric, end, victim: Some(victim), attacker, window, others, now_ms: 0 }
     }
 
-    /// The victim takes all events; the fault that it ends with.
+    /// Passes all events to the victim. Returns the fault that ends it.
     pub(crate) fn listen(&mut self) -> Option<Fault> {
         self.fabric.carry(self.end);
         let victim = self.victim.as_mut()?;
@@ -53,7 +53,8 @@ impl World {
         None
     }
 
-    /// The victim ends with this fault, which is one line, does nothing any more, and the others go on.
+    /// Checks that the victim ends with this fault, which is one line, that it does nothing more, and
+    /// that the others continue.
     pub(crate) fn ends(mut self, is: impl Fn(&Fault) -> bool) {
         let fault = self.listen().expect("a fault");
         assert!(is(&fault), "{fault:?}");
@@ -67,7 +68,7 @@ impl World {
         self.go_on();
     }
 
-    /// The others say and hear everything; nothing stays registered.
+    /// Checks that the others send and receive everything, and that nothing stays registered.
     pub(crate) fn go_on(mut self) {
         let all = Pace { read: usize::MAX, formed: 10, publish: true };
         let mut rounds = 0;

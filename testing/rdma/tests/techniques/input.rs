@@ -1,4 +1,4 @@
-//! How bytes become input: windows, and the copy that is made of them.
+//! How received bytes become input: windows, and the copy of their bytes.
 
 use crate::pair::{LEN, Pair, bytes, in_place, say};
 use scurry_rdma_fabric::Limits;
@@ -8,7 +8,7 @@ use scurry_rdma_proto::{Progress, Settings};
 fn every_byte_is_copied_once() {
     let mut pair = Pair::new(in_place());
     let said = bytes(3 * LEN);
-    // Requests of 1,000 bytes: the 66th lies in two windows.
+    // Requests of 1,000 bytes: the 66th spans two windows.
     let (mut sent, mut read) = (0, 0);
     while read + 1_000 <= said.len() {
         if sent < said.len() {
@@ -48,7 +48,7 @@ fn what_is_left_is_looked_at_again_before_more_is_copied() {
         assert_eq!(pair.server.progress(), Progress::More(0));
     }
     assert_eq!(pair.server.counts().copied_in_bytes, LEN as u64);
-    // Nothing could be used: the rest belongs to a request that goes on.
+    // Nothing was consumed, so the rest is an incomplete request, and more is copied.
     assert_eq!(pair.server.progress(), Progress::Drained(20_000));
     assert_eq!(pair.server.input(), &said[2_000..]);
 }
@@ -119,12 +119,13 @@ fn input_is_not_needed_where_it_lay() {
     say(&mut pair.client, &said);
     pair.deliver();
     assert!(pair.shown() == said);
-    // Nothing was consumed, and the window is the peer's again.
+    // Nothing was consumed, but the window is already announced again.
     assert_eq!(pair.server.counts().announcements, 2);
     assert_eq!(pair.server.counts().copied_in_bytes, LEN as u64);
 }
 
-/// Input ran ahead of a program that reads a little in each turn, as far as the peer said more.
+/// Regression: input grew ahead of a program that reads a little in each turn, as long as the peer
+/// sent more.
 #[test]
 fn input_does_not_run_ahead_of_who_reads_it() {
     let mut pair = Pair::new(Settings::default());

@@ -1,4 +1,4 @@
-//! What time brings, and the end.
+//! Timers, and the end of a connection.
 
 use crate::pair::{Pair, bytes, in_place, say};
 use scurry_rdma_proto::{Counts, Fault, Progress, Settings};
@@ -29,7 +29,7 @@ fn vectors_are_given_back_when_nothing_comes_for_a_while() {
     assert_eq!(pair.server.pinned_bytes(), bare + 64 * 1024);
     pair.server.tick(1_000).expect("the peer is there");
     assert_eq!(pair.server.pinned_bytes(), bare + 64 * 1024);
-    // Keepalives are no use of it.
+    // Keepalives do not count as use of the vector.
     for now_ms in [3_000, 5_999] {
         pair.now_ms = now_ms;
         pair.server.tick(now_ms).expect("the peer is there");
@@ -50,7 +50,7 @@ fn an_end_is_known_when_everything_has_arrived() {
     assert!(!pair.server.is_finished(), "it is under way");
     pair.deliver();
     assert!(pair.server.is_finished());
-    // What was sent before the end is read, and then the end is.
+    // Data sent before the end is read first, then the end is reported.
     let Pair { fabric, ends, server, mut client, .. } = pair;
     drop(server);
     while let Some(told) = fabric.take(ends[1]) {
@@ -62,13 +62,13 @@ fn an_end_is_known_when_everything_has_arrived() {
     assert!(matches!(client.publish(), Err(Fault::Gone)));
 }
 
-/// A process that was stopped has heard nothing, because it did not listen.
+/// After a process was stopped, it has received nothing only because it did not poll.
 #[test]
 fn a_peer_that_nobody_listened_to_is_not_silent() {
     let mut pair = Pair::new(in_place());
     pair.server.tick(3_000).expect("a keepalive is due");
     pair.server.tick(3_100).expect("it is under way");
-    // The clock jumps; its end was told, and is not handed on yet.
+    // The clock jumps; the completion of the keepalive has not been passed on yet.
     let now_ms = 60_000;
     pair.server.tick(now_ms).expect("a second look is due");
     assert_eq!(pair.server.next_due_ms(), Some(now_ms + 100));
@@ -76,7 +76,8 @@ fn a_peer_that_nobody_listened_to_is_not_silent() {
     pair.deliver();
     pair.server.tick(now_ms + 100).expect("the peer is there");
     assert!(pair.server.next_due_ms().is_some_and(|due_ms| due_ms > now_ms + 1_000));
-    // From now on it is: two looks, the second without anything between.
+    // From now on the peer is silent: two ticks find no event, the second without any event in
+    // between.
     pair.server.tick(now_ms + 3_000).expect("a keepalive is due");
     pair.server.tick(now_ms + 3_100).expect("it is under way");
     pair.server.tick(now_ms + 18_100).expect("a second look is due");

@@ -1,4 +1,5 @@
-//! What each technique does, by its counts, and the rules of windows and vectors one by one.
+//! The effect of each technique, measured by its counters, and the rules of windows and vectors one
+//! by one.
 
 mod input;
 mod life;

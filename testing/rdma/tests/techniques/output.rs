@@ -1,5 +1,4 @@
-//! How replies leave: inline, from where they were formed, copied; with how many signals and
-//! doorbells.
+//! How replies are sent: inline, in place or copied, and with how many signals and doorbells.
 
 use crate::pair::{LEN, Pair, bytes, in_place, say};
 use scurry_rdma_fabric::Limits;
@@ -27,7 +26,7 @@ fn small_replies_are_inline_and_leave_their_vector_free() {
     let counts = pair.server.counts();
     assert_eq!(counts.inline, 100);
     assert_eq!((counts.registrations, counts.copied_out_bytes), (1, 0));
-    // One of 16 is signalled.
+    // One out of 16 is signalled.
     assert_eq!(counts.signalled - before.signalled, 6);
     assert_eq!(counts.doorbells - before.doorbells, 100);
 }
@@ -41,7 +40,7 @@ fn without_inline_each_write_tells_when_its_vector_is_free() {
     }
     let counts = pair.server.counts();
     assert_eq!((counts.inline, counts.copied_out_bytes), (0, 0));
-    // The vector is used again and again.
+    // The same vector is reused each time.
     assert!(counts.signalled >= 100 && counts.registrations == 1, "{counts:?}");
 }
 
@@ -81,7 +80,7 @@ fn what_is_copied_and_sent_makes_room() {
 
 #[test]
 fn a_vector_that_is_under_way_is_left_alone() {
-    // The fabric watches: a vector that is touched while it is sent from is a panic.
+    // The simulated fabric panics when a vector is touched while it is sent from.
     let mut pair = Pair::new(Settings { stagings: 2, inline_max: 0, ..in_place() });
     assert!(say(&mut pair.client, &bytes(500)));
     assert!(say(&mut pair.client, &bytes(500)));
@@ -110,7 +109,7 @@ fn a_vector_that_has_grown_is_registered_anew_and_not_kept() {
 fn one_immediate_tells_of_all_that_leaves_together() {
     let settings = Settings { in_flight_max: 1, inline_max: 0, ..in_place() };
     let mut pair = Pair::new(settings);
-    // The window's end splits the first; its rest leaves with what came later.
+    // The end of the window splits the first vector; its rest is sent together with later bytes.
     say(&mut pair.client, &bytes(LEN - 100));
     pair.deliver();
     assert!(!say(&mut pair.client, &bytes(1_100)));

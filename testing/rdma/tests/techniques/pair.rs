@@ -1,4 +1,4 @@
-//! Two endpoints and what is between them.
+//! Two endpoints and the fabric between them.
 
 use scurry_rdma_fabric::{Fabric, Limits, SimQueue};
 use scurry_rdma_proto::{Endpoint, Progress, Role, Settings, WINDOW_LEN_MIN};
@@ -6,7 +6,7 @@ use scurry_rdma_proto::{Endpoint, Progress, Role, Settings, WINDOW_LEN_MIN};
 /// Length of all windows, bytes.
 pub(crate) const LEN: usize = WINDOW_LEN_MIN;
 
-/// A server and a client.
+/// A server and a client, connected.
 pub(crate) struct Pair {
     pub(crate) fabric: Fabric,
     pub(crate) ends: [usize; 2],
@@ -16,7 +16,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Both with these settings and windows of 64 KiB.
+    /// Creates both with these settings and windows of 64 KiB.
     pub(crate) fn new(settings: Settings) -> Pair {
         Pair::limited(Settings { window_len: LEN, ..settings }, Limits::default())
     }
@@ -37,7 +37,7 @@ impl Pair {
         pair
     }
 
-    /// Everything that is under way arrives.
+    /// Delivers everything in flight.
     pub(crate) fn deliver(&mut self) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -53,21 +53,21 @@ impl Pair {
         }
     }
 
-    /// The server's input, when no more of it can be shown.
+    /// Returns the server's input after all that has arrived was copied.
     pub(crate) fn shown(&mut self) -> &[u8] {
         while let Progress::More(_) = self.server.progress() {}
         self.server.input()
     }
 }
 
-/// Forms and publishes; whether all of it left.
+/// Forms bytes and publishes them. Returns true when all of them were sent.
 pub(crate) fn say(endpoint: &mut Endpoint<SimQueue>, bytes: &[u8]) -> bool {
     endpoint.parts().1.extend_from_slice(bytes);
     endpoint.commit();
     endpoint.publish().expect("no fault")
 }
 
-/// Bytes that can be told from others.
+/// Returns bytes that differ from their neighbours, so that a misplaced one is detected.
 pub(crate) fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8 ^ (i / 251 % 256) as u8).collect()
 }
