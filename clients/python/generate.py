@@ -1,10 +1,10 @@
 """Writes scurry_client/_commands.py and _methods.py from docs/commands.json, which is the server's command table.
 
     python generate.py          writes the files
-    python generate.py --check  fails where a file is not what would be written
+    python generate.py --check  fails if a file differs from the one that would be written
 
-A new command reaches the client by this alone: its arguments are typed by the names that its grammar uses, and
-its reply is a class of its own, or the plain value where the table tells no shape.
+This alone brings a new command to the client: the names in its grammar give the types of its arguments, and its reply
+is a new class, or a plain value when the table gives no shape.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ HERE = Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "docs" / "commands.json"
 PACKAGE = HERE / "scurry_client"
 
-# Types of arguments by the names in the grammars; every other name is text.
+# Types of arguments by their names in the grammars; every other name is text.
 ARGUMENTS = {
     **dict.fromkeys(["amount", "n", "ms", "duration", "minutes", "request", "v", "s"], "int"),
     **dict.fromkeys(["id", "value", "blob", "image"], "str | bytes"),
     **dict.fromkeys(["key", "cursor"], "str | int"),
 }
-# Suffixes of options that say what a number counts.
+# Suffixes of options that give the unit of a number.
 SUFFIXES = {"ms": "_ms", "duration": "_ms", "minutes": "_minutes", "s": "_s"}
 
-# Fields of replies that are not text, by name.
+# Reply fields that are not text, by name.
 INTEGERS = set(
     """version amount available held floor priority valid_from valid_to offset refills_at value resets_at used left
     overrun deadline validity tcc last_request granted outstanding from_hold direct released uncollected credited
     refunded consumed expired voided overdrawn denied expires kept_from looked reached""".split()
 )
 FLAGS = ["replayed", "final", "ok", "applied", "more", "complete"]
-# Of these names the type depends on the command or the row.
+# Names whose type depends on the command or the row.
 EXCEPTIONS = {
     ("SCUR.GET identities", "value"): "text",
     ("SCUR.GET limits", "item"): "item_key",
@@ -51,7 +51,7 @@ EXCEPTIONS = {
     ("ENTITY.FIND", "ids"): "rows(octets)",
     ("ENTITY.GET", "value"): "nullable(octets)",
 }
-# Names of classes, where those made from the command's name would read badly.
+# Names of classes, where a name derived from the command would read badly.
 CLASSES = {
     "SCUR.CREATE": "Provisioned",
     "SCUR.DELETE": "Deleted",
@@ -97,14 +97,14 @@ CLASSES = {
     "SCUR.TERMINATE ITEM": "TerminateItem",
     "SCUR.WATCH LOW": "Threshold",
 }
-# Replies that are those of another command, but that the table says less of.
+# Replies that equal another command's, although the table describes them in less detail.
 ALIKE = {"SCUR.RELEASE": "SCUR.RESERVE"}
 METHODS = {"SCUR.SESSION": "get_session", "SCUR.LIST": "list_accounts"}
-# Names of options beside a word of the same name: AMOUNT is what an allowance brings in a period.
+# Names of options that stand beside a word of the same name: AMOUNT is an allowance's amount per period.
 OPTIONS = {name: {"AMOUNT": "allowance"} for name in ("SCUR.CREATE", "SCUR.TOPUP", "SCUR.BUCKET")}
-# Sent again as they are, these do nothing twice, although they have no id.
+# Commands without an id that have no further effect when they are sent again.
 REPEATABLE = {"SCUR.STATUS", "SCUR.RELEASE", "SCUR.CHAIN"}
-# Options that make a command one that can be repeated.
+# Options that make a command repeatable.
 IDS = {"TXN", "VERSION"}
 
 
@@ -113,7 +113,7 @@ IDS = {"TXN", "VERSION"}
 
 @dataclass
 class Argument:
-    """A word that stands by itself, or a keyword with at most one word behind it."""
+    """A positional word, or a keyword with at most one word after it."""
 
     keyword: str | None
     word: str | None
@@ -171,7 +171,7 @@ def tokens(text: str) -> list[str]:
 
 
 class GrammarReader:
-    """Flattens a grammar: which words exclude each other is for the server to say, which knows it by code."""
+    """Flattens a grammar. The server alone checks which words exclude each other."""
 
     def __init__(self, text: str) -> None:
         self.tokens = tokens(text)
@@ -212,7 +212,7 @@ class GrammarReader:
                 self.add(into, Argument(None, token, (required and not alternatives) or bool(only), only))
 
     def level(self, at: int, end: int) -> list[str]:
-        """Bars outside of groups that are not within a choice of words of lower case."""
+        """Returns the bars outside of groups, except those between lower-case words of one choice."""
         depth, found = 0, []
         for i in range(at, end):
             depth += self.tokens[i] in "[("
@@ -282,25 +282,25 @@ def grammar_of(spec: dict[str, Any]) -> Grammar:
 
 @dataclass
 class Shape:
-    """A reply or a row: a class with fields, an array or a map on the wire."""
+    """A reply or a row: a class with fields, sent as an array or a map."""
 
     name: str
     kind: str
     fields: list[tuple[str, str]]
     """Names with their readers."""
     least: int
-    """Elements of an array that are always there."""
+    """Number of elements that an array always has."""
 
 
 class ReplyReader:
-    """Reads the reply of the table: `[code, version]`, `map of: ...`, and rows in lines of their own."""
+    """Parses the reply in the table: `[code, version]`, `map of: ...`, and rows on separate lines."""
 
     def __init__(self, known: dict[str, Shape]) -> None:
         self.known = known
         self.names: dict[str, str] = {}
 
     def reader(self, spec: dict[str, Any]) -> str:
-        """The name of what reads the reply."""
+        """Returns the name of the function that reads the reply."""
         name, reply = spec["name"], spec["reply"]
         if name in ALIKE:
             return f"{class_of(ALIKE[name])}.read"
@@ -335,7 +335,7 @@ class ReplyReader:
         return "anything"
 
     def named_by(self, text: str, key: str) -> str:
-        """Replies and rows of one text share a class, which is named after the first of them."""
+        """Returns the class of a reply or a row. Equal texts share a class, which is named after the first of them."""
         return self.names.setdefault(text, class_of(key))
 
     def session(self, spec: dict[str, Any]) -> str:
@@ -540,7 +540,7 @@ def emit(arguments: list[Argument], prefix: str, indent: int) -> list[str]:
     space = " " * indent
     for argument in arguments:
         name = prefix + argument.name
-        # A short duration is refused without its unit.
+        # The server refuses a short duration without a unit.
         value = f'f"{{{name}}}ms"' if argument.word == "duration" else name
         words = f'"{argument.keyword}", {value}' if argument.keyword else value
         if argument.type == "bool":
@@ -636,7 +636,7 @@ def fill(arguments: str, indent: int) -> list[str]:
 
 
 def signature(head: str, name: str, parameters: list[str], result: str) -> list[str]:
-    """On one line, or one parameter a line where that is long."""
+    """Formats a signature on one line, or with one parameter per line when it is long."""
     line = f"{head}def {name}({', '.join(parameters)}) -> {result}:"
     if len(line) <= 110:
         return [line]
@@ -663,7 +663,7 @@ def refusal_name(code: dict[str, Any]) -> str:
 
 
 def generate(table: dict[str, Any]) -> dict[str, str]:
-    """The text of each file."""
+    """Returns the text of each generated file."""
     shapes: dict[str, Shape] = {}
     replies = ReplyReader(shapes)
     methods = [Method(spec, grammar_of(spec), replies.reader(spec)) for spec in table["commands"]]

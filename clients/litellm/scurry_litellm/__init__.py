@@ -1,7 +1,7 @@
-"""Hard budgets for LiteLLM's proxy, kept by Scurry: reserve before the call, settle from what it cost.
+"""Hard budgets for LiteLLM's proxy, kept by Scurry: reserve before the call, settle afterwards from its cost.
 
-LiteLLM loads the plugin itself by `callbacks: scurry_litellm.plugin.budgets`. This module has the parts that know
-nothing of LiteLLM, so that they can be tested, and used, without it.
+LiteLLM loads the plugin itself by `callbacks: scurry_litellm.plugin.budgets`. This module holds the parts that do not
+depend on LiteLLM, so that they can be tested and used without it.
 """
 
 from ._accounts import Accounts, Caller, Unbudgeted

@@ -1,4 +1,4 @@
-"""Which accounts pay for a call: patterns of the settings, filled with who calls."""
+"""The accounts that pay for a call: patterns of the settings, filled in with the caller's identity."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from urllib.parse import quote
 LINKS_MAX = 16
 ACCOUNT_LEN_MAX = 128
 VALUE_LEN_MAX = 64
-"""What is longer goes in as a hash. The hash of a key has this length."""
+"""A longer value is replaced by a hash. The hash of a key has this length."""
 _TAG = re.compile(r"\{([^{}]+)\}")
-# Claude Code writes its session behind the user and the account, and so another end user for each session.
+# Claude Code appends its session to the user and the account, so that each session is another end user.
 _SESSION = re.compile(r"(user_[0-9a-f]{64}_account_[0-9a-f-]*)_session_[0-9a-f-]*")
 
 
@@ -25,10 +25,10 @@ class Unbudgeted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, as LiteLLM has authenticated it; the names in the patterns."""
+    """The caller as LiteLLM has authenticated it; its fields are the names in the patterns."""
 
     key: str | None = None
-    """The hash of the key, not the key."""
+    """The hash of the key, not the key itself."""
     key_alias: str | None = None
     user_id: str | None = None
     team_id: str | None = None
@@ -47,14 +47,14 @@ class Accounts:
                 raise ValueError(f"not a pattern: {pattern.template}")
             if unknown := sorted(set(pattern.get_identifiers()) - names):
                 raise ValueError(f"${unknown[0]} in {pattern.template}: there are ${', $'.join(sorted(names))}")
-        # A chain lies in one hash slot. The braces come from the patterns alone: a name cannot bring any.
+        # All accounts of a chain must lie in one hash slot. Only patterns contain braces: a name cannot add any.
         if len(patterns) > 1:
             tags = {found[1] if (found := _TAG.search(pattern)) else "" for pattern in patterns}
             if len(tags) != 1 or "" in tags:
                 raise ValueError("several accounts need one tag in braces, such as {$org_id}, in each of them")
 
     def of(self, caller: Caller) -> list[str]:
-        """The accounts, in the order of the patterns; a pattern that names what the caller has not is left out."""
+        """Returns the accounts in the order of the patterns. Patterns that name a field without a value are skipped."""
         named = {name: value for name in Caller.__slots__ if (value := getattr(caller, name))}
         if end_user := named.get("end_user_id"):
             named["end_user_id"] = without_session(end_user)
@@ -73,7 +73,7 @@ class Accounts:
 
 
 def without_session(end_user: str) -> str:
-    """The end user as Claude Code names it, in one of its two forms, without the session: a budget outlives it."""
+    """Removes the session from an end user in one of Claude Code's two forms, so that a budget outlives the session."""
     if found := _SESSION.fullmatch(end_user):
         return found[1]
     if not end_user.startswith("{"):
@@ -88,10 +88,10 @@ def without_session(end_user: str) -> str:
 
 
 def _filled_in(value: str) -> str:
-    """A value as it stands in an account's id.
+    """Returns a value in the form that it has in an account's id.
 
-    It depends on nothing but the value, so that a budget has one name. No value brings a colon of its own, so that none
-    can pretend to be the hash of another.
+    The result depends only on the value, so that a budget has one name. A value never adds a colon, so that none can
+    pass for the hash of another.
     """
     encoded = quote(value, safe="@")
     if len(encoded) <= VALUE_LEN_MAX:

@@ -1,4 +1,4 @@
-"""What an answer is charged, by what LiteLLM and the provider say of it, and by what it says itself."""
+"""The charge for an answer, from the reports of LiteLLM and the provider, and from the answer's own text."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ log = logging.getLogger("scurry_litellm")
 
 _INPUT = ("prompt_tokens", "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")
-# Where answers keep what they say, in whatever form they come.
+# Fields in which answers contain their text, in all formats.
 _SAID = frozenset(("content", "reasoning_content", "text", "arguments", "thinking", "refusal", "partial_json"))
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     cost: float | None
-    """In dollars, by LiteLLM."""
+    """In dollars, as LiteLLM computed it."""
     usage: Any = None
     answer: Any = None
     is_cached: bool = False
-    """LiteLLM has answered from its cache, and no provider was asked."""
+    """LiteLLM answered from its cache, without asking a provider."""
 
 
 def charge(call: Call, told: Told, count: Callable[[str], int]) -> int:
-    """Micro-cents for a call that was answered.
+    """Returns the charge for an answered call in micro-cents.
 
-    A cost is believed where a usage stands behind it; else the answer's text is counted, and what cannot be counted
-    costs what was held: a provider that is silent, or says what cannot be, makes no call free.
+    A cost is trusted when a usage supports it. Otherwise the answer's text is counted, and an answer that cannot be
+    counted costs the whole hold: a provider that reports nothing, or something impossible, does not make a call free.
     """
     if told.is_cached:
         return 0
@@ -41,7 +41,7 @@ def charge(call: Call, told: Told, count: Callable[[str], int]) -> int:
     numbers = fields(told.usage)
     text = "" if any(numbers.get(name) for name in _OUTPUT) else "".join(said_in(told.answer))
     is_counted = _is_counted(numbers, bool(text))
-    # A price by the piece comes without tokens.
+    # A price per piece comes without tokens.
     if cost is not None and cost >= 0 and (is_counted or (cost > 0 and not text)):
         return micro_cents(cost)
     if not call.hold:
@@ -63,7 +63,7 @@ def _is_counted(numbers: Mapping[str, Any], has_text: bool) -> bool:
 
 
 def fields(found: Any) -> Mapping[str, Any]:
-    """The fields of a part of an answer, whether it is one of LiteLLM's models or was read from JSON."""
+    """Returns the fields of a part of an answer, either one of LiteLLM's models or a mapping read from JSON."""
     if isinstance(found, Mapping):
         return found
     dump = getattr(found, "model_dump", None)
@@ -82,7 +82,7 @@ def _field(answer: Any, name: str) -> Any:
 
 
 def said_in(answer: Any) -> Iterator[str]:
-    """The texts of an answer, whichever endpoint's."""
+    """Yields the texts of an answer, for every endpoint."""
     for name in ("choices", "output", "content"):
         yield from _texts(_field(answer, name), name)
 

@@ -1,8 +1,8 @@
-"""Holds and charges: what is sent to Scurry before a call, while it runs, and when it has ended.
+"""Holds and charges: the commands sent to Scurry before a call, during it, and after its end.
 
-Each call has a session of its own on each account that pays for it. Commands carry the session's id and a request
-number, so that whatever is sent again does nothing twice; a settlement goes on in a task of its own until it is
-known to be done, so that no caller waits for it and no cancelled request loses it.
+Each call has a separate session on each account that pays for it. Commands carry the session's id and a request number,
+so that a repeated command has no second effect. A settlement runs in its own task until it is known to be done, so that
+no caller waits for it and no cancelled request loses it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ from ._settings import Settings
 log = logging.getLogger("scurry_litellm")
 
 REMEMBERED = 200.0
-"""Seconds for which Scurry surely knows a session that has ended (240 there): what is repeated later is new to it."""
+"""Seconds for which Scurry certainly remembers a finished session (it remembers it for 240): a later repetition would
+be a new request."""
 OWED_SECONDS_MAX = 3600.0
-"""How long a settlement is tried that has never reached Scurry."""
+"""How long a settlement is retried while it has never reached Scurry."""
 PAUSE = 0.1
 PAUSE_MAX = 2.0
 RENEWALS_AT_ONCE = 32
@@ -55,13 +56,13 @@ class Refusal(Exception):
         self.reason = reason
         self.needed = needed
         self.left = left
-        """What the account could grant at the time, in micro-cents; None where Scurry did not tell."""
+        """The amount that the account could grant at the time, in micro-cents; None when Scurry did not report it."""
         has = "" if left is None else f", and {left} are left"
         super().__init__(f"budget {account}: the call may cost {needed} micro-cents{has} ({reason})")
 
 
 class Unusable(Exception):
-    """An account that pays for no call, whatever it has: asking again does not help."""
+    """The account cannot pay for any call, whatever its balance: a retry does not help."""
 
     def __init__(self, account: str, reason: str) -> None:
         self.account = account
@@ -70,11 +71,11 @@ class Unusable(Exception):
 
 
 class Away(Exception):
-    """Scurry was not reached or could not serve, so nobody knows whether a budget covers the call."""
+    """Scurry was not reached or could not serve, so it is not known whether a budget covers the call."""
 
 
 class Full(Exception):
-    """As many calls are under way as may be."""
+    """The maximum number of calls is in progress."""
 
 
 @dataclass(eq=False, slots=True)
@@ -87,15 +88,15 @@ class Call:
     began: float
     renewed: float
     number: int = 1
-    """Of the next request of its sessions; 0 has opened them."""
+    """Number of the next request of its sessions; request 0 opened them."""
     is_held: bool = False
-    """Scurry has said so; else it may be, where `fail_open` let the call go on."""
+    """Whether Scurry has confirmed the hold. It may exist without confirmation when `fail_open` let the call go on."""
     is_renewed: bool = True
     has_ended: bool = False
     is_cut: bool = False
-    """A stream whose reader has left it before its end: it costs no less than what was held."""
+    """The reader left the stream before its end: the call costs at least the hold."""
     due: tuple[float, int] | None = None
-    """When it is charged so many micro-cents if nobody tells its cost before."""
+    """The time at which the call is charged this many micro-cents, unless its cost is known before."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def next(self) -> int:
@@ -110,20 +111,20 @@ class Budgets:
         self.clock = clock
         self.calls: dict[str, Call] = {}
         self.opening = 0
-        """Calls that wait for their holds."""
+        """Number of calls that wait for their holds."""
         self.tasks: set[asyncio.Task[None]] = set()
-        """Settlements on their way."""
+        """Settlements in progress."""
         self.lost = 0
-        """Micro-cents that were given up, in one account each."""
+        """Total of micro-cents that could not be charged, counted once per failed settlement."""
 
     # ---- Before a call -------------------------------------------------------------------------
 
     async def open(self, accounts: Sequence[str], item: str, estimate: Estimate, label: str = "") -> Call:
-        """Holds the estimate in each of the accounts. `Refusal`, `Unusable`, `Away` (without `fail_open`), `Full`."""
+        """Holds the estimate in each account. Raises `Refusal`, `Unusable`, `Away` (without `fail_open`) or `Full`."""
         if len(self.calls) + self.opening + len(self.tasks) >= self.settings.calls_max:
             raise Full(f"{self.settings.calls_max} calls are under way: calls_max")
         now = self.clock()
-        # Whoever calls may choose the label: the rest keeps anybody from guessing another's session.
+        # The caller may choose the label: the random part keeps others from guessing the session's id.
         id = f"{printable(label)[:36]}.{secrets.token_hex(8)}"
         call = Call(id, tuple(accounts), item_key(item), estimate, estimate.hold, now, now)
         if call.hold:
@@ -136,7 +137,7 @@ class Budgets:
         return call
 
     async def _reserve(self, call: Call) -> None:
-        # In a task of its own: a request that is cancelled meanwhile must not leave half of it.
+        # A separate task, so that a request that is cancelled meanwhile does not leave a half-finished hold.
         going = asyncio.ensure_future(self.store.run(together(self._begins(call))))
         try:
             await asyncio.shield(going)
@@ -156,7 +157,7 @@ class Budgets:
             raise
 
     async def _give_back(self, call: Call, going: asyncio.Future[Any]) -> None:
-        """Ends a call that was cancelled while it was held; nobody else will say how it ends."""
+        """Ends a call that was cancelled during its hold; no other event will report its end."""
         await asyncio.wait([going])
         why = going.exception()
         if why is None or isinstance(why, OutcomeUnknown):
@@ -179,7 +180,7 @@ class Budgets:
         return self.settings.when_killed == "charged"
 
     async def _missing_of(self, call: Call) -> str:
-        """The account that is not there: of a chain Scurry does not tell which."""
+        """Returns the missing account: for a chain, Scurry does not report which one it is."""
         for account in call.accounts if len(call.accounts) > 1 else ():
             try:
                 await self.store.run(commands.check(account, self.settings.unit, call.hold))
@@ -203,10 +204,10 @@ class Budgets:
             log.debug("what is left of %s is not known: %s", account, why)
         return Refusal(account, reason, call.hold, left)
 
-    # ---- While it runs -------------------------------------------------------------------------
+    # ---- During a call -------------------------------------------------------------------------
 
     async def keep(self) -> None:
-        """Renews the holds of calls that take long, for ever."""
+        """Renews the holds of long calls, for ever."""
         while True:
             await asyncio.sleep(self.settings.ttl / 6)
             try:
@@ -215,7 +216,7 @@ class Budgets:
                 log.exception("holds were not renewed")
 
     async def renew(self) -> None:
-        """Renews each hold of which a third of its time is over, and ends what is due."""
+        """Renews each hold after a third of its time to live, and settles calls whose deadline has passed."""
         now = self.clock()
         for call in list(self.calls.values()):
             if call.due is not None and call.due[0] <= now:
@@ -240,7 +241,7 @@ class Budgets:
             try:
                 await self.store.run(together([commands.update(account, call.id, number) for account in call.accounts]))
             except UnknownSession:
-                # Its time ran out while Scurry was away: what it costs is charged late.
+                # The hold expired while Scurry was unreachable: the cost is charged late.
                 call.is_renewed = False
             except ScurryError as why:
                 log.warning("the hold of %s was not renewed: %s", call.id, why)
@@ -248,13 +249,14 @@ class Budgets:
                 call.renewed = self.clock()
 
     def charge_later(self, call: Call, amount: int) -> None:
-        """Has a call charged so much when its cost was not told within the time of a hold."""
+        """Charges the call this amount if its cost is not reported within the time to live of a hold."""
         call.due = (self.clock() + self.settings.ttl, amount)
 
-    # ---- When it has ended ---------------------------------------------------------------------
+    # ---- After a call --------------------------------------------------------------------------
 
     def settle(self, call: Call, amount: int) -> asyncio.Task[None] | None:
-        """Charges a call, once, and gives the rest of its hold back; with 0 all of it. None where that was done."""
+        """Charges a call once and returns the rest of its hold, all of it when `amount` is 0. None if already
+        settled."""
         if call.has_ended:
             return None
         call.has_ended = True
@@ -264,13 +266,13 @@ class Budgets:
         return self._spawn(self._end(call, amount))
 
     async def settled(self, call: Call, amount: int) -> None:
-        """Settles, and waits for it as long as a caller may wait. The settlement goes on where that is not enough."""
+        """Settles a call and waits for it at most `patience` seconds. The settlement continues after that."""
         task = self.settle(call, amount)
         if task is not None:
             await asyncio.wait([task], timeout=self.settings.patience)
 
     async def drain(self) -> None:
-        """Waits for the settlements that are on their way."""
+        """Waits until all settlements in progress have ended."""
         while self.tasks:
             await asyncio.wait(list(self.tasks))
 
@@ -289,7 +291,7 @@ class Budgets:
                 if len(call.accounts) == 1:
                     self._lose(call.accounts, call, amount, why)
                     return
-                # One account of the chain is closed, gone or full: the others pay all the same.
+                # One account of the chain is closed, missing or full: the others still pay.
                 for account in call.accounts:
                     try:
                         await self._deliver(call, (account,), number, amount)
@@ -312,14 +314,14 @@ class Budgets:
             except UnknownTransaction:
                 if call.is_held:
                     raise
-                # It was never debited: what it cost is, now.
+                # Nothing was debited before the call, so all of its cost is due now.
                 call.hold = 0
                 continue
             except OutOfWindow:
-                return  # It had been carried out.
+                return  # An earlier attempt was executed.
             except UnknownSession as why:
                 if not amount:
-                    return  # There is nothing to give back.
+                    return  # No hold is left to return.
                 if is_late:
                     raise
                 if unknown_since is not None and sent - unknown_since > REMEMBERED:
@@ -336,7 +338,7 @@ class Budgets:
             except Refused:
                 raise
             except ScurryError as why:
-                # No memory, no permission, a node that does not lead: it may be mended meanwhile.
+                # Out of memory, no permission, a node that does not lead: the fault may be fixed meanwhile.
                 if self.clock() - began > OWED_SECONDS_MAX:
                     return self._lose(accounts, call, amount, why)
             await asyncio.sleep(pause)
@@ -348,7 +350,7 @@ class Budgets:
             if rest := max(0, call.hold - amount):
                 back = [DebitItem(call.item, unit, rest)]
                 return [commands.refund(account, f"{call.id}.rest", call.id, items=back) for account in accounts]
-            # What it cost beyond the debit is the late use of a session that never was.
+            # The cost beyond the debit is charged as the late use of a session that never existed.
             amount, is_late = amount - call.hold, True
             if not amount:
                 return []
@@ -365,7 +367,7 @@ class Budgets:
 
 
 def together(links: Sequence[Command[Any]]) -> Command[Any]:
-    """One command for one account, and a chain for several: all or none."""
+    """Returns one command for one account, and a chain for several, which succeeds or fails as a whole."""
     return links[0] if len(links) == 1 else commands.chain(*links)
 
 
@@ -374,6 +376,6 @@ def printable(text: str) -> str:
 
 
 def item_key(model: str) -> str:
-    """A model's name as the key of an item, of which there are 32 bytes: limits and statements go by it."""
+    """Shortens a model's name to the 32 bytes of an item's key: limits and statements use this key."""
     name = printable(model) or "-"
     return name if len(name) <= 32 else f"{name[:15]}~{name[-16:]}"

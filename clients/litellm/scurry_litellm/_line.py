@@ -1,7 +1,8 @@
 """Connections that carry the commands of many calls at a time.
 
-A proxy under a burst has hundreds of commands to send, and each turn of its loop is slow. With a connection for each
-command they would wait for connections, turn after turn; here all that wait go out together, and come back together.
+A proxy under a burst has hundreds of commands to send, and each iteration of its event loop is slow. With a connection
+for each command they would wait for connections, iteration after iteration. Here all waiting commands are sent in one
+batch, and their replies arrive together.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ BATCH_MAX = 256
 
 
 class Line:
-    """Stands where a client of `redis.asyncio` does, over one; `connections` is how many batches are under way."""
+    """Stands in for a `redis.asyncio` client and sends the commands in batches; `connections` limits the batches in
+    progress."""
 
     def __init__(self, client: Any, connections: int) -> None:
         self.client = client
@@ -32,15 +34,15 @@ class Line:
         return await reply
 
     async def _carry(self) -> None:
-        """Sends what waits, until nothing does."""
+        """Sends batches until no command is waiting."""
         while self.waiting:
             batch = [self.waiting.popleft() for _ in range(min(len(self.waiting), BATCH_MAX))]
-            # Who was cancelled before it was sent has sent nothing.
+            # A command that was cancelled while it waited is not sent.
             batch = [one for one in batch if not one[0].done()]
             try:
                 replies = await self._sent(batch)
             except BaseException as why:
-                # Nobody knows how far it came: each of them asks again, with its own words.
+                # It is not known how much of the batch was executed: each caller sends its own words again.
                 lost = why if isinstance(why, Exception) else ConnectionError("the proxy stops")
                 replies = [lost] * len(batch)
                 if not isinstance(why, Exception):

@@ -1,4 +1,4 @@
-"""Money as whole micro-cents: 100,000,000 are a dollar, so a token of a cheap model still has a whole price."""
+"""Money in whole micro-cents: 100,000,000 are a dollar, so that a token of a cheap model still has a whole price."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 PER_DOLLAR = 100_000_000
-# What a product of floats may be off: less than this is no micro-cent of its own.
+# Rounding error of a product of floats: a smaller excess does not count as a micro-cent.
 _NOISE = 1e-6
 
 
 def micro_cents(dollars: float) -> int:
-    """The least whole number of micro-cents that is not below the price."""
+    """Rounds a price in dollars up to whole micro-cents."""
     if not math.isfinite(dollars) or dollars < 0:
         raise ValueError(f"not a price: {dollars}")
     return max(0, math.ceil(dollars * PER_DOLLAR - _NOISE))
@@ -19,7 +19,7 @@ def micro_cents(dollars: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a call may cost at most, in dollars: its prompt, and as many tokens of output as it may have."""
+    """The maximum cost of a call in dollars: its prompt, and its maximum number of output tokens."""
 
     prompt: float
     output_token: float = 0.0
@@ -27,9 +27,9 @@ class Estimate:
 
     @property
     def hold(self) -> int:
-        """In micro-cents."""
+        """The amount to hold, in micro-cents."""
         return micro_cents(self.prompt + self.output_token * self.output_tokens)
 
     def after(self, output_tokens: int) -> int:
-        """What it cost when it was cut off after so many tokens of output; in micro-cents."""
+        """Returns the cost after this many output tokens, in micro-cents."""
         return micro_cents(self.prompt + self.output_token * output_tokens)

@@ -1,4 +1,4 @@
-"""What a call may cost at most, by LiteLLM's own prices."""
+"""The maximum cost of a call, from LiteLLM's own prices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ._settings import Settings
 CHAT = {"completion", "acompletion", "text_completion", "atext_completion", "anthropic_messages"}
 RESPONSES = {"responses", "aresponses"}
 EMBEDDINGS = {"embeddings", "embedding", "aembedding"}
-# Beyond this many characters a prompt is counted in a thread.
+# A prompt with more characters than this is counted in a thread.
 SHORT = 20_000
-# From here on some providers have another price, and so where a request asks to be served first or to be kept.
+# From this many tokens some providers charge another price, as for requests with priority or with caching.
 LONG = 100_000
 _KEPT_SECONDS = 60.0
 _KEPT_MAX = 1000
@@ -28,13 +28,13 @@ _kept: dict[str, tuple[float, Prices | None]] = {}
 
 
 class Unpriced(Exception):
-    """Nobody knows what the call may cost."""
+    """The maximum cost of the call is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of all deployments of a model: dollars for a token, by the names of LiteLLM's table, and how many tokens there
-    are at most (0: not known)."""
+    """The prices of all deployments of a model: dollars per token, by the names of LiteLLM's table, and the maximum
+    numbers of tokens (0: unknown)."""
 
     input: tuple[tuple[str, float], ...]
     output: tuple[tuple[str, float], ...]
@@ -42,23 +42,23 @@ class Prices:
     input_most: int
 
 
-# What makes a token dearer, by how the price of such a token is named.
+# Conditions that make a token more expensive, by a part of the name of its price.
 _WHERE = {"above_": "long", "priority": "first", "cache_creation": "kept", "audio": "audio"}
 
 
 def dearest(prices: tuple[tuple[str, float], ...], is_so: set[str]) -> float:
-    """The dearest price that may be that of a token where this is so."""
+    """Returns the highest price that may apply to a token under these conditions."""
     return max([0.0, *(price for name, price in prices if _needs(name) <= is_so)])
 
 
 def _needs(name: str) -> set[str]:
-    # What is kept for an hour and not for five minutes is not long.
+    # A cache entry kept for an hour instead of five minutes does not mean a long prompt.
     name = name.replace("above_1hr", "")
     return {what for part, what in _WHERE.items() if part in name}
 
 
 async def estimate(data: dict[str, Any], call_type: str, settings: Settings) -> Estimate:
-    """The dearest that the call can become. Sets a bound of output where the settings have one and it has none."""
+    """Returns the highest possible cost of the call. Adds the settings' output limit to a request without one."""
     if call_type not in CHAT | RESPONSES | EMBEDDINGS:
         return _unpriced(str(data.get("model") or call_type), settings)
     reach = reach_of(data, *_router_chains())
@@ -130,7 +130,7 @@ def _by_default(why: str, settings: Settings) -> Estimate:
 
 
 def _router_chains() -> tuple[list[Any], Mapping[str, Any]]:
-    """The fallbacks of the configuration, and its other names for models."""
+    """Returns the fallbacks of the configuration, and its aliases of models."""
     found: list[Any] = [litellm.model_fallbacks]
     router = _router()
     if router is None:
@@ -195,7 +195,7 @@ def _named(known: list[Any], *beginnings: str) -> tuple[tuple[str, float], ...]:
 
 
 async def input_tokens_of(model: str, prompt: Prompt, prices: Prices, settings: Settings) -> int | None:
-    """How many tokens the input has at most. None where nobody can know."""
+    """Returns the maximum number of input tokens, or None when it cannot be known."""
     count = _count(model, prompt) if prompt.length <= SHORT else await asyncio.to_thread(_count, model, prompt)
     shown = prompt.images * settings.image_tokens
     is_open = prompt.is_more_elsewhere
@@ -205,7 +205,7 @@ async def input_tokens_of(model: str, prompt: Prompt, prices: Prices, settings: 
         is_open = is_open or prompt.files > 0
     if is_open:
         return max(count, prices.input_most) if prices.input_most else None
-    # A model reads no more than it can, whatever pictures are taken for.
+    # Pictures cannot bring the input above the number of tokens that the model reads.
     return max(count, min(count + shown, prices.input_most)) if prices.input_most else count + shown
 
 
@@ -222,7 +222,7 @@ def _count(model: str, prompt: Prompt) -> int:
             tokens += litellm.token_counter(model=model, text=prompt.text)
         return int(tokens)
     except Exception:
-        # No tokenizer makes more tokens than there are bytes.
+        # No tokenizer produces more tokens than there are bytes.
         return sum(len(repr(part).encode()) for part in (prompt.messages or "", prompt.tools or "", prompt.text))
 
 

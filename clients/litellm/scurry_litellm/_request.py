@@ -1,6 +1,7 @@
-"""What a request may make of itself: the bodies that may be sent for it, to which models, and what in them is paid.
+"""All variants of a request: the bodies that may be sent for it, the models they may reach, and the tokens that cost
+money.
 
-Nothing here knows LiteLLM, but for the names of its fields.
+Of LiteLLM this module knows only the names of its fields.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ Body = Mapping[str, Any]
 TOKENS_MAX = 100_000_000
 ANSWERS_MAX = 10_000
 MODELS_MAX = 32
-"""Models that one call may come to by its fallbacks, and bodies; a request that has more is refused."""
+"""Maximum number of models that fallbacks may lead one call to, and of bodies; a request with more is refused."""
 DEPTH_MAX = 64
 
 CHAINS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks", "default_fallbacks")
-# Names by which providers, and servers that look like them, know the bound of an answer.
+# Names that providers, and servers with a similar API, use for the maximum length of an answer.
 _BOUNDS = frozenset(
     (
         "max_tokens",
@@ -37,7 +38,7 @@ _BOUNDS = frozenset(
 )
 _THOUGHTS = frozenset(("budget_tokens", "thinking_budget", "thinkingBudget"))
 _COUNTS = frozenset(("n", "best_of", "candidate_count", "candidateCount", "num_return_sequences"))
-# What is counted by itself, and has names of its own: the property `n` of a tool is no count of answers.
+# Content that is counted separately. It has names of its own: the property `n` of a tool is not a number of answers.
 _CONTENT = frozenset(
     (
         "messages",
@@ -59,7 +60,7 @@ _CONTENT = frozenset(
         "chat_template_kwargs",
     )
 )
-# What LiteLLM keeps in a request for itself, or sends to nobody who counts it.
+# Fields that LiteLLM uses itself, or that no provider counts.
 _OWN = frozenset(
     (
         *CHAINS,
@@ -101,7 +102,7 @@ _FILES = frozenset(
         "media",
     )
 )
-# Beginnings of the types of tools that the provider runs itself: what they find becomes input.
+# Prefixes of the types of tools that the provider runs itself: their results become input.
 _RUN_BY_PROVIDER = (
     "web_search",
     "web_fetch",
@@ -113,7 +114,7 @@ _RUN_BY_PROVIDER = (
     "google",
     "url_context",
 )
-# By these the provider finds input that the request does not show.
+# Fields by which the provider finds input that the request does not contain.
 _ELSEWHERE = (
     "previous_response_id",
     "conversation",
@@ -125,7 +126,7 @@ _ELSEWHERE = (
 
 
 class Malformed(ValueError):
-    """A request that asks for what cannot be counted."""
+    """The request contains something that cannot be counted."""
 
 
 # ---- Bodies and models -------------------------------------------------------------------------
@@ -133,15 +134,15 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """All that one request may become."""
+    """All models and bodies that one request may lead to."""
 
     models: list[str]
     bodies: list[dict[str, Any]]
 
 
 def reach_of(data: Body, configured: Iterable[Any], aliases: Mapping[str, Any]) -> Reach:
-    """The models to which a request may come, its own and each that fallbacks of whatever kind lead to, and the
-    bodies that they are sent."""
+    """Returns the models that a request may reach, its own and all that fallbacks of any kind lead to, and the bodies
+    sent to them."""
     brought = list(_brought_by(data, 0))
     chains = [chain for source in (*configured, *brought) if isinstance(source, list) for chain in source]
     models = _models_of(data, chains, aliases)
@@ -151,7 +152,7 @@ def reach_of(data: Body, configured: Iterable[Any], aliases: Mapping[str, Any]) 
     for target in targets:
         if (name := _model_of(target)) is not None and name not in models:
             continue
-        # What a fallback changes stays changed for those after it: LiteLLM goes on with the same request.
+        # Changes by a fallback apply to later ones too: LiteLLM continues with the same request.
         without = {key: value for key, value in target.items() if key not in CHAINS}
         changed = merged({key: value for key, value in bodies[-1].items() if key not in CHAINS} | without, target)
         if changed in bodies:
@@ -163,7 +164,7 @@ def reach_of(data: Body, configured: Iterable[Any], aliases: Mapping[str, Any]) 
 
 
 def merged(data: Body, puts: Body | None = None) -> dict[str, Any]:
-    """The request with what its `extra_body` puts over it, or a fallback, which is `puts`."""
+    """Returns the request with the fields of its `extra_body`, or of the fallback `puts`, merged into it."""
     extra = data.get("extra_body")
     kept = {key: value for key, value in data.items() if key != "extra_body"}
     if extra is not None and not isinstance(extra, Mapping):
@@ -176,7 +177,7 @@ def merged(data: Body, puts: Body | None = None) -> dict[str, Any]:
     for name in ("model", "models", "route", "extra_body", *CHAINS):
         if name in extra:
             raise Malformed(f"extra_body: no {name} there, since the price of the call goes by it")
-    # Which of the two counts is the provider's choice.
+    # The provider chooses which of two equal fields counts, so both are kept.
     return kept | dict(extra) | {"": [{key: data[key] for key in extra if key in data}]}
 
 
@@ -203,7 +204,7 @@ def _models_of(data: Body, chains: list[Any], aliases: Mapping[str, Any]) -> lis
 
 
 def _brought_by(data: Body, depth: int) -> Iterator[list[Any]]:
-    """Fallbacks that the request brings: its caller's, or those that LiteLLM found with the key or its team."""
+    """Yields the fallbacks in a request: its caller's, or those that LiteLLM added for the key or its team."""
     if depth > DEPTH_MAX:
         raise Malformed("the request is nested too deeply")
     override = data.get("router_settings_override")
@@ -227,7 +228,7 @@ def _brought_by(data: Body, depth: int) -> Iterator[list[Any]]:
 
 
 def _led_to(chain: Any) -> Iterator[Any]:
-    """The ends of `{"gpt-4o": ["gpt-4", {"model": "o1", "max_tokens": 9}]}`."""
+    """Yields the targets of `{"gpt-4o": ["gpt-4", {"model": "o1", "max_tokens": 9}]}`."""
     if isinstance(chain, Mapping):
         for value in chain.values():
             yield from value if isinstance(value, list) else ()
@@ -239,7 +240,7 @@ def _model_of(target: Any) -> str | None:
 
 
 def _next_of(model: str, chains: Iterable[Any]) -> list[str]:
-    """Where the chains lead from a model; those of `*` where it has none of its own."""
+    """Returns the models that the chains lead to from a model; those of `*` when it has no chain itself."""
     own: list[str] = []
     general: list[str] = []
     for chain in chains:
@@ -254,14 +255,14 @@ def _next_of(model: str, chains: Iterable[Any]) -> list[str]:
     return own or general
 
 
-# ---- What is paid ------------------------------------------------------------------------------
+# ---- Tokens that cost money --------------------------------------------------------------------
 
 
 def output_bound(body: Body, own: tuple[str, ...], default: int | None, most: int) -> int | None:
-    """How many tokens an answer may have. None where nobody says.
+    """Returns the maximum number of tokens in an answer, or None when no limit is known.
 
-    `own` are the names that the endpoint knows; whoever does not know the others may pass them by, so they can make
-    a bound larger and are none by themselves.
+    `own` are the names that the endpoint knows. Another server may ignore the other names, so these can raise a limit,
+    but are no limit by themselves.
     """
     bounds = {name: value for name, value in _numbers(body, _BOUNDS, TOKENS_MAX)}
     given = [value for _, value in _numbers(body, _BOUNDS, TOKENS_MAX)]
@@ -274,13 +275,13 @@ def output_bound(body: Body, own: tuple[str, ...], default: int | None, most: in
 
 
 def answers(body: Body) -> int:
-    """How many answers are asked for; each is paid."""
+    """Returns the number of requested answers; each of them is charged."""
     return max([1, *(value for _, value in _numbers(body, _COUNTS, ANSWERS_MAX))])
 
 
 def _numbers(body: Body, names: frozenset[str], most: int) -> Iterator[tuple[str, int]]:
     for name, value in _fields(body, 0):
-        # Within a field that nobody knows the name may be a property's.
+        # Inside an unknown field, the name may be that of a property.
         is_property = isinstance(value, (Mapping, list)) and body.get(name) is not value
         if name not in names or value is None or is_property:
             continue
@@ -292,7 +293,7 @@ def _numbers(body: Body, names: frozenset[str], most: int) -> Iterator[tuple[str
 
 
 def _fields(found: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """Names and values in a request, at whatever depth, but for its content and what is LiteLLM's own."""
+    """Yields the names and values in a request at any depth, except its content and LiteLLM's own fields."""
     if depth > DEPTH_MAX:
         raise Malformed("the request is nested too deeply")
     if isinstance(found, Mapping):
@@ -313,20 +314,20 @@ def is_own(name: object) -> bool:
 
 @dataclass(slots=True)
 class Prompt:
-    """What a request says, without pictures and files, which are counted apart."""
+    """The text of a request, without pictures and files, which are counted separately."""
 
     messages: list[Any] | None = None
     tools: list[Any] | None = None
     text: str = ""
-    """What is no message."""
+    """Text outside of messages."""
     words: str = ""
-    """All that messages say; a counter of tokens passes by what it does not know."""
+    """All text in messages; a token counter skips parts that it does not know."""
     images: int = 0
     files: int = 0
     is_more_elsewhere: bool = False
-    """The provider adds input that the request does not show."""
+    """The provider adds input that the request does not contain."""
     is_cached: bool = False
-    """It asks the provider to keep it, which costs more than to read it."""
+    """The request asks the provider to cache it, which costs more than reading it."""
     has_audio: bool = False
 
     @property
@@ -426,7 +427,7 @@ def _text(found: Any) -> str:
 
 
 def _json(found: Any) -> str | None:
-    """As a provider is sent it; None for an object of LiteLLM's own."""
+    """Returns the JSON that a provider receives; None for an internal object of LiteLLM."""
     try:
         return json.dumps(found, ensure_ascii=False)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The settings, as they stand in LiteLLM's config.yaml under `callback_settings: scurry:`."""
+"""The settings, as written in LiteLLM's config.yaml under `callback_settings: scurry:`."""
 
 from __future__ import annotations
 
@@ -12,49 +12,50 @@ from ._accounts import Accounts
 
 
 class WrongSettings(ValueError):
-    """A setting that is unknown, of a wrong type or out of range."""
+    """A setting is unknown, has a wrong type or is out of range."""
 
 
 @dataclass(frozen=True)
 class Settings:
     accounts: tuple[str, ...]
-    """The accounts that pay for a call, each of them all of it: `$key_alias`, or `{$org_id}:team:$team_id`."""
+    """The accounts that pay for a call, each in full: `$key_alias`, or `{$org_id}:team:$team_id`."""
     url: str = "redis://127.0.0.1:6389"
     unit: str = "ucent"
     ttl: float = 60.0
     """Seconds for which a hold outlives a proxy that died. A call that takes longer renews its hold."""
     call_seconds_max: float = 7200.0
-    """A call of which nothing was heard for so long is given up."""
+    """Seconds after which a call without an end is abandoned."""
     patience: float = 10.0
-    """Seconds for which a call waits for Scurry. A proxy under a burst of calls looks away for seconds, too."""
+    """Seconds for which a call waits for Scurry. Under a burst of calls, a proxy itself may not respond for seconds."""
     when_killed: Literal["free", "charged"] = "free"
-    """What becomes of the calls under way where a proxy is killed: their holds end after `ttl`, and they cost nothing;
-    or they stay charged what they may have cost at most (they are debited before, and get the rest back)."""
+    """What happens to calls in progress when a proxy is killed: their holds expire after `ttl`, and they cost nothing;
+    or they stay charged with their maximum cost (it is debited before the call, and the rest is returned after it)."""
     fail_open: bool = False
-    """Whether calls go on without a hold where Scurry is not reached; what they cost is charged once it is."""
+    """Whether calls go on without a hold when Scurry is unreachable; their cost is charged once it is reachable."""
     unbudgeted: Literal["refuse", "allow"] = "refuse"
-    """What becomes of a call to which no account belongs."""
+    """What happens to a call to which no account belongs."""
     denied_status: int = 429
     default_max_tokens: int | None = None
-    """The bound that a request gets that names none. Without it, the most that the model can say is held."""
+    """Limit for a request without one. If not set, the model's maximum output is held."""
     default_estimate: float | None = None
-    """Dollars to hold where a call has no price by tokens: images, audio. Without it such calls are refused."""
+    """Dollars to hold for a call without a price per token: images, audio. If not set, such calls are refused."""
     image_tokens: int = 50_000
-    """For how many tokens a picture is held. No provider is known to bill more; most bill less than 2,000."""
+    """Number of tokens held for a picture. No known provider bills more; most bill less than 2,000."""
     file_tokens: int | None = None
-    """For how many tokens a file, sound or film is held. Without it: for the most that the model reads."""
+    """Number of tokens held for a file, sound or film. If not set, the maximum input of the model is held."""
     cut_streams: Literal["held", "counted"] = "held"
-    """What a stream costs that its reader leaves before its end: all that was held, since the provider may bill more
-    than was seen (reasoning); or what was seen."""
+    """The cost of a stream that its reader leaves before its end: the whole hold, since the provider may bill more than
+    was seen (reasoning); or the text that was seen."""
     free_call_types: tuple[str, ...] = ("list_mcp_tools", "call_mcp_tool", "moderation", "amoderation")
     margin: float = 1.1
-    """Of the prompt's price: LiteLLM counts its tokens nearly as the provider does."""
+    """Factor on the price of the prompt, because LiteLLM counts tokens only nearly as the provider does."""
     overrun: Literal["overdraw", "clamp"] = "overdraw"
-    """Where a call cost more than was held and left: a debt of the account, or a loss that is told as uncollected."""
+    """When a call costs more than the hold and the balance: a debt of the account, or a loss reported as
+    uncollected."""
     calls_max: int = 10_000
-    """Calls that are under way or not settled; more are refused."""
+    """Maximum number of calls in progress or not settled; more are refused."""
     connections: int = 4
-    """To Scurry; each carries the commands of many calls at a time."""
+    """Number of connections to Scurry; each carries the commands of many calls at a time."""
 
     def __post_init__(self) -> None:
         for name in ("ttl", "call_seconds_max", "patience", "calls_max", "connections", "margin"):
@@ -69,7 +70,7 @@ class Settings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """From a mapping of YAML; a text `os.environ/NAME` is that variable."""
+        """Builds the settings from a mapping of YAML; a text `os.environ/NAME` is replaced by that variable."""
         types = get_type_hints(cls)
         fields = {field.name for field in dataclasses.fields(cls)}
         if unknown := sorted(set(given) - fields):
@@ -101,7 +102,7 @@ def _value(name: str, value: Any, kind: Any) -> Any:
     if float in kinds and is_number:
         return float(value)
     wanted = next(one for one in (bool, int, float, str) if one in kinds)
-    # A bool is an int to Python, and no number to a reader.
+    # In Python a bool is an int, but it is not accepted as a number here.
     if type(value) is not wanted:
         raise WrongSettings(f"{name}: not {value!r}")
     return value

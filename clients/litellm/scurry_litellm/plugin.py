@@ -1,7 +1,7 @@
 """The plugin as LiteLLM loads it: `callbacks: scurry_litellm.plugin.budgets` in config.yaml.
 
 LiteLLM calls it before a call (reserve), with the answer (settle), with the pieces of a stream, and on a failure
-(give back). Who is asked first settles; the others find nothing to do.
+(release the hold). The first hook that ends a call settles it; later ones find nothing to do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ._settings import Settings, WrongSettings
 log = logging.getLogger("scurry_litellm")
 
 MARK = "scurry_call"
-"""Where a request's metadata names its call. The names are random, and known in this process alone."""
+"""Key of the call's name in a request's metadata. The names are random, and known only in this process."""
 
 
 class ScurryBudgets(CustomLogger):  # type: ignore[misc]
@@ -43,12 +43,12 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         self._accounts: Accounts | None = None
         self._keeper: asyncio.Task[None] | None = None
         if litellm.disable_hf_tokenizer_download is None:
-            # For models of some families LiteLLM fetches a tokenizer while a call waits: 25 s without internet.
+            # For some model families LiteLLM downloads a tokenizer during a call: without internet this takes 25 s.
             litellm.disable_hf_tokenizer_download = True
         if settings is None and "scurry" in (litellm.callback_settings or {}):
-            # A wrong setting keeps the proxy from starting.
+            # A wrong setting prevents the proxy from starting.
             self._settings = Settings.of(litellm.callback_settings["scurry"])
-            # Reading the tokenizer takes a second, which no call shall wait.
+            # Loading the tokenizer takes a second, so it is done before the first call.
             output_tokens_of("word")
 
     # ---- LiteLLM's hooks -----------------------------------------------------------------------
@@ -56,11 +56,11 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> Any:
-        """Holds what the call may cost, or refuses it."""
+        """Holds the maximum cost of the call, or refuses the call."""
         budgets = self._ready()
         settings = budgets.settings
         if (before := self._call_of_request(data)) is not None:
-            # The same request comes once more: what was held for it is held anew.
+            # The same request is sent again: its hold is released, and a new one is made.
             budgets.settle(before, 0)
         for metadata in (data.get("metadata"), data.get("litellm_metadata")):
             if isinstance(metadata, dict):
@@ -97,14 +97,14 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         return data
 
     async def async_post_call_success_hook(self, data: dict[str, Any], user_api_key_dict: Any, response: Any) -> Any:
-        """Settles before the caller has the answer, so that no answered call is lost with the proxy."""
+        """Settles before the caller receives the answer, so that no answered call is lost with the proxy."""
         call = self._call_of_request(data)
         if call is None or self._budgets is None:
             return
         hidden = getattr(response, "_hidden_params", None) or {}
         told = Told(hidden.get("response_cost"), usage_of(response), response, hidden.get("cache_hit") is True)
         if told.cost is None and not told.is_cached:
-            # The event below may know it.
+            # `async_log_success_event` may know the cost later.
             self._budgets.charge_later(call, call.hold)
         else:
             await self._settled(call, charge(call, told, output_tokens_of))
@@ -112,7 +112,7 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
     async def async_log_success_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Settles a stream, when LiteLLM has put its pieces together, and what had no price before."""
+        """Settles a stream after LiteLLM has assembled its pieces, and answers that had no price before."""
         call = self._call_of_event(kwargs)
         if call is None:
             return
@@ -139,7 +139,7 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
         user_api_key_dict: Any,
         traceback_str: str | None = None,
     ) -> None:
-        """Gives the hold back when a call has failed for good, after LiteLLM's own repetitions."""
+        """Releases the hold when a call has finally failed, after LiteLLM's own retries."""
         call = self._call_of_request(request_data)
         if call is not None:
             await self._settled(call, 0 if call.due is None else call.due[1])
@@ -147,7 +147,8 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Passes a stream on, and notes what was said of it: what it costs if nobody tells, or if it breaks off."""
+        """Passes a stream on and collects its text, which sets the cost if none is reported or the stream breaks
+        off."""
         call = self._call_of_request(request_data)
         if call is None:
             async for piece in response:
@@ -161,17 +162,17 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
                 is_whole = is_whole or is_last(piece)
                 yield piece
         except (GeneratorExit, asyncio.CancelledError):
-            # Its reader has left. What was said is known, and not what the provider bills beside it.
+            # The reader has left. The text so far is known, but not what else the provider bills.
             if not is_whole and self._budgets is not None and self._budgets.settings.cut_streams == "held":
                 call.is_cut = True
             raise
         finally:
-            # LiteLLM tells the cost in a moment, of a stream that its reader has left too, or that it failed.
+            # LiteLLM reports the cost shortly, also for a stream that its reader has left, or reports that it failed.
             if self._budgets is not None and not call.has_ended:
                 amount = call.hold if call.is_cut else cost_of_text(call, "".join(text))
                 self._budgets.charge_later(call, amount)
 
-    # ---- Beneath ---------------------------------------------------------------------------------
+    # ---- Helpers ---------------------------------------------------------------------------------
 
     def _ready(self) -> Budgets:
         if self._budgets is None:
@@ -205,7 +206,7 @@ class ScurryBudgets(CustomLogger):  # type: ignore[misc]
 
 
 def caller(auth: Any) -> Caller:
-    """Who calls: the fields of LiteLLM's `UserAPIKeyAuth`."""
+    """Returns the caller: the fields of LiteLLM's `UserAPIKeyAuth`."""
     return Caller(
         key=getattr(auth, "token", None) or getattr(auth, "api_key", None),
         key_alias=getattr(auth, "key_alias", None),
@@ -217,7 +218,7 @@ def caller(auth: Any) -> Caller:
 
 
 def marked(data: dict[str, Any]) -> dict[str, Any]:
-    """The metadata that is LiteLLM's own and not the caller's, who may send some to the provider."""
+    """Returns LiteLLM's own metadata, not the caller's, who may send some to the provider."""
     for name in ("litellm_metadata", "metadata"):
         metadata = data.get(name)
         if isinstance(metadata, dict) and any(key.startswith("user_api_key") for key in metadata):
@@ -228,7 +229,7 @@ def marked(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def said(piece: Any) -> str:
-    """The text of a piece of a stream, of what is paid by tokens."""
+    """Returns the text in a piece of a stream that is charged by tokens."""
     if isinstance(piece, (bytes, str)):
         return piece if isinstance(piece, str) else piece.decode(errors="replace")
     found = []
@@ -248,20 +249,20 @@ def said(piece: Any) -> str:
 
 
 def is_last(piece: Any) -> bool:
-    """Whether a piece of a stream tells what all of it costs."""
+    """Reports whether a piece of a stream contains the cost of all of it."""
     if isinstance(piece, (bytes, str)):
         text = piece if isinstance(piece, str) else piece.decode(errors="replace")
         return "message_stop" in text
     if getattr(piece, "type", None) in ("response.completed", "response.incomplete", "message_stop"):
         return True
     choices = getattr(piece, "choices", None) or ()
-    # Some tell the usage so far with each piece.
+    # Some providers report the usage so far with each piece.
     has_ended = not choices or all(getattr(choice, "finish_reason", None) for choice in choices)
     return has_ended and bool(getattr(piece, "usage", None))
 
 
 def cost_of_text(call: Call, text: str) -> int:
-    """What a stream has cost that said so much: nothing where it said nothing."""
+    """Returns the cost of a stream with this text: 0 if it is empty."""
     return call.estimate.after(output_tokens_of(text)) if text else 0
 
 

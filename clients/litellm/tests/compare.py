@@ -1,7 +1,7 @@
-"""The same load with the plugin and with LiteLLM's own budgets: what the provider bills of a key with a limit.
+"""The same load with the plugin and with LiteLLM's own budgets: how much the provider bills for a key with a limit.
 
-usage: python tests/compare.py [ceiling|two|killed|latency]...; it prints a row for each. It is no test: nothing is
-asserted. redis-server has to be there for the row with Redis.
+usage: python tests/compare.py [ceiling|two|killed|latency]...; it prints a row for each. This is not a test: it asserts
+nothing. The row with Redis needs redis-server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from world import Callers, Provider, Proxy, config_of, price, session, until  # it names the paths of the packages
+from world import Callers, Provider, Proxy, config_of, price, session, until  # this sets the paths of the packages
 
 # isort: split
 from scurry_client import NewBucket, Store
@@ -84,7 +84,7 @@ async def world(kind: str, latency: float) -> AsyncIterator[tuple[Provider, Prox
             more["general_settings"]["disable_budget_reservation"] = True
         if kind == REDIS:
             redis = stack.enter_context(Redis(directory))
-            # As LiteLLM's documentation has it for budgets over several proxies.
+            # The setup that LiteLLM's documentation gives for budgets over several proxies.
             more["router_settings"] |= {"redis_host": "127.0.0.1", "redis_port": redis.port}
             more["litellm_settings"] |= {
                 "cache": True,
@@ -121,7 +121,7 @@ async def ceiling(kind: str) -> str:
 
 
 async def two(kind: str) -> str:
-    """Half of the calls over each of two proxies."""
+    """Sends half of the calls to each of two proxies."""
     with tempfile.TemporaryDirectory() as other:
         async with world(kind, 0.5) as (provider, proxy, _), session() as open:
             with Proxy(Path(other), proxy.config) as second:
@@ -145,12 +145,12 @@ async def killed(kind: str) -> str:
         await going
         await ended(provider)
         first = await billed(provider)
-        # Until the holds of the plugin are gone, and for LiteLLM's as long.
+        # Wait until the plugin's holds have expired, and as long for LiteLLM.
         await asyncio.sleep(TTL)
         charged = charge(store) if kind in (SCURRY, CHARGED) else 0
         await proxy.start()
         after = Callers(proxy.url)
-        # Twice, so that what is left is asked for.
+        # Twice, so that the rest of the budget is used.
         await burst(after, open, range(CALLS, 2 * CALLS), max_tokens=50)
         await burst(after, open, range(2 * CALLS, 3 * CALLS), max_tokens=50)
         await ended(provider)
@@ -175,7 +175,7 @@ def row(kind: str, callers: Callers, bill: int) -> str:
 
 
 async def latency(_: str) -> str:
-    """One call after the other, in turns over proxies that run beside each other, in another order each time."""
+    """Sends one call after the other, alternating between proxies that run side by side, in another order each time."""
     kinds = [NONE, SCURRY, CHARGED, MEMORY]
     order = random.Random(7)
     async with AsyncExitStack() as stack:

@@ -1,6 +1,7 @@
-"""Who calls, for LiteLLM's `custom_auth`: keys `sk-NAME` without a database. A name `NAME.TEAM.ORG` has these, too.
+"""Authentication for LiteLLM's `custom_auth`: keys `sk-NAME` without a database. A name `NAME.TEAM.ORG` sets these as
+well.
 
-`LITELLM_BUDGETS` has budgets of LiteLLM's own, in dollars by name, as JSON.
+`LITELLM_BUDGETS` holds LiteLLM's own budgets as JSON, in dollars by name.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A provider of language models that has none: it answers as OpenAI's API does, and writes down what it would bill.
+"""A provider without a language model: it answers as OpenAI's API does, and records how much it would bill.
 
-A prompt says what shall happen: `key=alice call=7`, and maybe `fail` (status 500), `cut` (a stream that breaks off),
-`wait` (until GET /go), `say=40` (tokens of answer). Each word is a token. The model `broken` fails always. Of an answer
-no usage is told (`silent`), or nonsense (`minus`); a stream has 1,000 tokens that nobody sees (`think`).
+A prompt controls the answer: `key=alice call=7`, and optionally `fail` (status 500), `cut` (a stream that breaks off),
+`wait` (until GET /go), `say=40` (tokens of answer). Each word is a token. The model `broken` always fails. The usage in
+an answer can be missing (`silent`) or nonsense (`minus`); a stream can have 1,000 hidden tokens (`think`).
 
-usage: python provider.py [latency in seconds]; it prints its port. GET /served shows what it has served.
+usage: python provider.py [latency in seconds]; it prints its port. GET /served returns the calls that it has served.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Provider:
         if body.get("stream"):
             record["hidden"] = 1000 if "think" in words else 0
             return await self.stream(request, body, record, count, "cut" in words)
-        # It has done the work: whoever asked pays, whether or not the answer arrives.
+        # The work is done: the caller pays, whether or not the answer arrives.
         record.update(completion=count, state="served")
         message = {"role": "assistant", "content": "word " * count}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}

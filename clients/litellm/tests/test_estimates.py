@@ -1,4 +1,4 @@
-"""What a call is held for, by LiteLLM's own prices and counters: no proxy, no server."""
+"""The hold of a call, from LiteLLM's own prices and counters: without a proxy or a server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def held(model: str = "cheap", call_type: str = "acompletion", settings: Any = N
 
 
 def prompt(**body: Any) -> float:
-    """In micro-cents, which are tokens of `cheap`."""
+    """The price of the prompt in micro-cents, which are tokens of `cheap`."""
     return round(held(**body).prompt / CENT, 3)
 
 
@@ -146,7 +146,7 @@ def test_pictures_are_held_for_as_many_tokens_as_a_provider_may_bill(router: Rou
     router.fallbacks = []
     assert 500_000 <= prompt(**parts("image", 10)) < 500_020
     assert 20_000 <= prompt(settings={"image_tokens": 2000}, **parts("image", 10)) < 20_020
-    # A model reads no more than it can.
+    # The input is at most as long as the model reads.
     assert prompt(model="seeing", **parts("image", 10)) == 120_000
 
 

@@ -1,4 +1,4 @@
-"""LiteLLM's real proxy with the plugin, a provider that has no model, and a real Scurry."""
+"""LiteLLM's real proxy with the plugin, a provider without a model, and a real Scurry."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ KEYS = [f"key{number}" for number in range(10)]
 CALLS = 500
 LIMITED = KEYS[3]
 LIMIT = 150_000
-"""For LIMITED: some 14 calls of the 50 that it makes."""
+"""The budget of LIMITED: about 14 of the 50 calls that it makes."""
 PLENTY = 1_000_000_000
 TTL = 30.0
-"""A proxy that stands still for so long loses holds that it should renew."""
+"""A proxy that stalls for this long loses holds that it should have renewed."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def proxy_of(directory: Path, server: Server, provider: Provider, **settings: An
         litellm_settings={"callbacks": "scurry_litellm.plugin.budgets"},
         callback_settings={"scurry": scurry | settings},
         general_settings={"disable_budget_reservation": True},
-        # A deployment that fails is asked again at once.
+        # LiteLLM retries a deployment that fails at once.
         router_settings={"disable_cooldowns": True},
     )
     return Proxy(directory, config)
@@ -64,7 +64,7 @@ def proxy(tmp_path: Path, server: Server, provider: Provider) -> Iterator[Proxy]
 
 
 def books(store: Store, account: str) -> tuple[int, int, int]:
-    """Credited, consumed and held."""
+    """Returns credited, consumed and held."""
     totals = store.audit(account).buckets[0]
     return totals.credited, totals.consumed, totals.held
 
@@ -76,7 +76,7 @@ def audited(store: Store, accounts: list[str]) -> None:
 
 
 async def burst(callers: Callers, open: aiohttp.ClientSession, calls: range, **more: Any) -> None:
-    """Of each key a call in ten fails, one is a stream, one a stream that breaks off."""
+    """Sends calls: of each key one in ten fails, one is a stream, and one is a stream that breaks off."""
     wishes = {3: "fail", 5: "", 7: "cut"}
     going = []
     for number in calls:
@@ -95,7 +95,7 @@ async def test_a_budget_is_a_ceiling_for_500_calls_at_once_and_a_killed_proxy(
     async with session() as open:
         before = Callers(proxy.url)
         going = asyncio.ensure_future(burst(before, open, range(CALLS)))
-        # In the middle: some have their answer, others have none yet.
+        # In the middle: some calls are answered, others are not.
         await until(lambda: before.count(200) >= 50, "50 calls are answered")
         proxy.kill()
         await going
@@ -105,7 +105,7 @@ async def test_a_budget_is_a_ceiling_for_500_calls_at_once_and_a_killed_proxy(
         assert consumed + held <= credited
     await until(lambda: not any(books(store, key)[2] for key in KEYS), "no hold is left of the killed proxy")
     for key in KEYS:
-        # Who has a whole answer has paid for it, whenever the proxy died. (A stream is charged after its end.)
+        # Every complete answer is charged, whenever the proxy died. (A stream is charged after its end.)
         answered = [one for one in await of(provider, key) if one["call"] in before.answered and not one["is_stream"]]
         assert sum(map(price, answered)) <= books(store, key)[1]
     lost = {key: sum(map(price, await of(provider, key))) - books(store, key)[1] for key in KEYS}
@@ -122,7 +122,7 @@ async def test_a_budget_is_a_ceiling_for_500_calls_at_once_and_a_killed_proxy(
         served = await of(provider, key)
         credited, consumed, _ = books(store, key)
         assert consumed <= credited
-        # The provider bills no more than the budget, but for what was under way at the kill.
+        # The provider bills no more than the budget, except for calls in progress at the kill.
         assert sum(map(price, served)) <= credited + max(0, lost[key]), (key, lost[key])
     audited(store, KEYS)
     print("statuses", sorted(before.statuses.items()), sorted(after.statuses.items()))
@@ -135,7 +135,7 @@ async def test_calls_that_are_charged_first_never_bill_more_than_a_budget(
     for key in KEYS:
         store.create(key, buckets=[NewBucket("main", "ucent", LIMIT if key == LIMITED else PLENTY)])
     with proxy_of(tmp_path, server, provider, when_killed="charged") as proxy:
-        # Killed twice in the middle, and then not.
+        # Killed twice in the middle, then not again.
         for first, is_killed in ((0, True), (200, True), (400, False)):
             await proxy.start()
             callers = Callers(proxy.url)
@@ -145,7 +145,7 @@ async def test_calls_that_are_charged_first_never_bill_more_than_a_budget(
                     await until(partial(has_answers, callers, 20), "20 calls are answered")
                     proxy.kill()
                 await going
-    # What the killed proxies had under way stays charged, so nothing is billed that is not.
+    # The calls in progress at the kills stay charged, so nothing is billed that is not charged.
     for key in KEYS:
         totals = store.audit(key).buckets[0]
         charged = totals.consumed - totals.refunded
@@ -189,10 +189,10 @@ async def test_who_goes_away_pays_for_what_was_done(store: Store, provider: Prov
         going.cancel()
         await asyncio.wait([going])
         await provider.go_on()
-        # Each call after one that was left: the proxy goes on.
+        # One call after each abandoned one: the proxy continues to work.
         assert await callers.call(open, "bob", "say=7") == 200
     await until(lambda: not any(books(store, key)[2] for key in ("alice", "bob")), "every call is settled")
-    # All that the stream could have said: nobody told what it would bill.
+    # The stream is charged its maximum, because the billed amount was not reported.
     assert 50 * OUTPUT < books(store, "alice")[1] < 70 * OUTPUT
     assert books(store, "bob")[1] == sum(map(price, await of(provider, "bob")))
 
@@ -206,7 +206,7 @@ async def test_a_stream_that_is_left_costs_what_was_seen_where_the_settings_say_
         async with session() as open:
             await Callers(proxy.url).leave(open, "alice", "say=50")
         await until(lambda: books(store, "alice")[1] > 0, "the stream is charged")
-    # How much of it was said when its reader left, provider and proxy may see differently.
+    # The provider and the proxy may disagree about how much was sent when the reader left.
     assert 0 < books(store, "alice")[1] < 50 * OUTPUT
     assert books(store, "alice")[2] == 0
 
@@ -235,7 +235,7 @@ async def test_no_answer_is_free_because_its_provider_says_nothing_of_it(
     for key in ("alice", "bob"):
         bill = sum(map(price, await of(provider, key)))
         assert books(store, key)[2] == 0
-        # Tokens are counted nearly as the provider does.
+        # Tokens are counted nearly as the provider counts them.
         assert 0.9 * bill <= books(store, key)[1] <= 1.5 * bill
     assert "answered with no usage" in proxy.log.read_text() or "a usage that cannot be" in proxy.log.read_text()
     audited(store, ["alice", "bob"])

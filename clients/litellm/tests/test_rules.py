@@ -1,6 +1,6 @@
-"""The rules of holds and charges, against a real Scurry in memory, and without LiteLLM; redis-py has to be there.
+"""The rules of holds and charges, against a real Scurry in memory and without LiteLLM; redis-py is required.
 
-SCURRY_BIN=target/release/scurry python -m unittest discover -s tests -p 'test_rules.py'
+    SCURRY_BIN=target/release/scurry python -m unittest discover -s tests -p 'test_rules.py'
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from scurry_litellm._request import Malformed, Reach, answers, output_bound, pro
 CENT = Estimate(prompt=0.01)
 HOLD = 1_000_000
 SOON = 0.02
-"""A ttl, in seconds, that a test waits for."""
+"""A time to live, in seconds, that a test waits for."""
 SERVER = Server()
 
 
@@ -57,7 +57,7 @@ def tearDownModule() -> None:
 
 
 class Awaited:
-    """A connection that is awaited over one that is waited for: no other task runs before the answer is there."""
+    """Makes a blocking connection awaitable: no other task runs until the answer arrives."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -67,13 +67,13 @@ class Awaited:
 
 
 class Faulty:
-    """A connection that may be down, or lose answers."""
+    """A connection that can be down, or lose answers."""
 
     def __init__(self, connection: Awaited) -> None:
         self.connection = connection
         self.is_down = False
         self.lose = 0
-        """So many answers are lost, after the command was carried out."""
+        """Number of answers to lose after their command was executed."""
         self.names: list[str] = []
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
@@ -94,9 +94,9 @@ class WithBudgets(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(self.store.close)
         self.line = Faulty(Awaited(self.store.connection))
         self.now = 0.0
-        """Of the plugin's clock; the server goes by its own."""
+        """Time of the plugin's clock; the server uses its own."""
         self.budgets = self.made(accounts=["$key_alias"])
-        # A settlement that is repeated does not wait in a test.
+        # A repeated settlement does not pause in a test.
         self.addCleanup(setattr, scurry_litellm._budgets, "PAUSE", scurry_litellm._budgets.PAUSE)
         scurry_litellm._budgets.PAUSE = 0.0
 
@@ -108,7 +108,7 @@ class WithBudgets(unittest.IsolatedAsyncioTestCase):
         self.store.create(id, buckets=[NewBucket("main", "ucent", amount)])
 
     def balance(self, id: str) -> tuple[int, int]:
-        """Available and held."""
+        """Returns the available and the held amount."""
         bucket = self.store.get(id).buckets[0]
         return bucket.available, bucket.held
 
@@ -452,7 +452,7 @@ class Outages(WithBudgets):
 
 
 class Slow:
-    """Answers a turn of the loop after it was carried out."""
+    """Answers one iteration of the event loop after the execution."""
 
     def __init__(self, connection: Awaited) -> None:
         self.connection = connection
@@ -464,7 +464,7 @@ class Slow:
 
 
 class Pipeline:
-    """What redis-py has, with a wire that a test watches."""
+    """redis-py's pipeline, with a connection that a test watches."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -547,7 +547,7 @@ class Lines(unittest.IsolatedAsyncioTestCase):
 
 
 class Requests(unittest.TestCase):
-    """What a request may become by its fallbacks and its extra_body, and what of it is paid."""
+    """The variants of a request by its fallbacks and its extra_body, and which of its tokens cost money."""
 
     def reach(self, *configured: Any, aliases: dict[str, Any] | None = None, **body: Any) -> Reach:
         return reach_of({"model": "cheap"} | body, configured, aliases or {})
@@ -644,12 +644,12 @@ class Requests(unittest.TestCase):
                 for one in self.reach(**body).bodies:
                     output_bound(one, ("max_tokens",), 500, 0)
                     answers(one)
-        # No bound at all is none of these.
+        # A missing limit is none of these.
         self.assertEqual(self.bounds(max_tokens=None, n=None), [500])
 
 
 class Answers(unittest.TestCase):
-    """What an answer is charged: the prompt of CALL 1,000 micro-cents, a word 10, and 6,000 were held."""
+    """The charge for an answer: CALL's prompt costs 1,000 micro-cents, a word 10, and 6,000 are held."""
 
     CALL = Call("c", ("alice",), "gpt-x", Estimate(0.00001, 0.0000001, 500), 6000, 0.0, 0.0)
     SAID: ClassVar[dict[str, Any]] = {"choices": [{"message": {"role": "assistant", "content": "a b c"}}]}
@@ -680,7 +680,7 @@ class Answers(unittest.TestCase):
                     self.assertEqual(self.charged(cost, usage, self.SAID), 1030)
         with self.assertLogs("scurry_litellm", "WARNING"):
             self.assertEqual(self.charged(-1.0, {"prompt_tokens": 8, "completion_tokens": 3}, self.SAID), 1030)
-        # What is known to cost more than what is seen, costs it.
+        # If the reported cost exceeds that of the visible text, it is charged.
         with self.assertLogs("scurry_litellm", "WARNING"):
             self.assertEqual(self.charged(0.00002, {"prompt_tokens": 8}, self.SAID), 2000)
 
@@ -735,13 +735,13 @@ class Names(unittest.TestCase):
         name = "n" * 65
         hashed = f"sha256:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
         self.assertEqual(accounts.of(Caller(org_id="acme", end_user_id=name)), [f"{{acme}}:end:{hashed}", "{acme}"])
-        # The tag is the same in all of them, and does not depend on what else is long.
+        # The tag is the same in all of them, and does not depend on the length of other values.
         self.assertEqual(accounts.of(Caller(org_id=name)), [f"{{{hashed}}}"])
         self.assertEqual(accounts.of(Caller(org_id=name, end_user_id=name))[1], f"{{{hashed}}}")
-        # What says that it is a hash is none.
+        # A value that looks like a hash is not taken for one.
         self.assertNotIn(hashed, Accounts(["$user_id"]).of(Caller(user_id=hashed)))
         self.assertEqual(Accounts(["$key"]).of(Caller(key="0" * 64)), ["0" * 64])
-        # Encoded it is too long, which counts.
+        # The length counts after encoding.
         self.assertTrue(Accounts(["$user_id"]).of(Caller(user_id="é" * 22))[0].startswith("sha256:"))
 
     def test_an_end_user_of_claude_code_is_one_in_all_of_its_sessions(self) -> None:
@@ -756,7 +756,7 @@ class Names(unittest.TestCase):
         self.assertEqual(one, accounts.of(Caller(end_user_id=json.dumps({"session_id": "s-2"} | fields))))
         self.assertEqual(len(one[0]), len("sha256:") + 32)
         self.assertNotEqual(one, accounts.of(Caller(end_user_id=json.dumps(fields | {"device_id": "e" * 64}))))
-        # What looks like it and is not stays as it is.
+        # A value that only resembles the form stays unchanged.
         for other in ("{not json", '["session_id"]', '{"a":1}', "user_1_account_2_session_3"):
             self.assertEqual(without_session(other), other)
 

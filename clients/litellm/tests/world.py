@@ -1,4 +1,4 @@
-"""What the tests of the real proxy run: a Scurry, a provider that has no model, LiteLLM's proxy, and callers."""
+"""The processes of the real proxy's tests: a Scurry, a provider without a model, LiteLLM's proxy, and callers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PYTHON = PLUGIN.parent / "python"
 sys.path[:0] = [str(PLUGIN), str(PYTHON), str(PYTHON / "tests")]
 
 PATIENCE = 300.0
-"""Seconds until something that has to come must have come; a stalled machine takes its time."""
+"""Seconds until an expected event must have happened; generous, because a busy host may stall."""
 MASTER = f"sk-{secrets.token_hex(24)}"
-# In micro-cents for a token; the proxy's config.yaml has them in dollars.
+# In micro-cents per token; the proxy's config.yaml has them in dollars.
 INPUT, OUTPUT = 100, 200
 
 
@@ -51,7 +51,7 @@ class Process:
             "PYTHONPATH": f"{PLUGIN}{os.pathsep}{PYTHON}",
             "PYTHONDONTWRITEBYTECODE": "1",
             "LITELLM_MASTER_KEY": MASTER,
-            # The prices come with the package: nobody is asked for newer ones.
+            # Use the prices in the package, without fetching newer ones.
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }
         with self.log.open("a") as log:
@@ -67,7 +67,7 @@ class Process:
         return self.process
 
     def kill(self) -> None:
-        """SIGKILL, to this process alone: it has no others."""
+        """Kills this process alone with SIGKILL; it has no children."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait(PATIENCE)
@@ -96,7 +96,7 @@ class Provider(Process):
             return found
 
     async def go_on(self) -> None:
-        """Lets calls go on that wait."""
+        """Lets waiting calls continue."""
         async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}/go") as answer:
             assert answer.status == 200
 
@@ -117,13 +117,14 @@ class Proxy(Process):
     async def start(self) -> Self:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            # LiteLLM takes a number and no socket: another process may be faster, so others are tried.
+            # LiteLLM takes a port number, not a socket: another process may take the port first, so other ports are
+            # tried.
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 self.port = free.getsockname()[1]
             litellm = str(Path(sys.executable).with_name("litellm"))
             words = ("--config", "config.yaml", "--host", "127.0.0.1", "--port", str(self.port))
-            # By this Python, wherever the environment has been moved to.
+            # Started with this Python, even if the environment was moved.
             process = self.run(sys.executable, litellm, *words)
             if await self._is_up(process, end):
                 return self
@@ -145,7 +146,7 @@ class Proxy(Process):
 
 
 def config_of(provider: Provider, **more: Any) -> dict[str, Any]:
-    """A config.yaml with one model, whose prices are `INPUT` and `OUTPUT`."""
+    """Returns a config.yaml with one model, which has the prices `INPUT` and `OUTPUT`."""
     model = {
         "model": "openai/fake",
         "api_base": f"http://127.0.0.1:{provider.port}/v1",
@@ -165,26 +166,26 @@ def config_of(provider: Provider, **more: Any) -> dict[str, Any]:
 
 
 def price(record: dict[str, Any]) -> int:
-    """What the provider bills for a call, in micro-cents."""
+    """Returns how much the provider bills for a call, in micro-cents."""
     return int(record["prompt"]) * INPUT + int(record["completion"]) * OUTPUT
 
 
 @dataclass
 class Callers:
-    """Calls at the same time, and how each of them ended."""
+    """Sends calls at the same time, and records how each of them ended."""
 
     url: str
     bearer: str | None = None
-    """The key of all calls; `sk-` and its name unless given."""
+    """The key of all calls; `sk-` and the call's name unless given."""
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """By key and status; 0 is a connection that broke."""
+    """Number of calls by key and status; 0 is a connection that broke."""
     seconds: list[float] = field(default_factory=list)
-    """Of the calls that were answered with 200."""
+    """Durations of the calls that were answered with 200."""
     refusals: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    """What came instead of an answer."""
+    """Responses received instead of an answer."""
     answered: set[str] = field(default_factory=set)
-    """The numbers of calls that had their whole answer."""
+    """Numbers of the calls that received their complete answer."""
 
     async def call(self, session: aiohttp.ClientSession, key: str, prompt: str, **body: Any) -> int:
         wanted = {"model": "fake", "messages": [{"role": "user", "content": f"key={key} {prompt}"}]} | body
@@ -210,7 +211,7 @@ class Callers:
         return status
 
     async def leave(self, session: aiohttp.ClientSession, key: str, prompt: str, **body: Any) -> None:
-        """A stream whose reader goes away after its first piece."""
+        """Starts a stream and leaves after its first piece."""
         said = [{"role": "user", "content": f"key={key} {prompt}"}]
         wanted = {"model": "fake", "messages": said, "stream": True} | body
         async with session.post(

@@ -13,7 +13,7 @@ from scurry_client import AccountExists, Denied, NewBucket, Store
 
 
 def model(prompt: str) -> Iterator[int]:
-    """A provider that tells the price of each piece of its answer."""
+    """A provider that reports the price of each piece of its answer."""
     yield 40 * len(prompt)
     for _ in range(3):
         yield 900

@@ -1,6 +1,7 @@
 """A client of Scurry, a real-time balance and session store: sessions, safe retries, typed replies and errors.
 
-`Store` waits for answers and `scurry_client.aio.Store` awaits them. `commands` makes commands as values, for chains.
+`Store` blocks until a reply arrives; `scurry_client.aio.Store` is the same for asyncio. `commands` builds commands as
+values, for chains.
 """
 
 from . import _commands as commands
@@ -29,7 +30,7 @@ __all__ = [
 __all__ += commands.__all__
 
 
-# Tracebacks, reprs and pickles name what users import, and not the private module that it is written in.
+# Tracebacks, reprs and pickles show the public module, which users import, instead of the private one.
 for _name in __all__:
     if isinstance(_exported := globals()[_name], type):
         _exported.__module__ = __name__

@@ -1,4 +1,4 @@
-"""What a reply means: a value, or a denial, which is raised."""
+"""Turns a reply into a value, or raises a denial."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 def answer(command: Command[R], raw: object) -> R:
-    """The reply as the type that the command has; `Denied` where it is a denial."""
+    """Returns the reply as the command's type; raises `Denied` when it is a denial."""
     try:
         reply = command.read(raw)
     except (KeyError, TypeError, ValueError) as error:
@@ -40,7 +40,8 @@ def denial(command: Command[Any], reply: object) -> Denied:
 
 
 def _account_of_link(command: Command[Any], number: int) -> str:
-    """The account of the n-th command of a chain, which counts the words of each."""
+    """Returns the account of the n-th command of a chain. A command is its account, its number of words, and the
+    words."""
     at = 1
     for _ in range(number - 1):
         at += 2 + int(command.words[at + 1])

@@ -1,4 +1,4 @@
-"""A command as a value: its words, how its reply is read, and whether it may be sent again as it is."""
+"""A command as a value: its words, the reader of its reply, and whether it may be sent again unchanged."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Command(Generic[R]):
-    """One command. The functions of `scurry_client.commands` make them; `Store.run` sends them.
+    """One command. The functions of `scurry_client.commands` create commands, and `Store.run` sends them.
 
-    The words do not change, so a command that is sent again is a repetition to the server, which answers it
-    with what it has stored.
+    The words never change, so the server recognizes a repeated command and returns its stored answer.
     """
 
     words: tuple[Word, ...]
     read: Callable[[object], R]
     repeatable: bool
-    """Whether a repetition does nothing twice: it reads, or it has an id or a request number."""
+    """Whether sending it twice has the effect of once: it only reads, or has an id or a request number."""
     only_reads: bool = False
-    """Whether it changes nothing. So a lost answer leaves no doubt about what was done, and a denial is returned and
-    not raised: that of a question (CHECK) is what was asked for."""
+    """Whether it changes nothing. A lost answer then leaves no doubt about its effect, and a denial is returned instead
+    of raised: for a question (CHECK) it is the requested answer."""
 
     @property
     def name(self) -> str:

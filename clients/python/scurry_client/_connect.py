@@ -1,4 +1,4 @@
-"""A connection by its URL, of the library that the URL names."""
+"""Connecting by URL, with the library that the URL selects."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ DEFAULT_URL = "redis://127.0.0.1:6389"
 
 
 def connection(url: str, *, is_awaited: bool, **options: Any) -> Any:
-    """A client of valkey-py for `valkey://` and `valkeys://`, and one of redis-py for every other URL.
+    """Returns a client of valkey-py for `valkey://` and `valkeys://`, and one of redis-py for every other URL.
 
-    It repeats nothing by itself, since this package does, and it waits for nobody without end.
+    The client does not retry, since this package does, and all its waits have a timeout.
     """
     library, kind = ("valkey", "Valkey") if url.startswith(("valkey://", "valkeys://")) else ("redis", "Redis")
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, as types. The refusals of the command table are in `_commands.py`, which is generated."""
+"""Exception types. The refusals of the command table are in `_commands.py`, which is generated."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class ScurryError(Exception):
-    """Every error of this package."""
+    """Base class of all errors of this package."""
 
 
 class Denied(ScurryError):
-    """Not enough credit, a limit, or an account that may not pay. The answer is stored: a repetition gets it again.
+    """Not enough credit, a limit, or an account that may not pay. The answer is stored: a repetition returns it again.
 
-    `reason` is `balance`, `no_bucket`, `limit`, `chain` or `status`, and None where the server did not tell;
-    `limit` is the id of the limit that is reached; `item` is the first item that was denied; `reply` is the answer.
+    `reason` is `balance`, `no_bucket`, `limit`, `chain` or `status`, or None when the server did not report it; `limit`
+    is the id of the limit that was reached; `item` is the first item that was denied; `reply` is the answer.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Denied(ScurryError):
 
 
 class Refused(ScurryError):
-    """The server has refused a command; nothing has changed and nothing was stored."""
+    """The server refused a command; nothing was changed or stored."""
 
     code: ClassVar[str] = ""
     number: ClassVar[int] = 0
@@ -56,7 +56,7 @@ _BOUND = re.compile(r"(?P<limit>[a-z_]+) (?P<value>\d+)(?:, the first goes in (?
 
 
 class BusyBase(Refused):
-    """The parts of a BUSY: which bound, its value, and when the first of what counts to it goes by itself."""
+    """The parts of a BUSY error: which bound, its value, and when the first entry that counts towards it expires."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ class BusyBase(Refused):
         self.limit: str | None = found["limit"] if found else None
         self.value: int | None = int(found["value"]) if found else None
         self.retry_after: float | None = int(found["ms"]) / 1000 if found and found["ms"] else None
-        """Seconds; None where nothing goes by itself."""
+        """Seconds; None when no entry expires by itself."""
 
 
 def _with_cure(why: BaseException, cure: str | None) -> str:
@@ -72,10 +72,10 @@ def _with_cure(why: BaseException, cure: str | None) -> str:
 
 
 class OutcomeUnknown(ScurryError):
-    """The connection was lost and nothing is known of the command: it was carried out once or not at all.
+    """The connection was lost, and it is not known whether the command was executed once or not at all.
 
-    `command` has the words that were sent. `store.run(error.command)` sends the same again, which does nothing
-    twice where `command.repeatable` says so.
+    `command` holds the words that were sent. `store.run(error.command)` sends the same words again, which is safe when
+    `command.repeatable` is true.
     """
 
     def __init__(self, command: Command[Any], why: BaseException, cure: str | None = None) -> None:
@@ -84,7 +84,7 @@ class OutcomeUnknown(ScurryError):
 
 
 class Unreachable(ScurryError):
-    """The server was not reached, could not serve, or did not answer a question: nothing was carried out."""
+    """The server was not reached, could not serve, or did not answer a read: nothing was executed."""
 
     def __init__(self, command: Command[Any], why: BaseException, cure: str | None = None) -> None:
         super().__init__(f"{command.name}: not done: {_with_cure(why, cure)}")
@@ -92,8 +92,8 @@ class Unreachable(ScurryError):
 
 
 class ServerError(ScurryError):
-    """An error of the protocol: a wrong type, no memory, no permission, a command that the server does not know."""
+    """A protocol error: a wrong type, out of memory, no permission, or a command that the server does not know."""
 
 
 class UnexpectedReply(ScurryError):
-    """The reply has not the shape that the command table of this release says."""
+    """The reply does not have the shape that this release's command table gives."""

@@ -1,8 +1,8 @@
-"""A charging session without a connection: which commands it sends, and what their answers mean.
+"""A charging session without a connection: the commands that it sends, and the handling of their answers.
 
-Each operation is a generator: it yields commands, and is sent their answers. Who drives it waits for a server or
-awaits one, so that the rules are here once. A request whose answer has not come is in doubt; the next operation
-sends its words again first, so that nothing is reported twice and nothing is left out.
+Each operation is a generator that yields commands and receives their answers. Its driver blocks or awaits, so the rules
+exist only once. A request without an answer is in doubt; the next operation first sends its words again, so that no use
+is reported twice and none is left out.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from ._errors import Denied, OutcomeUnknown, Refused, ScurryError, Unreachable
 
 R = TypeVar("R")
 REMEMBERED = 200.0
-"""Seconds for which a server remembers a session that has ended, as far as the client relies on it (240 there)."""
+"""Seconds for which the client relies on the server to remember a finished session (the server remembers it for
+240)."""
 Flow = Generator[Command[Answer], Answer, R]
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What a session sets aside for one item. Without a `minimum` it is all of it or nothing."""
+    """The amount that a session sets aside for one item. Without a `minimum`, the server grants all of it or
+    nothing."""
 
     item: str | int
     unit: str
@@ -39,14 +41,14 @@ class Hold:
 
 @dataclass(slots=True)
 class Item:
-    """The state of one item: what it holds; and what was used of it, by how far the server knows of that."""
+    """The state of one item: the amount that it holds, and its use, by how much of it has reached the server."""
 
     key: str | int
     unit: str
     held: int = 0
     unreported: int = 0
     in_flight: int = 0
-    """Reported by a request whose answer has not come."""
+    """Use reported by a request without an answer yet."""
     reported: int = 0
 
     @property
@@ -60,7 +62,7 @@ class Item:
 
 @dataclass(slots=True)
 class Request:
-    """A request on its way, with the use that it reports."""
+    """A request that was sent, with the use that it reports."""
 
     command: Command[Answer]
     used: dict[str, int] = field(default_factory=dict)
@@ -91,11 +93,12 @@ class Meter:
         self.is_open = False
         self.uncollected = 0
         self.in_doubt: Request | None = None
-        """Its answer was lost: its words are sent again before anything else."""
+        """A request that lost its answer: its words are sent again before anything else."""
         self.gone: tuple[Request, UnknownSession] | None = None
-        """The session was not open any more for it. It may have been carried out before, and its answer lost."""
+        """A request that found its session closed, with the error. An earlier attempt may have succeeded and lost its
+        answer."""
 
-    # ---- What the caller asks --------------------------------------------------------------
+    # ---- Calls without a request -----------------------------------------------------------
 
     def use(self, amount: int, item: str | int | None) -> None:
         if amount < 0:
@@ -128,24 +131,25 @@ class Meter:
         return (yield from self.ask(Request(command)))
 
     def extend(self, amount: int, key: str | int | None, minimum: int | None) -> Flow[int]:
-        """Holds so much more; what is left of the hold afterwards. What can be had is held where it is not all."""
+        """Adds `amount` to the hold and returns the unused rest of it. If less is available, the available part is
+        held."""
         yield from self.resolve()
         item = self.item(key)
         least = item.left + (amount if minimum is None else minimum)
         request = self.update({str(item.key): amount})
         answer = yield from self.ask(request)
         if item.held < least:
-            # It was not denied: the server granted what there was.
+            # The server does not deny this: it granted the part that was available.
             raise denial_of_part(request.command, answer, item)
         return item.left
 
     def report(self) -> Flow[Answer]:
-        """Settles what was used, goes on holding the rest, and begins the time to live again."""
+        """Reports the use, keeps the rest on hold, and restarts the time to live."""
         yield from self.resolve()
         return (yield from self.ask(self.update({})))
 
     def settle(self) -> Flow[Answer | None]:
-        """Ends the session: what was used is debited, the rest goes back."""
+        """Ends the session: the use is debited, and the rest returns to the account."""
         yield from self.resolve()
         if self.is_open:
             with suppress(UnknownSession):
@@ -158,9 +162,10 @@ class Meter:
         return answer
 
     def settle_gone(self, request: Request, why: UnknownSession) -> Flow[Answer | None]:
-        """Debits late what a request reported when its session was not open any more.
+        """Debits the use that a request reported after its session was closed.
 
-        It keeps its number: of one that the session had answered the server knows that, and debits nothing twice.
+        The request keeps its number: if the session had already answered it, the server knows the number and does not
+        debit the use twice.
         """
         if not self.late_use:
             raise why
@@ -208,7 +213,8 @@ class Meter:
         return {key: item.unreported for key, item in self.items.items() if item.unreported}
 
     def resolve(self) -> Flow[None]:
-        """Sends again what is in doubt; a denial has been decided, and is for the operation that asked."""
+        """Sends the request in doubt again. A denial is ignored here: it concerns the operation that sent the
+        request."""
         if self.in_doubt is not None:
             with suppress(Denied, Refused):
                 yield from self.wait(self.in_doubt)
@@ -256,7 +262,7 @@ class Meter:
                 item.held = 0
 
     def refused(self, request: Request) -> None:
-        """The server has stored nothing: the number is free, and the use is still to be reported."""
+        """Handles a refusal: the server has stored nothing, so the number is free, and the use is still unreported."""
         self.in_doubt = None
         for key, amount in request.used.items():
             self.items[key].in_flight -= amount
@@ -264,7 +270,8 @@ class Meter:
 
 
 def whole_ms(ttl: float) -> int:
-    """The time to live as the server counts it. A session without one would hold nothing, and nobody would notice."""
+    """Converts the time to live to milliseconds. 0 is refused: the session would hold nothing, and no error would show
+    it."""
     if not 0.001 <= ttl < math.inf:
         raise ValueError(f"ttl is the time in seconds that a session may stay silent, 0.001 or more: not {ttl}")
     return round(ttl * 1000)
@@ -276,7 +283,7 @@ def denial_of_part(command: Command[Answer], answer: Answer, item: Item) -> Deni
 
 
 def drive(flow: Flow[R], run: Callable[[Command[Answer]], Answer]) -> R:
-    """Carries out an operation over a store that is waited for."""
+    """Runs an operation over a blocking store."""
     try:
         command = next(flow)
         while True:
@@ -291,7 +298,7 @@ def drive(flow: Flow[R], run: Callable[[Command[Answer]], Answer]) -> R:
 
 
 async def drive_async(flow: Flow[R], run: Callable[[Command[Answer]], Awaitable[Answer]]) -> R:
-    """The same over a store that is awaited."""
+    """Runs an operation over an asyncio store."""
     try:
         command = next(flow)
         while True:

@@ -1,4 +1,4 @@
-"""Readers of replies: what a connection of redis-py or valkey-py returns, in RESP2 or RESP3, decoded or not."""
+"""Readers of replies as redis-py or valkey-py returns them, in RESP2 or RESP3, decoded or not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FieldValue = str | int | None
 
 
 def integer(raw: object) -> int:
-    """An integer. A total beyond 64 bits comes as its digits in RESP2."""
+    """Reads an integer. RESP2 sends a total beyond 64 bits as its digits."""
     if isinstance(raw, int):
         return int(raw)
     if isinstance(raw, (bytes, str)):
@@ -40,7 +40,7 @@ def octets(raw: object) -> bytes:
 
 
 def item_key(raw: object) -> str | int:
-    """The key of an item: a number where its digits are one."""
+    """Reads the key of an item: a number when it consists of digits."""
     return int(raw) if isinstance(raw, int) else text(raw)
 
 
@@ -55,7 +55,7 @@ def array(raw: object) -> list[object]:
 
 
 def row(raw: object, least: int, most: int) -> list[object]:
-    """An array of a known length; absent elements at its end are None."""
+    """Reads an array of a known length; missing elements at its end become None."""
     found = array(raw)
     if not least <= len(found) <= most:
         raise TypeError(f"{least} to {most} elements were expected, not {raw!r}")
@@ -67,7 +67,7 @@ def rows(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
 
 
 def pairs(raw: object) -> dict[str, object]:
-    """A map, which is a flat array in RESP2."""
+    """Reads a map, which is a flat array in RESP2."""
     if isinstance(raw, Mapping):
         entries: Iterable[tuple[object, object]] = cast("Mapping[object, object]", raw).items()
     else:
@@ -77,12 +77,12 @@ def pairs(raw: object) -> dict[str, object]:
 
 
 def field_values(raw: object) -> dict[str, FieldValue]:
-    """The fields of an event: numbers and words."""
+    """Reads the fields of an event: numbers and words."""
     return {key: value if value is None or isinstance(value, int) else text(value) for key, value in pairs(raw).items()}
 
 
 def anything(raw: object) -> object:
-    """A reply whose shape the table does not tell: as it is, without bytes where it is text."""
+    """Returns a reply of unknown shape as it is, with bytes decoded where they are text."""
     if isinstance(raw, bytes):
         return raw
     if isinstance(raw, Mapping):

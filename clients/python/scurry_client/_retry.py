@@ -1,7 +1,7 @@
-"""When a command is sent again: the same words, until an answer comes or patience ends.
+"""When a command is sent again: the same words, until an answer arrives or the time is over.
 
-A library tells by its exceptions how a command failed. redis-py and valkey-py name these alike, so they are told
-apart by name, and neither package has to be there.
+redis-py and valkey-py report by their exceptions how a command failed, and use the same names for them. They are
+recognized by name, so that neither package has to be installed.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from ._errors import OutcomeUnknown, ScurryError, ServerError, Unreachable
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How long and how often, in seconds.
+    """Limits of retries, in seconds.
 
-    Keep `patience` well below the time for which the server remembers what it has answered (240 s after a session
-    has ended, unless configured): a repetition that comes later than that would be a new request.
+    Keep `patience` well below the time for which the server remembers its answers (240 s after the end of a session,
+    unless configured): a later repetition would be a new request.
     """
 
     patience: float = 20.0
-    """From the first attempt to the last."""
+    """Time from the first attempt to the last."""
     patience_first: float = 3.0
-    """The same while no server has ever answered this store: a wrong address is told soon."""
+    """The same until a server has answered this store for the first time, so that a wrong address is reported soon."""
     pause: float = 0.02
-    """Before the second attempt; it doubles from one to the next."""
+    """Pause before the second attempt; it doubles with each further one."""
     pause_max: float = 0.5
 
 
 class Failure(Enum):
     ANSWERED = auto()
-    """The server has answered with an error."""
+    """The server answered with an error."""
     NOT_DONE = auto()
-    """The command did not reach a server that could carry it out."""
+    """The command did not reach a server that could execute it."""
     WRONG_PEER = auto()
-    """What answers there does not speak the protocol, or one side refuses the other's certificate: the command was
-    not done, and no repetition helps."""
+    """The peer does not speak the protocol, or one side refuses the other's certificate: the command was not executed,
+    and a retry does not help."""
     LOST = auto()
-    """The connection ended before the answer: not known whether it was done."""
+    """The connection ended before the answer: it is not known whether the command was executed."""
     FOREIGN = auto()
     """Not an error of the connection: a defect of the program, or an interruption."""
 
 
-# Nothing was done: the server is loading, follows another, or knows nobody who leads.
+# The command was not executed: the server is loading, follows another, or knows no leader.
 _NOT_DONE = {"BusyLoadingError", "ReadOnlyError", "ClusterDownError", "TryAgainError", "MasterDownError"}
-# The connection to a server was not made.
+# No connection to a server was made.
 _NOT_SENT = {"MaxConnectionsError", "MasterNotFoundError"}
 _LOST = {"ConnectionError", "TimeoutError", "RedisClusterException", "ValkeyClusterException"}
 
@@ -73,7 +73,7 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def _was_not_connected(error: BaseException) -> bool:
-    """Whether it began with a connection that was not made: the first two come from nowhere else."""
+    """Reports whether the cause is a failed connection: only connecting raises the two exceptions tested first."""
     causes = list(_chain(error))
     if any(isinstance(cause, (ConnectionRefusedError, socket.gaierror)) for cause in causes):
         return True
@@ -81,21 +81,22 @@ def _was_not_connected(error: BaseException) -> bool:
 
 
 def _has_no_handshake(causes: list[BaseException]) -> bool:
-    """Whether TLS ended before a command was sent: the libraries say then that they were connecting."""
+    """Reports whether TLS failed before a command was sent: the libraries' message then says that they were
+    connecting."""
     return any(isinstance(cause, ssl.SSLError) for cause in causes) and any(
         " connecting to " in repr(cause.args) for cause in causes
     )
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it came from."""
+    """Yields the error and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 def wrong_peer(error: BaseException) -> str | None:
-    """What is wrong about who answers, and the cure; None where nothing is known to be."""
+    """Says why the peer is the wrong one and how to fix it; None when no such reason is known."""
     for cause in _chain(error):
         if isinstance(cause, ssl.SSLError):
             return _refused_handshake(cause)
@@ -126,7 +127,7 @@ _REFUSAL = re.compile(r"([A-Z_]+) \d+ (.*)", re.DOTALL)
 
 
 def server_error(error: BaseException) -> ScurryError:
-    """The error of this package for an error reply, `-NAME number why`."""
+    """Returns this package's error for an error reply, `-NAME number why`."""
     text = str(error)
     found = _REFUSAL.fullmatch(text)
     kind = REFUSALS.get(found[1]) if found else None
@@ -134,7 +135,7 @@ def server_error(error: BaseException) -> ScurryError:
 
 
 class Contact:
-    """Whether a server has ever answered a store."""
+    """Whether any server has answered a store so far."""
 
     __slots__ = ("was_made",)
 
@@ -143,7 +144,7 @@ class Contact:
 
 
 class Attempts:
-    """The attempts at one command."""
+    """The attempts to execute one command."""
 
     def __init__(self, command: Command[Any], retry: Retry, contact: Contact) -> None:
         self.command = command
@@ -155,16 +156,16 @@ class Attempts:
         self.is_unknown = False
 
     def answered(self) -> None:
-        """A server has answered."""
+        """Records that a server has answered."""
         self.contact.was_made = True
 
     def failed(self, error: Exception) -> float:
-        """How long to wait before the same words are sent again; raises where they are not."""
+        """Returns how long to wait before the same words are sent again; raises the error when they must not be."""
         failure = failure_of(error)
         if failure is Failure.FOREIGN:
             raise error
         if failure is Failure.WRONG_PEER and self.contact.was_made:
-            # It was the right one before: what has become of this command is not known.
+            # The peer was right earlier, so it is not known whether this command was executed.
             failure = Failure.LOST
         if failure is Failure.ANSWERED:
             self.answered()

@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry, where its API is installed: one for each command, and one around a session."""
+"""OpenTelemetry spans, when its API is installed: one for each command, and one around a session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._errors import Denied
 try:
     from opentelemetry import trace
     from opentelemetry.trace import Status, StatusCode
-except ImportError:  # The extra `otel` brings it.
+except ImportError:  # The extra `otel` installs it.
     _is_there = False
 else:
     _is_there = True
@@ -27,7 +27,7 @@ def of_command(command: Command[Any]) -> Iterator[None]:
 
 @contextmanager
 def span(name: str, account: str | None, *, operation: str, session: str | None = None) -> Iterator[None]:
-    """A span that is current meanwhile. Amounts and what a session carries are not in it."""
+    """Opens a span and makes it the current one. It contains no amounts and no session data."""
     if not _is_there:
         yield
         return
@@ -36,7 +36,7 @@ def span(name: str, account: str | None, *, operation: str, session: str | None 
         attributes["scurry.account"] = account
     if session is not None:
         attributes["scurry.session"] = session
-    # A tracer is looked up each time: its provider may be set after this module was imported.
+    # The tracer is looked up each time, because its provider may be set after this module was imported.
     tracer = trace.get_tracer("scurry_client")
     with tracer.start_as_current_span(
         name, kind=trace.SpanKind.CLIENT, attributes=attributes, record_exception=False, set_status_on_exception=False
@@ -44,7 +44,7 @@ def span(name: str, account: str | None, *, operation: str, session: str | None 
         try:
             yield
         except Denied as denial:
-            # It is an answer: nothing has failed.
+            # A denial is an answer, so the span does not count as failed.
             current.set_attribute("scurry.denial", denial.code)
             if denial.reason is not None:
                 current.set_attribute("scurry.denial.reason", denial.reason)

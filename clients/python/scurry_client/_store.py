@@ -1,4 +1,4 @@
-"""The store over a connection that is waited for."""
+"""The store over a blocking connection."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ R = TypeVar("R")
 
 
 class Connection(Protocol):
-    """What a `redis.Redis`, a `redis.cluster.RedisCluster` or a client of valkey-py is for this package."""
+    """The interface that this package needs of a `redis.Redis`, `redis.cluster.RedisCluster` or valkey-py client."""
 
     def execute_command(self, *args: Any, **options: Any) -> Any: ...
 
 
 class Store(SyncCommands):
-    """A Scurry server, or a cluster or group of them, over a client of redis-py or valkey-py.
+    """A Scurry server, cluster or group, over a client of redis-py or valkey-py.
 
-    Repetitions are this package's own: give the connection none (`Retry(NoBackoff(), 0)`), or few. They would do
-    no harm, since they send the same words.
+    This package retries commands itself, so configure the connection with no retries (`Retry(NoBackoff(), 0)`) or few.
+    Its retries would do no harm, since they send the same words.
     """
 
     def __init__(self, connection: Connection, *, retry: Retry | None = None) -> None:
@@ -41,14 +41,14 @@ class Store(SyncCommands):
 
     @classmethod
     def connect(cls, url: str = DEFAULT_URL, *, retry: Retry | None = None, **options: Any) -> Self:
-        """A store over a client of its own, of valkey-py for `valkey://` and else of redis-py.
+        """Returns a store with its own client, of valkey-py for `valkey://` and of redis-py otherwise.
 
         The options are those of that client's `from_url`.
         """
         return cls(connection(url, is_awaited=False, **options), retry=retry)
 
     def close(self) -> None:
-        """Closes the connection, where it can be closed."""
+        """Closes the connection, if it can be closed."""
         if callable(close := getattr(self.connection, "close", None)):
             close()
 
@@ -59,7 +59,7 @@ class Store(SyncCommands):
         self.close()
 
     def run(self, command: Command[R]) -> R:
-        """Sends a command, again and again with the same words where the connection is lost, and reads the answer."""
+        """Sends a command and reads its answer; sends the same words again when the connection is lost."""
         with _spans.of_command(command):
             attempts = Attempts(command, self.retry, self._contact)
             while True:
@@ -85,14 +85,14 @@ class Store(SyncCommands):
         late_use: bool = True,
         id: str | None = None,
     ) -> Session:
-        """A charging session, for a `with` block: `hold` units are set aside when it begins, or `Denied` is raised.
+        """Opens a charging session, for a `with` block: `hold` units are set aside at its start, or `Denied` is raised.
 
-        `use` counts what was used. Leaving the block debits that and gives the rest back, after an exception too.
-        `ttl` is how long the session may stay silent, in seconds (20 minutes unless given here or to the server): then
-        the server gives the hold back by itself, so that a client that dies holds nothing for ever. `minimum` is the
-        least hold worth having (all of it where it is left out), and `holds` are several items in the place of one.
-        `overrun` says what becomes of use beyond what the account has. Where the time to live ran out, use is debited
-        late, unless `late_use` is False.
+        `use` counts the units used. Leaving the block debits them and returns the rest, also after an exception. `ttl`
+        is how long the session may stay silent, in seconds (20 minutes unless given here or to the server): then the
+        server returns the hold by itself, so that a client that dies does not keep it for ever. `minimum` is the
+        smallest hold worth having (all of it if omitted), and `holds` sets aside several items instead of one.
+        `overrun` decides about use beyond the account's balance. If the time to live has run out, use is debited late,
+        unless `late_use` is False.
         """
         meter = Meter(
             account,
@@ -118,7 +118,7 @@ def one_or_many(
 
 
 class SessionState:
-    """What a session knows without asking the server."""
+    """The part of a session's state that is known without asking the server."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -137,33 +137,33 @@ class SessionState:
 
     @property
     def uncollected(self) -> int:
-        """Reported use that was debited from nothing."""
+        """Reported use that no balance covered."""
         return self._meter.uncollected
 
     def held(self, item: str | int | None = None) -> int:
-        """What the last answer granted."""
+        """Returns the amount that the last answer granted."""
         return self._meter.item(item).held
 
     def left(self, item: str | int | None = None) -> int:
-        """What of it was not used yet."""
+        """Returns the granted amount that is not used yet."""
         return self._meter.item(item).left
 
     def used(self, item: str | int | None = None) -> int:
-        """What was used, reported or not."""
+        """Returns all use, reported or not."""
         return self._meter.item(item).used
 
     def use(self, amount: int, item: str | int | None = None) -> None:
-        """Counts use, which the next `extend` or `report` or the end of the block reports. Nothing is sent."""
+        """Counts use. The next `extend` or `report`, or the end of the block, reports it; nothing is sent now."""
         self._meter.use(amount, item)
 
 
 def note(error: BaseException, session: str, why: ScurryError) -> None:
-    """An exception goes on although the session could not be ended; its time to live ends the hold."""
+    """Adds a note to an exception that goes on although the session was not settled; its time to live ends the hold."""
     error.add_note(f"session {session} was not settled: {why}")
 
 
 class Session(SessionState):
-    """A session of a `Store`. One thread at a time may use it."""
+    """A session of a `Store`. Only one thread at a time may use it."""
 
     def __init__(self, store: Store, meter: Meter) -> None:
         super().__init__(meter)
@@ -191,16 +191,16 @@ class Session(SessionState):
                 note(error, self.id, why)
 
     def extend(self, amount: int, item: str | int | None = None, *, minimum: int | None = None) -> int:
-        """Reports use, and holds so much more beside what is left; what is left afterwards.
+        """Reports use and adds `amount` to the unused rest of the hold. Returns the unused rest afterwards.
 
-        `Denied` where less than `minimum` more could be had (all of it unless given). What could be had is held.
+        Raises `Denied` when less than `minimum` more is available (all of it unless given). The available part is held.
         """
         return drive(self._meter.extend(amount, item, minimum), self._store.run)
 
     def report(self) -> Answer:
-        """Reports use now, goes on holding what is left, and begins the time to live again."""
+        """Reports use now, keeps the rest on hold, and restarts the time to live."""
         return drive(self._meter.report(), self._store.run)
 
     def settle(self) -> Answer | None:
-        """Ends the session, as leaving the block does; None where it has ended."""
+        """Ends the session, as leaving the block does; returns None if it has already ended."""
         return drive(self._meter.settle(), self._store.run)

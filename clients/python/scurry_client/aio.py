@@ -1,4 +1,4 @@
-"""The same store over a connection that is awaited."""
+"""The store over an asyncio connection."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ R = TypeVar("R")
 
 
 class Connection(Protocol):
-    """What a client of `redis.asyncio` or `valkey.asyncio` is for this package."""
+    """The interface that this package needs of a `redis.asyncio` or `valkey.asyncio` client."""
 
     async def execute_command(self, *args: Any, **options: Any) -> Any: ...
 
 
 class Store(AsyncCommands):
-    """As `scurry_client.Store`, over a client of `redis.asyncio` or `valkey.asyncio`."""
+    """Like `scurry_client.Store`, over a client of `redis.asyncio` or `valkey.asyncio`."""
 
     def __init__(self, connection: Connection, *, retry: Retry | None = None) -> None:
         self.connection = connection
@@ -38,11 +38,11 @@ class Store(AsyncCommands):
 
     @classmethod
     def connect(cls, url: str = DEFAULT_URL, *, retry: Retry | None = None, **options: Any) -> Self:
-        """As `scurry_client.Store.connect`, over a client of `valkey.asyncio` or `redis.asyncio`."""
+        """Like `scurry_client.Store.connect`, over a client of `valkey.asyncio` or `redis.asyncio`."""
         return cls(connection(url, is_awaited=True, **options), retry=retry)
 
     async def close(self) -> None:
-        """Closes the connection, where it can be closed."""
+        """Closes the connection, if it can be closed."""
         if callable(close := getattr(self.connection, "aclose", None)):
             await close()
 
@@ -53,7 +53,7 @@ class Store(AsyncCommands):
         await self.close()
 
     async def run(self, command: Command[R]) -> R:
-        """Sends a command, again and again with the same words where the connection is lost, and reads the answer."""
+        """Sends a command and reads its answer; sends the same words again when the connection is lost."""
         with _spans.of_command(command):
             attempts = Attempts(command, self.retry, self._contact)
             while True:
@@ -79,7 +79,7 @@ class Store(AsyncCommands):
         late_use: bool = True,
         id: str | None = None,
     ) -> Session:
-        """A charging session, for an `async with` block: see `scurry_client.Store.session`."""
+        """Opens a charging session, for an `async with` block: see `scurry_client.Store.session`."""
         meter = Meter(
             account,
             one_or_many(unit, item, hold, minimum, holds),
@@ -92,7 +92,7 @@ class Store(AsyncCommands):
 
 
 class Session(SessionState):
-    """A session of a `Store`. One task at a time may use it."""
+    """A session of a `Store`. Only one task at a time may use it."""
 
     def __init__(self, store: Store, meter: Meter) -> None:
         super().__init__(meter)
@@ -120,16 +120,16 @@ class Session(SessionState):
                 note(error, self.id, why)
 
     async def extend(self, amount: int, item: str | int | None = None, *, minimum: int | None = None) -> int:
-        """Reports use, and holds so much more beside what is left; what is left afterwards.
+        """Reports use and adds `amount` to the unused rest of the hold. Returns the unused rest afterwards.
 
-        `Denied` where less than `minimum` more could be had (all of it unless given). What could be had is held.
+        Raises `Denied` when less than `minimum` more is available (all of it unless given). The available part is held.
         """
         return await drive_async(self._meter.extend(amount, item, minimum), self._store.run)
 
     async def report(self) -> Answer:
-        """Reports use now, goes on holding what is left, and begins the time to live again."""
+        """Reports use now, keeps the rest on hold, and restarts the time to live."""
         return await drive_async(self._meter.report(), self._store.run)
 
     async def settle(self) -> Answer | None:
-        """Ends the session, as leaving the block does; None where it has ended."""
+        """Ends the session, as leaving the block does; returns None if it has already ended."""
         return await drive_async(self._meter.settle(), self._store.run)

@@ -1,4 +1,4 @@
-"""Events of a store, one after the other, from where the last reader stopped: docs/events.md says what they are."""
+"""Reading the events of a store in order, from where the last reader stopped: docs/events.md describes the events."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 OLDEST = "0"
 """The position of the oldest event that is kept."""
 NEWEST = "$"
-"""The position behind everything that has happened."""
+"""The position after the newest event."""
 
 
 class Positions(Protocol):
-    """Where a reader keeps how far it has come."""
+    """Storage of a reader's position."""
 
     def load(self) -> str | None:
-        """The position that was saved last; None before the first."""
+        """Returns the position that was saved last; None before the first."""
 
     def save(self, position: str) -> None: ...
 
 
 class MemoryPositions:
-    """A position that ends with the process."""
+    """A position in memory, which is lost when the process ends."""
 
     def __init__(self, position: str | None = None) -> None:
         self.position = position
@@ -50,7 +50,7 @@ class MemoryPositions:
 
 
 class FilePositions:
-    """A position in a file, which is replaced as a whole: a crash leaves the one before or the one after."""
+    """A position in a file that is replaced as a whole: after a crash it holds the old position or the new one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -71,15 +71,16 @@ class FilePositions:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What a reader asks for: thresholds, one account or all, and one thread of a server that has several."""
+    """The events that a reader asks for: thresholds, one account or all, and one thread of a server that has
+    several."""
 
     low: Sequence[Threshold] = ()
     account: str | None = None
     thread: int | None = None
     count: int = 1000
-    """Events of a reply at most."""
+    """Maximum number of events in a reply."""
     block_ms: int = 1000
-    """How long the server waits for an event. Keep it below the time-out of the connection."""
+    """How long the server waits for an event. Keep it below the timeout of the connection."""
 
     def command(self, position: str) -> Command[Events]:
         return commands.watch(
@@ -95,9 +96,9 @@ class Following:
 def batches(
     store: Store, positions: Positions, following: Following | None = None, *, start: str = OLDEST
 ) -> Iterator[Events]:
-    """Replies with events, for ever. The reader stores `next` of each, together with what it makes of the events.
+    """Yields replies with events, for ever. The reader stores `next` of each, together with the results of its events.
 
-    A server that is away is asked until it is there again. Nothing is saved here: `positions` says where to begin.
+    While the server is unreachable, the request is retried. Nothing is saved here: `positions` gives only the start.
     """
     asked = following or Following()
     position = positions.load() or start
@@ -105,7 +106,7 @@ def batches(
         try:
             reply = store.run(asked.command(position))
         except (Unreachable, OutcomeUnknown):
-            # Reading changes nothing, so that it may have been done is of no account.
+            # The request only reads, so it does not matter whether it was executed.
             time.sleep(store.retry.pause_max)
             continue
         position = reply.next
@@ -116,11 +117,11 @@ def batches(
 def events(
     store: Store, positions: Positions, following: Following | None = None, *, start: str = OLDEST
 ) -> Iterator[Event]:
-    """Events one by one, for ever; after a failure from where the last reader stopped.
+    """Yields events one by one, for ever; after a failure from where the last reader stopped.
 
-    A position is saved when the reader comes back for the event behind the last one of a reply. So a reader that
-    dies sees the events of that reply again, with the same ids: effects that are keyed by the id happen once. The
-    event `missed` says that the server does not keep what came between.
+    The position is saved when the reader asks for the event after the last one of a reply. So a reader that dies sees
+    the events of that reply again, with the same ids: effects that are keyed by the id happen once. The event `missed`
+    says that the server no longer keeps the events in between.
     """
     for reply in batches(store, positions, following, start=start):
         yield from reply.events
@@ -130,7 +131,7 @@ def events(
 async def batches_async(
     store: aio.Store, positions: Positions, following: Following | None = None, *, start: str = OLDEST
 ) -> AsyncIterator[Events]:
-    """As `batches`, over a store that is awaited."""
+    """Like `batches`, over an asyncio store."""
     asked = following or Following()
     position = positions.load() or start
     while True:
@@ -147,7 +148,7 @@ async def batches_async(
 async def events_async(
     store: aio.Store, positions: Positions, following: Following | None = None, *, start: str = OLDEST
 ) -> AsyncIterator[Event]:
-    """As `events`, over a store that is awaited."""
+    """Like `events`, over an asyncio store."""
     async for reply in batches_async(store, positions, following, start=start):
         for event in reply.events:
             yield event

@@ -1,6 +1,6 @@
-"""Fixtures of pytest for programs that use the client. In the `conftest.py` at the root of the tests:
+"""Fixtures of pytest for programs that use the client. Put this into the `conftest.py` at the root of the tests:
 
-pytest_plugins = ["scurry_client.pytest_plugin"]
+    pytest_plugins = ["scurry_client.pytest_plugin"]
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from .testing import Server
 
 @pytest.fixture(scope="session")
 def scurry_session_server() -> Iterator[Server]:
-    """One server in memory for the whole run, since to empty it is quicker than to start another."""
+    """Starts one server in memory for the whole run, since emptying it is faster than starting another."""
     with Server() as server:
         yield server
 
 
 @pytest.fixture
 def scurry_server(scurry_session_server: Server) -> Server:
-    """A server that is empty when the test begins: `url` is where it listens."""
+    """Returns a server that is empty at the start of the test: `url` is its address."""
     scurry_session_server.empty()
     return scurry_session_server
 
 
 @pytest.fixture
 def scurry_store(scurry_server: Server) -> Iterator[Store]:
-    """A `Store` on that server."""
+    """Returns a `Store` on that server."""
     with Store.connect(scurry_server.url) as store:
         yield store

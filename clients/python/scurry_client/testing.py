@@ -1,9 +1,9 @@
-"""A real server for the tests of programs that use the client: in memory, on a free port of this machine.
+"""A real server for the tests of programs that use the client: in memory, on a free local port.
 
     with Server() as server, Store.connect(server.url) as store:
         store.create("org-7", buckets=[NewBucket("main", "ucent", 1000)])
 
-`scurry_client.pytest_plugin` has the same as fixtures.
+`scurry_client.pytest_plugin` offers the same as fixtures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ._store import Store
 __all__ = ["Server", "find_binary"]
 
 PATIENCE = 120.0
-"""Seconds until a server must listen, or must have ended; a machine that stalls takes its time."""
+"""Seconds until a server must listen, or must have ended; generous, because a busy host may stall."""
 CURE = (
     "install the wheel of the server beside this package (pip install ./scurry-VERSION-*.whl), "
     "name a binary in SCURRY_BIN, or put one on PATH"
@@ -32,12 +32,12 @@ CURE = (
 
 
 def find_binary() -> Path:
-    """Returns the binary that SCURRY_BIN names, else that of the wheel `scurry`, else the first on PATH."""
+    """Returns the binary named by SCURRY_BIN, else the one of the wheel `scurry`, else the first on PATH."""
     if named := os.environ.get("SCURRY_BIN"):
         if not os.access(named, os.X_OK):
             raise FileNotFoundError(f"SCURRY_BIN names {named}, which is no program: {CURE}")
         return Path(named)
-    # Where pip puts the programs of a wheel: those of this Python, then those of this user.
+    # Where pip installs the programs of a wheel: for this Python, then for this user.
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
     for scheme in schemes:
         if found := shutil.which("scurry", path=sysconfig.get_path("scripts", scheme)):
@@ -48,7 +48,7 @@ def find_binary() -> Path:
 
 
 class Server:
-    """Runs `scurry serve` for a `with` block, which ends it after an exception too.
+    """Runs `scurry serve` for a `with` block, and kills it at the end, also after an exception.
 
     It keeps its data in memory; events and statements need a `directory`. The options are those of `scurry serve`.
     `port` stays the same when the server is started again.
@@ -67,14 +67,14 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What the server has said since it was last started."""
+        """Returns the server's output since it was last started."""
         if self._output is None:
             return ""
-        # At a place of its own: the server writes where the file stands.
+        # `pread` does not move the file position, at which the server writes.
         return os.pread(self._output.fileno(), os.fstat(self._output.fileno()).st_size, 0).decode(errors="replace")
 
     def start(self) -> Self:
-        """Starts the server and returns when it listens; a RuntimeError has what it said where it does not."""
+        """Starts the server and returns when it listens; raises a RuntimeError with its output if it does not start."""
         self.kill()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115  the server writes to it until it is killed
         self.process = subprocess.Popen(
@@ -83,7 +83,7 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=self._output,
         )
-        # One that nobody kills ends with the program.
+        # A server that is still running is killed when the program ends.
         atexit.register(self.kill)
         try:
             self.port = self._listening()
@@ -95,7 +95,7 @@ class Server:
     def _listening(self) -> int:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            # It is asked first whether it has ended: then what it said is whole.
+            # Check for the end before reading the log: if it has ended, its output is complete.
             has_ended = not self.is_running
             if found := re.search(r"^listening on 127\.0\.0\.1:(\d+)$", self.log, re.MULTILINE):
                 return int(found[1])
@@ -109,14 +109,14 @@ class Server:
         return self.process is not None and self.process.poll() is None
 
     def empty(self) -> None:
-        """Deletes all accounts, entities and keys. A server that has ended is started again."""
+        """Deletes all accounts, entities and keys. Starts the server again if it has ended."""
         if not self.is_running:
             self.start()
         with Store.connect(self.url) as store:
             store.connection.execute_command("FLUSHALL", "FORCE")
 
     def kill(self) -> None:
-        """Ends the server by SIGKILL: it finishes nothing and says nothing."""
+        """Ends the server with SIGKILL, so that it finishes nothing and writes nothing."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(PATIENCE)

@@ -1,4 +1,4 @@
-"""What the server shows in steps, as one walk: the accounts of a store, and the statement of an account."""
+"""Iteration over results that the server returns in steps: the accounts of a store, and the statement of an account."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEP = 1000
 
 
 def accounts(store: Store, *, prefix: str | None = None, status: Status | None = None) -> Iterator[ListedAccount]:
-    """Every account that is there all the time; in a cluster those of one node."""
+    """Yields every account that exists during the whole walk; in a cluster, the accounts of one node."""
     cursor = "0"
     while True:
         step = store.list_accounts(cursor, count=STEP, prefix=prefix, status=status)
@@ -29,7 +29,7 @@ def accounts(store: Store, *, prefix: str | None = None, status: Status | None =
 async def accounts_async(
     store: aio.Store, *, prefix: str | None = None, status: Status | None = None
 ) -> AsyncIterator[ListedAccount]:
-    """As `accounts`, over a store that is awaited."""
+    """Like `accounts`, over an asyncio store."""
     cursor = "0"
     while True:
         step = await store.list_accounts(cursor, count=STEP, prefix=prefix, status=status)
@@ -48,7 +48,7 @@ def statement(
     to_ms: int | None = None,
     unit: str | None = None,
 ) -> Iterator[Event]:
-    """What has happened to an account in a period, as far as the server keeps it: `Store.statement` tells how far."""
+    """Yields an account's events in a period, as far back as the server keeps them: `Store.statement` tells how far."""
     cursor = None
     while True:
         step = store.statement(account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=STEP, cursor=cursor)
@@ -66,7 +66,7 @@ async def statement_async(
     to_ms: int | None = None,
     unit: str | None = None,
 ) -> AsyncIterator[Event]:
-    """As `statement`, over a store that is awaited."""
+    """Like `statement`, over an asyncio store."""
     cursor = None
     while True:
         step = await store.statement(account, from_ms=from_ms, to_ms=to_ms, unit=unit, count=STEP, cursor=cursor)

@@ -27,7 +27,7 @@ def store(scurry_store: Store) -> Store:
 
 @pytest.fixture
 def durable_server(tmp_path: Path) -> Iterator[Server]:
-    """A server of the test alone, which has events and outlives a kill."""
+    """Starts a server for one test, which stores events and survives a kill."""
     with Server("--durability", "write", directory=tmp_path / "store") as running:
         yield running
 

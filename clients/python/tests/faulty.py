@@ -1,4 +1,4 @@
-"""A connection that loses what a test tells it to lose: the request, or the answer."""
+"""A connection that loses the request or the answer when a test tells it to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import redis
 
 
 class Faulty:
-    """Asks `plan` about each attempt: None lets it through, `request` loses it, `answer` loses what comes back."""
+    """Asks `plan` about each attempt: None lets it through, `request` loses the request, `answer` loses the answer."""
 
     def __init__(self, connection: Any, plan: Callable[[int, tuple[Any, ...]], str | None]) -> None:
         self.connection = connection

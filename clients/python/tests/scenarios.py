@@ -1,4 +1,4 @@
-"""The scenario scripts of testing/conformance, read as their README describes them."""
+"""Parser of the scenario scripts of testing/conformance, as their README describes them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ NAMED = re.compile(r"\$[A-Za-z][A-Za-z0-9_]*")
 
 
 class Any_:
-    """`_`: anything."""
+    """`_`: matches anything."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """`$name`: a string that is kept, and the same one later."""
+    """`$name`: a string that is remembered, and must be the same later."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Error:
-    """`!CODE "part"`."""
+    """`!CODE "part"`: an error."""
 
     code: str
     part: str
@@ -62,7 +62,7 @@ class Script:
     unique: list[str] = field(default_factory=list)
     doors: list[str] = field(default_factory=list)
     sets_clock: bool = False
-    """It needs a door whose clock can be set, which a server is not."""
+    """The script needs a clock that can be set, which a server does not have."""
 
 
 def scripts() -> list[Script]:
@@ -102,7 +102,7 @@ def moment(text: str) -> int:
 
 
 def split(line: str) -> tuple[str, str]:
-    """At the last arrow that is not within quotes."""
+    """Splits a line at the last arrow outside of quotes."""
     quoted = escaped = False
     found = -1
     for at, c in enumerate(line):
@@ -129,7 +129,7 @@ def unquote(text: str) -> bytes:
 
 
 def words_of(event: str) -> tuple[list[Any], bool]:
-    """The words, as text or as bytes or as what is kept; and whether a time is among them."""
+    """Returns the words, as text, bytes or remembered values, and whether one of them is a time."""
     words: list[Any] = []
     has_times = False
     for quoted, word in re.findall(r'"((?:[^"\\]|\\.)*)"|(\S+)', event):
@@ -145,7 +145,7 @@ def words_of(event: str) -> tuple[list[Any], bool]:
 
 
 class Reader:
-    """Reads an expected result."""
+    """Parser of an expected result."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -230,7 +230,7 @@ def octets(value: object) -> object:
 
 
 def matches(pattern: Any, value: Any, kept: dict[str, Any]) -> bool:
-    """Whether a reply, as a connection returns it, is what is expected."""
+    """Reports whether a reply, as a connection returns it, matches the expected one."""
     if isinstance(pattern, Any_):
         return True
     if isinstance(pattern, Kept):

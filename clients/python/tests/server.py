@@ -1,4 +1,4 @@
-"""The server that the tests start: that of SCURRY_BIN, else the newest that this repository has built."""
+"""The server that the tests start: the one of SCURRY_BIN, else the newest build in this repository."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ name_newest()
 
 
 def limits(directory: Path, values: Mapping[str, int | str]) -> tuple[str, str]:
-    """The option by which a server has these bounds."""
+    """Returns the option that sets these limits of a server."""
     path = directory / "settings.toml"
     path.write_text("[limits]\n" + "".join(f"{name} = {value!r}\n" for name, value in values.items()))
     return "--config", str(path)

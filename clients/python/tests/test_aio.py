@@ -1,4 +1,4 @@
-"""The same sessions where they are awaited, many at a time, and cancelled in the middle."""
+"""Sessions over asyncio: many at a time, and cancelled in the middle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server with two threads, which is a cluster to clients that know clusters: each command goes to its thread."""
+"""A server with two threads, which cluster clients see as a cluster: each command goes to its thread."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_sessions_of_many_accounts(tmp_path: Path) -> None:
         for account in pair:
             store.create(account, buckets=[NewBucket("main", "ucent", 1000)])
         assert store.chain(*(commands.debit(account, "d", "ucent", 1) for account in pair)).code == "OK"
-        # Each thread has events of its own.
+        # Each thread has its own events.
         plain = Store.connect(server.url)
         seen = set()
         for thread in range(2):

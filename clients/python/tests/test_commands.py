@@ -103,7 +103,7 @@ def test_a_denial_tells_why(store: Store) -> None:
     assert (denied.value.reason, denied.value.limit) == ("limit", "a-day")
     with pytest.raises(Denied):
         store.debit("alice", "d3", "cent", 11)
-    # A question is answered.
+    # A denial of a question is an answer, not an error.
     assert store.check("alice", "cent", 11).code == "CREDIT_LIMIT_REACHED"
     assert store.check("alice", "cent", 11).amount == 10
 

@@ -1,4 +1,4 @@
-"""Which library a URL asks for."""
+"""The library that a URL selects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import scurry_client
 from scurry_client import Denied, NewBucket, Retry, Store, Unreachable, aio
 
 ENDLESS = Retry(patience=1e9, patience_first=1e9)
-"""What a mistake in the address is told in spite of."""
+"""Retries without end, in spite of which a wrong address is reported."""
 
 
 @pytest.mark.parametrize(("scheme", "kind"), [("redis", redis.Redis), ("valkey", valkey.Valkey)])
@@ -111,7 +111,7 @@ def test_a_port_of_http_is_told_at_once(tmp_path: Path, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["rediss", "valkeys"])
 def test_tls_to_a_plain_port_is_told_with_the_cure(server: Server, scheme: str) -> None:
     url = f"{scheme}://127.0.0.1:{server.port}"
-    # The server closes the connection, as one does that ends: so it is tried again for a moment.
+    # The server closes the connection, as one that stops would, so the client retries for a moment.
     impatient = Retry(patience=1e9, patience_first=0)
     with Store.connect(url, retry=impatient) as store, pytest.raises(Unreachable, match="does not speak TLS"):
         store.debit("alice", "t", "cent", 1)
@@ -160,7 +160,7 @@ def test_types_have_the_name_by_which_they_are_imported() -> None:
 
 
 def test_building_a_package_leaves_nothing_in_its_directory(tmp_path: Path) -> None:
-    # Both packages are built by the same tool; the client's own is built by each release.
+    # Both packages are built by the same tool; each release builds the client's own.
     tools = [
         tomllib.loads((REPOSITORY / "clients" / package / "pyproject.toml").read_text())["build-system"]
         for package in ("python", "litellm")

@@ -1,4 +1,4 @@
-"""Events of a real server: each once, in order, and on from where a reader stopped."""
+"""Events of a real server: each one once, in order, and from where the last reader stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_reader_goes_on_where_the_last_one_stopped(durable_store: Store, tmp_p
     store.create("alice", buckets=[NewBucket("main", "cent", 100)])
     first = list(islice(events(store, positions), 3))
     assert words(first) == ["created", "bucket-added", "credited"]
-    # The reader has not come back for more: it sees them again, with the same ids.
+    # The reader has not asked for more, so it sees them again, with the same ids.
     assert list(islice(events(store, positions), 3)) == first
     store.debit("alice", "d1", "cent", 5)
     reader = events(store, positions)

@@ -1,4 +1,4 @@
-"""The example does what it says."""
+"""The example behaves as it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made from the command table is what the generator writes, and the generator can read what comes."""
+"""The generated files match the generator's output, and the generator handles new commands."""
 
 from __future__ import annotations
 

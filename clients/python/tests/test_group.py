@@ -1,4 +1,4 @@
-"""A group of three nodes whose leader is killed in the middle of sessions: charged is what was used, once."""
+"""A group of three nodes with a leader that is killed in the middle of sessions: use is charged exactly once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scurry_client import NewBucket, Store
 
 class Group:
     def __init__(self, directory: Path) -> None:
-        # The free block of ports that it looks for may be taken by another test in between: then another one.
+        # Another test may take the free block of ports in the meantime; then another block is tried.
         for attempt in range(5):
             self.directory = directory / f"group-{attempt}"
             try:
@@ -37,7 +37,7 @@ class Group:
         return subprocess.run(words, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
 
     def nodes(self) -> dict[int, tuple[int, str]]:
-        """Process and role by main port."""
+        """Returns process and role by main port."""
         rows = re.findall(r"^127\.0\.0\.1:(\d+) +(\d+) +(leader|follower)", self.said("status"), re.MULTILINE)
         return {int(port): (int(process), role) for port, process, role in rows}
 
@@ -56,7 +56,7 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 
 def cluster(ports: list[int]) -> Store:
-    """A client that knows clusters, without repetitions of its own."""
+    """Returns a cluster client without retries of its own."""
     nodes = [ClusterNode("127.0.0.1", port) for port in ports]  # type: ignore[no-untyped-call]
     return Store(RedisCluster(startup_nodes=nodes, retry=NoRetry(NoBackoff(), 0)), retry=PATIENT)
 
@@ -66,7 +66,7 @@ def test_sessions_go_on_when_the_leader_dies(group: Group, mode: str) -> None:
     leader = group.leader()
     ports = list(group.nodes())
     survivor = next(port for port in ports if port != leader)
-    # The main port of any node leads to the one that leads.
+    # The main port of any node leads to the leader.
     plain = Store.connect(f"redis://127.0.0.1:{survivor}", retry=PATIENT)
     work = Work(
         (lambda: cluster(ports))

@@ -1,4 +1,4 @@
-"""A real server that is killed in the middle of sessions: what is charged is what was used, once."""
+"""A real server that is killed in the middle of sessions: use is charged exactly once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from scurry_client import NewBucket, Retry, Store
 WORKERS = 4
 ACCOUNTS = 2
 KILLS = 3
-# Sessions that must have ended before the server is killed again, and after the last time.
+# Number of sessions that must end before each kill, and after the last one.
 SESSIONS = 12
 CREDIT = 10_000_000
 PATIENT = Retry(patience=PATIENCE)
 
 
 class Work:
-    """Sessions one after the other, until it is told to stop; what each of them has used is written down here."""
+    """Runs sessions one after the other until it is stopped, and records the use of each."""
 
     def __init__(self, connect: Callable[[], Store]) -> None:
         self.connect = connect
@@ -69,7 +69,7 @@ class Work:
                 thread.join(PATIENCE)
 
     def check(self, store: Store) -> None:
-        """What was charged is what was used: in each account, and over all."""
+        """Checks that the charge equals the use, in each account and in total."""
         assert not self.failures, self.failures
         for account, used in self.used.items():
             bucket = store.get(account).buckets[0]

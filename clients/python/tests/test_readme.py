@@ -1,4 +1,4 @@
-"""The README's blocks of Python run as they stand, one after the other, against a real server."""
+"""The README's blocks of Python run unchanged, one after the other, against a real server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scurry_client import NewBucket, Store
 
 PAGE = REPOSITORY / "clients/python/README.md"
 DEFAULT = "redis://127.0.0.1:6389"
-# The event that the test makes for the reader to end with.
+# The event at which the test ends the reader.
 LAST = "status"
 
 
@@ -34,7 +34,7 @@ def test_the_blocks_of_the_readme_run(
     for block in found:
         code = block.replace(DEFAULT, server.url)
         if "in events(" in code:
-            # It goes on for ever; here it ends with the last event that there is.
+            # The reader never ends by itself; here it ends with the last existing event.
             code = code.rstrip() + f"\n    if event.fields['event'] == '{LAST}':\n        break\n"
             store.status("org-7", "suspended")
         exec(compile(code, str(PAGE), "exec"), names)

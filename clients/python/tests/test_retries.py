@@ -1,4 +1,4 @@
-"""Lost requests and lost answers: the same words again, and nothing twice."""
+"""Lost requests and lost answers: the same words are sent again, and nothing is executed twice."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_answer_that_stays_away_leaves_the_outcome_unknown(store: Store) -> N
     lost = Store(Faulty(store.connection, lambda *_: "answer"), retry=NONE)
     with pytest.raises(OutcomeUnknown) as unknown:
         lost.debit("org-7", "d1", "ucent", 10)
-    # The same words tell: it was done, and is not done again.
+    # The same words show that the command was executed, and it is not executed again.
     told = store.run(unknown.value.command)
     assert (told.replayed, told.amount) == (True, 10)
     assert balance(store) == (990, 0)
@@ -72,7 +72,7 @@ def test_what_has_no_id_is_not_sent_again(store: Store) -> None:
         Store(faulty, retry=QUICK).create("bob")
     assert len(faulty.sent) == 1
     assert store.get("bob").version == 1
-    # One that did not reach the server is sent until it does.
+    # A command that did not reach the server is sent until it does.
     late = Faulty(store.connection, lambda attempt, _: "refused" if attempt < 3 else None)
     assert Store(late, retry=QUICK).create("carol").version == 1
     assert len(late.sent) == 4
@@ -117,7 +117,7 @@ def test_an_exception_is_not_hidden_by_a_lost_connection(store: Store) -> None:
 def test_the_same_session_of_two_processes_is_one(store: Store) -> None:
     first = store.session("org-7", unit="ucent", hold=300, id="job-1")
     first.__enter__()
-    # The process died, and another one begins the same job again.
+    # The process died, and another one starts the same job again.
     with store.session("org-7", unit="ucent", hold=300, id="job-1") as again:
         assert balance(store) == (700, 300)
         again.use(10)
@@ -186,7 +186,7 @@ def test_while_a_group_elects_a_leader_nothing_is_done(store: Store, error: Exce
             return store.connection.execute_command(*words, **options)
 
     electing = Electing()
-    # Without an id it is sent again all the same: it was refused, and not lost.
+    # It is retried even without an id, because it was refused, not lost.
     assert Store(electing, retry=QUICK).create("bob").version == 1
     assert electing.attempts == 4
     with pytest.raises(Unreachable):

@@ -15,17 +15,17 @@ from scurry_client import Command, Denied, Refused, ScurryError, ServerError, St
 
 ALL = scripts()
 CLOCKLESS = [script for script in ALL if not script.sets_clock and (not script.doors or "server" in script.doors)]
-# Words that no typed call says: a unit that is called as an option is, a prefix that a chain does without.
+# Words that no typed call produces: an option with the name of a unit, and a prefix that a chain does not need.
 UNTYPED = {"SCUR.DEBIT b d1 item 2", "SCUR.CHAIN {m}a 4 scur.Debit t7 cent 1"}
 
 
 class Recorder:
-    """A connection that keeps what came last."""
+    """A connection that keeps the last reply."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.raw: Any = None
-        # The library makes its own of the replies to plain commands, which the scripts have too.
+        # The library converts the replies of plain commands, which the scripts also contain.
         getattr(connection, "response_callbacks", {}).clear()
 
     def execute_command(self, *words: Any, **options: Any) -> Any:
@@ -45,7 +45,7 @@ class AsyncRecorder(Recorder):
 
 
 class Run:
-    """A script on its way: what is expected of each line, whoever sends it."""
+    """A running script: the expectation of each line, independent of the sender."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -72,7 +72,7 @@ class Run:
         if isinstance(error, Refused):
             assert error.code == expected.code, f"{self.where(line)}\n  came: {error!r}"
         else:
-            # The library leaves some first words out of its messages, as ERR.
+            # The library removes some first words from its messages, such as ERR.
             assert isinstance(error, ServerError), f"{self.where(line)}\n  came: {error!r}"
         assert expected.part in str(error), f"{self.where(line)}\n  came: {error!r}"
 

@@ -1,4 +1,4 @@
-"""Sessions against a real server: what was used is debited once, the rest goes back."""
+"""Sessions against a real server: use is debited once, and the rest is returned."""
 
 from __future__ import annotations
 

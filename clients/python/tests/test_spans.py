@@ -1,4 +1,4 @@
-"""Spans where OpenTelemetry is installed, and none of it where it is not."""
+"""Spans where OpenTelemetry is installed, and no effect where it is not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scurry_client import Denied, NewBucket, Store, UnknownAccount
 
 @pytest.fixture(scope="module")
 def provider() -> TracerProvider:
-    # The first one that is set stays.
+    # Only the first provider that is set takes effect.
     provider = TracerProvider()
     trace.set_tracer_provider(provider)
     return provider

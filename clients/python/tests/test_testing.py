@@ -1,4 +1,4 @@
-"""The server for users' tests: which binary it is, that it begins empty, and that it ends with its block or run."""
+"""The server for users' tests: the choice of the binary, an empty start, and the end with its block or run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks take every step, and end."""
+"""Walks return every step, and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the words of a script to the typed command, and from the typed reply back to what came: nothing is lost."""
+"""Converts a script's words to the typed command, and the typed reply back to the raw one, without loss."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SPECS = {spec["name"]: spec for spec in json.loads(generate.TABLE.read_text())["
 
 
 class Untyped(Exception):
-    """The words are not what a typed call can say, as those of a refusal often are."""
+    """A typed call cannot produce these words, such as those of some refusals."""
 
 
 def command(words: list[Any]) -> tuple[Command[Any], bool]:
-    """The command of these words, and whether it was made by its typed function."""
+    """Returns the command of these words, and whether its typed function built it."""
     try:
         made = typed(words)
     except (Untyped, IndexError, ValueError):
@@ -73,7 +73,7 @@ def milliseconds(found: re.Match[str]) -> int:
 
 def duration(word: Any) -> int:
     found = DURATION.fullmatch(word) if isinstance(word, str) else None
-    # A short one without its unit is refused; a typed call always says the unit.
+    # The server refuses a short duration without a unit; a typed call always gives the unit.
     if found is None or (found[2] is None and 1 <= milliseconds(found) < 1_000):
         raise Untyped
     return milliseconds(found)
@@ -142,7 +142,7 @@ def row(name: str, rows: generate.Rows, rest: list[Any]) -> Any:
 
 
 def is_same(reply: object, raw: object) -> bool:
-    """Whether a typed reply says all that came, and nothing else."""
+    """Reports whether a typed reply holds all of the raw reply and nothing else."""
     if isinstance(reply, Event):
         assert isinstance(raw, list)
         return reply.id == str_of(raw[0]) and is_same(reply.fields, pairs(raw[1]))
