@@ -168,6 +168,7 @@ impl Net {
         }
         self.ends[end].tried = 0;
         if let Act::Write { bytes, to, .. } = &work.act {
+            // A device breaks the connection when a write is not within a region of the peer.
             let Some(offset) = self.allows(peer, *to, bytes.len()) else {
                 self.break_both(end, Cause::Access);
                 return true;

@@ -152,6 +152,7 @@ impl<Q: Queue> Endpoint<Q> {
         let found = self.inbound.progress(&mut self.wire.counts);
         self.control_later();
         match found {
+            // The end is reported only after all data before it was read.
             Progress::Drained(0) if self.ended => Progress::End,
             Progress::Drained(len) if self.ended => Progress::More(len),
             found => found,

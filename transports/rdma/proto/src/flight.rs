@@ -90,6 +90,7 @@ impl Flight {
             let mark = *mark;
             self.marks.pop_front();
             self.done = mark.number;
+            // With probes only the peer's answer counts, not the completion.
             if self.completes {
                 self.answered = mark.messages;
             }

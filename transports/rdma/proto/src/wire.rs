@@ -46,8 +46,8 @@ impl<Q: Queue> Wire<Q> {
             batch: settings.batch_doorbells,
             waiting: false,
             used: 0,
-            // An eighth of the entries is posted again in one call; the others stay available
-            // meanwhile.
+            // Used entries are posted again in groups: an eighth of all, and at most 16. The others stay
+            // available meanwhile.
             repost: (settings.receives / 8).clamp(1, 16),
             queue,
         }

@@ -47,6 +47,7 @@ fn open(settings: &RdmaSettings, cores: u16, clients_max: usize) -> Result<OpenA
     let address = listener.local_address().unwrap_or(listen);
     let budget = Budget::new(settings.pinned_max);
     let each = queues(settings);
+    // All clients may be on one core, so each hub has room for the completions of all.
     let wanted = u64::from(each.receive_entries) + u64::from(each.send_entries);
     let wanted = u32::try_from(wanted.saturating_mul(clients_max as u64)).unwrap_or(u32::MAX);
     let mut listener = Some(listener);
@@ -178,6 +179,7 @@ impl CoreAdapter for CoreRdma {
         if spin.is_worth_it(now_ns) {
             return Ok(false);
         }
+        // The core may sleep only if nothing arrived before the queues were armed.
         let count = hub.rest(|number, notice| tell_connection(keys, number, notice, tell))?;
         if count > 0 {
             spin.came(now_ns);
@@ -197,6 +199,7 @@ impl CoreAdapter for CoreRdma {
         let number = connection.number();
         let made = Endpoint::new(connection, Role::Server, self.settings.connection, now_ms);
         let mut endpoint = made.map_err(|fault: Fault| io::Error::other(fault.to_string()))?;
+        // Accept last: if a step above fails, dropping the connection refuses the peer.
         endpoint.queue().accept()?;
         self.keys.insert(number, key);
         Ok(Box::new(Rdma::new(endpoint)))

@@ -45,6 +45,7 @@ impl Hub {
         let connection = self.build(id, queue, settings)?;
         connection.id().connect()?;
         step.wait(RDMA_CM_EVENT_ESTABLISHED)?;
+        // From now on the hub reads the connection's events.
         self.take_in(connection, queue, settings)
     }
 }

@@ -179,6 +179,7 @@ impl Staging {
         if self.registration.end() {
             return vector;
         }
+        // Freed memory could be given to other code while the device still reads it.
         mem::forget(vector);
         Vec::new()
     }

@@ -82,6 +82,8 @@ impl Stream {
     /// Handles the events that have arrived, and waits for one if there are none.
     fn wait(&mut self, since: Instant) -> io::Result<()> {
         let count = self.take(|hub, f| hub.poll(f))?;
+        // A completion that arrives before `rest` has armed the queues causes no event, so `rest`
+        // polls again.
         if count > 0 || self.take(|hub, f| hub.rest(f))? > 0 {
             return Ok(());
         }

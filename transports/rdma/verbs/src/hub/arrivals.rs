@@ -68,6 +68,7 @@ impl Hub {
             let count = count?;
             *handed += count;
             self.counters.completions += count as u64;
+            // The queue had fewer completions than fit into one call, so it is empty.
             if count < TAKEN_AT_ONCE {
                 return Ok(true);
             }
