@@ -131,8 +131,8 @@ class Meter:
         return (yield from self.ask(Request(command)))
 
     def extend(self, amount: int, key: str | int | None, minimum: int | None) -> Flow[int]:
-        """Adds `amount` to the hold and returns the unused rest of it. If less is available, the available part is
-        held."""
+        """Adds `amount` to the hold and returns the unused rest of it. Raises `Denied` if less than `minimum` more is
+        available; the available part is held."""
         yield from self.resolve()
         item = self.item(key)
         least = item.left + (amount if minimum is None else minimum)
