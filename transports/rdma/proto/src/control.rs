@@ -111,7 +111,7 @@ impl<Q: Queue> Endpoint<Q> {
         Ok(())
     }
 
-    /// Sends a feature request whose answer proves that the peer has processed all earlier
+    /// Sends a feature request. Its answer proves that the peer has processed all earlier
     /// messages.
     fn probe(&mut self) -> Result<(), Fault> {
         let flight = &self.wire.flight;

@@ -84,7 +84,7 @@ struct CoreRdma {
     hub: Hub,
     /// On the first core only; `None` while stopping.
     listener: Option<Listener>,
-    /// The server's address of these connections.
+    /// The server's address, which is also the local end of its connections.
     address: SocketAddr,
     /// Keys of the core's connections, by queue pair number.
     keys: BTreeMap<u32, usize>,
@@ -124,7 +124,7 @@ impl CoreRdma {
         while requests.len() < ACCEPTS_MAX {
             match listener.next_request() {
                 Ok(Some(request)) => {
-                    // A request whose peer is already gone has no address.
+                    // Without an address, the peer is already gone.
                     let Some(peer) = request.peer() else { continue };
                     requests.push(AdapterRequest { peer, request: Box::new(request) });
                 }

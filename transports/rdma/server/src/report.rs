@@ -4,7 +4,7 @@ use scurry_rdma::Counters;
 use scurry_rdma_proto::Counts;
 use scurry_server::AdapterCount;
 
-/// Returns each counter with its metric name: those of connections, including closed ones, and of the device.
+/// Returns each counter with its metric name: first the connections' counters, closed ones included, then the device's.
 pub(crate) fn counts_of(counts: &Counts, device: &Counters) -> [AdapterCount; 18] {
     let lines = [
         (

@@ -51,7 +51,7 @@ pub struct Connection {
     // Fields are dropped in this order: the queue pair goes before all other objects of the device.
     id: Id,
     link: Arc<Link>,
-    /// Memory for messages in flight, for a device whose inline requests are shorter than a message.
+    /// Memory for messages in flight, used if the device's inline requests are shorter than a message.
     messages: Option<Messages>,
     domain: Arc<Domain>,
     room: ibv_qp_cap,

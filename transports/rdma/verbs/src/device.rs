@@ -72,7 +72,7 @@ impl Device {
     /// Returns the name of the device, such as `mlx5_0`.
     #[must_use]
     pub fn name(&self) -> String {
-        // SAFETY: an open context has a device, whose name stays valid.
+        // SAFETY: an open context has a device, and the device's name stays valid.
         let name = unsafe {
             CStr::from_ptr((self.library.ibv_get_device_name)((*self.context.get()).device))
         };

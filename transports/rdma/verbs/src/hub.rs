@@ -146,7 +146,7 @@ impl Hub {
         Ok(connection)
     }
 
-    /// Adds an established connection, whose id used a separate channel so far.
+    /// Adds an established connection. Its id used a separate channel so far.
     pub(crate) fn take_in(
         &mut self,
         mut connection: Connection,

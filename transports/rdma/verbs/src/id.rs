@@ -38,7 +38,7 @@ pub(crate) struct Id {
 }
 
 impl Id {
-    /// Creates an id whose events arrive on this channel with this number.
+    /// Creates an id. Its events arrive on this channel with this number.
     pub(crate) fn new(channel: &Arc<EventChannel>, number: u32) -> io::Result<Id> {
         let library = channel.library;
         let mut raw = ptr::null_mut();
@@ -87,7 +87,7 @@ impl Id {
         check("cannot bind", status)
     }
 
-    /// Allows binding to a port whose earlier connections are not completely gone.
+    /// Allows binding to a port while earlier connections of it are not completely gone.
     pub(crate) fn reuse_address(&self) -> io::Result<()> {
         let mut yes: libc::c_int = 1;
         // SAFETY: the id is alive, and the option is an `int`.

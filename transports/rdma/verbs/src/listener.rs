@@ -19,7 +19,7 @@ pub struct Listener {
     channel: Arc<EventChannel>,
 }
 
-/// A peer's connection request. It may be sent to the thread whose hub accepts it; dropping it refuses
+/// A peer's connection request. It may be sent to the thread of the hub that accepts it; dropping it refuses
 /// the peer.
 #[derive(Debug)]
 pub struct Request {
@@ -55,7 +55,7 @@ impl Listener {
     /// When the device has failed.
     pub fn next_request(&self) -> io::Result<Option<Request>> {
         while let Some(event) = self.channel.take()? {
-            // Other events concern requests whose peers are gone: accepting such a request fails anyway.
+            // Other events mean that a requesting peer is gone: accepting its request fails anyway.
             if event.kind == RDMA_CM_EVENT_CONNECT_REQUEST
                 && let Some(raw) = Raw::new(event.id)
             {
