@@ -1,6 +1,7 @@
-//! What an entry costs a leader and a follower of three nodes, without the frame, its checksum, sockets and
-//! files: append, the effects of it, both answers, its store; and receive, the effects of it, its store. An entry
-//! is a frame, of one Change or of many: a Change of 64 in a frame costs a 64th.
+//! Cost of an entry for the leader and for a follower of three nodes, without the frame, its checksum, sockets and
+//! files. The leader appends, takes the effects, processes both responses and completes its store; the follower
+//! receives, takes the effects and completes its store. An entry is a frame of one Change or of many: with 64 in a
+//! frame, a Change costs a 64th.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use scurry_replica::{
@@ -9,14 +10,14 @@ use scurry_replica::{
 };
 use std::time::{Duration, Instant};
 
-/// Entries between two looks at the clock, each with effects of its own.
+/// Entries between two readings of the clock, each with its own effects.
 const ENTRIES: u32 = 64;
 
 fn node(number: u64) -> NodeId {
     NodeId::new(number).expect("not 0")
 }
 
-/// The group: the leader is the first.
+/// Returns three replicas; the first leads.
 fn group() -> Vec<Replica> {
     let members = Members::new([node(1), node(2), node(3)], []).expect("three nodes");
     let base = Base { index: Index(0), term: Term(0), members };
@@ -41,7 +42,7 @@ fn hand_on(group: &mut [Replica], message: Message) {
     group[at].receive(message).expect("a member's message");
 }
 
-/// Time that some entries took at the leader and at one follower.
+/// Returns the time that `ENTRIES` entries took on the leader and on one follower.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
 fn entries(group: &mut [Replica]) -> [Duration; 2] {
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Messages and entries of the engine, and ours.
+//! Conversions between the engine's messages and entries and those of this crate.
 
 use crate::entry::{Entry, Kind, Members, Membership};
 use crate::ids::{Index, NodeId, Round, Term};
@@ -10,7 +10,7 @@ use raft::eraftpb::{
     Entry as RaftEntry, EntryType, Message as RaftMessage, MessageType,
 };
 
-/// The message for the engine. Entries have no content.
+/// Converts a message for the engine. Its entries have no content.
 pub(crate) fn to_engine(message: &Message) -> RaftMessage {
     let mut to = RaftMessage::default();
     to.from = message.from.get();
@@ -78,8 +78,8 @@ pub(crate) fn to_engine(message: &Message) -> RaftMessage {
     to
 }
 
-/// An engine's message as ours, with the content of its entries. None where an entry is no longer in the log:
-/// whoever made the append leads no more.
+/// Converts a message of the engine, and adds the content of its entries. Returns None when one of them is no longer in
+/// the log: the node that created the append no longer leads.
 pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
     let (committed, committed_term) = (Index(message.commit), Term(message.commit_term));
     let before = matches!(
@@ -117,7 +117,7 @@ pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
             Body::Alive { committed, round: round(&message.context) }
         }
         MessageType::MsgTimeoutNow => Body::StandNow,
-        // The rest is never asked of the engine, or stays within it.
+        // The host never causes the other kinds, or they stay within the engine.
         _ => return None,
     };
     let (from, to) = (NodeId::new(message.from)?, NodeId::new(message.to)?);
@@ -129,12 +129,12 @@ pub(crate) fn round(context: &[u8]) -> Round {
     Round(context.try_into().map_or(0, u64::from_le_bytes))
 }
 
-/// True for an entry about members.
+/// Returns true for an entry about members.
 pub(crate) fn is_turn(entry: &RaftEntry) -> bool {
     entry.get_entry_type() == EntryType::EntryConfChangeV2
 }
 
-/// An entry that the engine has made by itself.
+/// Returns an entry that the engine has created by itself.
 pub(crate) fn made_by_engine(entry: &RaftEntry) -> Entry {
     let kind = if is_turn(entry) { Kind::Switched } else { Kind::Empty };
     Entry { term: Term(entry.term), index: Index(entry.index), kind }
@@ -145,7 +145,7 @@ fn entry_to_engine(entry: &Entry) -> RaftEntry {
     engine_entry(entry.term, entry.index, is_turn)
 }
 
-/// The change by which the engine gets from these members to those, by both majorities.
+/// Returns the engine's change from one list of members to another, by both majorities.
 pub(crate) fn change_to(before: &Members, after: &Members) -> ConfChangeV2 {
     let mut change = ConfChangeV2::default();
     change.set_transition(ConfChangeTransition::Implicit);
@@ -166,7 +166,7 @@ pub(crate) fn change_to(before: &Members, after: &Members) -> ConfChangeV2 {
     change
 }
 
-/// The members as the engine has them.
+/// Converts the engine's members; None when they are invalid.
 pub(crate) fn membership(state: &ConfState) -> Option<Membership> {
     let nodes = |numbers: &[u64]| -> Vec<NodeId> {
         numbers.iter().filter_map(|number| NodeId::new(*number)).collect()

@@ -1,86 +1,87 @@
-//! What a replica asks of its host.
+//! The outputs of a replica that its host must carry out.
 
 use crate::entry::{Entry, Membership};
 use crate::ids::{Index, NodeId, ReadTicket, Term, Ticket};
 use crate::message::Message;
 
-/// The part that a node plays.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The only one of its term that makes entries.
+    /// The only node of its term that creates entries.
     Leader,
-    /// Takes entries from the leader.
+    /// Appends the leader's entries.
     Follower,
-    /// Asks for votes.
+    /// Requests votes.
     Candidate,
-    /// Takes entries and has no vote.
+    /// Appends entries and has no vote.
     Learner,
 }
 
-/// Where a node stands.
+/// A node's role, term and leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The part that it plays.
+    /// The node's role.
     pub role: Role,
-    /// The term that it is in.
+    /// The node's term.
     pub term: Term,
-    /// The leader of this term, as far as it is known.
+    /// The leader of this term; None when it is not known.
     pub leader: Option<NodeId>,
-    /// Of a leader: its first entry. It serves when this is committed and all before it is applied.
+    /// On a leader: its first entry. The leader serves when this entry is committed and everything before it is
+    /// applied.
     pub begins: Option<Index>,
 }
 
-/// Content that is to be written and synced before the messages that depend on it leave.
+/// Data that must be written and synced before the messages that depend on it are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// The name of the store; the ticket before it is stored first.
+    /// Id of the store; stores with smaller tickets are written first.
     pub ticket: Ticket,
-    /// The vote, when it has changed.
+    /// The vote; None when it has not changed.
     pub vote: Option<Vote>,
-    /// All entries from here on are removed, durably before the first of `entries` is written.
+    /// All entries from this index on are removed, durably, before the first of `entries` is written.
     pub truncate_from: Option<Index>,
-    /// Entries to be written behind what is there.
+    /// Entries to append.
     pub entries: Vec<Entry>,
-    /// The commit index, to be written with the entries: a node that is started again must know at least what it
-    /// knew when it took them, or it counts votes by members that are no longer in force.
+    /// The commit index, written with the entries. After a restart the node must know at least the commit index that it
+    /// knew when it stored them; otherwise it would count votes by members that are no longer in force.
     pub committed: Index,
 }
 
-/// The promises of a node about elections.
+/// The election promises of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vote {
-    /// The greatest term that it has seen.
+    /// The greatest term that the node has seen.
     pub term: Term,
-    /// The candidate that has its vote in this term.
+    /// The candidate that got the node's vote in this term.
     pub candidate: Option<NodeId>,
 }
 
-/// Everything that has come of the inputs since the effects were taken last.
+/// The effects of all inputs since the last call.
 #[derive(Debug)]
 pub struct Effects {
-    /// Messages that may leave now.
+    /// Messages that may be sent now.
     pub send: Vec<Message>,
-    /// The store to be made.
+    /// The store to write.
     pub store: Option<Store>,
-    /// The commit index, also where this node has not stored as much yet: what is applied beyond that is not there
-    /// after a crash.
+    /// The commit index. It may be greater than the last entry that this node has stored: if the node applies such an
+    /// entry and crashes, the entry is missing on its disk.
     pub committed: Index,
-    /// The node's standing, when it has changed. Reads of a leader of another term or that leads no more are void.
+    /// Role, term and leader, when they have changed. When a leader enters another term or no longer leads, its pending
+    /// reads are void.
     pub standing: Option<Standing>,
-    /// The members, when other ones are in force.
+    /// The members, when they have changed.
     pub membership: Option<Membership>,
-    /// Reads that may leave: what they show is committed, and no other leader has committed more before they
-    /// were asked for.
+    /// Reads that may be answered: everything they show is committed, and no other leader had committed more before
+    /// they were requested.
     pub reads: Vec<ReadTicket>,
-    /// Nodes that need a snapshot: the log does not reach back to where they are. Each is told once; the host says
-    /// by [`Replica::caught_up`](crate::Replica::caught_up) or
-    /// [`Replica::snapshot_failed`](crate::Replica::snapshot_failed) what has become of it, and does not compact
-    /// meanwhile.
+    /// Nodes that need a snapshot because this log no longer has the entries that they lack. Each is listed once. The
+    /// host reports the outcome with [`Replica::caught_up`](crate::Replica::caught_up) or
+    /// [`Replica::snapshot_failed`](crate::Replica::snapshot_failed), and does not compact in the meantime.
     pub behind: Vec<NodeId>,
 }
 
 impl Effects {
-    /// True when there is nothing to do.
+    /// Returns true when the host has nothing to do (the commit index is not considered).
     pub fn is_empty(&self) -> bool {
         self.send.is_empty()
             && self.store.is_none()

@@ -1,38 +1,38 @@
-//! Entries of the replicated log, and who has a say in it.
+//! Entries of the replicated log, and the members that decide about it.
 
 use crate::ids::{Index, NodeId, Term};
 
-/// A frame, described: its bytes are elsewhere.
+/// Descriptor of a frame; the frame's bytes are kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Descriptor {
     /// Sequence of its first record.
     pub first: u64,
     /// Sequence of its last record.
     pub last: u64,
-    /// Bytes.
+    /// Length of the frame in bytes.
     pub len: u32,
-    /// Checksum of the bytes.
+    /// Checksum of the frame's bytes.
     pub checksum: u32,
 }
 
-/// The content of an entry.
+/// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The first entry of a leader's term.
     Empty,
     /// A frame.
     Frame(Descriptor),
-    /// The beginning of a change of members: until [`Kind::Switched`] it takes a majority of those before and of
-    /// these.
+    /// Start of a change of members. Until [`Kind::Switched`] every decision takes a majority of the old voters and a
+    /// majority of the new ones.
     Members(Box<Members>),
-    /// The end of a change of members: those before have no say any more.
+    /// End of a change of members: the old voters no longer count.
     Switched,
 }
 
 /// An entry of the replicated log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// The term whose leader made it.
+    /// The term whose leader created the entry.
     pub term: Term,
     /// The position in the log.
     pub index: Index,
@@ -40,29 +40,29 @@ pub struct Entry {
     pub kind: Kind,
 }
 
-/// The nodes that have a copy of the log: voters decide, learners do not.
+/// The nodes that have a copy of the log: voters count for majorities, learners do not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
     voters: Vec<NodeId>,
     learners: Vec<NodeId>,
 }
 
-/// A fault in a list of members.
+/// Invalid list of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MembersError {
-    /// Nobody decides.
+    /// The list has no voter.
     #[error("no voters: name at least one")]
     NoVoters,
     /// A node is named twice.
     #[error("node {0} is named twice: name each node once, as a voter or as a learner")]
     Twice(NodeId),
-    /// More than can be written.
+    /// The list is longer than its encoding allows.
     #[error("{0} nodes: name at most 255 voters and 255 learners")]
     Many(usize),
 }
 
 impl Members {
-    /// The members, in any order.
+    /// Creates a list of members; the nodes may be in any order.
     pub fn new(
         voters: impl IntoIterator<Item = NodeId>,
         learners: impl IntoIterator<Item = NodeId>,
@@ -85,17 +85,17 @@ impl Members {
         Ok(Members { voters, learners })
     }
 
-    /// The voters, ascending.
+    /// Returns the voters, ascending.
     pub fn voters(&self) -> &[NodeId] {
         &self.voters
     }
 
-    /// The learners, ascending.
+    /// Returns the learners, ascending.
     pub fn learners(&self) -> &[NodeId] {
         &self.learners
     }
 
-    /// All of them.
+    /// Returns all members, the voters first.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> {
         self.voters.iter().chain(&self.learners).copied()
     }
@@ -104,29 +104,29 @@ impl Members {
 /// The members that are in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// The members; during a change, those that come.
+    /// The members; during a change, the new ones.
     pub members: Members,
-    /// The voters before, whose majority it takes as well; none outside a change.
+    /// The old voters during a change, whose majority is also required; empty otherwise.
     pub outgoing: Vec<NodeId>,
 }
 
 impl Membership {
-    /// True while it takes two majorities.
+    /// Returns true during a change, when two majorities are required.
     pub fn is_joint(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// All nodes that have a say or take entries; during a change also those that go.
+    /// Returns all voters and learners, including the old voters during a change.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.members.iter().chain(self.outgoing.iter().copied())
     }
 
-    /// True when the node has a vote.
+    /// Returns true when the node has a vote.
     pub fn has_vote(&self, node: NodeId) -> bool {
         self.members.voters.contains(&node) || self.outgoing.contains(&node)
     }
 
-    /// True when these nodes are a majority: of both, during a change.
+    /// Returns true when these nodes are a majority; during a change, of the old and of the new voters.
     pub fn is_quorum(&self, has: impl Fn(NodeId) -> bool) -> bool {
         let majority = |of: &[NodeId]| of.iter().filter(|node| has(**node)).count() * 2 > of.len();
         majority(&self.members.voters) && (self.outgoing.is_empty() || majority(&self.outgoing))

@@ -1,35 +1,35 @@
-//! Numbers that are not each other's.
+//! Newtypes for ids, terms, indexes, sequences and tickets, so that they cannot be confused.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// Terms and indexes from outside stay below, so that the engine can count on from them.
+/// Upper bound (exclusive) of terms and indexes from outside, so that the engine can increment them without overflow.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 
-/// The identity of a node, drawn once and never used again.
+/// Id of a node, drawn once and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU64);
 
 impl NodeId {
-    /// The identity with this number; none has 0.
+    /// Returns the id with this number; None for 0.
     pub fn new(number: u64) -> Option<NodeId> {
         NonZeroU64::new(number).map(NodeId)
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> u64 {
         self.0.get()
     }
 }
 
-/// 16 hexadecimal digits, as people see it everywhere.
+/// Formats the id as 16 hexadecimal digits, as all output shows it.
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
 }
 
-/// A term: each has one leader or none. 0 is before the first.
+/// A term: it has one leader or none. 0 is before the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(pub u64);
 
@@ -72,14 +72,14 @@ impl Sequence {
     }
 }
 
-/// A round of heartbeats that confirms reads, from 1; 0 stands for none.
+/// A round of heartbeats that confirms reads, from 1; 0 means no round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Round(pub(crate) u64);
 
-/// The name of a store. Stores are made in the order of their tickets.
+/// Id of a store. Stores are written in the order of their tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) u64);
 
-/// The name of a read that waits for its confirmation.
+/// Id of a read that waits for confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReadTicket(pub(crate) u64);

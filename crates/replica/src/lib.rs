@@ -1,13 +1,14 @@
-//! One replica of a shard's log: time, messages and outcomes of stores come in, messages, stores and the commit
-//! index go out. No clock, no randomness that decides, no I/O, no thread.
+//! One replica of a shard's log. Its inputs are ticks, messages and completed stores; its outputs are messages, stores
+//! and the commit index. It has no clock, no I/O and no thread, and its only randomness comes from a seed.
 //!
-//! The consensus is that of the `raft` crate (docs/adr/0033-consensus-engine.md); its types do not leave this
-//! crate. Entries are descriptors of frames: the bytes of a frame travel beside the messages, and an append is
-//! handed to [`Replica::receive`] when the bodies of [`Message::entries`] are there and their checksums hold.
+//! The consensus is that of the `raft` crate (docs/adr/0033-consensus-engine.md), called "the engine" here; its types
+//! do not leave this crate. Entries are descriptors of frames: the bytes of a frame travel beside the messages, and the
+//! host passes an append to [`Replica::receive`] only when it has the bodies of [`Message::entries`] and their
+//! checksums match.
 //!
-//! After one or more inputs the host takes [`Replica::effects`], sends what is to be sent, and writes what is to
-//! be stored, in the order of tickets; when a store is on the device it says so by [`Replica::stored`]. Messages
-//! that depend on a store are not shown before that, so that none can leave too early.
+//! After one or more inputs the host calls [`Replica::effects`], sends the messages, and writes the stores in the order
+//! of their tickets. When a store is on the device, the host calls [`Replica::stored`]. Messages that depend on a store
+//! are not returned before that call, so none can be sent too early.
 #![forbid(unsafe_code)]
 
 mod convert;

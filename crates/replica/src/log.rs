@@ -1,4 +1,4 @@
-//! The entries in memory, 40 bytes each, from a base on, and what the engine reads of them.
+//! The log in memory, 40 bytes an entry after its base, and the engine's view of it.
 
 use crate::effects::Vote;
 use crate::entry::{Descriptor, Entry, Kind, Members};
@@ -7,64 +7,64 @@ use raft::eraftpb::{ConfState, Entry as RaftEntry, EntryType, HardState, Snapsho
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Entries that the engine is given at a time, when it names a limit.
+/// Maximum number of entries that the engine gets at once, when it asks with a limit.
 const ENTRIES_MAX: u64 = 1024;
 
 /// The state of a log before its first entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// The last entry that is not there any more; 0 when there was none.
+    /// The last entry that was removed; 0 when there is none.
     pub index: Index,
     /// The term of that entry.
     pub term: Term,
-    /// The members in force behind it.
+    /// The members in force after that entry.
     pub members: Members,
 }
 
-/// The log and the vote that a node finds on its disk.
+/// The log and the vote that were read from a node's disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// The vote that was stored last.
+    /// The last stored vote.
     pub vote: Vote,
     /// The state before the entries.
     pub base: Base,
     /// The entries.
     pub entries: Vec<Entry>,
-    /// The greatest commit index that was stored.
+    /// The greatest stored commit index.
     pub committed: Index,
 }
 
-/// A fault in what was found.
+/// Invalid data read from a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoveredError {
-    /// The settings cannot be.
+    /// The settings are invalid.
     #[error(transparent)]
     Settings(#[from] crate::settings::SettingsError),
-    /// An entry is missing, or one is there twice.
+    /// An entry is missing or repeated.
     #[error("entry {found:?} where {expected:?} belongs: restore the log from a peer")]
     Gap {
         /// The index that was found.
         found: Index,
-        /// The next one.
+        /// The index that was expected.
         expected: Index,
     },
-    /// An entry of an older term behind one of a newer term.
+    /// The term of an entry is older than that of the entry before it, or 0.
     #[error(
         "the term of entry {0:?} is lower than the one before, or 0: restore the log from a peer"
     )]
     Term(Index),
-    /// A number that no log comes to.
+    /// A term or an index is out of range.
     #[error("{0} is no term and no index: restore the log from a peer")]
     Number(u64),
 }
 
-/// An entry.
+/// An entry without its index and its members.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     term: Term,
     first: u64,
     last: u64,
-    /// Bytes of all frames up to its end.
+    /// Bytes of all frames up to and including this entry.
     end: u64,
     checksum: u32,
     kind: SlotKind,
@@ -81,18 +81,19 @@ enum SlotKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     base: Base,
-    /// Bytes of frames up to the base.
+    /// Bytes of frames up to and including the base.
     begin: u64,
     slots: VecDeque<Slot>,
-    /// Entries about members: who they will be, or nothing where the change ends.
+    /// Entries about members: the new members, or None for the end of a change.
     turns: BTreeMap<Index, Option<Box<Members>>>,
-    /// The vote that the engine begins with.
+    /// The vote with which the engine starts.
     vote: Vote,
     committed: Index,
 }
 
 impl Log {
-    /// The log as it was found. A commit index behind its end was stored beside entries that were not.
+    /// Creates the log from the data on the disk. A commit index beyond its end was stored beside entries that were
+    /// lost; it is lowered to the end.
     pub(crate) fn new(recovered: Recovered) -> Result<Log, RecoveredError> {
         let Recovered { mut vote, base, entries, committed } = recovered;
         let (mut index, mut term) = (base.index, base.term);
@@ -122,7 +123,7 @@ impl Log {
             log.push(&entry);
         }
         number_below_max(index.0)?;
-        // Entries may have been stored without the vote beside them: it was promised to nobody.
+        // The entries may have been stored without the vote of their term; that vote was never sent.
         if vote.term < term {
             vote = Vote { term, candidate: None };
         }
@@ -148,17 +149,17 @@ impl Log {
         self.slots.get(usize::try_from(at).ok()?)
     }
 
-    /// Bytes of all frames up to the end of this entry.
+    /// Returns the bytes of all frames up to and including this entry.
     fn end(&self, index: Index) -> u64 {
         self.slot(index).map_or(self.begin, |slot| slot.end)
     }
 
-    /// Bytes of the frames behind the first and up to the second.
+    /// Returns the bytes of the frames after `from`, up to and including `to`.
     pub(crate) fn bytes(&self, from: Index, to: Index) -> u64 {
         self.end(to).saturating_sub(self.end(from))
     }
 
-    /// The term of an entry, or of the base.
+    /// Returns the term of an entry, or of the base.
     pub(crate) fn term_of(&self, index: Index) -> Option<Term> {
         if index == self.base.index {
             return Some(self.base.term);
@@ -166,7 +167,7 @@ impl Log {
         self.slot(index).map(|slot| slot.term)
     }
 
-    /// The first entry of the last ones that are of this term.
+    /// Returns the first entry of the run of this term at the end of the log; the next index when the run is empty.
     pub(crate) fn first_of_last_term(&self, term: Term) -> Index {
         let of_term = self.slots.iter().rev().take_while(|slot| slot.term == term).count() as u64;
         Index(self.last().0 + 1 - of_term)
@@ -190,15 +191,15 @@ impl Log {
         Some(Entry { term: slot.term, index, kind })
     }
 
-    /// The members that a change at this entry is about.
+    /// Returns the content of an entry about members: the new members, or None inside for the end of a change.
     pub(crate) fn turn(&self, index: Index) -> Option<&Option<Box<Members>>> {
         self.turns.get(&index)
     }
 
-    /// Puts an entry behind the last.
+    /// Appends an entry.
     pub(crate) fn push(&mut self, entry: &Entry) {
         let (end, index, term) = (self.end(self.last()), self.last().next(), entry.term);
-        // An entry at another place would be read as another entry by all that comes later.
+        // All later reads would take an entry at a wrong position for another entry.
         assert!(entry.index == index, "{:?} is put in the place of {index:?}", entry.index);
         let empty = Slot { term, first: 0, last: 0, end, checksum: 0, kind: SlotKind::Empty };
         let turn = Slot { kind: SlotKind::Turn, ..empty };
@@ -220,7 +221,7 @@ impl Log {
         });
     }
 
-    /// Removes all entries from here on; true when there were some.
+    /// Removes all entries from this index on. Returns true when it has removed any.
     pub(crate) fn truncate(&mut self, from: Index) -> bool {
         let kept = from.0.saturating_sub(self.base.index.0 + 1);
         let cut = kept < self.slots.len() as u64;
@@ -229,7 +230,7 @@ impl Log {
         cut
     }
 
-    /// Forgets the entries up to here, as far as [`Log::base_at`] says.
+    /// Removes the entries up to the base that [`Log::base_at`] returns for this index.
     pub(crate) fn compact(&mut self, to: Index) {
         let base = self.base_at(to);
         let to = base.index;
@@ -243,8 +244,8 @@ impl Log {
         self.base = base;
     }
 
-    /// The base of the entries behind this one. Within a change of members it stays before it: a base names one
-    /// list.
+    /// Returns the base of a log that starts after this entry. Within a change of members it is the base before the
+    /// change, because a base names one list of members.
     pub(crate) fn base_at(&self, to: Index) -> Base {
         let mut members = &self.base.members;
         let mut to = to.min(self.last()).max(self.base.index);
@@ -263,7 +264,7 @@ impl Log {
     }
 }
 
-/// An entry as the engine has it: without its content.
+/// Returns an entry as the engine sees it: without its content.
 pub(crate) fn engine_entry(term: Term, index: Index, is_turn: bool) -> RaftEntry {
     let mut entry = RaftEntry { term: term.0, index: index.0, ..RaftEntry::default() };
     if is_turn {
@@ -276,7 +277,8 @@ fn number_below_max(number: u64) -> Result<u64, RecoveredError> {
     if number < NUMBER_MAX { Ok(number) } else { Err(RecoveredError::Number(number)) }
 }
 
-/// Entries have no content here: it is looked up when they leave, and put beside them when they come.
+/// Entries have no content for the engine: it is joined with its messages when they are sent, and kept aside when they
+/// are received.
 impl Storage for Log {
     fn initial_state(&self) -> raft::Result<RaftState> {
         let hard_state = HardState {
@@ -301,7 +303,7 @@ impl Storage for Log {
         if high > self.last().0 + 1 {
             return Err(StorageError::Unavailable.into());
         }
-        // The engine would count the bytes of entries that have no content: the bytes are those of the frames.
+        // The limit is in bytes of frames; the engine would count the bytes of its own entries, which have no content.
         let (mut count, before) = (high - low, self.end(Index(low - 1)));
         if let Some(max) = max_size.into() {
             count = count.min(ENTRIES_MAX);
@@ -336,7 +338,7 @@ impl Storage for Log {
         Ok(self.last().0)
     }
 
-    /// The base: what a node that is behind it needs is the host's to send.
+    /// Returns the base. The snapshot itself is sent by the host to a node that needs it.
     fn snapshot(&self, _: u64, _: u64) -> raft::Result<Snapshot> {
         let mut snapshot = Snapshot::default();
         let metadata = snapshot.mut_metadata();

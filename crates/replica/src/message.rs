@@ -1,13 +1,13 @@
-//! What replicas tell each other, and its bytes: docs/formats/replica-messages.md.
+//! Messages between replicas, and their bytes: docs/formats/replica-messages.md.
 
 use crate::entry::{Descriptor, Entry, Kind, Members};
 use crate::ids::{Index, NUMBER_MAX, NodeId, Round, Term};
 use crate::wire::Reader;
 
-/// The version of the bytes.
+/// Version of the encoding.
 const VERSION: u8 = 1;
 
-/// Fewest bytes of an entry.
+/// Minimum bytes of an encoded entry.
 const ENTRY_LEN_MIN: usize = 9;
 
 /// A message from one replica to another.
@@ -22,29 +22,29 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Append {
-        /// The entry before the first.
+        /// The entry before the first of `entries`.
         previous: Index,
         previous_term: Term,
         committed: Index,
         entries: Vec<Entry>,
     },
     Appended {
-        /// The last entry that is as the leader has it.
+        /// The last entry that matches the leader's log.
         index: Index,
         committed: Index,
     },
     NotAppended {
-        /// The entry before the first of the append, which is not there.
+        /// The entry before the first of the append; the sender's log lacks it.
         previous: Index,
-        /// Where both may agree.
+        /// The last entry on which both logs may agree.
         hint: Index,
         hint_term: Term,
         committed: Index,
     },
     AskVote {
-        /// Nothing is promised: whether it would be worth to ask.
+        /// True for a pre-vote: the sender promises nothing, and asks whether an election could succeed.
         before: bool,
-        /// The leader has asked for the election.
+        /// True when the leader has requested the election to transfer leadership.
         transfer: bool,
         last: Index,
         last_term: Term,
@@ -69,16 +69,16 @@ pub(crate) enum Body {
     StandNow,
 }
 
-/// A fault in the bytes of a message. The sender and this node do not speak the same protocol, or bytes have
-/// changed on their way: the connection is to be closed.
+/// Invalid bytes of a message. The sender speaks another protocol, or the bytes were changed on the way: close the
+/// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A version that this program does not know.
+    /// The version is not known to this program.
     #[error(
         "version {0} of a message between replicas: this program knows {VERSION}; run the same version on all nodes"
     )]
     Version(u8),
-    /// No message.
+    /// The bytes are not a message.
     #[error(
         "no message between replicas: the bytes end early, go on too long, or have a value that cannot be"
     )]
@@ -86,22 +86,22 @@ pub enum DecodeError {
 }
 
 impl Message {
-    /// The sender.
+    /// Returns the sender.
     pub fn from(&self) -> NodeId {
         self.from
     }
 
-    /// The receiver.
+    /// Returns the receiver.
     pub fn to(&self) -> NodeId {
         self.to
     }
 
-    /// The sender's term, or the one that it stands for.
+    /// Returns the sender's term; in a pre-vote, the term of the election that it asks about.
     pub fn term(&self) -> Term {
         self.term
     }
 
-    /// The entries of an append, in order. Their bodies travel before it.
+    /// Returns the entries of an append, in order; empty for other messages. Their bodies are sent before the message.
     pub fn entries(&self) -> &[Entry] {
         match &self.body {
             Body::Append { entries, .. } => entries,
@@ -109,7 +109,7 @@ impl Message {
         }
     }
 
-    /// Appends its bytes.
+    /// Appends the message's bytes to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let kind = match &self.body {
             Body::Append { .. } => 1,
@@ -126,7 +126,7 @@ impl Message {
         match &self.body {
             Body::Append { previous, previous_term, committed, entries } => {
                 put(out, &[previous.0, previous_term.0, committed.0]);
-                // No window comes near.
+                // The settings' window and `append_bytes` keep the count far below this.
                 out.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_le_bytes());
                 entries.iter().for_each(|entry| put_entry(out, entry));
             }
@@ -149,7 +149,8 @@ impl Message {
         }
     }
 
-    /// The message that these bytes are, all of them. Memory is taken for what is there, whatever a length says.
+    /// Decodes a message that takes up all of the bytes. Memory is allocated for at most as many entries as the bytes
+    /// can hold, whatever length they claim.
     pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
         let mut reader = Reader(bytes);
         let version = reader.u8().ok_or(DecodeError::Malformed)?;
@@ -185,7 +186,7 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
         }
         Kind::Members(members) => {
             for nodes in [members.voters(), members.learners()] {
-                // A list of members has no more.
+                // `Members::new` allows at most 255 of each.
                 out.push(u8::try_from(nodes.len()).unwrap_or(u8::MAX));
                 nodes.iter().for_each(|node| put(out, &[node.get()]));
             }
@@ -229,7 +230,7 @@ fn read(reader: &mut Reader<'_>) -> Option<Message> {
     Some(Message { from, to, term: sender_term, body })
 }
 
-/// Reads a number that a term or an index may have.
+/// Reads a number that is valid as a term or an index.
 fn number(reader: &mut Reader<'_>) -> Option<u64> {
     reader.u64().filter(|number| *number < NUMBER_MAX)
 }
@@ -256,7 +257,7 @@ fn flag(reader: &mut Reader<'_>) -> Option<bool> {
     }
 }
 
-/// Entries: terms do not fall, and none is newer than the leader.
+/// Reads entries whose terms never decrease and do not exceed the leader's.
 fn entries(
     reader: &mut Reader<'_>,
     previous: Index,
@@ -264,6 +265,7 @@ fn entries(
     leader: Term,
 ) -> Option<Vec<Entry>> {
     let count = usize::try_from(reader.u32()?).ok()?;
+    // Check before allocating: the count is not trusted.
     if count > reader.0.len() / ENTRY_LEN_MIN {
         return None;
     }
@@ -289,7 +291,7 @@ fn entries(
     (previous_term <= leader).then_some(entries)
 }
 
-/// Nodes, ascending.
+/// Reads a list of nodes in ascending order.
 fn nodes(reader: &mut Reader<'_>) -> Option<Vec<NodeId>> {
     let count = reader.u8()?;
     let nodes: Vec<NodeId> =
@@ -365,7 +367,7 @@ mod tests {
         }
     }
 
-    /// The bytes of the first message, with numbers written over some of them.
+    /// Decodes the bytes of the first message with `bytes` written at `at`.
     fn append_with(at: usize, bytes: &[u8]) -> Result<Message, DecodeError> {
         let mut all = Vec::new();
         messages()[0].encode(&mut all);

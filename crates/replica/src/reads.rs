@@ -1,8 +1,8 @@
-//! Reads of a leader that wait until it is sure that it was the leader when they were asked for.
+//! Reads that a leader holds until it is certain that it led when they were requested.
 //!
-//! A read is confirmed by an entry that was appended after it and is committed, or, when nothing was appended, by
-//! a round of the members. The engine drops a round that is asked for before the leader has committed an entry of
-//! its term, so it is asked for later, and none of this is a lease: no time has a part in it.
+//! A read is confirmed when an entry that was appended after it is committed or, if no entry follows, by a round of
+//! heartbeats. The engine drops a round that is requested before the leader has committed an entry of its term, so such
+//! a round is requested later. None of this is a lease: no time is involved.
 
 use crate::ids::{Index, ReadTicket, Round};
 use std::collections::VecDeque;
@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 struct Waiting {
     ticket: ReadTicket,
-    /// The last entry when the read was asked for: what it shows is at most that.
+    /// The last entry when the read was requested: the read shows nothing after it.
     last: Index,
-    /// The round that was begun after it was asked for.
+    /// The round that was started after the read was requested.
     round: Option<Round>,
     confirmed: bool,
 }
 
-/// Reads, in the order in which they were asked for.
+/// Reads, in the order of their requests.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     waiting: VecDeque<Waiting>,
@@ -33,7 +33,7 @@ impl Reads {
         ticket
     }
 
-    /// The next round, when there are reads that no entry and no round under way will confirm.
+    /// Starts a round and returns it, when some read will be confirmed by no later entry and by no round in progress.
     pub(crate) fn next_round(&mut self, last: Index) -> Option<Round> {
         if !self.waiting.back().is_some_and(|read| read.round.is_none() && read.last == last) {
             return None;
@@ -45,14 +45,14 @@ impl Reads {
         Some(self.rounds)
     }
 
-    /// A majority has answered in this round.
+    /// Records that a majority has answered this round; it confirms the reads of earlier rounds too.
     pub(crate) fn answered(&mut self, round: Round) {
         for read in &mut self.waiting {
             read.confirmed |= read.round.is_some_and(|of| of <= round);
         }
     }
 
-    /// Takes out what may leave when this much is committed.
+    /// Removes the reads that may be answered with this commit index, and appends them to `out`.
     pub(crate) fn leave(&mut self, committed: Index, out: &mut Vec<ReadTicket>) {
         let may =
             |read: &Waiting| committed > read.last || (read.confirmed && committed == read.last);
@@ -62,7 +62,7 @@ impl Reads {
         }
     }
 
-    /// The node leads no more: it can be sure of nothing.
+    /// Removes all reads: a node that no longer leads can confirm none.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
     }

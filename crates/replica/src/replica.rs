@@ -1,4 +1,4 @@
-//! A replica: inputs of the host and of the other replicas, and what comes of them.
+//! A replica: takes inputs from the host and from other replicas, and collects the effects.
 
 use crate::convert;
 use crate::effects::{Effects, Role, Standing, Vote};
@@ -13,115 +13,117 @@ use raft::eraftpb::{ConfChangeV2, Entry as RaftEntry, MessageType};
 use raft::{Config, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
 use slog::{Discard, Logger, o};
 
-/// Election time-outs that a node which lets others lead waits longer than they do: enough for two tries of theirs.
+/// Election timeouts that a yielding node waits longer than the others: enough for two of their attempts.
 const YIELDING_ELECTIONS: usize = 4;
 
-/// The node does not lead.
+/// Error: the node does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this node does not lead: ask {}", .leader.map_or("again when there is a leader".to_owned(), |leader| format!("node {leader}")))]
 pub struct NotLeader {
-    /// The leader, as far as it is known.
+    /// The leader; None when it is not known.
     pub leader: Option<NodeId>,
 }
 
-/// Why an entry was not taken.
+/// Reasons why an entry was not appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
     /// The node does not lead.
     #[error(transparent)]
     NotLeader(#[from] NotLeader),
-    /// Too much is not committed.
+    /// Too many bytes are uncommitted.
     #[error("{0} bytes are not committed: wait for the other nodes")]
     Full(u64),
-    /// Another node is about to lead.
+    /// Leadership is being transferred to another node.
     #[error("leadership is on its way to node {0}: wait for its end")]
     Moving(NodeId),
 }
 
-/// Why members were not changed.
+/// Reasons why the members were not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// The node does not lead.
     #[error(transparent)]
     NotLeader(#[from] NotLeader),
-    /// Another change is not done, or the leader has not committed an entry of its own.
+    /// Another change is in progress, leadership is being transferred, or the leader has not committed an entry of its
+    /// own term.
     #[error("a change of members is not done yet: wait for its end")]
     Busy,
-    /// The members are those already.
+    /// The requested members are in force already.
     #[error("these are the members already")]
     Same,
-    /// The leader would have no vote.
+    /// The leader would lose its vote.
     #[error("this node leads and would have no vote: transfer leadership to another node first")]
     Leader,
 }
 
-/// Why a message was not taken. Nothing has changed.
+/// Reasons why a message was refused. The state is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiveError {
-    /// Another node's.
+    /// The message is addressed to another node, or names this node as its sender.
     #[error("the message is for node {0}: it was sent to the wrong address")]
     Address(NodeId),
-    /// A node that is no member answers.
+    /// The sender of a response is not a member.
     #[error("node {0} is no member: it was removed, or belongs to other nodes")]
     Stranger(NodeId),
-    /// The sender takes entries for present that this log does not have.
+    /// The sender assumes that this log has entries which it does not have.
     #[error(
         "node {from} takes entry {index:?} for present, the log ends at {last:?}: what was stored here is lost, or another node has this identity; let this node join anew"
     )]
     Ahead {
         /// The sender.
         from: NodeId,
-        /// The entry.
+        /// The entry that the sender assumes.
         index: Index,
-        /// The end of the log.
+        /// The end of this log.
         last: Index,
     },
 }
 
-/// Why a log was not put in place of the one that a replica has.
+/// Reasons why a replica's log was not replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplaceError {
-    /// The log cannot be.
+    /// The new log is invalid.
     #[error(transparent)]
     Recovered(#[from] RecoveredError),
-    /// A leader's log is replaced by nobody.
+    /// A leader's log is never replaced.
     #[error("this node leads: its log is not replaced")]
     Leader,
-    /// Stores are under way.
+    /// Stores are in progress.
     #[error("stores are under way: wait for their end")]
     Busy,
-    /// The replica has all of it, and the leader does not know: it is to be told by [`Replica::caught_up`] that
-    /// the node has a log up to here.
+    /// The replica has all of the new log already, and the leader does not know it: tell the leader with
+    /// [`Replica::caught_up`] that the node has the log up to this index.
     #[error("the log that came up to {0:?} is here already: tell the leader so")]
     Present(Index),
-    /// The replica has more, and may have promised it.
+    /// The replica's own log is newer, and it may have acknowledged entries that the new one lacks.
     #[error("the log that came ends at {came:?}, behind {own:?} of this node: fetch a newer one")]
     Older {
-        /// The end of the log that came.
+        /// The end of the new log.
         came: (Term, Index),
-        /// The end of the log that is here.
+        /// The end of the replica's own log.
         own: (Term, Index),
     },
 }
 
-/// A replica.
+/// One node's replica of a shard's log.
 pub struct Replica {
     settings: Settings,
     engine: RawNode<Log>,
-    /// The content of entries that the engine is about to take.
+    /// Content of the entries that the engine is about to process.
     incoming: Vec<Entry>,
     stores: Stores,
     reads: Reads,
     shown: Option<Standing>,
-    /// The term and the part in it when an input had been taken last.
+    /// Term and engine state after the last input.
     seen: (Term, StateRole),
     begins: Option<Index>,
     membership: Membership,
-    /// Ticks without a leader after which it stands for election in this term.
+    /// Ticks without a leader after which the node becomes a candidate in this term.
     patience: usize,
-    /// Others are to lead while they can.
+    /// True while other nodes should lead if they can.
     yields: bool,
-    /// Another has asked for votes whose log is shorter: it cannot lead.
+    /// True when a candidate with a shorter log has asked for votes: that node cannot win, so this one must not yield
+    /// to it.
     is_needed: bool,
     random: u64,
     send: Vec<Message>,
@@ -131,7 +133,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// The replica with what was found on its disk.
+    /// Creates the replica from the state that was read from its disk.
     pub fn new(settings: Settings, recovered: Recovered) -> Result<Replica, RecoveredError> {
         settings.check()?;
         let log = Log::new(recovered)?;
@@ -150,10 +152,10 @@ impl Replica {
                 + usize::from(settings.patience)
                 + 1,
             read_only_option: ReadOnlyOption::Safe,
-            // A commit index goes with the next append or heartbeat.
+            // The next append or heartbeat carries the commit index.
             skip_bcast_commit: true,
             batch_append: false,
-            // In the counting of votes: it could leave two of three nodes without a leader.
+            // The engine's priority refuses votes, which could leave two of three nodes without a leader.
             priority: 0,
             max_uncommitted_size: raft::NO_LIMIT,
             max_committed_size_per_ready: settings.append_bytes,
@@ -161,7 +163,7 @@ impl Replica {
         let membership = Membership { members: log.base().members.clone(), outgoing: Vec::new() };
         let stores = Stores::new(log.vote());
         let random = settings.seed;
-        // Everything it refuses was looked at before.
+        // All that the engine refuses was checked before.
         let engine = RawNode::new(&config, log, &Logger::root(Discard, o!()))
             .expect("settings and log were looked at");
         let mut replica = Replica {
@@ -188,8 +190,8 @@ impl Replica {
         Ok(replica)
     }
 
-    /// The same node with another log, for one that was behind: what a peer has streamed. All that this replica
-    /// has promised is in it, or was never committed.
+    /// Returns a replica of the same node with the log that a peer has streamed, for a node that lacked entries.
+    /// Everything that this replica has acknowledged is in the new log, or was never committed.
     pub fn replace(&self, recovered: Recovered) -> Result<Replica, ReplaceError> {
         if self.engine.raft.state == StateRole::Leader {
             return Err(ReplaceError::Leader);
@@ -214,18 +216,18 @@ impl Replica {
         Ok(Replica::new(settings, Recovered { vote, ..recovered })?)
     }
 
-    /// A tick of the host's clock has passed.
+    /// Advances the replica's time by one tick of the host's clock.
     pub fn tick(&mut self) {
         if !self.may_stand() {
             return;
         }
-        // The engine draws a time of its own whenever it resets itself: only this place reads it.
+        // The engine draws its own timeout at each reset, but reads it only in a tick, so it is replaced here.
         self.engine.raft.set_randomized_election_timeout(self.patience + self.yielding_ticks());
         self.engine.tick();
         self.advance();
     }
 
-    /// A message has come. The bodies of its entries are there, and their checksums hold.
+    /// Processes a message. The caller has the bodies of its entries and has verified their checksums.
     pub fn receive(&mut self, message: Message) -> Result<(), ReceiveError> {
         if message.to != self.settings.id || message.from == self.settings.id {
             return Err(ReceiveError::Address(message.to));
@@ -245,7 +247,7 @@ impl Replica {
         outcome.map_err(|_| ReceiveError::Stranger(message.from))
     }
 
-    /// Appends a frame that the leader has made.
+    /// Appends a frame to the leader's log.
     pub fn append(&mut self, descriptor: Descriptor) -> Result<Index, AppendError> {
         self.leads()?;
         if let Some(to) = self.engine.raft.lead_transferee.and_then(NodeId::new) {
@@ -257,14 +259,14 @@ impl Replica {
             return Err(AppendError::Full(uncommitted));
         }
         let index = self.propose(Kind::Frame(descriptor));
-        // Its own entries have no content for the engine.
+        // The engine sees entries without content: the content is in `incoming`.
         let outcome = self.engine.propose(Vec::new(), Vec::new());
         self.advance();
         outcome.map_err(|_| NotLeader { leader: None })?;
         Ok(index)
     }
 
-    /// Everything up to this ticket is on the device.
+    /// Records that all stores up to this ticket are on the device.
     pub fn stored(&mut self, ticket: Ticket) {
         let stored = self.stores.stored(ticket);
         stored.released.into_iter().for_each(|message| self.leave(message));
@@ -274,13 +276,13 @@ impl Replica {
         self.advance();
     }
 
-    /// Asks for the confirmation that this node leads. Everything that the read shows has been appended before.
+    /// Requests a confirmation that this node leads. Everything that the read shows has been appended before.
     pub fn read(&mut self) -> Result<ReadTicket, NotLeader> {
         self.leads()?;
         Ok(self.reads.ask(self.last()))
     }
 
-    /// Hands leadership over to a voter, once that has all entries. It is given up after `election_ticks`.
+    /// Transfers leadership to a voter when it has all entries. The engine gives up after `election_ticks`.
     pub fn transfer(&mut self, to: NodeId) -> Result<(), NotLeader> {
         self.leads()?;
         self.engine.transfer_leader(to.get());
@@ -288,8 +290,9 @@ impl Replica {
         Ok(())
     }
 
-    /// Changes the members, by a majority of those before and of these. It is over when a majority of these shows
-    /// them ([`Effects::membership`]): only then are those that were removed needed no more.
+    /// Starts a change of members, which takes a majority of the old voters and a majority of the new ones. The change
+    /// is complete when a majority of the new voters reports them in [`Effects::membership`]: only after that can
+    /// removed nodes be stopped.
     pub fn change(&mut self, members: Members) -> Result<Index, ChangeError> {
         self.leads()?;
         let raft = &self.engine.raft;
@@ -309,7 +312,7 @@ impl Replica {
         let change = convert::change_to(&self.membership.members, &members);
         let index = self.propose(Kind::Members(Box::new(members)));
         let outcome = self.engine.propose_conf_change(Vec::new(), change);
-        // The engine puts an empty entry in the place of a change that it does not take.
+        // The engine replaces a change that it refuses by an empty entry.
         let taken =
             self.engine.raft.raft_log.unstable_entries().last().is_some_and(convert::is_turn);
         if !taken {
@@ -319,31 +322,34 @@ impl Replica {
         if outcome.is_ok() && taken { Ok(index) } else { Err(ChangeError::Busy) }
     }
 
-    /// Messages to this node are lost.
+    /// Records that messages to this node are being lost.
     pub fn unreachable(&mut self, peer: NodeId) {
         self.engine.report_unreachable(peer.get());
         self.advance();
     }
 
-    /// A node that was behind has got a log up to here.
+    /// Records that a node which lacked entries has received a log up to this index.
     pub fn caught_up(&mut self, peer: NodeId, index: Index) {
         let last = self.last().0;
         if let Some(progress) = self.engine.raft.mut_prs().get_mut(peer.get())
             && progress.state == ProgressState::Snapshot
         {
+            // The snapshot may be newer than the one that the engine planned for; the engine continues after it, but
+            // never beyond this log.
             progress.pending_snapshot = progress.pending_snapshot.max(index.0.min(last));
         }
         self.engine.report_snapshot(peer.get(), SnapshotStatus::Finish);
         self.advance();
     }
 
-    /// A node that was behind has not got a snapshot. It will be shown again.
+    /// Records that sending a snapshot to a node has failed. The node will appear in [`Effects::behind`] again.
     pub fn snapshot_failed(&mut self, peer: NodeId) {
         self.engine.report_snapshot(peer.get(), SnapshotStatus::Failure);
         self.advance();
     }
 
-    /// Leads no more, and stands for election again as any other does. Nothing happens on a node that does not lead.
+    /// Gives up leadership; afterwards the node becomes a candidate like any follower. Does nothing on a node that does
+    /// not lead.
     pub fn step_down(&mut self) {
         let raft = &mut self.engine.raft;
         if raft.state == StateRole::Leader {
@@ -353,37 +359,38 @@ impl Replica {
         }
     }
 
-    /// Stands for election now. Nothing happens on a node without a vote, and on a leader.
+    /// Starts an election now. Does nothing on a node without a vote, on a leader, and on the only voter while it has
+    /// something to store.
     pub fn campaign(&mut self) {
         if self.engine.raft.promotable() && self.may_stand() {
-            // An election that cannot begin is none.
+            // The engine's only errors mean that no election started.
             let _ = self.engine.campaign();
             self.advance();
         }
     }
 
-    /// Whether others are to lead while they can, because this node could lead and not serve. It votes and takes
-    /// entries as before, stands for election only when others have had the time to, or cannot lead for want of
-    /// entries that it has, and does not take leadership over.
+    /// Sets whether other nodes should lead if they can, because this node could lead but not serve. While it yields,
+    /// it votes and appends as before. It becomes a candidate only after others have had time to, or when they cannot
+    /// lead because they lack entries that it has. It refuses transfers of leadership.
     pub fn let_others_lead(&mut self, yields: bool) {
         self.yields = yields;
     }
 
-    /// Forgets entries up to here, or fewer: those that are not applied are kept, and a change of members is not
-    /// divided. Nodes that are behind need a snapshot then.
+    /// Removes entries from memory up to this index, or fewer: entries that are not applied are kept, and the base
+    /// never lies within a change of members. Nodes that still lack removed entries need a snapshot. Returns the index
+    /// of the new base.
     pub fn compact(&mut self, to: Index) -> Index {
         let to = to.min(Index(self.engine.raft.raft_log.applied));
         self.engine.mut_store().compact(to);
         self.base().index
     }
 
-    /// The base that the log would have without the entries up to here, or to one before: see
-    /// [`Replica::compact`].
+    /// Returns the base that the log would have after [`Replica::compact`] to this index.
     pub fn base_at(&self, to: Index) -> Base {
         self.engine.store().base_at(to.min(Index(self.engine.raft.raft_log.applied)))
     }
 
-    /// Takes what has come of the inputs.
+    /// Returns the effects of all inputs since the last call.
     pub fn effects(&mut self) -> Effects {
         let last = self.last();
         if self.engine.raft.state == StateRole::Leader
@@ -408,12 +415,12 @@ impl Replica {
         }
     }
 
-    /// The node.
+    /// Returns the id of this node.
     pub fn id(&self) -> NodeId {
         self.settings.id
     }
 
-    /// The node's standing.
+    /// Returns the node's role, term and leader.
     pub fn standing(&self) -> Standing {
         let raft = &self.engine.raft;
         let role = match raft.state {
@@ -426,13 +433,13 @@ impl Replica {
         Standing { role, term, leader, begins: self.begins }
     }
 
-    /// The members in force.
+    /// Returns the members in force.
     pub fn membership(&self) -> &Membership {
         &self.membership
     }
 
-    /// True while a change of members is under way. Its beginning may be committed, and not stored here yet: when it
-    /// is, the engine appends the end of the change by itself.
+    /// Returns true while a change of members is in progress. Its first entry may be committed but not stored here yet:
+    /// once it is stored, the engine appends the end of the change by itself.
     pub fn is_changing(&self) -> bool {
         let log = &self.engine.raft.raft_log;
         let mut waiting =
@@ -442,38 +449,39 @@ impl Replica {
                 .any(|entry| entry.is_some_and(|entry| matches!(entry.kind, Kind::Members(_))))
     }
 
-    /// The commit index.
+    /// Returns the commit index.
     pub fn committed(&self) -> Index {
         Index(self.engine.raft.raft_log.committed)
     }
 
-    /// The last entry.
+    /// Returns the index of the last entry.
     pub fn last(&self) -> Index {
         Index(self.engine.raft.raft_log.last_index())
     }
 
-    /// The state before the first entry.
+    /// Returns the state before the first entry.
     pub fn base(&self) -> &Base {
         self.engine.store().base()
     }
 
-    /// An entry that is in memory.
+    /// Returns an entry; None when it is not in memory.
     pub fn entry(&self, index: Index) -> Option<Entry> {
         self.engine.store().entry(index)
     }
 
-    /// The term of an entry that is in memory, or of the base.
+    /// Returns the term of an entry in memory, or of the base.
     pub fn term_of(&self, index: Index) -> Option<Term> {
         self.engine.store().term_of(index)
     }
 
-    /// The last entry that a node is known to have; known to a leader alone.
+    /// Returns the last entry that the leader knows a node to have; None on other nodes and for nodes that are not
+    /// members.
     pub fn matched(&self, node: NodeId) -> Option<Index> {
         self.leads().ok()?;
         self.engine.raft.prs().get(node.get()).map(|progress| Index(progress.matched))
     }
 
-    /// Bytes of frames that are not committed.
+    /// Returns the bytes of frames that are not committed.
     pub fn uncommitted_bytes(&self) -> u64 {
         self.engine.store().bytes(self.committed(), self.last())
     }
@@ -486,26 +494,27 @@ impl Replica {
         Err(NotLeader { leader: NodeId::new(raft.leader_id) })
     }
 
-    /// Whether the node may stand for election, or leads already.
+    /// Returns true when the node may become a candidate, or leads already.
     fn may_stand(&self) -> bool {
         self.engine.raft.state == StateRole::Leader || self.may_win()
     }
 
-    /// Returns false while the only voter has something to store: the engine makes such a node the leader at once,
-    /// and expects its log to be stored.
+    /// Returns false while the only voter has something to store: the engine makes such a node the leader at once, and
+    /// asserts that its log is stored.
     fn may_win(&self) -> bool {
         let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
         !is_alone || self.stores.are_done()
     }
 
-    /// Ticks by which the node waits longer than by its own patience.
+    /// Returns the ticks that a yielding node waits in addition to its own timeout.
     fn yielding_ticks(&self) -> usize {
         let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
         let waits = self.yields && !self.is_needed && !is_alone;
         if waits { YIELDING_ELECTIONS * usize::from(self.settings.election_ticks) } else { 0 }
     }
 
-    /// Whether no other can lead, as far as candidates have shown until this message.
+    /// Returns whether a candidate has shown, up to this message, that it lacks entries of this log. A leader's message
+    /// resets it.
     fn is_needed_after(&self, message: &Message) -> bool {
         let log = &self.engine.raft.raft_log;
         match message.body {
@@ -518,7 +527,8 @@ impl Replica {
         }
     }
 
-    /// False for a message that is to be ignored: guards against what the engine does not bear.
+    /// Returns false for a message that must be ignored: guards against inputs that the engine cannot handle
+    /// (docs/adr/0033-consensus-engine.md). Returns an error when the sender assumes entries that this log lacks.
     fn is_to_be_taken(&self, message: &Message) -> Result<bool, ReceiveError> {
         let raft = &self.engine.raft;
         let last = Index(raft.raft_log.last_index());
@@ -532,23 +542,23 @@ impl Replica {
                 ahead(committed)
             }
             Body::Appended { index, .. } if leads && index > last => ahead(index),
-            // An answer from before the node had what it has now. The engine would probe behind what is sure
-            // (tikv/raft-rs#557).
+            // A stale rejection, sent before the node had the entries that it has now: the engine would probe beyond
+            // the entries that are known to match (tikv/raft-rs#557).
             Body::NotAppended { previous, hint, .. } => Ok(!progress.is_some_and(|progress| {
                 let matched = Index(progress.matched);
                 leads && (previous <= matched || hint < matched)
             })),
-            // Nobody has been asked yet.
+            // The term of the election is not stored yet, so no vote was requested.
             Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
-            // A newer term makes a leader a follower first, which then stands as any other does.
+            // A newer term turns a leader into a follower first, which may then become a candidate like any other.
             Body::StandNow => Ok((leads || self.may_win()) && !self.yields),
             _ => Ok(true),
         }
     }
 
-    /// Commits what a refused vote tells of. What is committed is so for ever, and the engine ignores an answer of
-    /// an older term: a node that was removed, has the longer log and knows alone that the members have changed
-    /// would refuse for ever to let those lead who may.
+    /// Takes the commit index from a refused vote. A committed entry stays committed, but the engine ignores a response
+    /// of an older term. Without this, a removed node that has the longest log, and alone knows that the members have
+    /// changed, would refuse votes to the rightful members for ever.
     fn learn_from_refusal(&mut self, message: &Message) {
         let raft = &mut self.engine.raft;
         let Body::Vote { granted: false, committed, committed_term, .. } = message.body else {
@@ -559,13 +569,13 @@ impl Replica {
             && raft.raft_log.maybe_commit(committed.0, committed_term.0)
             && raft.state != StateRole::Follower
         {
-            // It may have changed who decides.
+            // The newly committed entries may have changed the voters.
             let term = raft.term;
             raft.become_follower(term, raft::INVALID_ID);
         }
     }
 
-    /// Puts the content of the next entry beside what the engine will make of it.
+    /// Puts the content of the next entry into `incoming`, where it is joined with the engine's entry.
     fn propose(&mut self, kind: Kind) -> Index {
         let index = self.last().next();
         self.incoming.clear();
@@ -573,7 +583,7 @@ impl Replica {
         index
     }
 
-    /// Takes from the engine all that an input has led to.
+    /// Collects all outputs of the engine after an input.
     fn advance(&mut self) {
         let mut messages = std::mem::take(&mut self.engine.raft.msgs);
         while self.engine.has_ready() {
@@ -587,6 +597,7 @@ impl Replica {
                 term: Term(self.engine.raft.term),
                 candidate: NodeId::new(self.engine.raft.vote),
             };
+            // The vote and the entries must be gathered before `route` decides which messages wait for them.
             let committed = ready.take_committed_entries();
             let waits = self.stores.gather(number, vote, truncate_from, entries);
             self.engine.advance_append_async(ready);
@@ -609,7 +620,8 @@ impl Replica {
         }
     }
 
-    /// Takes entries of the engine into the log, with their content.
+    /// Adds the engine's entries to the log, with their content. Returns the first index that they replaced, and the
+    /// entries.
     fn adopt(&mut self, entries: &[RaftEntry]) -> (Option<Index>, Vec<Entry>) {
         let Some(first) = entries.first() else { return (None, Vec::new()) };
         let begin = self.incoming.first().map_or(u64::MAX, |entry| entry.index.0);
@@ -627,32 +639,32 @@ impl Replica {
         (cut.then_some(first), entries)
     }
 
-    /// An entry about members is committed.
+    /// Applies a committed entry about members.
     fn turn(&mut self, index: Index) {
         let before = &self.membership.members;
         let change = match self.engine.store().turn(index) {
             Some(Some(members)) => convert::change_to(before, members),
             _ => ConfChangeV2::default(),
         };
-        // All nodes have the same members before it, so what one refuses all refuse.
+        // All nodes have the same members before this entry, so a change that one refuses all refuse.
         let state = self.engine.apply_conf_change(&change);
         let Some(next) = state.ok().as_ref().and_then(convert::membership) else { return };
         self.membership = next;
         self.membership_shown = false;
         let raft = &mut self.engine.raft;
         if raft.state == StateRole::Leader {
-            // The others learn now that the change is committed, and not with the next heartbeat: until then they count
-            // votes as before, and two of them may not be able to do without this node.
+            // The followers must hear now, and not with the next heartbeat, that the change is committed: until then
+            // they count votes by the old members, and two of them may be unable to elect a leader without this node.
             raft.bcast_append();
             if !raft.promotable() {
-                // The engine would go on leading, and look for itself among the members.
+                // The engine would continue to lead, and panic when it looks for itself among the members.
                 let term = raft.term;
                 raft.become_follower(term, raft::INVALID_ID);
             }
         }
     }
 
-    /// Looks whether the node's part has changed.
+    /// Resets what belongs to a term when the term or the role has changed.
     fn note_standing(&mut self) {
         let now = (Term(self.engine.raft.term), self.engine.raft.state);
         if now == self.seen {
@@ -666,7 +678,7 @@ impl Replica {
         self.draw_patience();
     }
 
-    /// Sends a message of the engine now, or when everything is stored that it may depend on.
+    /// Sends an engine's message now, or holds it until every store that it may depend on is complete.
     fn route(&mut self, message: &raft::eraftpb::Message) {
         if message.get_msg_type() == MessageType::MsgSnapshot {
             self.behind.extend(NodeId::new(message.to));
@@ -674,23 +686,24 @@ impl Replica {
         }
         let Some(message) = convert::from_engine(message, self.engine.store()) else { return };
         let leaves_now = match message.body {
-            // Nothing is promised.
+            // No promise.
             Body::AskVote { before: true, .. }
             | Body::Vote { before: true, .. }
             | Body::Alive { .. } => true,
-            // Others may take entries of this term. A node that needs nobody else leads before its term is
-            // stored, and would lead the same term a second time after a crash, with other entries.
+            // Followers may store entries of this term. A sole voter leads before its term is stored, and after a crash
+            // could lead the same term again with other entries.
             Body::Append { .. } | Body::Heartbeat { .. } | Body::StandNow => {
                 message.term <= self.stores.durable_vote().term
             }
-            // It names no entry, and tells a leader that it has been overtaken, also where the device stands still.
+            // Names no entry, and tells a leader that a newer term exists; it must arrive even while this node's device
+            // hangs.
             Body::Appended { index: Index(0), .. } => {
                 message.term <= self.stores.durable_vote().term
             }
             _ => false,
         };
         if let Body::Appended { index, .. } = message.body {
-            // A leader would count an entry as stored that this log does not have.
+            // The leader would count an entry as stored that this log does not have.
             assert!(index <= self.last(), "{index:?} is acknowledged, the log ends before");
         }
         if leaves_now {
@@ -700,16 +713,16 @@ impl Replica {
         }
     }
 
-    /// Gives a message to the host. Checks that what it promises is on the device.
+    /// Passes a message to the host. Asserts that the promise it makes is on the device.
     fn leave(&mut self, message: Message) {
         let durable = self.stores.durable_vote();
         match message.body {
-            // Nothing is promised.
+            // No promise.
             Body::AskVote { before: true, .. }
             | Body::Vote { before: true, .. }
             | Body::Alive { .. } => {}
             Body::Vote { granted: true, .. } => {
-                // A vote that a crash can take back could be given again to another candidate.
+                // After a crash the node could give a vote that was not stored to another candidate.
                 assert!(
                     message.term < durable.term
                         || (message.term, Some(message.to)) == (durable.term, durable.candidate),
@@ -717,17 +730,18 @@ impl Replica {
                 );
             }
             _ => {
-                // After a crash the node would be in an older term than it has told others.
+                // After a crash the node would be in an older term than the one it has announced.
                 assert!(message.term <= durable.term, "a term is told before it is stored");
             }
         }
         self.send.push(message);
     }
 
-    /// Draws how long the node waits before it stands for election.
+    /// Draws the number of ticks that the node waits before it becomes a candidate.
     fn draw_patience(&mut self) {
         let election = usize::from(self.settings.election_ticks);
-        // splitmix64, mixed with the node so that equal seeds do not stand at the same tick.
+        // splitmix64, mixed with the node's id so that nodes with equal seeds do not become candidates in the same
+        // tick.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15 ^ self.settings.id.get());
         let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -2,34 +2,34 @@
 
 use crate::ids::NodeId;
 
-/// Settings of a replica. Votes are asked for before they are counted (pre-vote), a leader that hears no majority
-/// steps down (check-quorum), and reads are confirmed by a round of the members and not by a lease: always.
+/// Settings of a replica. Not configurable, always on: pre-vote, check-quorum (a leader that hears no majority steps
+/// down), and reads that are confirmed by a round of heartbeats, never by a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The node.
+    /// Id of this node.
     pub id: NodeId,
-    /// Ticks without a leader after which a node stands for election; drawn anew for each term between this and
-    /// twice as many.
+    /// Ticks without a leader after which a node becomes a candidate. The actual value is drawn for each term, between
+    /// this and twice as many.
     pub election_ticks: u16,
     /// Ticks between two heartbeats; fewer than `election_ticks`.
     pub heartbeat_ticks: u16,
-    /// Ticks that this node waits longer than others before it stands for election, so that one that is preferred
-    /// stands first. A preference in the counting of votes could leave two of three nodes without a leader.
+    /// Ticks that this node waits longer than others before it becomes a candidate, so that a preferred node is first.
+    /// A preference in the counting of votes could leave two of three nodes without a leader.
     pub patience: u16,
-    /// The seed of what is drawn; other nodes have others.
+    /// Seed of the drawn timeouts; different on each node.
     pub seed: u64,
-    /// Appends to one node that are under way.
+    /// Maximum number of unacknowledged appends to one node.
     pub window: usize,
-    /// Bytes of the frames that one append describes, when there is more than one.
+    /// Maximum bytes of the frames that one append describes; a single larger frame is sent alone.
     pub append_bytes: u64,
-    /// Bytes of frames that are not committed: beyond them a leader takes no more.
+    /// Maximum bytes of uncommitted frames; a leader appends no more until some are committed.
     pub uncommitted_bytes: u64,
 }
 
-/// A fault in the settings.
+/// Invalid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Heartbeats would come too late.
+    /// Heartbeats would arrive after the election timeout, or never.
     #[error(
         "election_ticks is {election} and heartbeat_ticks {heartbeat}: it takes 0 < heartbeat_ticks < election_ticks"
     )]
@@ -39,13 +39,13 @@ pub enum SettingsError {
         /// `heartbeat_ticks`.
         heartbeat: u16,
     },
-    /// Nothing could be sent.
+    /// No append could be sent.
     #[error("window is 0: it takes at least 1")]
     Window,
 }
 
 impl Settings {
-    /// The settings of a node whose tick is some tens of milliseconds.
+    /// Returns the settings of a node whose tick is some tens of milliseconds.
     pub fn new(id: NodeId, seed: u64) -> Settings {
         Settings {
             id,

@@ -1,4 +1,4 @@
-//! Stores that are to be made or under way, and the messages that wait for them.
+//! Stores that are pending or in progress, and the messages that wait for them.
 
 use crate::effects::{Store, Vote};
 use crate::entry::Entry;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// A store that the host has not taken yet.
 #[derive(Debug)]
 struct Gathered {
-    /// The engine's number of what it is made of.
+    /// The engine's number of the last `Ready` in this store.
     number: u64,
     vote: Option<Vote>,
     truncate_from: Option<Index>,
@@ -17,7 +17,7 @@ struct Gathered {
     held: Vec<Message>,
 }
 
-/// A store that the host has taken.
+/// A store that the host has taken and not completed.
 #[derive(Debug)]
 struct UnderWay {
     ticket: Ticket,
@@ -34,18 +34,18 @@ pub(crate) struct Stores {
     tickets: u64,
     gathered: Option<Gathered>,
     under_way: VecDeque<UnderWay>,
-    /// The vote that is on the device.
+    /// The vote on the device.
     durable: Vote,
-    /// The vote that is on its way there.
+    /// The newest vote, which may still be pending.
     latest: Vote,
 }
 
-/// The fate of stores.
+/// The outcome of completed stores.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
-    /// The engine's number up to which everything is stored, unless a store that is still to come takes it back.
+    /// The engine's number up to which everything is stored; None when a later store removes some of those entries.
     pub(crate) number: Option<u64>,
-    /// Messages that have waited for it.
+    /// Messages that waited for these stores.
     pub(crate) released: Vec<Message>,
 }
 
@@ -54,17 +54,17 @@ impl Stores {
         Stores { tickets: 0, gathered: None, under_way: VecDeque::new(), durable, latest: durable }
     }
 
-    /// True when all that was to be stored is.
+    /// Returns true when no store is pending or in progress.
     pub(crate) fn are_done(&self) -> bool {
         self.gathered.is_none() && self.under_way.is_empty()
     }
 
-    /// The vote that is on the device.
+    /// Returns the vote on the device.
     pub(crate) fn durable_vote(&self) -> Vote {
         self.durable
     }
 
-    /// Adds to what is to be stored; false when there is nothing to add, and nothing to wait for either.
+    /// Adds to the pending store. Returns false when there is nothing to store and no store to wait for.
     pub(crate) fn gather(
         &mut self,
         number: u64,
@@ -72,13 +72,13 @@ impl Stores {
         truncate_from: Option<Index>,
         entries: Vec<Entry>,
     ) -> bool {
-        // A node that went back to an older term could vote in it a second time.
+        // A node that returned to an older term could vote in it a second time.
         assert!(
             vote.term >= self.latest.term,
             "a term goes back: {vote:?} after {:?}",
             self.latest
         );
-        // Two candidates with the vote of one node could both lead the same term.
+        // Two candidates that have this node's vote could both lead the same term.
         assert!(
             vote.term > self.latest.term
                 || self.latest.candidate.is_none()
@@ -102,7 +102,7 @@ impl Stores {
         gathered.number = number;
         gathered.vote = vote.or(gathered.vote);
         match (truncate_from, gathered.entries.first().map(|entry| entry.index)) {
-            // Entries that nobody has taken yet are simply not there.
+            // Entries that the host has not taken yet are simply dropped.
             (Some(from), Some(first)) if from >= first => {
                 gathered.entries.retain(|entry| entry.index < from);
             }
@@ -117,12 +117,12 @@ impl Stores {
         true
     }
 
-    /// Keeps a message until everything is stored that is to be stored now. Gives it back when everything is.
+    /// Holds a message until everything that is pending or in progress now is stored. Returns it when nothing is.
     pub(crate) fn hold(&mut self, message: Message) -> Option<Message> {
         let gathered = self.gathered.as_mut().map(|gathered| &mut gathered.held);
         let held = gathered.or_else(|| self.under_way.back_mut().map(|store| &mut store.held));
         let Some(held) = held else { return Some(message) };
-        // While a disk stands still a leader asks again and again: one answer is enough.
+        // While a disk hangs, the leader repeats its appends: one response is enough.
         let same = |before: &&mut Message| {
             (before.to, before.term) == (message.to, message.term)
                 && matches!(before.body, Body::Appended { .. })
@@ -139,10 +139,10 @@ impl Stores {
         None
     }
 
-    /// The store that the host is to make next.
+    /// Returns the next store for the host to write, with the commit index.
     pub(crate) fn take(&mut self, committed: Index) -> Option<Store> {
         let Gathered { number, vote, truncate_from, entries, held } = self.gathered.take()?;
-        // An entry that is skipped or stored twice is a gap that no restart can repair.
+        // A skipped or repeated entry would be a gap that no restart can repair.
         assert!(
             entries.is_sorted_by(|a, b| a.index.next() == b.index && a.term <= b.term),
             "entries of a store do not follow each other"
@@ -154,21 +154,21 @@ impl Stores {
         Some(Store { ticket, vote, truncate_from, entries, committed })
     }
 
-    /// Everything up to this ticket is on the device.
+    /// Completes all stores up to this ticket.
     pub(crate) fn stored(&mut self, ticket: Ticket) -> Stored {
         let (mut stored, mut last) = (Stored::default(), None);
         while self.under_way.front().is_some_and(|store| store.ticket <= ticket) {
             let Some(store) = self.under_way.pop_front() else { break };
             let before = self.durable;
             self.durable = store.vote.unwrap_or(before);
-            // The pair of the check before the store: what is durable now is no older promise.
+            // The counterpart of the assertion in `gather`: what is durable now is not an older promise.
             assert!(self.durable.term >= before.term, "the durable term goes back");
             stored.number = Some(store.number);
             last = store.last.or(last);
             stored.released.extend(store.held);
         }
-        // The engine looks at index and term of what was stored last. After a truncation the same entry may have
-        // been appended again, and what is on the device is still to be removed.
+        // The engine compares index and term of the entry that was stored last. After a truncation the same entry may
+        // have been appended again, while a later store is still to remove the one on the device.
         let to_come = self.under_way.iter().map(|store| store.truncate_from);
         let to_come = to_come.chain(self.gathered.iter().map(|store| store.truncate_from));
         if to_come.flatten().any(|from| last.is_some_and(|last| from <= last)) {
@@ -207,7 +207,7 @@ mod tests {
         let store = stores.take(Index(3)).unwrap();
         assert_eq!((store.truncate_from, store.committed), (None, Index(3)));
         assert_eq!(store.entries, [entries(1, 4..=5), entries(2, 6..=6)].concat());
-        // From here on entries are behind those that were taken, and are taken back in words.
+        // From here on the first store is taken: removing its entries needs an explicit truncation.
         assert!(stores.gather(3, vote(), None, entries(2, 7..=7)));
         assert!(stores.gather(4, vote(), Some(Index(5)), entries(3, 5..=5)));
         assert!(stores.gather(5, vote(), None, entries(3, 6..=6)));
@@ -244,7 +244,7 @@ mod tests {
         };
         let first = take(1, None, entries(1, 5..=5));
         let second = take(2, Some(Index(5)), entries(2, 5..=5));
-        // The leader of term 1 is back with its entry.
+        // The leader of term 1 returns with its entry.
         let third = take(3, Some(Index(5)), entries(1, 5..=5));
         assert_eq!(stores.stored(first).number, None);
         assert_eq!(stores.stored(second).number, None);

@@ -1,6 +1,6 @@
-//! Bytes: numbers little-endian, read with every length checked.
+//! Reading of little-endian numbers with every length checked.
 
-/// A reader of what is left.
+/// Reader over the remaining bytes.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl Reader<'_> {
