@@ -1,4 +1,4 @@
-//! From what the files of a shard hold to its group, and to the shard that shows what is committed.
+//! Creates a shard's group from the contents of the shard's files, and recovers the shard up to the commit.
 
 use crate::bodies::{Bodies, End, SWITCHED, chain_of};
 use crate::channel::{HostEnd, Progress, Remade, Ring, ToCore};
@@ -18,7 +18,7 @@ use scurry_replica::{
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// A shard's files and what they hold.
+/// A shard's files and their contents.
 pub struct ShardFiles<D: Disk> {
     /// The log.
     pub log: LogId,
@@ -28,34 +28,35 @@ pub struct ShardFiles<D: Disk> {
     pub ballot: LogBallot<D::File>,
     /// The end of the log, where entries are written.
     pub writer: LogWriter<D>,
-    /// For frames that memory does not hold any more.
+    /// Reader for frames that are no longer in memory.
     pub reader: LogFollower<D>,
-    /// The snapshots that are there.
+    /// The snapshots on the device.
     pub snapshots: Vec<Shown>,
 }
 
 impl<D: Disk> ShardFiles<D> {
-    /// Returns the end of the last committed entry that is known and there.
+    /// Returns the end of the last kept entry that is known to be committed.
     pub fn committed(&self) -> LogPosition {
         let (index, sequence) = self.found.committed(&self.snapshots);
         LogPosition { index: Index(index), sequence: Sequence(sequence) }
     }
 
-    /// The sequence that has to be committed before a snapshot can be used; none where one can, or there is none.
+    /// Returns the sequence that must be committed before a snapshot can be used. None when one can be used already, or
+    /// none is suitable.
     pub fn shows(&self) -> Option<u64> {
         self.found.shows(&self.snapshots)
     }
 }
 
-/// A shard's group, and the other ends of what it speaks by.
+/// A shard's group, and the other ends of its channels.
 pub struct Begun<D: Disk> {
     /// The group.
     pub group: ShardGroup,
-    /// The device that does its tasks.
+    /// The device that executes its tasks.
     pub device: LogDevice<D>,
     /// Tasks for the device.
     pub tasks: Receiver<Task>,
-    /// For frames that memory does not hold any more.
+    /// Reader for frames that are no longer in memory.
     pub reader: LogFollower<D>,
     /// Orders for the core.
     pub orders: Receiver<ToCore>,
@@ -63,8 +64,8 @@ pub struct Begun<D: Disk> {
     pub progress: Arc<Progress>,
 }
 
-/// Begins a shard's group with what its files hold. `settings` are the replica's; `founder` is the only member before
-/// the first entry of all; `log_bytes` of the log are kept although nothing needs them; `ring` wakes the core.
+/// Creates a shard's group from its files. `settings` are the replica's. `founder` is the only member before the first
+/// entry of the group's life. `log_bytes` of the log are kept although nothing needs them. `ring` wakes the core.
 pub fn begin<D: Disk>(
     shard: u16,
     files: ShardFiles<D>,
@@ -84,11 +85,12 @@ pub fn begin<D: Disk>(
         voters: vec![founder.get()],
         ..LogBase::default()
     });
-    // The founder is the only member before the first entry.
+    // A log without a base begins with the founder as the only member.
     let base = base_from(&log_base)?;
     let entry = found.entries.iter().find(|entry| entry.index == applied.index.0);
     let at = entry.map_or(Time(log_base.at), |entry| entry.at);
     let last = found.entries.last().map_or(log_base.index, |entry| entry.index);
+    // The group keeps the frames of all entries after the commit in memory.
     let mut tail = Vec::new();
     if applied.index.0 < last {
         let error = |error: FollowError| error.to_string();
@@ -113,7 +115,7 @@ pub fn begin<D: Disk>(
         GroupMembers::decode(bytes).ok()
     });
     let entries: Vec<Entry> = found.entries.iter().map(entry_of).collect::<Result<_, _>>()?;
-    // A snapshot may show more than any frame says to be committed.
+    // A snapshot may show more than the frames say is committed.
     let committed = Index(found.committed.max(applied.index.0));
     let recovered = Recovered { vote, base, entries, committed };
     let replica =
@@ -161,7 +163,7 @@ fn entry_of(entry: &GroupEntry) -> Result<Entry, String> {
     Ok(Entry { term: Term(entry.term), index: Index(entry.index), kind })
 }
 
-/// Recovers a shard from the device up to a sequence that is committed, while others append behind it.
+/// Recovers a shard from the device up to a committed sequence, while the log's thread appends after it.
 pub fn recover_to<D: Disk>(
     disk: &mut D,
     log: LogId,

@@ -1,5 +1,5 @@
-//! The end of a shard's log as the host has it: where the next entry goes, and the frames of the last ones,
-//! which others may need.
+//! The end of a shard's log in the host's memory: the position of the next entry, and the frames of the last entries,
+//! which other nodes may need.
 
 use crate::channel::Body;
 use crate::position::Mark;
@@ -12,13 +12,13 @@ use scurry_replica::{Descriptor, Entry, Index, Kind, Sequence, Term};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The bytes of the record that ends a change of members.
+/// Content of the record that ends a change of members.
 pub(crate) const SWITCHED: &[u8] = &[0];
 
-/// Frames of entries that are committed and were applied are kept up to this, bytes.
+/// Maximum bytes of frames that are kept although their entries are committed and applied.
 const KEPT_LEN_MAX: usize = 64 << 20;
 
-/// The place that the next entry follows.
+/// The end of the log, after which the next entry is appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     /// The last entry.
@@ -27,11 +27,11 @@ pub(crate) struct End {
     pub(crate) sequence: Sequence,
     /// The time of that entry.
     pub(crate) at: Time,
-    /// The chain of the next one.
+    /// The chain value of the next entry.
     pub(crate) chain: u32,
 }
 
-/// An entry's frame, and the end of the log behind it.
+/// An entry's frame, and the end of the log after it.
 #[derive(Clone, Debug)]
 struct Kept {
     body: Body,
@@ -42,7 +42,7 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct Bodies {
     seal: Seal,
-    /// The end of the log before the first that is kept.
+    /// The end of the log before the first kept entry.
     before: End,
     kept: VecDeque<Kept>,
     len: usize,
@@ -53,32 +53,32 @@ impl Bodies {
         Bodies { seal, before: end, kept: VecDeque::new(), len: 0 }
     }
 
-    /// The end of another log, behind a base.
+    /// Returns the empty end of another log, after its base.
     pub(crate) fn begun_at(&self, base: End) -> Bodies {
         Bodies::new(self.seal, base)
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     pub(crate) fn end(&self) -> End {
         self.kept.back().map_or(self.before, |kept| kept.behind)
     }
 
-    /// The end of the log behind a frame that was read back.
+    /// Returns the end of the log after a frame that was read from the device.
     pub(crate) fn end_behind(&self, body: &[u8]) -> Option<End> {
         end_behind(self.seal, body)
     }
 
-    /// The last index before those that are kept.
+    /// Returns the end of the log before the first kept entry.
     pub(crate) fn before(&self) -> End {
         self.before
     }
 
-    /// The frame of an entry.
+    /// Returns the frame of an entry; None when it is not kept.
     pub(crate) fn get(&self, index: Index) -> Option<&Body> {
         self.at(index).map(|kept| &kept.body)
     }
 
-    /// The end of the log behind an entry that is kept, or behind the last that is not.
+    /// Returns the end of the log after a kept entry, or after the entry before the first kept one.
     pub(crate) fn behind(&self, index: Index) -> Option<End> {
         if index == self.before.index {
             return Some(self.before);
@@ -91,7 +91,7 @@ impl Bodies {
         self.kept.get(usize::try_from(at).ok()?)
     }
 
-    /// Takes the entries from here on out.
+    /// Removes the entries from this index on.
     pub(crate) fn truncate(&mut self, from: Index) {
         while self.kept.back().is_some_and(|kept| kept.behind.index >= from)
             && let Some(kept) = self.kept.pop_back()
@@ -100,8 +100,8 @@ impl Bodies {
         }
     }
 
-    /// Puts an entry behind the end, in the form that this node stores: its frame where it has one, or one that
-    /// is made. Refuses a frame that does not follow.
+    /// Appends an entry in the form that this node stores: with the given frame, or a new one for an entry that no
+    /// command made. Refuses a frame that does not follow the end.
     pub(crate) fn push(
         &mut self,
         entry: &Entry,
@@ -117,7 +117,7 @@ impl Bodies {
         };
         let mut bytes = Arc::try_unwrap(body).unwrap_or_else(|shared| shared.to_vec());
         let content = match &entry.kind {
-            // It was computed when the frame was described, and compared when it came.
+            // Computed when the frame was described, and compared when it was received.
             Kind::Frame(descriptor) => descriptor.checksum,
             _ => content_of(self.seal, &bytes).ok_or("a frame is too short")?,
         };
@@ -154,7 +154,7 @@ impl Bodies {
         Ok(body)
     }
 
-    /// Puts an entry that is stored behind the end, as it was read.
+    /// Appends a stored entry with the frame that was read from the device.
     pub(crate) fn push_stored(&mut self, bytes: Vec<u8>) -> Option<()> {
         let Framed::Frame(_) = read_frame(self.seal, &bytes) else { return None };
         let behind = end_behind(self.seal, &bytes)?;
@@ -163,7 +163,7 @@ impl Bodies {
         Some(())
     }
 
-    /// The frame of an entry that no command made, behind the end.
+    /// Returns a frame after the end for an entry that no command made.
     pub(crate) fn group_frame(&self, members: &[u8]) -> Vec<u8> {
         let end = self.end();
         let mut writer = FrameWriter::new(self.seal, end.sequence.next().0);
@@ -174,8 +174,8 @@ impl Bodies {
         frame
     }
 
-    /// A mark behind the end, which says that all up to a sequence is on the device: what is damaged before it is
-    /// not taken for a write that was cut short. `term` is that of the last entry.
+    /// Returns a mark: a frame without records after the end. It says that everything up to a sequence is on the
+    /// device, so that a recovery does not take earlier damage for a torn write. `term` is that of the last entry.
     pub(crate) fn mark(&self, term: Term, mark: Mark) -> Option<Vec<u8>> {
         let end = self.end();
         let mut writer = FrameWriter::new(self.seal, end.sequence.next().0);
@@ -193,7 +193,7 @@ impl Bodies {
         put_entry(self.seal, &mut frame, &place, mark.synced.0).then_some(frame)
     }
 
-    /// Forgets frames of entries up to here, as far as there are too many.
+    /// Drops the oldest frames of entries up to this index while the kept frames exceed [`KEPT_LEN_MAX`].
     pub(crate) fn evict(&mut self, to: Index) {
         while self.len > KEPT_LEN_MAX
             && self.kept.front().is_some_and(|kept| kept.behind.index <= to)
@@ -204,7 +204,7 @@ impl Bodies {
         }
     }
 
-    /// True when a frame that has come is the one that its entry describes.
+    /// Returns true when a received frame matches the description in its entry.
     pub(crate) fn is_of(&self, entry: &Entry, body: &[u8]) -> bool {
         let Framed::Frame(frame) = read_frame(self.seal, body) else { return false };
         let Some(place) = frame.entry() else { return false };
@@ -218,7 +218,7 @@ impl Bodies {
         is_content && (place.term, place.index) == (entry.term.0, entry.index.0)
     }
 
-    /// The members that the frame of a change of members names.
+    /// Returns the members that the frame of a change of members names.
     pub(crate) fn members(&self, body: &[u8]) -> Option<GroupMembers> {
         let frame = checked_frame(self.seal, body)?;
         match frame.records().next()?.ok()? {
@@ -227,13 +227,13 @@ impl Bodies {
         }
     }
 
-    /// The descriptor of a frame.
+    /// Returns the descriptor of a frame; None when the bytes are not a frame with records.
     pub(crate) fn describe(&self, frame: &[u8]) -> Option<Descriptor> {
         describe(self.seal, frame)
     }
 }
 
-/// The end of the log behind a stored frame.
+/// Returns the end of the log after a stored frame.
 pub(crate) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
     let frame = checked_frame(seal, bytes)?;
     let place = frame.entry()?;
@@ -245,7 +245,7 @@ pub(crate) fn end_behind(seal: Seal, bytes: &[u8]) -> Option<End> {
     })
 }
 
-/// The chain that a frame was stored with.
+/// Returns the chain value with which a frame was stored.
 pub(crate) fn chain_of(seal: Seal, frame: &[u8]) -> Option<u32> {
     Some(checked_frame(seal, frame)?.entry()?.chain)
 }
@@ -258,7 +258,7 @@ fn describe(seal: Seal, bytes: &[u8]) -> Option<Descriptor> {
     Some(Descriptor { first, last, len, checksum: content_of(seal, bytes)? })
 }
 
-/// The frames that stand one behind another; nearly always there is one.
+/// Splits concatenated frames; there is nearly always only one.
 pub(crate) fn frames_of(mut bytes: Vec<u8>) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some(head) = bytes.first_chunk() {

@@ -1,14 +1,14 @@
-//! Why a node takes no part in its group any more.
+//! The reason why a node can no longer take part in its group.
 
 use std::fmt;
 
-/// The reason for which a node must end, and what a start on its files may do.
+/// The reason why a node must end, and whether it may be started again with its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// End of the process: a start finds out what is on the device, and goes on with that.
+    /// The process ends; it can be started again and continues with what the device has.
     Stops(String),
-    /// End for good: its log lacks what it had stored, so with these files it could help to elect a node that lacks
-    /// what is committed.
+    /// The node ends for good: its log lacks entries that it had stored and confirmed. With these files it could help
+    /// to elect a leader that lacks committed entries.
     Retires(String),
 }
 

@@ -1,5 +1,5 @@
-//! What passes between a core and the host of its group: frames that were executed and reads that wait go up,
-//! committed frames and the core's part come down.
+//! Messages between a core and the host of its group. The core sends executed frames and waiting reads; the host sends
+//! committed frames and the core's role.
 
 use scurry_engine::{Shard, Shown};
 use scurry_ledger::Time;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// A frame of a replicated log.
+/// The bytes of a frame of a replicated log.
 pub type Body = Arc<Vec<u8>>;
 
-/// The way to wake a core that sleeps.
+/// Function that wakes a sleeping core.
 pub type Ring = Arc<dyn Fn() + Send + Sync>;
 
-/// The name of a time in which a core leads.
+/// Id of a period in which a core leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(pub u64);
 
-/// A step of a core, from 1: replies that are formed in it leave together, when it is confirmed.
+/// Number of a core's step, from 1. All replies that are formed in a turn are sent when it is confirmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(pub u64);
 
@@ -29,157 +29,158 @@ impl Turn {
     }
 }
 
-/// From a core to the host.
+/// Message from a core to the host.
 pub enum FromCore {
-    /// Frames that were executed and sealed. The turn is confirmed when they are committed.
+    /// Executed and sealed frames. The turn is confirmed when they are committed.
     Frames {
         /// The leadership in which they were executed.
         epoch: Epoch,
         /// The turn.
         turn: Turn,
-        /// One behind another.
+        /// The frames, concatenated.
         frames: Vec<u8>,
     },
-    /// Nothing was written in this turn, and something was shown: it is confirmed when a quorum has said that
-    /// this node leads still.
+    /// A turn that wrote nothing but showed something. It is confirmed when a majority has confirmed that this node
+    /// still leads.
     Read {
-        /// The leadership in which it was shown.
+        /// The leadership in which the turn ran.
         epoch: Epoch,
         /// The turn.
         turn: Turn,
     },
-    /// All that was executed was sent, and no more is until [`ToCore::Resume`].
+    /// Everything executed was sent, and nothing more is executed until [`ToCore::Resume`].
     Paused {
         /// The leadership that pauses.
         epoch: Epoch,
     },
-    /// The core leads no more, and nothing waits. Its shard shows all up to this sequence.
+    /// The core no longer leads, and no reply waits. Its shard shows everything up to this sequence.
     Resigned {
-        /// The last sequence.
+        /// The last executed sequence.
         executed: Sequence,
     },
-    /// A snapshot counts from now on, and nothing needs the log up to a sequence any more.
+    /// A snapshot counts from now on, and the log up to `needless` is no longer needed.
     Snapshot {
-        /// The sequences of it.
+        /// The sequences that the snapshot shows.
         shown: Shown,
-        /// The sequence up to which nothing is needed.
+        /// The last sequence that is no longer needed.
         needless: Sequence,
     },
-    /// The shard was not fit for what it was given.
+    /// A frame could not be applied to the shard; the text has the reason.
     Broken(String),
 }
 
-/// From the host to a core, in this order.
+/// Message from the host to a core; processed in the order in which they are sent.
 pub enum ToCore {
-    /// Committed frames, which follow what the core has.
+    /// Committed frames that follow those the core has.
     Apply(Vec<Body>),
-    /// The core leads: it has applied all that is there. The log ends at this sequence and time.
+    /// The core leads: it has applied the whole log, which ends at this sequence and time.
     Lead {
-        /// The name of this leadership.
+        /// Id of this leadership.
         epoch: Epoch,
         /// The last sequence of the log.
         sequence: Sequence,
         /// The time of its last entry.
         at: Time,
     },
-    /// Execute nothing, and say so.
+    /// Order to execute nothing, and to answer with [`FromCore::Paused`].
     Pause,
-    /// Go on; the log ends at this sequence and time.
+    /// Order to execute again; the log ends at this sequence and time.
     Resume {
         /// The last sequence of the log.
         sequence: Sequence,
         /// The time of its last entry.
         at: Time,
     },
-    /// Another node leads, or none.
+    /// Order to stop leading: another node leads, or none.
     Resign,
-    /// The core's shard has nothing yet: another one takes its place when a snapshot can be used.
+    /// The core's shard is still empty: it will be replaced when a snapshot can be used.
     Await,
-    /// Something was executed and not committed: this shard takes the place of the one that shows it.
+    /// The shard that replaces the core's: that one shows executed records that were not committed, or lacks a
+    /// snapshot.
     Replace(Remade),
 }
 
-/// A shard that was made anew from the device.
+/// A shard that was rebuilt from the device.
 pub struct Remade {
     /// The shard.
     pub shard: Box<Shard>,
-    /// No clock may show less: what had expired by then is in no snapshot.
+    /// Lowest time that the core's clock may show: snapshots omit what had expired by then.
     pub at: Time,
 }
 
-/// Numbers that one side writes and the other reads.
+/// Numbers shared by a core and its host.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// The last turn of the core's present epoch whose replies may leave.
+    /// The last turn of the core's present epoch with replies that may be sent.
     confirmed: AtomicU64,
-    /// The last sequence that is committed, and on this node's device.
+    /// The last sequence that is committed and on this node's device.
     committed: AtomicU64,
-    /// Bytes of frames that the host has taken and that are not committed.
+    /// Bytes of frames that the core has sent and that are neither committed nor given up.
     uncommitted: AtomicU64,
     /// The last sequence that the core's shard shows.
     applied: AtomicU64,
 }
 
 impl Progress {
-    /// The last turn of the core's present epoch whose replies may leave.
+    /// Returns the last turn of the core's present epoch with replies that may be sent.
     pub fn confirmed(&self) -> Turn {
         Turn(self.confirmed.load(Ordering::Acquire))
     }
 
-    /// Replies of all turns up to this one may leave.
+    /// Allows the replies of all turns up to this one to be sent.
     pub fn confirm(&self, turn: Turn) {
         self.confirmed.fetch_max(turn.0, Ordering::Release);
     }
 
-    /// The last sequence that is committed, and on this node's device.
+    /// Returns the last sequence that is committed and on this node's device.
     pub fn committed(&self) -> Sequence {
         Sequence(self.committed.load(Ordering::Acquire))
     }
 
-    /// All up to a sequence is committed, and on this node's device.
+    /// Records that everything up to a sequence is committed and on this node's device.
     pub fn commit(&self, sequence: Sequence) {
         self.committed.store(sequence.0, Ordering::Release);
     }
 
-    /// Bytes of frames that the host has taken and that are not committed.
+    /// Returns the bytes of frames that the core has sent and that are neither committed nor given up.
     pub fn uncommitted(&self) -> u64 {
         self.uncommitted.load(Ordering::Relaxed)
     }
 
-    /// The core has sent so many bytes.
+    /// Counts bytes that the core has sent.
     pub fn sent(&self, bytes: u64) {
         self.uncommitted.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// So many bytes are committed, or given up.
+    /// Subtracts bytes that are committed or given up.
     pub fn settled(&self, bytes: u64) {
         self.uncommitted.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The last sequence that the core's shard shows.
+    /// Returns the last sequence that the core's shard shows.
     pub fn applied(&self) -> Sequence {
         Sequence(self.applied.load(Ordering::Relaxed))
     }
 
-    /// The core's shard shows all up to a sequence.
+    /// Records that the core's shard shows everything up to a sequence.
     pub fn note_applied(&self, sequence: Sequence) {
         self.applied.store(sequence.0, Ordering::Relaxed);
     }
 }
 
-/// The core's end.
+/// The core's end of the channel.
 pub struct CoreEnd {
-    /// Tells the host; false when it has ended.
+    /// Sends to the host; false when the host has ended.
     host: Box<dyn Fn(FromCore) -> bool + Send>,
     orders: Receiver<ToCore>,
-    /// Numbers that the host writes.
+    /// Numbers that the host writes and the core reads, or the reverse.
     pub progress: Arc<Progress>,
-    /// Looked at and not taken yet.
+    /// The next order, already received by [`CoreEnd::has_orders`].
     stash: Option<ToCore>,
 }
 
 impl CoreEnd {
-    /// A core's end of these; `host` is false when the host has ended.
+    /// Creates the core's end; `host` sends to the host and returns false when the host has ended.
     pub fn new(
         host: Box<dyn Fn(FromCore) -> bool + Send>,
         orders: Receiver<ToCore>,
@@ -188,24 +189,24 @@ impl CoreEnd {
         CoreEnd { host, orders, progress, stash: None }
     }
 
-    /// Tells the host; false when it has ended.
+    /// Sends to the host; false when the host has ended.
     pub fn tell(&self, news: FromCore) -> bool {
         (self.host)(news)
     }
 
-    /// The next order.
+    /// Returns the next order; None when no order waits.
     pub fn order(&mut self) -> Option<ToCore> {
         self.stash.take().or_else(|| self.orders.try_recv().ok())
     }
 
-    /// True when there is one.
+    /// Returns true when an order waits.
     pub fn has_orders(&mut self) -> bool {
         self.stash = self.order();
         self.stash.is_some()
     }
 }
 
-/// The host's end.
+/// The host's end of the channel.
 pub(crate) struct HostEnd {
     pub(crate) orders: Sender<ToCore>,
     pub(crate) ring: Ring,
@@ -213,7 +214,7 @@ pub(crate) struct HostEnd {
 }
 
 impl HostEnd {
-    /// Orders the core; a core that has ended needs none.
+    /// Sends an order and wakes the core. Does nothing when the core has ended.
     pub(crate) fn order(&self, order: ToCore) {
         if self.orders.send(order).is_ok() {
             (self.ring)();

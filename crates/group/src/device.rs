@@ -1,79 +1,78 @@
-//! What a shard's group wants of the device: the vote, entries that are cut off, entries that come. All orders that
-//! wait together cost one sync.
+//! The durable storage of a shard's group: its vote and its log. All waiting orders share one sync.
 
 use crate::channel::Body;
 use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
 use scurry_replica::{Index, Sequence, Ticket};
 use std::io;
 
-/// Bytes that are written at once, unless a single order has more.
+/// Bytes after which no further orders join a batch; a single order may have more.
 const WRITE_LEN: usize = 4 << 20;
 
-/// Something to be made durable.
+/// A request to make data durable.
 #[derive(Debug)]
 pub struct Order {
-    /// The replica's name for it.
+    /// The replica's ticket for it.
     pub ticket: Ticket,
-    /// The vote that is given with it.
+    /// The vote to store first; None when it has not changed.
     pub vote: Option<Vote>,
-    /// All entries from this index on are cut off before any is written.
+    /// All entries from this index on are removed before any frame is written.
     pub truncate_from: Option<Index>,
-    /// Frames, the first record of which has the sequence `first`, the last one `last`.
+    /// Frames with the records from `first` to `last`.
     pub frames: Vec<Body>,
     /// The first sequence.
     pub first: Sequence,
     /// The last sequence.
     pub last: Sequence,
-    /// A majority has the log up to this sequence: it will never be cut off.
+    /// A majority has the log up to this sequence: it is never removed.
     pub sure: Sequence,
 }
 
-/// Work of the device.
+/// Work for the device.
 #[derive(Debug)]
 pub enum Task {
-    /// Something is to be durable.
+    /// Data to make durable.
     Store(Order),
-    /// A frame without entries behind the end.
+    /// A frame without records, after the last entry.
     Mark {
         /// The bytes.
         frame: Vec<u8>,
         /// The sequence of the next record.
         next: Sequence,
-        /// All up to this sequence is committed: it is never cut off.
+        /// Everything up to this sequence is committed: it is never removed.
         sure: Sequence,
     },
-    /// Entries up to a base need not be kept any more.
+    /// Entries up to a base are no longer needed.
     Forget(LogBase),
-    /// A snapshot has come: the log begins anew behind its base.
+    /// A snapshot was received: the log starts again after its base.
     Begin(LogBase),
 }
 
 const NOT_NOTED: &str = "how far the log has come was not noted beside it";
 
-/// The fate of orders.
+/// The outcome of orders.
 #[derive(Debug)]
 pub enum Stored {
-    /// The log begins behind the base that was given last.
+    /// The log begins after the last given base.
     Begun,
     /// Orders are on the device.
     Done {
-        /// All up to this one.
+        /// The last of these orders.
         ticket: Ticket,
-        /// The log is there up to this sequence, where an order had frames or cut some off.
+        /// The last sequence of the log on the device; None when no order had frames or removed entries.
         last: Option<Sequence>,
     },
-    /// The device has no room: it is tried again and again.
+    /// The device is full: the write is retried until it succeeds.
     Full(String),
-    /// Nothing is known of what is on the device.
+    /// The write or sync has failed: the content of the device is unknown.
     Failed(io::Error),
 }
 
 /// The outcome of a task.
 #[derive(Debug)]
 pub enum Worked {
-    /// Done. A task that was taken and is none of the same kind is to be done next.
+    /// The task is done. Contains the next task when one of another kind was taken from the queue.
     GoesOn(Option<Task>),
-    /// Nothing more is to be done: nobody listens, or the device has failed.
+    /// The device must not be used again: the receiver of its reports has ended, or the device has failed.
     Ends,
 }
 
@@ -88,8 +87,8 @@ pub struct LogDevice<D: Disk> {
 }
 
 impl<D: Disk> LogDevice<D> {
-    /// Does a task, and with an order those that wait behind it, which `more` gives. `tell` hears what was done, and
-    /// says whether anybody listens; `rest` is called between two tries where there is no room.
+    /// Executes a task; an order together with the waiting orders that `more` returns. `tell` reports the outcome and
+    /// returns false when its receiver has ended; `rest` is called between two attempts while the device is full.
     pub fn work(
         &mut self,
         task: Task,
@@ -103,7 +102,8 @@ impl<D: Disk> LogDevice<D> {
                 let marked = patiently((tell, rest), || self.writer.write(first.0, &mut frame));
                 return match marked.and_then(|()| self.writer.sync()) {
                     Ok(()) => {
-                        // An end that goes missing with its mark is missed.
+                        // Notes how far the log was synced, so that a start notices a log whose end is missing together
+                        // with its mark.
                         if let Err(error) = self.writer.raise_reach(sure.0) {
                             tracing::warn!("{NOT_NOTED}: {error}");
                         }
@@ -143,6 +143,7 @@ impl<D: Disk> LogDevice<D> {
         if !tell(said) || has_failed {
             return Worked::Ends;
         }
+        // An error here is not a failure of the log: the segment is filled later.
         let _ = self.writer.fill_ahead();
         Worked::GoesOn(next)
     }
@@ -161,6 +162,8 @@ impl<D: Disk> LogDevice<D> {
                 patiently(told, || ballot.raise(vote).map_err(io::Error::other))?;
             }
             if let Some(index) = order.truncate_from {
+                // The frames of earlier orders are written and synced before the truncation, which may remove some of
+                // them.
                 if !bytes.is_empty() {
                     patiently(told, || writer.write(first.0, &mut bytes))?;
                     writer.sync()?;
@@ -193,7 +196,7 @@ impl<D: Disk> LogDevice<D> {
     }
 }
 
-/// The orders that wait behind the first, and a task that is none.
+/// Takes the orders that wait after the first, and the task of another kind that ends the batch.
 fn take(first: Order, mut more: impl FnMut() -> Option<Task>) -> (Vec<Order>, Option<Task>) {
     let mut batch = vec![first];
     let mut len = 0;
@@ -210,7 +213,8 @@ fn take(first: Order, mut more: impl FnMut() -> Option<Task>) -> (Vec<Order>, Op
     (batch, None)
 }
 
-/// Tries as long as the device has no room: this node counts for nothing meanwhile, and the others go on.
+/// Retries a step while the device is full. In the meantime this node does not count for commits, and the others
+/// continue.
 fn patiently(
     (tell, rest): (&impl Fn(Stored) -> bool, &impl Fn()),
     mut step: impl FnMut() -> io::Result<()>,

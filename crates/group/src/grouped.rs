@@ -1,5 +1,5 @@
-//! A core whose log a group keeps: what it executes goes to the host, replies wait for the confirmation of the turn
-//! in which they were formed, and while another node leads it applies what that has committed.
+//! The core's side of a group. Executed frames go to the host, and replies wait for the confirmation of the turn in
+//! which they were formed. While another node leads, the core applies that leader's committed entries.
 
 use crate::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
 use scurry_codec::{LogFormat, checked_frame};
@@ -7,17 +7,17 @@ use scurry_engine::{LogId, Shard, Shown};
 use scurry_ledger::Time;
 use scurry_replica::Sequence;
 
-/// Bytes that may be executed and not committed; above it nothing more is executed.
+/// Maximum bytes that may be executed and uncommitted; above it nothing more is executed.
 const UNCOMMITTED_LEN_MAX: u64 = 8 << 20;
 
-/// The core's part.
+/// State of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Another node leads, or none.
     Follows,
-    /// Commands are executed.
+    /// The core executes commands.
     Leads(Epoch),
-    /// Another node leads, or none, and what waits is lost.
+    /// Another node leads, or none, and the connections that wait for replies are still to be closed.
     Resigns,
 }
 
@@ -26,22 +26,22 @@ pub struct Grouped {
     end: CoreEnd,
     log: LogId,
     part: Part,
-    /// Nothing is executed until the host says so.
+    /// True when nothing may be executed until the host says so.
     is_paused: bool,
-    /// The turn that is open: replies that are formed now are confirmed with it.
+    /// The open turn: replies that are formed now are confirmed with it.
     turn: Turn,
-    /// Something of the shard was shown in it.
+    /// True when something of the shard was shown in the open turn.
     shows: bool,
-    /// The shard may show what was not committed, or has nothing yet: no snapshot is to be made of it.
+    /// True when the shard may show uncommitted records, or is still empty: no snapshot may be made of it.
     is_in_doubt: bool,
-    /// No clock shows less, once.
+    /// Lowest time that the core's clock may show, until it is taken.
     floor: Option<Time>,
     /// Bytes of frames that were applied or sent.
     bytes: u64,
 }
 
 impl Grouped {
-    /// A core that follows; `log` is its log.
+    /// Creates a core that follows; `log` is its log.
     pub fn new(end: CoreEnd, log: LogId) -> Grouped {
         Grouped {
             end,
@@ -56,30 +56,30 @@ impl Grouped {
         }
     }
 
-    /// True while commands are executed here.
+    /// Returns true while commands are executed here.
     #[inline]
     pub fn leads(&self) -> bool {
         matches!(self.part, Part::Leads(_))
     }
 
-    /// True from the end of its leadership until nothing waits.
+    /// Returns true from the end of a leadership until no connection waits for one of its replies.
     pub fn resigns(&self) -> bool {
         self.part == Part::Resigns
     }
 
-    /// Something of the shard was shown, or written.
+    /// Records that something of the shard was shown or written in the open turn.
     #[inline]
     pub fn note_shown(&mut self) {
         self.shows = true;
     }
 
-    /// True when the shard shows what the log says, and what is committed of it when all that it shows is: only then
-    /// a snapshot of it may count.
+    /// Returns true when the shard shows a prefix of the log. Only then may a snapshot of it count, once that prefix is
+    /// committed.
     pub fn shows_the_log(&self) -> bool {
         !self.is_in_doubt && self.part != Part::Resigns
     }
 
-    /// The turn up to which replies may leave.
+    /// Returns the turn up to which replies may be sent.
     #[inline]
     pub fn confirmed(&self) -> u64 {
         match self.part {
@@ -88,49 +88,50 @@ impl Grouped {
         }
     }
 
-    /// The turn that has to be confirmed before what shows the shard as it is now may leave.
+    /// Returns the turn that must be confirmed before a reply that shows the present shard may be sent; None when it
+    /// may be sent now.
     #[inline]
     pub fn pending(&self) -> Option<u64> {
         let shown = if self.shows { self.turn } else { Turn(self.turn.0 - 1) };
         match self.part {
             Part::Follows => None,
             Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown.get()),
-            // It never will be.
+            // These turns are never confirmed.
             Part::Resigns => Some(u64::MAX),
         }
     }
 
-    /// The last sequence that is committed and on this node's device.
+    /// Returns the last sequence that is committed and on this node's device.
     pub fn committed(&self) -> u64 {
         self.end.progress.committed().get()
     }
 
-    /// True when no more is to be executed for now.
+    /// Returns true when nothing more may be executed for now.
     pub fn is_congested(&self) -> bool {
         self.is_paused || self.end.progress.uncommitted() > UNCOMMITTED_LEN_MAX
     }
 
-    /// True when what is due may be committed.
+    /// Returns true when due expiries may be executed.
     pub fn takes_commits(&self) -> bool {
         self.leads() && !self.is_congested()
     }
 
-    /// True when the host has said something.
+    /// Returns true when an order of the host waits.
     pub fn has_orders(&mut self) -> bool {
         self.end.has_orders()
     }
 
-    /// The time of the log that this node has come to lead.
+    /// Takes the lowest time that the clock may show after this node became leader or its shard was rebuilt.
     pub fn take_floor(&mut self) -> Option<Time> {
         self.floor.take()
     }
 
-    /// Bytes of frames that were applied or sent.
+    /// Returns the bytes of frames that were applied or sent.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Ends the turn: what it has written goes to the host, and what it has only shown is to be confirmed.
+    /// Ends the turn: sends the host the frames that it wrote, or requests a confirmation when it only showed data.
     pub fn end_turn(&mut self, shard: &mut Shard, now: Time) {
         let Part::Leads(epoch) = self.part else { return };
         let turn = self.turn;
@@ -155,8 +156,8 @@ impl Grouped {
         self.shows = false;
     }
 
-    /// Does what the host says. True when the shard is another one, or another node leads: a snapshot that is
-    /// being written of it is void.
+    /// Carries out the host's orders. Returns true when the shard was replaced or this node no longer leads: a snapshot
+    /// that is being written of it is void.
     pub fn obey(&mut self, shard: &mut Shard, now: Time) -> bool {
         let mut is_void = false;
         while let Some(order) = self.end.order() {
@@ -176,13 +177,14 @@ impl Grouped {
                     shard.follow_to(sequence.next().get(), at);
                     self.part = Part::Leads(epoch);
                     self.is_in_doubt = false;
-                    // Nobody waits for turns of a leadership that has ended.
+                    // No reply waits for a turn of an earlier leadership: mark all of them confirmed.
                     self.end.progress.confirm(Turn(self.turn.0 - 1));
                     self.is_paused = false;
                     self.floor = self.floor.max(Some(at));
                 }
                 ToCore::Pause => {
                     if let Part::Leads(epoch) = self.part {
+                        // Everything executed goes to the host before the confirmation of the pause.
                         self.end_turn(shard, now);
                         self.is_paused = true;
                         self.end.tell(FromCore::Paused { epoch });
@@ -210,7 +212,7 @@ impl Grouped {
         is_void
     }
 
-    /// A snapshot counts, and nothing needs the log up to a sequence any more.
+    /// Tells the host that a snapshot counts, and up to which sequence the log is no longer needed.
     pub fn tell_snapshot(&self, shown: Shown, needless: u64) {
         self.end.tell(FromCore::Snapshot { shown, needless: Sequence(needless) });
     }
@@ -225,12 +227,12 @@ impl Grouped {
         Ok(())
     }
 
-    /// Nothing waits any more.
+    /// Ends the resignation: no connection waits any more.
     pub fn end_resignation(&mut self, shard: &Shard) {
         if self.part == Part::Resigns {
             self.part = Part::Follows;
             self.shows = false;
-            // Until the host has compared it with what is committed.
+            // The shard may show uncommitted records until the host has compared it with the commit.
             self.is_in_doubt = true;
             self.end.progress.note_applied(Sequence(shard.sequence()));
             self.end.tell(FromCore::Resigned { executed: Sequence(shard.sequence()) });

@@ -1,25 +1,26 @@
-//! What a node tells the others of itself, again and again, so that the one that leads knows what an election would need
-//! when it is gone. docs/formats/between-nodes.md has the bytes.
+//! The health that each node sends to the others periodically, so that the leader knows what an election without it
+//! would need. docs/formats/between-nodes.md has the bytes.
 
 use scurry_replica::NodeId;
 use std::collections::BTreeMap;
 
-/// Nodes that a list of a health names, at most.
+/// Maximum number of nodes in each list of a health.
 const NODES_MAX: usize = 64;
-/// Flags of a health.
+/// Flags of an encoded health.
 const STORES: u8 = 1;
 const COULD_LEAD: u8 = 2;
 
-/// A node as it tells others of itself.
+/// Health of a node, as it reports it to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// True while its devices finish what they are given.
+    /// True while its devices complete their orders.
     pub stores: bool,
-    /// True while its memory shows what is committed, or nearly so: it would serve at once where it is elected.
+    /// True while its memory shows all that is committed, or nearly all: it would serve at once if elected.
     pub could_lead: bool,
-    /// The nodes by whose votes it would be elected, ascending; none while a change of them is under way here.
+    /// The voters by which the node would be elected, ascending; empty while it knows of a change of members in
+    /// progress.
     pub voters: Vec<NodeId>,
-    /// The nodes of which it has heard lately.
+    /// The nodes from which it has received something lately.
     pub hears: Vec<NodeId>,
 }
 
@@ -30,14 +31,14 @@ impl Health {
         let mut out = vec![flag(self.stores, STORES) | flag(self.could_lead, COULD_LEAD)];
         for nodes in [&self.voters, &self.hears] {
             let nodes = &nodes[..nodes.len().min(NODES_MAX)];
-            // NODES_MAX fits.
+            // NODES_MAX fits a byte.
             out.push(u8::try_from(nodes.len()).unwrap_or(u8::MAX));
             nodes.iter().for_each(|node| out.extend(node.get().to_le_bytes()));
         }
         out
     }
 
-    /// Returns the health of these bytes; none where they are not one.
+    /// Decodes a health; None when the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<Health> {
         let (&flags, rest) = bytes.split_first()?;
         let (voters, rest) = nodes(rest)?;
@@ -63,49 +64,49 @@ fn nodes(bytes: &[u8]) -> Option<(Vec<NodeId>, &[u8])> {
     Some((list.chunks_exact(8).map(node).collect::<Option<_>>()?, rest))
 }
 
-/// The newest health of each other node, and when it came.
+/// The newest health of each other node, with the time of its arrival.
 #[derive(Debug)]
 pub struct Healths {
-    /// The age of a word that counts no more, ns.
+    /// Age in ns above which a health no longer counts.
     within_ns: u64,
     now_ns: u64,
     told: BTreeMap<NodeId, (u64, Health)>,
 }
 
 impl Healths {
-    /// Nobody has told anything. What is told counts for so long: as long as an election waits for a leader.
+    /// Creates an empty collection. A health counts for `within_ns`: as long as an election waits for a leader.
     pub fn new(within_ns: u64) -> Healths {
         Healths { within_ns, now_ns: 0, told: BTreeMap::new() }
     }
 
-    /// Time goes on: a monotonic clock shows this.
+    /// Sets the present time of a monotonic clock.
     pub fn is_now(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
     }
 
-    /// Notes what a node tells.
+    /// Records the health that a node has sent.
     pub fn note(&mut self, node: NodeId, health: Health) {
         self.told.insert(node, (self.now_ns, health));
     }
 
-    /// Forgets a node that is connected no more.
+    /// Removes a node that is no longer connected.
     pub fn forget(&mut self, node: NodeId) {
         self.told.remove(&node);
     }
 
-    /// Returns the health of a node that has told it lately.
+    /// Returns the health of a node; None when it has sent none lately.
     pub fn of(&self, node: NodeId) -> Option<&Health> {
         let (told_ns, health) = self.told.get(&node)?;
         (self.now_ns.saturating_sub(*told_ns) <= self.within_ns).then_some(health)
     }
 
-    /// Returns true for a node that has told something before, and tells nothing any more. One that never did may be of a
-    /// release that does not.
+    /// Returns true for a node that has sent its health before, but not lately. A node that never did may run a release
+    /// that does not send it.
     pub fn is_silent(&self, node: NodeId) -> bool {
         self.told.contains_key(&node) && self.of(node).is_none()
     }
 
-    /// Returns the nodes that have told something lately.
+    /// Returns the nodes that have sent their health lately.
     pub fn heard(&self) -> Vec<NodeId> {
         self.told.keys().copied().filter(|node| self.of(*node).is_some()).collect()
     }

@@ -1,33 +1,35 @@
-//! What two nodes say to each other about a snapshot that the leader sends to one that is too far behind for its log.
+//! Messages between a leader and a node that needs a snapshot because the leader's log no longer has the entries it
+//! lacks.
 
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_engine::{Disk, File, LogId, shown_by_snapshots, snapshot_name};
 use std::io;
 
-/// A snapshot that a node is offered, and the log behind it.
+/// Offer of a snapshot and the log after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The term of the leader.
     pub term: u64,
-    /// The log begins behind this.
+    /// The base after which the log begins.
     pub base: LogBase,
     /// The sequence at which the snapshot was begun.
     pub begun: u64,
-    /// The greatest sequence that it shows. All up to there is committed.
+    /// The greatest sequence that the snapshot shows. Everything up to it is committed.
     pub as_of: u64,
-    /// Bytes of its file.
+    /// Length of the snapshot's file in bytes.
     pub len: u64,
-    /// The members and where they are reached, as far as the log has named them.
+    /// The newest members that the log has named, with their addresses; None when it has named none.
     pub members: Option<GroupMembers>,
 }
 
 impl Offer {
-    /// Opens the file of the snapshot, and notes how long it is and what it shows: another that was begun at the same
-    /// sequence may have taken the place of the one that was offered.
+    /// Opens the snapshot's file, and sets its length and the sequence that it shows: a newer snapshot that was begun
+    /// at the same sequence may have replaced the offered one.
     pub fn open<D: Disk>(&mut self, disk: &mut D, log: LogId) -> io::Result<D::File> {
         let mut file = disk.open(&snapshot_name(self.begun))?;
         self.len = file.len()?;
-        // Where it is exchanged in between, the newer one's is the greater, and all of it is committed.
+        // If the file is replaced between opening it and this, the newer sequence is greater, and all of it is
+        // committed.
         let mut snapshots = shown_by_snapshots(disk, log)?.into_iter();
         let shown = snapshots.find(|shown| shown.begun == self.begun);
         self.as_of = shown.ok_or(io::ErrorKind::NotFound)?.as_of;
@@ -35,23 +37,23 @@ impl Offer {
     }
 }
 
-/// A word about a snapshot; each has the number that the leader has given to it.
+/// Message about a snapshot; each carries the number that the leader has given to the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The leader has one.
+    /// The leader offers a snapshot.
     Offer(Box<Offer>),
-    /// Bytes from an offset on, which come as the body of the packet.
+    /// Bytes of the file from an offset on, which are the body of the packet.
     Part {
-        /// The first of them.
+        /// Offset of the first byte.
         offset: u64,
     },
-    /// All bytes up to an offset were written.
+    /// The receiver has written all bytes up to an offset.
     Have {
-        /// How many.
+        /// The number of bytes written.
         offset: u64,
     },
-    /// The node has it, and its log begins behind it.
+    /// The receiver has the snapshot, and its log begins after it.
     Done,
-    /// The node does not take it.
+    /// The receiver refuses the snapshot, for this reason.
     Refused(String),
 }

@@ -1,24 +1,24 @@
-//! What a shard's group does beyond itself: messages, what is read back from the device, a shard that is made anew.
+//! Interface of a shard's group to its surroundings: the network, the log on the device, and the recovery of shards.
 
 use crate::channel::Body;
 use crate::offer::{Offer, Word};
 use crate::position::LogPosition;
 use scurry_replica::{Message, NodeId, Sequence};
 
-/// The ways of a shard's group beyond itself.
+/// Actions that a shard's group asks of its host.
 pub trait Outlet {
     /// Sends a message with the frames of its entries; false when it was dropped.
     fn send(&mut self, shard: u16, message: &Message, bodies: Vec<Body>) -> bool;
-    /// Reads the frame that begins with this sequence back.
+    /// Reads the frame that begins with this sequence from the device; None when it cannot be read.
     fn read(&mut self, shard: u16, sequence: Sequence) -> Option<Body>;
-    /// Forgets where it has read a log: other files have taken the place of its own.
+    /// Discards the read position in a shard's log: other files have replaced it.
     fn renewed(&mut self, shard: u16);
-    /// Begins to send a snapshot to a node.
+    /// Starts to send a snapshot to a node.
     fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer);
-    /// True while a snapshot of a shard is being sent, and the log behind it has to be kept.
+    /// Returns true while a snapshot of a shard is being sent, and the log after it must be kept.
     fn is_sending(&self, shard: u16) -> bool;
     /// Answers a node that has sent a snapshot.
     fn answer(&mut self, shard: u16, to: NodeId, number: u64, word: Word);
-    /// Begins to recover a shard up to the end of an entry.
+    /// Starts to recover a shard from the device, up to the end of an entry.
     fn rebuild(&mut self, shard: u16, to: LogPosition);
 }

@@ -1,12 +1,13 @@
-//! Whether service goes on when one more node is lost: what an election would need, and not who is connected. The nodes
-//! that stay must be a majority, reach each other, store, know who has a vote, and have one among them that could lead.
+//! Decides whether service continues when one more node is lost. It looks at what an election would need, not at
+//! connections: the remaining nodes must be a majority, reach each other, store, agree on the voters, and include one
+//! that could lead.
 
 use crate::health::Health;
 use scurry_replica::NodeId;
 
-/// Entries that a node may lack so that service does not wait for it: a fraction of a second of them.
+/// Maximum number of entries that a node may lack without delaying service: a fraction of a second of them.
 const LAG_MAX: u64 = 1 << 14;
-/// Voters whose sets are looked at, at most: there are five at most in a group.
+/// Maximum number of voters whose subsets are examined; a group has at most five.
 const VOTERS_MAX: usize = 16;
 
 /// A node with a vote.
@@ -14,11 +15,11 @@ const VOTERS_MAX: usize = 16;
 pub struct Voter<'h> {
     /// The node.
     pub id: NodeId,
-    /// The node's health; none where it has told nothing for as long as an election waits.
+    /// The node's health; None when it has sent none for as long as an election waits.
     pub health: Option<&'h Health>,
-    /// Entries that it lacks, where that is known.
+    /// Number of entries that it lacks; None when unknown.
     pub lag: Option<u64>,
-    /// True for one that lacks entries, and has stored none of them for a second.
+    /// True when it lacks entries and has stored none of them for a second.
     pub stands_still: bool,
 }
 
@@ -44,7 +45,7 @@ impl Voter<'_> {
     }
 }
 
-/// The voters of a group, and who leads them.
+/// The voters of a group and their leader.
 #[derive(Clone, Debug)]
 pub struct Outlook<'h> {
     /// The node that leads.
@@ -54,7 +55,7 @@ pub struct Outlook<'h> {
 }
 
 impl Outlook<'_> {
-    /// Returns why service would end with one more node lost; none when it goes on without any one of them.
+    /// Returns why losing one more node would end service; None when service continues without any one of them.
     pub fn why_not(&self) -> Option<String> {
         if self.voters.iter().all(|voter| self.goes_on_without(voter.id)) {
             return None;
@@ -62,7 +63,7 @@ impl Outlook<'_> {
         Some(self.reason())
     }
 
-    /// Returns whether the others serve on, or come to, when a node is lost.
+    /// Returns whether the other nodes continue to serve, or elect a leader, when a node is lost.
     fn goes_on_without(&self, lost: NodeId) -> bool {
         let needed = self.voters.len() / 2 + 1;
         let rest = self.voters.iter().filter(|voter| voter.id != lost && self.counts(voter));
@@ -73,7 +74,7 @@ impl Outlook<'_> {
                 rest.iter().filter(|voter| hear_each_other(leader, voter)).count() >= needed
             });
         }
-        // Whichever has the longest log will lead, and nobody knows now which that is: each of them must be able to.
+        // The node with the longest log will lead, and it cannot be known now: each of them must be able to lead.
         let able: Vec<_> = rest.filter(|voter| voter.could_lead()).take(VOTERS_MAX).collect();
         (0_u32..1 << able.len()).any(|set| {
             let those: Vec<_> = (0..able.len()).filter(|at| set >> at & 1 == 1).collect();
@@ -82,17 +83,17 @@ impl Outlook<'_> {
         })
     }
 
-    /// Returns whether a node votes for who should lead, and stores what that one makes.
+    /// Returns whether a node would vote for the right leader and store its entries.
     fn counts(&self, voter: &Voter<'_>) -> bool {
         voter.stores() && voter.keeps_up() && self.agrees(voter)
     }
 
-    /// Returns whether a node would be elected by the votes that count here.
+    /// Returns whether a node names the same voters as this group.
     fn agrees(&self, voter: &Voter<'_>) -> bool {
         voter.is(|health| health.voters.iter().eq(self.voters.iter().map(|voter| &voter.id)))
     }
 
-    /// Returns what is wrong first: what an operator can do least without comes before what follows from it.
+    /// Returns the first problem found, causes before their consequences.
     fn reason(&self) -> String {
         let those = |is: &dyn Fn(&Voter<'_>) -> bool| -> Option<String> {
             let ids =
@@ -126,7 +127,7 @@ impl Outlook<'_> {
         format!("node {ids} could not lead now: it has still to make its memory")
     }
 
-    /// Returns the first two that do not hear each other.
+    /// Returns the first two nodes that do not hear each other.
     fn apart(&self) -> Option<(NodeId, NodeId)> {
         let pairs = self
             .voters
@@ -150,7 +151,7 @@ mod tests {
         NodeId::new(number).unwrap()
     }
 
-    /// So many nodes that are well and hear each other.
+    /// Returns the health of this many nodes that are well and hear each other.
     fn well(count: u64) -> Vec<Health> {
         let all: Vec<NodeId> = (1..=count).map(node).collect();
         let health = |own: &NodeId| Health {
@@ -162,7 +163,7 @@ mod tests {
         all.iter().map(health).collect()
     }
 
-    /// The words about these nodes where the first leads.
+    /// Returns the reason for these nodes when the first leads.
     fn why_not(healths: &[Option<Health>]) -> Option<String> {
         with(healths, |_| {})
     }
@@ -180,7 +181,7 @@ mod tests {
         Outlook { leader: node(1), voters }.why_not()
     }
 
-    /// Three nodes of which one was changed.
+    /// Returns the reason for three nodes of which one was changed.
     fn three(which: usize, change: impl FnOnce(&mut Health)) -> Option<String> {
         let mut healths = well(3);
         change(&mut healths[which - 1]);
@@ -207,7 +208,7 @@ mod tests {
             says(three(which, |health| health.voters.clear()), "who has a vote");
             says(three(which, |health| health.voters.truncate(2)), "who has a vote");
         }
-        // Two followers that are cut from each other, also where only one way is.
+        // Two followers are cut off from each other, in both directions or in one.
         let cut = "nodes 0000000000000002 and 0000000000000003 do not hear each other";
         says(three(2, |health| health.hears.retain(|other| *other != node(3))), cut);
         says(three(3, |health| health.hears.retain(|other| *other != node(2))), cut);
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(why_not(&unable), None);
         unable[3].as_mut().unwrap().could_lead = false;
         assert!(why_not(&unable).is_some(), "the longest log may be theirs");
-        // Two halves of the followers: neither has three without the leader.
+        // The followers are split in two halves: without the leader neither has three nodes.
         let mut halves = all;
         for (own, others) in [(1, [4, 5]), (2, [4, 5]), (3, [2, 3]), (4, [2, 3])] {
             let hears = &mut halves[own].as_mut().unwrap().hears;

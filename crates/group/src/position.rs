@@ -1,4 +1,4 @@
-//! Pairs of numbers about the same log, so that neither can be taken for the other.
+//! Pairs of numbers about the same log, with named fields so that they cannot be swapped.
 
 use scurry_replica::{Index, Sequence};
 
@@ -11,10 +11,10 @@ pub struct LogPosition {
     pub sequence: Sequence,
 }
 
-/// What a frame tells a node that reads it back after a crash. Ordered by `synced`, then by `committed`.
+/// Progress that a frame carries for a node that reads it after a crash. Ordered by `synced`, then by `committed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mark {
-    /// The device of this node has synced all records up to this one.
+    /// The last record that this node's device had synced.
     pub(crate) synced: Sequence,
     /// The last committed entry.
     pub(crate) committed: Index,

@@ -1,4 +1,4 @@
-//! One shard's group on this node: its replica, the end of its log, and what its core is doing.
+//! One shard's group on this node: its replica, the end of its log, and the state of its core.
 
 use crate::bodies::{Bodies, End, frames_of};
 use crate::broken::Broken;
@@ -19,68 +19,69 @@ use scurry_replica::{
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
 
-/// Ticks after which a pause that leads to nothing is given up.
+/// Ticks after which a pause is given up and its plans are dropped.
 const PAUSE_TICKS_MAX: u32 = 40;
 /// Ticks after which the engine has given up a transfer.
 const TRANSFER_TICKS_MAX: u32 = 12;
-/// Ticks after which a node that has not taken leadership over is asked again, when no operator does: 3 s. Commands wait
-/// for each try.
+/// Ticks between two automatic attempts to transfer leadership after one has failed: 3 s. Commands wait during each
+/// attempt. An operator may retry earlier.
 const DECLINED_TICKS: u32 = 100;
-/// Ticks without an order after which a mark is written: 0.1 s.
+/// Ticks without an order to the device after which a mark is written: 0.1 s.
 const QUIET_TICKS: u32 = 4;
-/// Ticks in which a device that works finishes something: 0.3 s.
+/// Ticks without a completed order after which a device counts as stalled: 0.3 s.
 const STALL_TICKS: u32 = 10;
-/// Ticks after which a node that lacks entries and gets none more on its device counts for nothing: 1 s.
+/// Ticks without a newly stored entry after which a node that lacks entries counts as stalled: 1 s.
 const STILL_TICKS: u32 = 34;
-/// Ticks after which a leader that gets nothing committed tells its clients so, and no longer lets them wait: 5 s.
+/// Ticks without a commit after which a leader steps down, so that its clients get an answer instead of waiting: 5 s.
 const STUCK_TICKS: u32 = 167;
-/// Ticks for which a node leads at least before it hands over by itself: 3 s, lest leadership goes in circles where
-/// all devices are slow.
+/// Minimum ticks for which a node leads before it hands over by itself: 3 s, so that leadership does not go in circles
+/// when all devices are slow.
 const LEAD_TICKS_MIN: u32 = 100;
 /// Ticks after which a snapshot that could not be sent is tried again.
 const FAILED_TICKS: u32 = 40;
-/// Changes that are committed and that a node may not show yet when it comes to lead: a fraction of a second of them.
+/// Maximum number of committed records that a node may not have applied and still counts as able to lead: a fraction of
+/// a second of them.
 const BEHIND_MAX: u64 = 1 << 16;
-/// Bytes of frames that a core is given at once.
+/// Bytes of frames after which an order to apply is sent to a core.
 const APPLY_LEN: usize = 1 << 20;
 
-/// The core's part.
+/// State of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The core applies what is committed; it was given all up to this index.
+    /// The core applies committed entries; all up to the index `given` were sent to it.
     Follows { given: Index },
-    /// Commands are executed.
+    /// The core executes commands.
     Leads(Epoch),
-    /// The core was told to execute nothing, and has said that it does.
+    /// The core was told to execute nothing; `is_still` when it has confirmed that.
     Pauses { epoch: Epoch, is_still: bool, ticks: u32 },
-    /// The core was told that another node leads; at that time all up to this entry was committed.
+    /// The core was told that another node leads; everything up to this position was committed at that time.
     Resigns { committed: LogPosition },
-    /// The core's shard shows what was not committed, or lacks what a snapshot has: it is made anew from the
-    /// device, when all up to this sequence is committed.
+    /// The core's shard shows uncommitted records, or lacks the content of a snapshot: it is rebuilt from the device
+    /// once everything up to the sequence `shows` is committed.
     Rebuilds { under_way: bool, shows: Sequence },
 }
 
-/// A reason for a pause.
+/// An action for which the core must pause.
 #[derive(Clone, Debug)]
 pub enum Plan {
-    /// Another node is to lead.
+    /// Transfer of leadership to another node.
     Transfer(NodeId),
-    /// The members change; the bytes of the entry's record.
+    /// Change of the members.
     Change {
-        /// The members.
+        /// The new members.
         members: Members,
-        /// The words of the entry about them.
+        /// The record of the entry, with the addresses of the members.
         record: GroupMembers,
     },
 }
 
-/// Requests of the core that wait until the log takes more.
+/// Requests of the core that wait until the log accepts them.
 enum Waiting {
     Frame { turn: Turn, is_last: bool, frame: Vec<u8> },
     Read { turn: Turn },
 }
 
-/// A shard's group.
+/// The group of a shard, as run by this node.
 pub struct ShardGroup {
     /// The number of the shard.
     pub shard: u16,
@@ -91,93 +92,93 @@ pub struct ShardGroup {
     store: Sender<Task>,
     part: Part,
     epochs: u64,
-    /// Frames that have come or were made, for entries that the replica has not given out yet.
+    /// Frames that were received or created, for entries that the replica has not returned in a store yet.
     incoming: BTreeMap<(Index, Term), Body>,
     waiting: VecDeque<Waiting>,
-    /// Turns whose frames are appended, with the index of the last.
+    /// Turns with all of their frames appended, and the index of the last one.
     turns: VecDeque<(Turn, Index)>,
     reads: VecDeque<(ReadTicket, Turn)>,
-    /// Bytes of the core's appended frames by index, for the count of what is uncommitted.
+    /// Bytes of the core's appended frames by index, to count the uncommitted bytes.
     lens: VecDeque<(Index, u64)>,
     plans: VecDeque<Plan>,
     standing: Standing,
     committed: Index,
     /// Sequence of the last committed entry.
     committed_sequence: Sequence,
-    /// The last sequence of this log that is on the device.
+    /// The last sequence of this log on the device.
     stored_sequence: Sequence,
-    /// The order under way that cuts entries off, and the last sequence that it leaves: what was on the device behind
-    /// that is of another history.
+    /// The last order in progress that removes entries, and the last sequence that remains: later records on the device
+    /// belong to another history.
     cut: Option<(Ticket, Sequence)>,
     elections: u64,
-    /// Members that the log has named last, with their addresses.
+    /// The newest members that the log names, with their addresses.
     pub named: Option<GroupMembers>,
     membership_changed: bool,
-    /// Ticks since another node was asked to lead.
+    /// Ticks since another node was asked to take leadership over; None when no transfer is in progress.
     transfer_ticks: Option<u32>,
-    /// Ticks since another node did not take leadership over.
+    /// Ticks since a transfer failed; None when the next may be tried.
     declined_ticks: Option<u32>,
-    /// Another shard of this node has no memory to serve from: see [`ShardGroup::lacks_memory`].
+    /// True when another shard of this node lacks memory: see [`ShardGroup::lacks_memory`].
     yields: bool,
-    /// The reason for which this node must stop.
+    /// The reason why this node must stop.
     pub broken: Option<Broken>,
     is_full: bool,
-    /// Ticks since the device was given something or has finished something; none while it has nothing to do.
+    /// Ticks since the device last completed an order, or was given one while idle; None while it is idle.
     device_ticks: Option<u32>,
-    /// The last order.
+    /// Ticket of the last order to the device.
     ordered: Option<Ticket>,
-    /// Ticks since the device was given something.
+    /// Ticks since the last order to the device.
     quiet_ticks: u32,
-    /// The last sequence and the commit index that the last mark has told.
+    /// The last mark that was written.
     marked: Mark,
-    /// Ticks since this node came to serve.
+    /// Ticks for which this node has served without interruption.
     serving_ticks: u32,
-    /// Ticks in which nothing was committed although something waits for it.
+    /// Ticks without a commit while something waits for one.
     stuck_ticks: u32,
-    /// Nodes that lack entries: the last that each is known to have, and for how many ticks it had no more.
+    /// Nodes that lack entries: the last entry that each is known to have, and the ticks since that has grown.
     lacking: BTreeMap<NodeId, (Index, u32)>,
-    /// The newest snapshot that counts.
+    /// The newest snapshot that counts: its content is committed and on the device.
     snapshot: Option<Shown>,
     /// No snapshot needs the log up to this sequence.
     needless: Sequence,
-    /// The last base.
+    /// The present base of the log.
     base: LogBase,
-    /// Nodes to which no snapshot could be sent, and for how many ticks not.
+    /// Nodes to which a snapshot could not be sent, and the ticks since.
     failed: Vec<(NodeId, u32)>,
-    /// A snapshot that has come.
+    /// A received snapshot that has not replaced the log yet.
     came: Option<Came>,
-    /// The replica that takes the place of this one when the device has the base of its log.
+    /// The replica that replaces this one when the base of its log is on the device.
     next: Option<(Replica, Came)>,
-    /// The snapshot, by its sender and number, that the log begins with now.
+    /// Sender and number of the snapshot that has just replaced the log; the sender is still to be told.
     began: Option<(NodeId, u64)>,
 }
 
-/// A snapshot that has come, and is on the device.
+/// A received snapshot that is on the device.
 pub struct Came {
-    /// The node that has sent it.
+    /// The node that sent it.
     pub from: NodeId,
-    /// The number that it has there.
+    /// The sender's number for it.
     pub number: u64,
-    /// The offer that it came by.
+    /// The offer with which it was sent.
     pub offer: Box<Offer>,
-    /// The base of the offer, for the replica.
+    /// The base of the offer, in the replica's form.
     pub base: Base,
 }
 
-/// All that a shard's group begins with.
+/// Initial state of a shard's group.
 pub(crate) struct Beginning {
     pub(crate) shard: u16,
     pub(crate) replica: Replica,
     pub(crate) bodies: Bodies,
     pub(crate) core: HostEnd,
     pub(crate) store: Sender<Task>,
-    /// The end of what the shard shows.
+    /// The last position that the shard shows.
     pub(crate) applied: LogPosition,
     pub(crate) named: Option<GroupMembers>,
     pub(crate) base: LogBase,
     /// The newest snapshot.
     pub(crate) snapshot: Option<Shown>,
-    /// The core has nothing, and a snapshot that shows as much is on the device.
+    /// Set when the core has an empty shard and a snapshot is on the device that shows records up to this sequence.
     pub(crate) shows: Option<Sequence>,
 }
 
@@ -195,7 +196,7 @@ impl ShardGroup {
             snapshot,
             shows,
         } = beginning;
-        // Nobody else has a say: there is nothing to wait for.
+        // The only voter need not wait for an election timeout.
         let own = replica.id();
         if replica.membership().is_quorum(|node| node == own) {
             replica.campaign();
@@ -253,7 +254,7 @@ impl ShardGroup {
         }
     }
 
-    /// Knowledge of it for whoever shows it.
+    /// Returns the group's state for status and metrics.
     pub fn view(&self) -> ShardView {
         ShardView {
             role: self.standing.role,
@@ -262,6 +263,7 @@ impl ShardGroup {
             serves: matches!(self.part, Part::Leads(_)),
             committed: self.committed_sequence.get(),
             stored: self.stored_sequence.get(),
+            // A leading core executes ahead of the commit: the committed sequence is shown.
             applied: match self.part {
                 Part::Follows { .. } | Part::Rebuilds { .. } => self.core.progress.applied().get(),
                 _ => self.committed_sequence.get(),
@@ -271,29 +273,29 @@ impl ShardGroup {
         }
     }
 
-    /// True when this node is the leader.
+    /// Returns true when this node is the leader.
     pub fn leads(&self) -> bool {
         self.standing.role == Role::Leader
     }
 
-    /// The leader, as far as it is known.
+    /// Returns the leader; None when it is not known.
     pub fn leader(&self) -> Option<NodeId> {
         self.standing.leader
     }
 
-    /// True when the members are in force, no change is under way, and commands are executed here.
+    /// Returns true while commands are executed here, no plan is waiting and no change of members is in progress.
     pub fn is_settled(&self) -> bool {
         matches!(self.part, Part::Leads(_))
             && self.plans.is_empty()
             && !self.replica.membership().is_joint()
     }
 
-    /// True while the memory of the core is made anew from the device: the node could lead and not serve.
+    /// Returns true while the core's memory is being rebuilt from the device: this node could lead but not serve.
     pub fn lacks_memory(&self) -> bool {
         matches!(self.part, Part::Rebuilds { .. })
     }
 
-    /// Whether other nodes are to lead this shard while they can, because another shard of this node lacks memory.
+    /// Sets whether other nodes should lead this shard if they can, because another shard of this node lacks memory.
     pub fn let_others_lead(&mut self, yields: bool) {
         self.yields = yields;
     }
@@ -302,7 +304,8 @@ impl ShardGroup {
         self.replica.let_others_lead(self.yields || self.lacks_memory());
     }
 
-    /// Has another node lead, where this one leads, unless that has just come to nothing.
+    /// Transfers leadership to another node. Does nothing when this node does not lead, when a transfer is in progress,
+    /// or shortly after one has failed.
     pub fn pass_on(&mut self, to: NodeId) {
         if !self.leads() || self.transfer_ticks.is_some() || self.declined_ticks.is_some() {
             return;
@@ -310,24 +313,25 @@ impl ShardGroup {
         if self.is_settled() {
             self.plan(Plan::Transfer(to));
         } else if self.lacks_memory() {
-            // Nothing is executed: there is nothing to wait for.
+            // Commands are not executed, so there is no pause to wait for.
             self.transfer_ticks = self.replica.transfer(to).is_ok().then_some(0);
         }
     }
 
-    /// True for a leader of some seconds whose device takes nothing, or has not finished anything for long: another
-    /// node does better.
+    /// Returns true when this node has served for some seconds and its device is full or stalled: another node can lead
+    /// better.
     pub fn is_unwell(&self) -> bool {
         let stands_still = self.device_ticks.is_some_and(|ticks| ticks > STALL_TICKS);
         self.serving_ticks > LEAD_TICKS_MIN && (self.is_full || stands_still)
     }
 
-    /// True while the device takes what it is given, and finishes it.
+    /// Returns true while the device is neither full nor stalled.
     pub fn stores(&self) -> bool {
         !self.is_full && self.device_ticks.is_none_or(|ticks| ticks <= STALL_TICKS)
     }
 
-    /// True for a node that serves, or would at once where it is elected: its memory shows what is committed, or nearly so.
+    /// Returns true when this node serves, or would serve at once if elected: its memory shows all that is committed,
+    /// or nearly all.
     pub fn could_lead(&self) -> bool {
         let behind =
             self.committed_sequence.get().saturating_sub(self.core.progress.applied().get());
@@ -338,36 +342,36 @@ impl ShardGroup {
         }
     }
 
-    /// The nodes by whose votes this one would be elected; none while a change of them is under way here.
+    /// Returns the voters that elect a leader; None during a change of members.
     pub fn voters(&self) -> Option<&[NodeId]> {
         let membership = self.replica.membership();
         (!membership.is_joint()).then(|| membership.members.voters())
     }
 
-    /// True once after the members have changed.
+    /// Returns true once after each change of the members.
     pub fn take_membership_change(&mut self) -> bool {
         std::mem::take(&mut self.membership_changed)
     }
 
-    /// Begins what needs a pause.
+    /// Queues an action and pauses the core for it.
     pub fn plan(&mut self, plan: Plan) {
         self.plans.push_back(plan);
         self.pause();
     }
 
-    /// The core has ended: nothing more comes of it.
+    /// Treats the core as paused: it has ended and sends nothing more.
     pub fn core_has_ended(&mut self) {
         if let Part::Leads(epoch) | Part::Pauses { epoch, .. } = self.part {
             self.part = Part::Pauses { epoch, is_still: true, ticks: 0 };
         }
     }
 
-    /// Another node is to lead: the core has ended.
+    /// Queues a transfer of leadership after the core has ended.
     pub fn hand_over(&mut self, to: NodeId) {
         if self.transfer_ticks.is_none() && self.plans.is_empty() {
             self.plans.push_back(Plan::Transfer(to));
         }
-        // Without a plan it was told to go on, and it does not say any more that it is still.
+        // If there was no plan, the core was told to resume; it has ended and will not report that it has paused.
         self.core_has_ended();
     }
 
@@ -378,8 +382,9 @@ impl ShardGroup {
         }
     }
 
-    /// Time goes on.
+    /// Advances time by one tick.
     pub fn tick(&mut self) {
+        // The replica is about to be replaced and is deaf until then (docs/adr/0037-base-of-a-log.md).
         if self.next.is_some() {
             return;
         }
@@ -392,6 +397,7 @@ impl ShardGroup {
         self.look_at_devices();
         if let Part::Pauses { ticks, .. } = &mut self.part {
             *ticks += 1;
+            // Without plans, `carry_on` resumes the core.
             if *ticks > PAUSE_TICKS_MAX {
                 self.plans.clear();
             }
@@ -408,8 +414,9 @@ impl ShardGroup {
             self.declined_ticks.map(|ticks| ticks + 1).filter(|ticks| *ticks <= DECLINED_TICKS);
     }
 
-    /// Sees which nodes store what they lack. A leader where a majority does not is of no use: its clients would wait
-    /// for answers without a word. It may be elected again, and serves when all of its log is committed.
+    /// Counts for how long each node has stored nothing that it lacks. Steps down when nothing was committed for 5 s:
+    /// with a majority of the devices stalled, clients would wait without an answer. The node may be elected again, and
+    /// serves when all of its log is committed.
     fn look_at_devices(&mut self) {
         let leads = self.leads();
         let last = self.replica.last();
@@ -441,17 +448,19 @@ impl ShardGroup {
         }
     }
 
-    /// True for a node that has lacked entries for a second and got none of them on its device.
+    /// Returns true for a node that has lacked entries for a second and stored none of them.
     pub fn stands_still(&self, node: NodeId) -> bool {
         self.lacking.get(&node).is_some_and(|(_, ticks)| *ticks > STILL_TICKS)
     }
 
-    /// A core says something.
+    /// Processes a message of the core.
     pub fn core_says(&mut self, news: FromCore) {
         match news {
             FromCore::Frames { epoch, turn, frames } => {
                 let frames = frames_of(frames);
                 let len: u64 = frames.iter().map(|frame| frame.len() as u64).sum();
+                // The leadership in which they were executed has ended; the core has closed or will close its
+                // connections.
                 if !self.is_epoch(epoch) {
                     return self.core.progress.settled(len);
                 }
@@ -474,8 +483,9 @@ impl ShardGroup {
             }
             FromCore::Resigned { executed } => {
                 if let Part::Resigns { committed: LogPosition { index, sequence } } = self.part {
-                    // What it shows beyond that was this node's alone. What it does not show are entries that no
-                    // command made, of one record each, while it was still.
+                    // Executed records after the committed position exist only in this node's memory: it must be
+                    // rebuilt. If instead some are missing, they are entries that no command made, appended during a
+                    // pause; each has one record, so sequences can be subtracted from the index.
                     self.part = match sequence.0.checked_sub(executed.0) {
                         Some(lacks) => Part::Follows { given: Index(index.0 - lacks) },
                         None => Part::Rebuilds { under_way: false, shows: Sequence(0) },
@@ -495,7 +505,7 @@ impl ShardGroup {
         matches!(self.part, Part::Leads(epoch) | Part::Pauses { epoch, .. } if epoch == said)
     }
 
-    /// Appends what waits, as far as the log takes it.
+    /// Appends the waiting requests until the log accepts no more.
     fn append(&mut self) {
         while let Some(waiting) = self.waiting.pop_front() {
             match waiting {
@@ -530,27 +540,28 @@ impl ShardGroup {
         }
     }
 
-    /// A message of another node, with the frames of its entries.
+    /// Processes a message of another node, with the frames of its entries.
     pub fn receive(&mut self, message: Message, bodies: Vec<Body>) -> Result<(), String> {
         if self.next.is_some() {
-            // Soon it will be another log: the sender sends it again.
+            // The replica is about to be replaced: the sender will send the message again.
             return Ok(());
         }
-        // A leader that has been overtaken is told so, whatever it sends: its frames count for nothing.
+        // The frames of an older term are not looked at: the replica still has to answer its sender with the newer
+        // term.
         if message.term() >= self.replica.standing().term {
             self.take_in(&message, bodies)?;
         }
         self.yield_or_not();
         match self.replica.receive(message) {
             Ok(()) => Ok(()),
-            // It was removed a moment ago, or is not known here yet. One that goes on is refused where it connects.
+            // It was just removed, or is not known here yet. If it continues, it is refused when it connects.
             Err(error @ ReceiveError::Stranger(_)) => {
                 tracing::debug!(shard = self.shard, "a message was not taken: {error}");
                 Ok(())
             }
             Err(error) => {
                 if let ReceiveError::Ahead { .. } = error {
-                    // A device has lost what it had stored, or an older state of it was put back.
+                    // The device has lost stored entries, or was restored from an older copy.
                     self.broken = Some(Broken::Retires(error.to_string()));
                 }
                 Err(error.to_string())
@@ -558,7 +569,7 @@ impl ShardGroup {
         }
     }
 
-    /// Keeps the frames of a message for the entries that they are of.
+    /// Checks the frames of a message against its entries, and keeps them.
     fn take_in(&mut self, message: &Message, bodies: Vec<Body>) -> Result<(), String> {
         let entries = message.entries();
         if entries.len() != bodies.len() {
@@ -574,18 +585,19 @@ impl ShardGroup {
         Ok(())
     }
 
-    /// Has this node end, unless there is a reason already.
+    /// Stops this node for this reason, unless there is one already.
     fn stop(&mut self, why: impl Into<String>) {
         self.broken.get_or_insert_with(|| Broken::Stops(why.into()));
     }
 
-    /// The store thread says something.
+    /// Processes a message of the log's thread.
     pub fn stored(&mut self, stored: Stored) {
         match stored {
             Stored::Begun => self.begin_anew(),
             Stored::Done { ticket, last } => {
                 self.is_full = false;
                 self.device_ticks = (Some(ticket) < self.ordered).then_some(0);
+                // An order before the cut may have stored records after `left`, which the cut removes.
                 let left = match self.cut {
                     Some((cut, left)) if ticket < cut => left,
                     _ => {
@@ -612,7 +624,7 @@ impl ShardGroup {
         }
     }
 
-    /// Does what has come of all inputs.
+    /// Carries out the effects of all inputs.
     pub fn act(&mut self, outlet: &mut impl Outlet) {
         if self.next.is_some() {
             return;
@@ -621,6 +633,7 @@ impl ShardGroup {
             outlet.renewed(self.shard);
             outlet.answer(self.shard, from, number, Word::Done);
         }
+        // Effects may allow more appends, which have effects again.
         loop {
             let before = LogPosition { index: self.committed, sequence: self.committed_sequence };
             let effects = self.replica.effects();
@@ -631,6 +644,7 @@ impl ShardGroup {
             }
             self.append();
         }
+        // Frames that no store has taken belong to entries that the replica has refused, or had already.
         self.incoming.clear();
         self.go_on(outlet);
         self.shorten(outlet);
@@ -639,6 +653,7 @@ impl ShardGroup {
 
     fn take(&mut self, effects: Effects, before: LogPosition, outlet: &mut impl Outlet) {
         let Effects { send, store, committed, standing, membership, reads, behind } = effects;
+        // The device and the other nodes work in parallel: messages that depend on this store are still held.
         if let Some(store) = store {
             self.store(store);
         }
@@ -656,6 +671,8 @@ impl ShardGroup {
         }
         self.membership_changed |= membership.is_some();
         for ticket in reads {
+            // A read is requested after the frames of all earlier turns were appended, so its confirmation covers those
+            // turns.
             if let Some(&(waits, turn)) = self.reads.front()
                 && waits == ticket
             {
@@ -678,6 +695,7 @@ impl ShardGroup {
             }
             self.bodies.truncate(from);
             let left = self.bodies.end().sequence;
+            // Neither marks nor the stored sequence may claim records that are removed.
             self.marked.synced = self.marked.synced.min(left);
             self.stored_sequence = self.stored_sequence.min(left);
             self.cut = Some((ticket, self.cut.map_or(left, |(_, before)| before.min(left))));
@@ -694,7 +712,7 @@ impl ShardGroup {
             }
         }
         let last = self.bodies.end().sequence;
-        // The device keeps all up to `sure` for ever: a log that ends before it has lost what a client was told.
+        // The device keeps everything up to `sure` for ever: a log that ends before it has lost acknowledged changes.
         assert!(self.committed_sequence <= last, "the log ends before what is committed");
         let order = Order {
             ticket,
@@ -727,7 +745,8 @@ impl ShardGroup {
     fn send(&mut self, message: &Message, outlet: &mut impl Outlet) {
         let is_append = !message.entries().is_empty();
         if is_append && message.term() < self.replica.standing().term {
-            // It was made before this node heard of a newer term: these entries may be others here by now.
+            // The append was created before this node saw a newer term: the log may have other entries at these indexes
+            // now.
             return;
         }
         let mut bodies = Vec::with_capacity(message.entries().len());
@@ -751,16 +770,16 @@ impl ShardGroup {
         }
     }
 
-    /// The last sequence of an entry.
+    /// Returns the last sequence of an entry.
     fn last_of(&self, index: Index) -> Sequence {
         match self.bodies.behind(index) {
             Some(end) => end.sequence,
-            // The next one's frame is not kept either, or is the first that is.
+            // The frame of the next entry is not kept either, or is the first kept one.
             None => Sequence(self.sequence_of(index.next()).0 - 1),
         }
     }
 
-    /// The first sequence of an entry whose frame is not kept.
+    /// Returns the first sequence of an entry whose frame is not kept.
     fn sequence_of(&self, index: Index) -> Sequence {
         let mut behind = index;
         // Entries that no command made have one record each.
@@ -780,6 +799,7 @@ impl ShardGroup {
         let led = self.standing.role == Role::Leader;
         let is_other = standing.role != Role::Leader || standing.term != self.standing.term;
         self.standing = standing;
+        // Frames and turns of the leadership that has ended are never confirmed; the core closes their connections.
         if led && is_other {
             let waiting = self.waiting.drain(..).map(|waiting| match waiting {
                 Waiting::Frame { frame, .. } => frame.len() as u64,
@@ -822,6 +842,7 @@ impl ShardGroup {
             }
             (self.core.ring)();
         }
+        // The core sees an entry as committed only when this node's device has it too.
         let visible = self.committed_sequence.min(self.stored_sequence);
         if visible != self.core.progress.committed() {
             self.core.progress.commit(visible);
@@ -829,13 +850,14 @@ impl ShardGroup {
         }
     }
 
-    /// Gives the core what it lacks, and its part.
+    /// Sends the core the entries that it lacks, and its next role.
     fn go_on(&mut self, outlet: &mut impl Outlet) {
         match self.part {
             Part::Follows { given } => {
                 let given = self.give(given, outlet);
                 self.part = Part::Follows { given };
                 self.bodies.evict(given);
+                // The core leads only after it has applied the whole log, all of which is committed.
                 if self.may_serve() && given == self.committed {
                     self.epochs += 1;
                     let epoch = Epoch(self.epochs);
@@ -856,6 +878,7 @@ impl ShardGroup {
             Part::Rebuilds { under_way: false, shows } => {
                 self.bodies.evict(self.committed);
                 let sequence = self.committed_sequence;
+                // The rebuild reads the device, so the device must have everything up to the target.
                 if self.stored_sequence >= sequence && sequence >= shows {
                     self.part = Part::Rebuilds { under_way: true, shows };
                     let number = sequence.get();
@@ -867,7 +890,8 @@ impl ShardGroup {
         }
     }
 
-    /// True when this node leads, and all of its log is committed: nothing takes a sequence by itself.
+    /// Returns true when this node leads, its whole log is committed, and no entry other than the core's will take a
+    /// sequence.
     fn may_serve(&self) -> bool {
         let begins = self.standing.begins.is_some_and(|begins| begins <= self.committed);
         self.leads()
@@ -878,7 +902,7 @@ impl ShardGroup {
             && !self.replica.is_changing()
     }
 
-    /// The core is still: the next plan, or the end of the pause.
+    /// Starts the next plan of a paused core, or ends the pause.
     fn carry_on(&mut self, epoch: Epoch) {
         match self.plans.pop_front() {
             None => {
@@ -887,7 +911,7 @@ impl ShardGroup {
                 self.part = Part::Leads(epoch);
             }
             Some(Plan::Transfer(to)) => {
-                // Until it has ended the core is still.
+                // The core stays paused until the transfer has ended.
                 self.transfer_ticks = self.replica.transfer(to).is_ok().then_some(0);
             }
             Some(Plan::Change { members, record }) => {
@@ -908,9 +932,9 @@ impl ShardGroup {
         }
     }
 
-    /// Gives a core that follows what is committed. Returns the last index that it has.
+    /// Sends a following core the committed entries. Returns the last index that it was sent.
     fn give(&mut self, mut given: Index, outlet: &mut impl Outlet) -> Index {
-        // What a core applies is never taken back.
+        // A core cannot take back an applied entry.
         assert!(given <= self.committed, "a core has applied what is not committed");
         while given < self.committed {
             let (mut frames, mut len) = (Vec::new(), 0);
@@ -932,7 +956,7 @@ impl ShardGroup {
         given
     }
 
-    /// The shard was made anew, up to this index.
+    /// Gives the core its rebuilt shard, which shows everything up to this index. Stops the node on an error.
     pub fn rebuilt(&mut self, outcome: Result<Remade, String>, index: Index) {
         match outcome {
             Ok(remade) => {
@@ -943,7 +967,7 @@ impl ShardGroup {
         }
     }
 
-    /// A snapshot that was sent to a node has come to its end there.
+    /// Records that a node has replaced its log by a snapshot of this one, up to this index.
     pub fn caught_up(&mut self, node: NodeId, index: Index) {
         if self.leads() {
             tracing::info!(
@@ -956,7 +980,7 @@ impl ShardGroup {
         }
     }
 
-    /// A node that is behind gets no snapshot now: it is tried again.
+    /// Records that no snapshot could be sent to a node; it is tried again after [`FAILED_TICKS`].
     pub fn not_caught_up(&mut self, node: NodeId, why: &str) {
         tracing::warn!(
             shard = self.shard,
@@ -966,11 +990,13 @@ impl ShardGroup {
         self.failed.push((node, 0));
     }
 
-    /// Says behind the last entry that it is on the device, and what is committed, when nothing has followed for a while.
+    /// Writes a mark after the last entry when the log has been idle for a while: it says that the entry is on the
+    /// device, and which index is committed.
     fn mark(&mut self) {
         let End { index, sequence, .. } = self.bodies.end();
         self.quiet_ticks += 1;
         let mark = Mark { synced: sequence, committed: self.committed };
+        // A mark may claim only a log that is completely on the device.
         let is_new = self.marked < mark && self.stored_sequence == sequence;
         if !is_new || self.device_ticks.is_some() || self.quiet_ticks < QUIET_TICKS {
             return;
@@ -998,9 +1024,10 @@ impl ShardGroup {
         }
     }
 
-    /// The newest snapshot with the base behind which the log goes on; none where there is none.
+    /// Returns an offer of the newest snapshot, with the base after which the log continues. None without a usable one.
     fn offer(&self, outlet: &mut impl Outlet) -> Option<Offer> {
         let Shown { begun, as_of } = self.snapshot?;
+        // The log must start at or before the beginning of the snapshot, or records between them would be missing.
         let base = self.base_at(Sequence(begun), outlet).filter(|base| base.sequence <= begun)?;
         Some(Offer {
             term: self.standing.term.0,
@@ -1012,10 +1039,11 @@ impl ShardGroup {
         })
     }
 
-    /// The base behind the last entry that has no record behind a sequence, or behind one before.
+    /// Returns the base after the last entry without a record after `sequence`, or after an earlier entry. None when
+    /// the frame of that entry cannot be read.
     fn base_at(&self, sequence: Sequence, outlet: &mut impl Outlet) -> Option<LogBase> {
         let (mut low, mut high) = (self.base.index, self.committed.next().0);
-        // The last sequence of the entry `low` is not behind it, that of `high` is.
+        // Entry `low` ends at or before `sequence`, entry `high` ends after it.
         while high - low > 1 {
             let middle = low.midpoint(high);
             if self.last_of(Index(middle)) <= sequence {
@@ -1039,7 +1067,8 @@ impl ShardGroup {
         Some(base_of(&base, end))
     }
 
-    /// Forgets entries that nothing needs.
+    /// Removes the entries that no snapshot needs, unless a snapshot is being sent: its receiver needs the log after
+    /// it.
     fn shorten(&mut self, outlet: &mut impl Outlet) {
         if self.needless <= Sequence(self.base.sequence) || outlet.is_sending(self.shard) {
             return;
@@ -1057,19 +1086,21 @@ impl ShardGroup {
         }
     }
 
-    /// True from when a snapshot has come until the log begins with it: another one that is offered meanwhile would
-    /// take its file away.
+    /// Returns true from the arrival of a snapshot until the log begins with it. Another offer in the meantime would
+    /// replace its file.
     pub fn is_exchanging(&self) -> bool {
         self.came.is_some() || self.next.is_some()
     }
 
-    /// A snapshot has come.
+    /// Takes a received snapshot; it replaces the log when the core and the replica are ready.
     pub fn take_snapshot(&mut self, came: Came) {
         self.came = Some(came);
     }
 
-    /// Begins the exchange of the log for one that begins with a snapshot that has come.
+    /// Starts to replace the log by one that begins with the received snapshot.
     fn exchange(&mut self, outlet: &mut impl Outlet) {
+        // Wait until the core is in a state in which its shard may be replaced, and this node has reached the sender's
+        // term.
         let is_idle =
             matches!(self.part, Part::Follows { .. } | Part::Rebuilds { under_way: false, .. });
         let Some(came) =
@@ -1091,7 +1122,7 @@ impl ShardGroup {
                 }
             }
             Err(ReplaceError::Busy) => self.came = Some(came),
-            // The leader did not know.
+            // The leader did not know that this node has these entries.
             Err(ReplaceError::Present(_)) => {
                 outlet.answer(self.shard, came.from, came.number, Word::Done)
             }
@@ -1104,12 +1135,12 @@ impl ShardGroup {
 
     fn successor(&self, base: &Base) -> Result<Replica, ReplaceError> {
         let (base, committed) = (base.clone(), base.index);
-        // The vote is the one that this replica has stored.
+        // `Replica::replace` uses the vote that the present replica has stored.
         let vote = scurry_replica::Vote::default();
         self.replica.replace(Recovered { vote, base, entries: Vec::new(), committed })
     }
 
-    /// The device has the base of the log that takes the place of this one.
+    /// Switches to the new replica: the base of its log is on the device.
     fn begin_anew(&mut self) {
         let Some((replica, came)) = self.next.take() else { return };
         self.began = Some((came.from, came.number));
@@ -1134,7 +1165,7 @@ impl ShardGroup {
         self.membership_changed = true;
     }
 
-    /// The last entry that a node is known to have, where this node leads.
+    /// Returns how many entries a node lacks. None when this node does not lead, or the node is not a member.
     pub fn lag(&self, node: NodeId) -> Option<u64> {
         let last = self.replica.last().0;
         (self.leads()).then(|| self.replica.matched(node).map(|has| last - has.0.min(last)))?
@@ -1154,7 +1185,7 @@ fn base_of(base: &Base, end: End) -> LogBase {
     }
 }
 
-/// The base of a replica's log, as it was written down.
+/// Converts the stored base of a log to the replica's form.
 pub fn base_from(base: &LogBase) -> Result<Base, String> {
     let nodes = |numbers: &[u64]| -> Result<Vec<NodeId>, String> {
         let node =

@@ -1,26 +1,26 @@
-//! What a node knows of the group of one shard.
+//! The state of a shard's group, for status and metrics.
 
 use scurry_replica::{NodeId, Role};
 
-/// The group of one shard, as this node sees it.
+/// State of a shard's group, as this node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardView {
-    /// The part of this node.
+    /// Role of this node.
     pub role: Role,
-    /// The term of that.
+    /// Term of this node.
     pub term: u64,
-    /// The leader, as far as it is known.
+    /// The leader; None when it is not known.
     pub leader: Option<NodeId>,
-    /// True where this node leads, and has applied all that is committed: commands are executed.
+    /// True when this node leads and has applied everything committed: it executes commands.
     pub serves: bool,
-    /// Sequence up to which a majority has the log.
+    /// Last sequence that a majority has stored, as far as this node knows.
     pub committed: u64,
-    /// Sequence up to which this node's device has it.
+    /// Last sequence on this node's device.
     pub stored: u64,
-    /// Sequence up to which this node's memory shows it.
+    /// Last sequence that this node's memory shows.
     pub applied: u64,
-    /// How often another leader was seen.
+    /// Number of times that this node has seen a new leader.
     pub elections: u64,
-    /// The last entry that this node's log does not have any more; 0 where it has all.
+    /// The last entry that was removed from this node's log; 0 when it has all.
     pub base: u64,
 }

@@ -1,4 +1,4 @@
-//! Groups of one node and of two, whose devices store what they are told to.
+//! Groups of one node and of two nodes, with devices that the tests control.
 
 use super::*;
 use crate::channel::Progress;
@@ -40,7 +40,7 @@ impl Alone {
         Alone::of(1, &[1])
     }
 
-    /// Node of a group of these, whose device has nothing yet.
+    /// Creates a node of a group of these voters, with an empty device.
     fn of(node: u64, voters: &[u64]) -> Alone {
         let node = NodeId::new(node).unwrap();
         let log = LogId { id: 7, core: 0 };
@@ -74,7 +74,7 @@ impl Alone {
         Alone { group, tasks, orders }
     }
 
-    /// Stores everything that was ordered.
+    /// Completes all orders to the device.
     fn store(&mut self) {
         self.group.act(&mut Post::default());
         while let Ok(task) = self.tasks.try_recv() {
@@ -85,7 +85,7 @@ impl Alone {
         }
     }
 
-    /// Stores what was ordered first, and no more.
+    /// Completes the first order only.
     fn store_one(&mut self) {
         self.group.act(&mut Post::default());
         let task = self.tasks.try_iter().find_map(|task| match task {
@@ -97,7 +97,7 @@ impl Alone {
         self.group.act(&mut Post::default());
     }
 
-    /// Lets so many ticks pass, in which the device does nothing.
+    /// Advances time by this many ticks, during which the device completes nothing.
     fn pass(&mut self, ticks: u32) {
         for _ in 0..ticks {
             self.group.tick();
@@ -105,13 +105,13 @@ impl Alone {
         }
     }
 
-    /// The core has executed something.
+    /// Lets the core execute something.
     fn execute(&mut self, turn: u64, epoch: u64) {
         self.says(turn, epoch);
         self.group.act(&mut Post::default());
     }
 
-    /// The core has executed something in its first leadership, and these are told of it.
+    /// Lets the core execute something in its first leadership, and collects the messages in `post`.
     fn execute_to(&mut self, post: &mut Post) {
         self.says(1, 1);
         self.group.act(post);
@@ -155,7 +155,7 @@ fn a_leader_that_gets_nothing_committed_lets_nobody_wait_for_long() {
     alone.pass(2);
     assert!(!alone.group.view().serves && alone.is_told_to_resign());
     assert!(!alone.group.could_lead(), "its memory shows what nobody has committed");
-    // Its device goes on: it leads again, behind what was executed, which was committed after all.
+    // Its device works again: the node leads again, after its executed entries, which were committed in the end.
     alone.group.core_says(FromCore::Resigned { executed: alone.group.bodies.end().sequence });
     for _ in 0..200 {
         alone.store();
@@ -175,13 +175,13 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
     alone.group.plan(Plan::Change { members, record });
     alone.group.core_says(FromCore::Paused { epoch: Epoch(1) });
     alone.group.act(&mut Post::default());
-    // Its beginning is committed, and its end is not.
+    // The start of the change is committed, and its end is not.
     alone.store_one();
     assert_eq!(alone.group.committed_sequence, executed.next());
     alone.group.replica.step_down();
     alone.group.act(&mut Post::default());
     assert!(alone.is_told_to_resign());
-    // The core was still, and knows nothing of it.
+    // The core was paused and does not have that entry.
     alone.group.core_says(FromCore::Resigned { executed });
     alone.group.act(&mut Post::default());
     let given = alone.orders.try_iter().map(|order| match order {
@@ -191,7 +191,7 @@ fn a_leader_deposed_while_members_change_is_given_the_change() {
     assert_eq!(given.sum::<usize>(), 1);
 }
 
-/// Two nodes tick, store, and hear of each other.
+/// Lets two nodes tick, store and exchange messages.
 fn go_on(nodes: &mut [Alone; 2]) {
     for at in 0..2 {
         let (mut post, other) = (Post::default(), 1 - at);
@@ -205,13 +205,14 @@ fn go_on(nodes: &mut [Alone; 2]) {
         }
         nodes[at].group.act(&mut post);
         for (message, bodies) in post.0 {
-            // What is not taken is told of.
+            // Refused messages are logged by the node.
             let _ = nodes[other].group.receive(message, bodies);
         }
     }
 }
 
-/// With a log that is shorter than the leader knows it to be, it would help to elect who lacks what is committed.
+/// With a log shorter than the one it had confirmed, the node would help to elect a leader that lacks committed
+/// entries.
 #[test]
 fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
     let mut nodes = [Alone::of(1, &[1, 2]), Alone::of(2, &[1, 2])];
@@ -228,7 +229,7 @@ fn a_node_that_has_lost_what_it_had_stored_takes_no_part_any_more() {
     assert!(matches!(&broken, Broken::Retires(why) if why.contains("join anew")), "{broken:?}");
 }
 
-/// The bytes of a heartbeat: docs/formats/replica-messages.md.
+/// Returns a heartbeat from its bytes: docs/formats/replica-messages.md.
 fn heartbeat(from: u64, to: u64, term: u64) -> Message {
     let mut bytes = vec![1, 6];
     for number in [from, to, term, 0, 0] {
@@ -237,7 +238,7 @@ fn heartbeat(from: u64, to: u64, term: u64) -> Message {
     Message::decode(&bytes).expect("it is one")
 }
 
-/// Nothing comes to the old leader but what this node answers, and its frames may be of another history by now.
+/// The old leader hears only from this node, and its frames may belong to another history by now.
 #[test]
 fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
     for is_right in [true, false] {
@@ -272,7 +273,7 @@ fn a_leader_that_was_overtaken_is_told_so_whatever_its_frames_are() {
     }
 }
 
-/// Frames of an append may be those of another leader's entries by the time that it would be sent.
+/// By the time an append is sent, its frames may belong to another leader's entries.
 #[test]
 fn an_append_of_a_leadership_that_has_ended_does_not_leave() {
     let mut nodes = [Alone::of(1, &[1, 2, 3]), Alone::of(2, &[1, 2, 3])];
@@ -282,7 +283,7 @@ fn an_append_of_a_leadership_that_has_ended_does_not_leave() {
     });
     let leader = &mut nodes[leader.expect("one is elected")];
     let (own, term) = (leader.group.replica.id().get(), leader.group.view().term);
-    // The host takes both in before it does what comes of them.
+    // The host processes both inputs before it carries out their effects.
     leader.says(1, 1);
     leader.group.receive(heartbeat(3, own, term + 1), Vec::new()).unwrap();
     let mut post = Post::default();
