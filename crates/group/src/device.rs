@@ -143,7 +143,7 @@ impl<D: Disk> LogDevice<D> {
         if !tell(said) || has_failed {
             return Worked::Ends;
         }
-        // An error here is not a failure of the log: the segment is filled later.
+        // An error here is not a failure of the log.
         let _ = self.writer.fill_ahead();
         Worked::GoesOn(next)
     }

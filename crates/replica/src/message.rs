@@ -126,7 +126,7 @@ impl Message {
         match &self.body {
             Body::Append { previous, previous_term, committed, entries } => {
                 put(out, &[previous.0, previous_term.0, committed.0]);
-                // The settings' window and `append_bytes` keep the count far below this.
+                // No append comes near this: the log returns at most `ENTRIES_MAX` entries at a time.
                 out.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_le_bytes());
                 entries.iter().for_each(|entry| put_entry(out, entry));
             }

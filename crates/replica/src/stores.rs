@@ -43,7 +43,7 @@ pub(crate) struct Stores {
 /// The outcome of completed stores.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
-    /// The engine's number up to which everything is stored; None when a later store removes some of those entries.
+    /// The engine's number up to which everything is stored; None when a later store removes some of the entries.
     pub(crate) number: Option<u64>,
     /// Messages that waited for these stores.
     pub(crate) released: Vec<Message>,

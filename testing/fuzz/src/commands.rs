@@ -18,10 +18,10 @@ use scurry_resp::{
 };
 use std::collections::BTreeSet;
 
-/// Most lines of one input.
+/// Maximum number of lines in one input.
 const LINES_MAX: usize = 100;
 
-/// Time at which an input begins, UTC ms.
+/// Time at which an input starts, UTC ms.
 const BEGIN: Time = Time(1_700_000_000_000);
 
 /// First byte of a line that advances the clock by the milliseconds after it.
@@ -48,7 +48,7 @@ pub fn images(data: &[u8]) -> Vec<Vec<u8>> {
     store.commit_due()
 }
 
-/// Returns bounds that a few lines reach.
+/// Returns bounds that a few lines can reach.
 fn narrow() -> Limits {
     Limits {
         identities_max: 2,
@@ -72,7 +72,7 @@ fn narrow() -> Limits {
 struct Store {
     shard: Shard,
     now: Time,
-    /// Every id that a command named.
+    /// Every account id that a command has named.
     accounts: BTreeSet<Vec<u8>>,
     scratch: Scratch<'static>,
 }

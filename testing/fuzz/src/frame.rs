@@ -7,10 +7,10 @@ use scurry_codec::{
     content_of, put_entry, read_frame, read_raw_record,
 };
 
-/// Log id of the seeds.
+/// Log id of the seed inputs.
 pub const LOG_ID: u64 = 7;
 
-/// Header of a frame, bytes; the checksum covers everything after the first eight.
+/// Length of a frame's header in bytes; the checksum covers everything after the first eight.
 const HEADER_LEN: usize = 36;
 
 fn seal() -> Seal {
@@ -64,7 +64,7 @@ pub(crate) fn with_valid_checksum(data: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Checks that a record passed on for later decoding equals the one decoded at once.
+/// Checks that a record that was passed on and decoded later equals the same record decoded at once.
 fn same(record: &Record<'_>, passed: &[u8]) {
     match (record, read_raw_record(passed).expect("it was read before")) {
         (Record::Account { id, change, balances }, Late::Account { id: i, change: c, left }) => {
@@ -87,7 +87,7 @@ fn read(frame: &Frame<'_>) {
     let (mut count, mut expected) = (0, Vec::new());
     let mut passed = frame.records();
     while let Some(record) = records.next() {
-        // Numbers are checked later where a record is passed on.
+        // The numbers of a record that is passed on are checked when it is decoded.
         let late = passed.pass();
         if let Ok(record) = &record {
             let late = late.expect("as many").expect("what can be read is passed on");
@@ -103,7 +103,8 @@ fn read(frame: &Frame<'_>) {
             return;
         };
         count += 1;
-        // Balances come from an account, which is missing here.
+        // Records with balances are compared without them: the writer takes balances from an account, and has none
+        // here.
         if let Some(text) = write(&mut writer, &record) {
             expected.push(text);
         }
@@ -126,11 +127,11 @@ fn read(frame: &Frame<'_>) {
     assert_eq!(found, expected);
 }
 
-/// Writes a record again; returns its text, where it can be written.
+/// Writes a record again. Returns its text; None when it cannot be written.
 fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
     match *record {
         Record::Account { id, change, .. } => {
-            // Older versions are read and not written.
+            // Versions before 3 are read but not written.
             let decoded = one_form(change).ok().filter(|_| change[0] >= 3)?;
             writer.account(id, &decoded, None);
             let alone = Record::Account { id, change, balances: &[] };
@@ -147,7 +148,6 @@ fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
         Record::Clear => writer.clear(),
         Record::Image { id, image } => writer.image(id, image),
         Record::Group { members } => writer.group(members),
-        // Only earlier versions wrote it.
     }
     Some(format!("{record:?}"))
 }

@@ -3,10 +3,10 @@
 
 use scurry_resp::{Parsed, Parser, ProtocolError, RequestLimits};
 
-/// Longest line that is tried, bytes; within the bound of inline requests.
+/// Maximum length in bytes of a line that is tried; within the bound of inline requests.
 const LINE_LEN_MAX: usize = 4096;
 
-/// Parses the input up to its first line feed as a line; all of it is split into words to quote.
+/// Parses the input up to its first line feed as a line. All of the input is also split into words, quoted and parsed.
 pub fn check(data: &[u8]) {
     let data = &data[..data.len().min(LINE_LEN_MAX)];
     let line = data.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -58,7 +58,7 @@ enum State {
     Closed,
 }
 
-/// Implements the rules a second time: byte by byte, with a state.
+/// Implements the rules a second time, as a state machine over bytes.
 fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (mut words, mut word, mut state) = (Vec::new(), Vec::new(), State::Between);
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Properties that must hold for any bytes from outside. Each module has one property, `check`, which panics when it is
-//! broken; the fuzz targets search for such bytes, the tests try the seeds.
+//! Properties that must hold for any bytes from outside. Each module has one property, `check`, which panics when the
+//! bytes break it. The fuzz targets search for such bytes; the tests run the seed inputs.
 #![forbid(unsafe_code)]
 
 pub mod change;
@@ -19,10 +19,10 @@ mod wire;
 
 pub use random::Random;
 
-/// Property; it panics when the bytes break it.
+/// A property; panics when the bytes break it.
 pub type Property = fn(&[u8]);
 
-/// All properties, by the names of their fuzz targets and of their directories of seeds.
+/// All properties, by the names of their fuzz targets and of the directories of their seed inputs.
 pub const PROPERTIES: [(&str, Property); 12] = [
     ("change", change::check),
     ("chunk", chunk::check),
@@ -38,7 +38,7 @@ pub const PROPERTIES: [(&str, Property); 12] = [
     ("requests", requests::check),
 ];
 
-/// Checks the files that the command line names.
+/// Checks the files named on the command line.
 pub fn replay(check: Property) -> std::io::Result<()> {
     for path in std::env::args_os().skip(1) {
         check(&std::fs::read(&path)?);

@@ -1,11 +1,11 @@
-//! Choices from one number, so that an input determines where it is cut.
+//! Choices that follow from one number, so that an input determines where it is split.
 
 /// Small generator (a linear congruence, its high bits); it only has to vary.
 #[derive(Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Starts the choices of this seed.
+    /// Creates the generator for a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }

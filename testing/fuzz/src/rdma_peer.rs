@@ -6,16 +6,16 @@ use scurry_rdma_proto::fabric::Target;
 use scurry_rdma_proto::{Endpoint, Handling, Memory, Message, Progress, Role, Settings};
 use std::sync::OnceLock;
 
-/// Window of the endpoint, bytes.
+/// Length of the endpoint's window in bytes.
 const WINDOW_LEN: usize = 65_536;
-/// Unread input at which no more is requested, bytes: the user of an endpoint has to bound its requests.
+/// Unread input in bytes at which no more is requested: the user of an endpoint must bound its requests.
 const INPUT_LEN_MAX: usize = 500_000;
-/// Most unsent output, bytes: the user of an endpoint has to bound its replies.
+/// Maximum unsent output in bytes: the user of an endpoint must bound its replies.
 const UNSENT_LEN_MAX: usize = 500_000;
-/// Most bytes that an endpoint may hold: input that grew by its own size and replies, each in a vector that has
+/// Maximum bytes that an endpoint may hold: input that grew by its own size and replies, each in a vector that has
 /// doubled; windows; and some for small objects.
 const HELD_MAX: usize = 4 * INPUT_LEN_MAX + 2 * UNSENT_LEN_MAX + 4 * WINDOW_LEN;
-/// Most acts of one input, because each may move many bytes.
+/// Maximum number of acts in one input, because each may move many bytes.
 const ACTS_MAX: usize = 400;
 
 /// Runs the input: the first byte selects the settings, the others are acts of two or more bytes.
@@ -47,9 +47,9 @@ struct Run {
     end: usize,
     endpoint: Endpoint<SimQueue>,
     peer: Raw,
-    /// Window that the endpoint has announced, and how much of it is written.
+    /// The window that the endpoint has announced, and how many of its bytes are written.
     window: Option<(Memory, usize)>,
-    /// Bytes that the peer wrote and announced, and how many of them were read.
+    /// Bytes that the peer has written and announced. `read` counts how many of them were read.
     written: u64,
     read: u64,
     now_ms: i64,
@@ -106,7 +106,7 @@ impl Run {
         self.peer.write(&bytes, to, Some(u32::try_from(len).expect("short")));
     }
 
-    /// Announces bytes that were not written; a lie unless the number is 0.
+    /// Announces no bytes when `told` is even, and falsely more bytes than a window holds when it is odd.
     fn tell(&mut self, told: u32) {
         let Some((memory, _)) = self.window else { return };
         let to = Target { address: memory.address, key: memory.key };
@@ -131,7 +131,7 @@ impl Run {
         self.read += len as u64;
     }
 
-    /// Forms no more output than there is room for, as every user of an endpoint has to.
+    /// Produces no more output than there is room for, as every user of an endpoint must.
     fn form(&mut self, len: usize) {
         let len = len.min(UNSENT_LEN_MAX - self.endpoint.unsent());
         self.endpoint.parts().1.extend((0..len).map(|i| i as u8));
@@ -167,7 +167,7 @@ impl Run {
 /// Bytes after which the stream repeats; no multiple of it is near the length of a window.
 const PERIOD: usize = 92_821;
 
-/// Returns a part of the stream, not longer than a window.
+/// Returns the part of the stream from a position on; at most one window.
 fn piece(at: u64, len: usize) -> &'static [u8] {
     static STREAM: OnceLock<Vec<u8>> = OnceLock::new();
     let random = |at: usize| ((at % PERIOD) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;

@@ -6,7 +6,7 @@ use scurry_replica::{
     Term, Vote,
 };
 
-/// Most messages in an input, each preceded by its length.
+/// Maximum number of messages in an input; each is preceded by its length.
 const MESSAGES_MAX: usize = 8;
 
 /// Runs the input: the first byte selects the replica, then messages follow, each after a length of one byte.
@@ -38,8 +38,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Creates a replica with a short log that is a follower, a candidate, the only voter as leader, or a learner; with
-/// bit 3, a leader is storing another entry.
+/// Creates a replica with a short log. Bits 0 and 1 select a follower, a candidate, the only voter as leader, or a
+/// learner. With bit 3 a leader has another entry that is not stored yet.
 fn replica(choice: u8) -> Replica {
     let node = |number| NodeId::new(number).expect("not 0");
     let (voters, learners) = match choice & 3 {
@@ -67,7 +67,7 @@ fn replica(choice: u8) -> Replica {
         }
     }
     if choice & 8 != 0 {
-        // Only a leader takes it, and its store is under way when the messages come.
+        // Fails unless the replica leads. The store stays in progress while the messages are processed.
         let _ = replica.append(Descriptor { first: 6, last: 6, len: 9, checksum: 9 });
         replica.effects();
     }

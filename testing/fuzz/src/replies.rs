@@ -3,12 +3,12 @@
 use crate::wire::assert_replies;
 use scurry_resp::{Protocol, Reply};
 
-/// Most replies in one input.
+/// Maximum number of replies in one input.
 const REPLIES_MAX: usize = 64;
-/// Deepest nesting of an input's arrays, within what our reader accepts.
+/// Maximum nesting of an input's arrays, within the bound of the reader in `wire.rs`.
 const DEPTH_MAX: usize = 6;
 
-/// Runs the input as a program for the writer: operations with operands.
+/// Runs the input as a program for the writer: a sequence of operations with operands.
 pub fn check(data: &[u8]) {
     for protocol in [Protocol::Resp2, Protocol::Resp3] {
         let (mut out, mut rest, mut count) = (Vec::new(), data, 0);

@@ -12,19 +12,19 @@ const NARROW: RequestLimits = RequestLimits {
     inline_len_max: 60,
 };
 
-/// Longest piece in which an input arrives, bytes, in the inputs that are cut finely.
+/// Maximum length in bytes of a piece in which an input arrives, when it is split finely.
 const PIECE_LEN_MAX: usize = 7;
 
-/// Most requests of one batch.
+/// Maximum number of requests in one batch.
 const BATCH_MAX: usize = 8;
 
 /// One request: its length and its arguments.
 type Request = (usize, Vec<Vec<u8>>);
 
-/// How a connection ended: the requests, and the result after the last one.
+/// The requests of a connection, and the result after the last one.
 type Read = (Vec<Request>, Parsed);
 
-/// How the input arrives and which bounds apply.
+/// The bounds that apply, and how the input arrives.
 struct Setting {
     limits: RequestLimits,
     authenticated: bool,
@@ -36,7 +36,7 @@ struct Setting {
     restarts: bool,
 }
 
-/// Runs the input: the first byte selects the setting, the second the pieces, and the rest arrives.
+/// Runs the input: the first byte selects the setting, the second seeds the pieces, and the rest is sent.
 pub fn check(data: &[u8]) {
     let [choices, seed, input @ ..] = data else { return };
     let setting = Setting {
@@ -60,7 +60,7 @@ pub fn check(data: &[u8]) {
     handed_over(&whole.0);
 }
 
-/// Connection from the view of its parser.
+/// A connection as its parser sees it.
 struct Connection<'a> {
     setting: &'a Setting,
     input: &'a [u8],

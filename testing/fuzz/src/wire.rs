@@ -2,7 +2,7 @@
 
 use scurry_resp::Protocol;
 
-/// Deepest nesting of any reply of ours.
+/// Maximum nesting of the server's replies.
 const DEPTH_MAX: usize = 8;
 
 /// Panics unless the bytes are exactly `count` complete replies of this protocol.

@@ -56,6 +56,7 @@ impl Disk {
         self.finish(whole);
         if let Some(store) = self.queue.pop_front() {
             let len = random.below(store.entries.len() + 1);
+            // Of the torn store, the vote may or may not be written; entries are written only after the truncation.
             let (vote, cut) = (random.one_in(2), len > 0 || random.one_in(2));
             self.write(store, vote, cut, len);
         }

@@ -4,7 +4,7 @@ use scurry_model::Random;
 use scurry_replica::NodeId;
 use std::collections::BTreeSet;
 
-/// Most packets in the queue; when it is full the oldest one is lost.
+/// Maximum number of packets in the queue; when it is full the oldest one is lost.
 const PACKETS_MAX: usize = 300;
 
 /// A packet in flight.

@@ -36,7 +36,7 @@ impl Truth {
     }
 
     /// Checks a node's standing. Each term has one leader, and a leader has every entry committed in earlier terms. A
-    /// leader of an old term may show itself late; it lacks newer entries.
+    /// node may become the leader of an old term late; it then lacks newer entries.
     pub fn stands(&mut self, replica: &Replica, standing: Standing) {
         if standing.role != Role::Leader {
             return;

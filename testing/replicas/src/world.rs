@@ -27,7 +27,7 @@ pub struct Node {
     pub disk: Disk,
     /// True while the node does nothing; it resumes later as if no time had passed.
     pub is_paused: bool,
-    /// Standing that it reported last.
+    /// Role, term and leader that it reported last.
     pub standing: Option<Standing>,
     membership: Membership,
     committed: Index,

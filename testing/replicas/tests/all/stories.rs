@@ -125,7 +125,7 @@ fn a_lone_voter_that_stores_is_not_moved_to_a_newer_term() {
     world.round();
     let index = world.append(leader, 100).unwrap();
     let term = world.replica(leader).standing().term;
-    // StandNow
+    // Message kind 8 is StandNow.
     let bytes = bytes_of(8, node(2), leader, term.0 + 4, &[]);
     world.replica(leader).receive(Message::decode(&bytes).unwrap()).unwrap();
     assert_eq!(world.replica(leader).standing().term, term);
