@@ -101,6 +101,7 @@ pub fn begin<D: Disk>(
             tail.push(frame.to_vec());
         }
     }
+    // The chain value for the entry after the commit; the first such frame was stored with it.
     let chain = match tail.first() {
         Some(frame) => chain_of(seal, frame).ok_or("a frame of the log is none")?,
         None => found.chain,

@@ -115,6 +115,7 @@ impl Bodies {
             None if entry.kind == Kind::Switched => Arc::new(self.group_frame(SWITCHED)),
             None => return Err(format!("entry {} has come without its frame", entry.index.0)),
         };
+        // The frame is copied when others still use it: its place and mark are overwritten below.
         let mut bytes = Arc::try_unwrap(body).unwrap_or_else(|shared| shared.to_vec());
         let content = match &entry.kind {
             // Computed when the frame was described, and compared when it was received.
@@ -128,6 +129,7 @@ impl Bodies {
             chain: end.chain,
             content,
         };
+        // The mark is this node's own: the leader's says nothing about this device.
         put_entry(self.seal, &mut bytes, &place, mark.synced.0);
         let frame = checked_frame(self.seal, &bytes).ok_or("a frame is too short")?;
         if frame.first() != end.sequence.next().0

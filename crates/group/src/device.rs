@@ -159,6 +159,7 @@ impl<D: Disk> LogDevice<D> {
         let mut is_dirty = false;
         for order in batch {
             if let Some(vote) = order.vote {
+                // This syncs: the vote is durable before the entries that follow it.
                 patiently(told, || ballot.raise(vote).map_err(io::Error::other))?;
             }
             if let Some(index) = order.truncate_from {

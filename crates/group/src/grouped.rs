@@ -163,6 +163,7 @@ impl Grouped {
         while let Some(order) = self.end.order() {
             match order {
                 ToCore::Apply(frames) => {
+                    // The host sends frames only when the shard shows nothing beyond the commit.
                     self.is_in_doubt = false;
                     for frame in frames {
                         self.bytes += frame.len() as u64;

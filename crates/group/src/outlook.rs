@@ -68,6 +68,7 @@ impl Outlook<'_> {
         let needed = self.voters.len() / 2 + 1;
         let rest = self.voters.iter().filter(|voter| voter.id != lost && self.counts(voter));
         if lost != self.leader {
+            // The leader stays: it needs a majority of nodes that it hears and that hear it.
             let rest: Vec<_> = rest.collect();
             let leader = rest.iter().find(|voter| voter.id == self.leader && voter.could_lead());
             return leader.is_some_and(|leader| {
@@ -76,6 +77,7 @@ impl Outlook<'_> {
         }
         // The node with the longest log will lead, and it cannot be known now: each of them must be able to lead.
         let able: Vec<_> = rest.filter(|voter| voter.could_lead()).take(VOTERS_MAX).collect();
+        // Looks for a majority of able nodes that all hear each other, among all subsets.
         (0_u32..1 << able.len()).any(|set| {
             let those: Vec<_> = (0..able.len()).filter(|at| set >> at & 1 == 1).collect();
             let all = |of: &dyn Fn(usize) -> bool| those.iter().all(|at| of(*at));

@@ -980,7 +980,7 @@ impl ShardGroup {
         }
     }
 
-    /// Records that no snapshot could be sent to a node; it is tried again after [`FAILED_TICKS`].
+    /// Records that no snapshot could be sent to a node; it is tried again after `FAILED_TICKS`.
     pub fn not_caught_up(&mut self, node: NodeId, why: &str) {
         tracing::warn!(
             shard = self.shard,

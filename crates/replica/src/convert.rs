@@ -148,6 +148,7 @@ fn entry_to_engine(entry: &Entry) -> RaftEntry {
 /// Returns the engine's change from one list of members to another, by both majorities.
 pub(crate) fn change_to(before: &Members, after: &Members) -> ConfChangeV2 {
     let mut change = ConfChangeV2::default();
+    // The engine appends the end of the change by itself.
     change.set_transition(ConfChangeTransition::Implicit);
     let mut add = |node: NodeId, kind| {
         let mut single = ConfChangeSingle { node_id: node.get(), ..ConfChangeSingle::default() };
@@ -173,6 +174,7 @@ pub(crate) fn membership(state: &ConfState) -> Option<Membership> {
     };
     let mut outgoing = nodes(state.get_voters_outgoing());
     outgoing.sort_unstable();
+    // `learners_next` are old voters that become learners when the change ends.
     let learners = [nodes(state.get_learners()), nodes(state.get_learners_next())].concat();
     let members = Members::new(nodes(state.get_voters()), learners).ok()?;
     Some(Membership { members, outgoing })

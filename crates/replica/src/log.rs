@@ -100,6 +100,7 @@ impl Log {
         for number in [index.0, term.0, vote.term.0] {
             number_below_max(number)?;
         }
+        // Only the log without a first entry has index and term 0.
         if (index == Index(0)) != (term == Term(0)) {
             return Err(RecoveredError::Term(base.index));
         }
@@ -256,6 +257,7 @@ impl Log {
                 None => members = joint.take().map_or(members, |(_, next)| next),
             }
         }
+        // The change has started and not ended by then: stay before it.
         if let Some((before, _)) = joint {
             to = before;
         }
@@ -311,6 +313,7 @@ impl Storage for Log {
             let at = usize::try_from(low - self.base.index.0 - 1).unwrap_or(usize::MAX);
             let limited = usize::try_from(count).unwrap_or(usize::MAX);
             let fitting = self.slots.range(at..at + limited).take_while(fits).count() as u64;
+            // A frame longer than the limit is sent alone.
             count = fitting.max(1);
         }
         let entry = |index| {

@@ -157,6 +157,7 @@ impl Message {
         if version != VERSION {
             return Err(DecodeError::Version(version));
         }
+        // Bytes after the message make it invalid too.
         let message = read(&mut reader).filter(|_| reader.0.is_empty());
         message.ok_or(DecodeError::Malformed)
     }

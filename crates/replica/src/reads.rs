@@ -35,6 +35,7 @@ impl Reads {
 
     /// Starts a round and returns it, when some read will be confirmed by no later entry and by no round in progress.
     pub(crate) fn next_round(&mut self, last: Index) -> Option<Round> {
+        // A later entry confirms the read when it is committed: then no round is needed.
         if !self.waiting.back().is_some_and(|read| read.round.is_none() && read.last == last) {
             return None;
         }
@@ -48,6 +49,7 @@ impl Reads {
     /// Records that a majority has answered this round; it confirms the reads of earlier rounds too.
     pub(crate) fn answered(&mut self, round: Round) {
         for read in &mut self.waiting {
+            // A round confirms every read that was requested before it started.
             read.confirmed |= read.round.is_some_and(|of| of <= round);
         }
     }
