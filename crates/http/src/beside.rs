@@ -1,4 +1,4 @@
-//! The door beside an embedded engine: how it is, and what it has counted.
+//! The HTTP door that runs in the process of an engine: its routes, its readiness and its metrics.
 
 use crate::charging::{Retry, outcome};
 use crate::direct::Direct;
@@ -24,12 +24,12 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-/// No answer of the engine takes longer.
+/// Timeout of one answer of the engine.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a request waits for a node of a group that leads.
+/// How long a request is retried on a node of a group while no leader can be reached.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// State that the requests of this door can reach.
+/// State shared by the request handlers of this door.
 pub(crate) struct Beside {
     inside: Inside,
     store: Arc<dyn Store>,
@@ -50,6 +50,7 @@ pub(crate) fn routes(
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(Beside { inside, store: way, traffic: own });
     let kept = Arc::clone(&beside);
+    // Samples the same page for the console's history.
     let past = past::keep(gate, runtime, move || {
         let beside = Arc::clone(&kept);
         async move { beside.page().await.ok() }
@@ -67,7 +68,7 @@ impl Beside {
         spawn_blocking(move || inside.measure()).await.map_err(|_| unavailable("it stops"))
     }
 
-    /// The page of metrics.
+    /// Returns the page of metrics, in Prometheus' text format.
     async fn page(&self) -> Result<String, Problem> {
         let measurement = self.measure().await?;
         let mut page = measurement.page();
@@ -76,7 +77,7 @@ impl Beside {
     }
 }
 
-/// 503: nobody should send work here.
+/// Returns a 503 problem: a balancer should send no requests here.
 fn unavailable(why: impl ToString) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why)
 }
@@ -85,8 +86,8 @@ async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse,
     Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], beside.page().await?))
 }
 
-/// 200 when every core answers and its log takes changes, else 503 with the reason. Where another node leads, that one
-/// answers a read through this door.
+/// Answers 200 when every core answers and its log takes changes, else 503 with the reason. On a follower of a group it
+/// also sends a read through this door, which the leader answers.
 async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Problem> {
     if let Some(why) = beside.measure().await?.trouble() {
         return Err(unavailable(why));

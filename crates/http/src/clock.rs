@@ -1,16 +1,16 @@
-//! Time, and the versions that are made of it.
+//! The door's clock, and the versions that are made from it.
 
 use scurry_engine::Version;
 use scurry_ledger::Time;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The hybrid logical clock of this door: its versions grow, and are greater than all that it has
-/// seen of others.
+/// The hybrid logical clock of this door. Each version that it gives is greater than all that it gave before and all
+/// that it has seen from nodes.
 pub(crate) struct Clock {
     last: Mutex<Version>,
-    /// Number of this door, 0 to [`scurry_engine::NODE_MAX`]. Another door may have the same, and give
-    /// the same version to another write: then the content of the two decides.
+    /// Number of this door, 0 to [`scurry_engine::NODE_MAX`]. Another door may have the same number and give the same
+    /// version to another write: then the greater content wins.
     number: u16,
 }
 
@@ -19,7 +19,7 @@ impl Clock {
         Clock { last: Mutex::new(Version::ABSENT), number }
     }
 
-    /// A version that is greater than every one given or seen. None at the end of the range.
+    /// Returns a version greater than every one given or seen. None at the end of the range.
     pub(crate) fn next(&self) -> Option<Version> {
         let mut last = self.last();
         let next = last.next(now(), self.number)?;
@@ -27,7 +27,7 @@ impl Clock {
         Some(next)
     }
 
-    /// A node knows this version: the next one will be greater.
+    /// Takes note of a version that a node has: the next version will be greater.
     pub(crate) fn see(&self, version: Version) {
         let mut last = self.last();
         *last = version.max(*last);
@@ -38,7 +38,7 @@ impl Clock {
     }
 }
 
-/// UTC.
+/// Returns the time in UTC, ms since 1970.
 #[expect(clippy::disallowed_methods, reason = "this is the clock of the door")]
 pub(crate) fn now() -> Time {
     let utc = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

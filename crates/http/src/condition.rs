@@ -1,17 +1,17 @@
-//! Conditions of a request on entity tags (RFC 9110 clause 13.1). A read is judged by what it has
-//! read. A write is not made under a condition: the nodes keep the greater version and compare nothing
-//! else, so between the look and the write another door could write, and that would be lost; a 412
-//! that sometimes is none is no promise.
+//! Conditional requests with entity tags (RFC 9110 clause 13.1). The condition of a read is checked against the value
+//! that was read. Conditional writes are refused. A node keeps the greater version and compares nothing else, so
+//! another door could write between the check and the write, and that write would be lost. Clients could not rely on
+//! such a condition.
 
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-/// How a read is answered instead of with the value that has this tag.
+/// Returns the status that answers a read instead of the value with this tag: 412, 304, or None for the value itself.
 pub(crate) fn of_read(
     headers: &HeaderMap,
     tag: &HeaderValue,
 ) -> Result<Option<StatusCode>, Problem> {
-    // All tags here are strong, so a weak one equals none of them where that counts.
+    // Tags of this door are strong, so a weak tag never matches in If-Match (strong comparison).
     if names(headers, header::IF_MATCH, tag, |is_weak| !is_weak)? == Some(false) {
         return Ok(Some(StatusCode::PRECONDITION_FAILED));
     }
@@ -19,7 +19,7 @@ pub(crate) fn of_read(
     Ok(has_it.then_some(StatusCode::NOT_MODIFIED))
 }
 
-/// Refuses a write that depends on one.
+/// Refuses a write that has a condition.
 pub(crate) fn of_write(headers: &HeaderMap) -> Result<(), Problem> {
     for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
         if headers.contains_key(&name) {
@@ -33,8 +33,8 @@ pub(crate) fn of_write(headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether the header names this tag; none when there is no such header. `counts` says of which tags
-/// that are equal but for their strength (clause 8.8.3.2).
+/// Reports whether the header `name` lists this tag, or None when the header is missing. `counts(is_weak)` decides
+/// whether a tag of that strength may match (clause 8.8.3.2).
 fn names(
     headers: &HeaderMap,
     name: HeaderName,
@@ -54,7 +54,8 @@ fn names(
     Ok(is_named)
 }
 
-/// `*`, or `"a", W/"b"`: each with its quotes, and whether it is weak. None where it is neither.
+/// Parses `*` or a list such as `"a", W/"b"`. Returns each tag with its quotes, and whether it is weak. None when the
+/// value has another form.
 fn tags(value: &[u8]) -> Option<Vec<(bool, &[u8])>> {
     let is_between = |byte: &u8| matches!(byte, b' ' | b'\t' | b',');
     let mut rest = value.trim_ascii();

@@ -1,6 +1,6 @@
-//! Reads and writes of entities over several nodes. As in the register of Attiya, Bar-Noy and
-//! Dolev, with several writers: a write asks a quorum for its versions, takes a greater one, and is
-//! done when a quorum has it; a read makes sure that a quorum has what it shows before it shows it.
+//! Reads and writes of entities over several nodes, after the register of Attiya, Bar-Noy and Dolev with several
+//! writers. A write asks a quorum for its versions, takes a greater one, and is done when a quorum has stored it. A
+//! read returns a value only after a quorum has it.
 
 use crate::clock::{Clock, now};
 use crate::copy::{Content, Copy};
@@ -15,21 +15,21 @@ use scurry_ledger::Time;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The nodes of entities, all equal.
+/// The coordinator of one door over its nodes, which all have the same role.
 pub(crate) struct Coordinator {
     pub(crate) nodes: Vec<Arc<Node>>,
     placement: Placement,
     clock: Clock,
-    /// How long an entity that has expired is kept as its own tombstone, ms.
+    /// How long a node keeps an expired entity as its own tombstone, ms.
     tombstone_ms: i64,
-    /// How long the nodes may take to answer one request.
+    /// Timeout of the nodes for one request.
     pub(crate) patience: Duration,
 }
 
-/// Entity as a client is shown it.
+/// An entity as a client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// Entity tag.
+    /// Entity tag, with its quotes.
     pub(crate) tag: String,
     pub(crate) bytes: Bytes,
     pub(crate) expires: Option<Time>,
@@ -46,8 +46,8 @@ impl Coordinator {
         Coordinator { nodes, placement, clock: Clock::new(number), tombstone_ms, patience }
     }
 
-    /// The entity as the newest of `ack` copies has it. None when that is deleted, expired or
-    /// when nobody knows it.
+    /// Returns the newest of `ack` copies. None when that copy is deleted or expired, or when no node that answered has
+    /// one.
     pub(crate) async fn get(&self, id: &[u8], quorum: Quorum) -> Result<Option<Shown>, Failure> {
         let mut round = Round::new(&self.nodes, quorum, self.patience);
         match self.read(id, &mut round).await {
@@ -56,7 +56,7 @@ impl Coordinator {
         }
     }
 
-    /// The newest of `ack` copies, once a quorum has it. None when too few answer.
+    /// Reads the newest of `ack` copies, and returns it once a quorum has it. None when too few nodes answer.
     async fn read(&self, id: &[u8], round: &mut Round<'_>) -> Option<Copy> {
         let (newest, copies) = self.newest(id, round).await?;
         if newest.version > Version::ABSENT {
@@ -65,8 +65,8 @@ impl Coordinator {
         Some(newest)
     }
 
-    /// The newest of the copies of `ack` nodes, and what each of these has. The clock has seen it
-    /// then. None when too few answer.
+    /// Reads the copies of `ack` nodes. Returns the newest, which the clock has then seen, and the copy of each node.
+    /// None when too few nodes answer.
     async fn newest(&self, id: &[u8], round: &mut Round<'_>) -> Option<(Copy, Vec<(usize, Copy)>)> {
         let (ack, from) = (round.quorum.ack(), round.quorum.from());
         let question = Bytes::from(Copy::question_packed(id));
@@ -87,8 +87,8 @@ impl Coordinator {
         Some((newest, copies))
     }
 
-    /// Waits until a quorum has the newest copy: those that answered with less are told, and
-    /// those that have not answered yet may have it. None when too few do.
+    /// Waits until a quorum has the newest copy. Writes it to the nodes that answered with an older one; nodes that
+    /// have not answered yet may have it already. None when too few nodes confirm it.
     async fn repair(
         &self,
         id: &[u8],
@@ -103,7 +103,7 @@ impl Coordinator {
             return Some(());
         }
         let order = Bytes::from(newest.order(id).get_packed_command());
-        // What is told has numbers of its own.
+        // Replies to writes have their own numbers: the node's number plus the number of nodes.
         let told = |node: usize| node + self.nodes.len();
         for node in behind {
             round.ask(told(node), &order);
@@ -111,12 +111,14 @@ impl Coordinator {
         while have < round.quorum.ack() {
             round.answered = have;
             let (number, answer) = round.next(1).await?;
+            // A reply to a write, not to the question.
             if number >= self.nodes.len() {
                 have += usize::from(knows(newest.version, number, &answer, round));
                 continue;
             }
             match Copy::of_answer(answer) {
                 Some(copy) if copy >= *newest => have += 1,
+                // A late answer shows an older copy: this node is written to as well.
                 Some(_) => round.ask(told(number), &order),
                 None => round.is_foreign(number),
             }
@@ -132,7 +134,7 @@ impl Coordinator {
         lives.then_some(Shown { tag, bytes, expires })
     }
 
-    /// Writes a value; with `expires`, until then. What was written.
+    /// Writes a value that lives until `expires`, or for ever without it. Returns the copy that was written.
     pub(crate) async fn put(
         &self,
         id: &[u8],
@@ -140,20 +142,19 @@ impl Coordinator {
         expires: Option<Time>,
         quorum: Quorum,
     ) -> Result<Copy, Failure> {
-        // What has expired must still win over a copy that is older: nodes keep it as long as
-        // they remember a deletion.
+        // An expired value must still win over an older copy: nodes keep it as long as they remember a deletion.
         let forget_at = expires.map(|time| time.plus_ms(self.tombstone_ms));
         self.write(id, Content::Value { bytes, forget_at }, quorum).await
     }
 
-    /// Deletes; the deletion that was written.
+    /// Deletes an entity. Returns the deletion that was written.
     pub(crate) async fn delete(&self, id: &[u8], quorum: Quorum) -> Result<Copy, Failure> {
         self.write(id, Content::Gone, quorum).await
     }
 
-    /// Asks a quorum what it knows, takes a version above that, and tells all. The version is taken
-    /// once: from the moment that one node has it others may have been shown it, so it is never
-    /// given up for a later one.
+    /// Asks a quorum for its versions, takes a greater one, and sends the copy to all nodes of the id. The version is
+    /// taken once and kept: as soon as one node has it, another client may have read it, so it is never replaced by a
+    /// later version.
     async fn write(&self, id: &[u8], content: Content, quorum: Quorum) -> Result<Copy, Failure> {
         let mut round = Round::new(&self.nodes, quorum, self.patience);
         if self.newest(id, &mut round).await.is_none() {
@@ -161,6 +162,7 @@ impl Coordinator {
         }
         let version = self.clock.next().ok_or(Failure::NoVersion)?;
         let copy = Copy { version, content };
+        // The write has the rest of the request's time.
         let mut round = round.follow();
         match self.tell(id, &copy, &mut round).await {
             Some(()) => Ok(copy),
@@ -168,8 +170,8 @@ impl Coordinator {
         }
     }
 
-    /// Until `ack` nodes have the copy or a later one, which was written meanwhile. All nodes are
-    /// told, and nobody waits for more of them than must have it. None when too few answer.
+    /// Sends the copy to all nodes of the id, and waits until `ack` of them have it or a later one that was written
+    /// meanwhile. Does not wait for the other nodes. None when too few nodes answer.
     async fn tell(&self, id: &[u8], copy: &Copy, round: &mut Round<'_>) -> Option<()> {
         let order = Bytes::from(copy.order(id).get_packed_command());
         for node in self.placement.nodes(id, round.quorum.from()) {
@@ -183,7 +185,7 @@ impl Coordinator {
     }
 }
 
-/// Whether the node that was told of a version knows it now, or a later one.
+/// Reports whether a node has this version or a later one after a write. Counts the node as missing otherwise.
 fn knows(version: Version, number: usize, answer: &Value, round: &mut Round<'_>) -> bool {
     match Copy::version_after(answer) {
         Some(known) if known >= version => return true,

@@ -1,4 +1,4 @@
-//! What a node knows of an entity, and what it is told.
+//! One node's copy of an entity, and the commands that read and write it.
 
 use axum::body::Bytes;
 use redis::{Cmd, RedisError, Value, cmd};
@@ -6,24 +6,23 @@ use scurry_engine::Version;
 use scurry_ledger::Time;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A node's copy of an entity. The greatest is the newest: of two writes with one version, which
-/// two doors may give, that with the greater content, as the nodes have it (see
-/// [`scurry_engine::EntityContent`]).
+/// A node's copy of an entity. The greatest copy is the newest. Two doors may give one version to two writes: then the
+/// one with the greater content wins, as on the nodes (see [`scurry_engine::EntityContent`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Copy {
-    /// [`Version::ABSENT`] where nothing is known.
+    /// [`Version::ABSENT`] when the node does not know the entity.
     pub(crate) version: Version,
     pub(crate) content: Content,
 }
 
-/// In the order of nodes: a deletion, then values by their bytes, then by their expiry.
+/// Content in the order that nodes use: a deletion, then values by their bytes, then by their expiry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Content {
-    /// Deleted, or nothing is known.
+    /// Deleted, or unknown to the node.
     Gone,
     Value {
         bytes: Bytes,
-        /// When the node forgets it.
+        /// When the node removes it; None for never.
         forget_at: Option<Time>,
     },
 }
@@ -31,8 +30,8 @@ pub(crate) enum Content {
 impl Copy {
     pub(crate) const NOTHING: Copy = Copy { version: Version::ABSENT, content: Content::Gone };
 
-    /// Version and content that no other copy has, as an entity tag: two doors may give one version to two values, so a
-    /// digest of the content stands behind it.
+    /// Returns the entity tag. Two doors may give one version to two values, so a digest of the content follows the
+    /// version.
     pub(crate) fn tag(&self) -> String {
         match &self.content {
             Content::Gone => format!("\"{}\"", self.version),
@@ -43,14 +42,14 @@ impl Copy {
         }
     }
 
-    /// Asks for a copy.
+    /// Returns the command that reads a copy.
     pub(crate) fn question(id: &[u8]) -> Cmd {
         let mut command = cmd("ENTITY.GET");
         command.arg(id).arg("WITHVERSION");
         command
     }
 
-    /// The same as it stands on the wire.
+    /// Returns the same command as bytes of RESP.
     pub(crate) fn question_packed(id: &[u8]) -> Vec<u8> {
         let mut packed = Vec::with_capacity(64 + id.len());
         packed.extend_from_slice(b"*3\r\n$10\r\nENTITY.GET\r\n$");
@@ -61,7 +60,7 @@ impl Copy {
         packed
     }
 
-    /// The answer to [`Copy::question`]. None when it is not one: whoever said it is no node.
+    /// Parses the answer to [`Copy::question`]. None when it has another form: the server is not a node of entities.
     pub(crate) fn of_answer(answer: Value) -> Option<Copy> {
         let parts = match answer {
             Value::Nil => return Some(Copy::NOTHING),
@@ -80,7 +79,7 @@ impl Copy {
         Some(Copy { version: version_of(&version)?, content })
     }
 
-    /// Makes a node keep this copy, unless it has a later one.
+    /// Returns the command that makes a node store this copy, unless it has a later one.
     pub(crate) fn order(&self, id: &[u8]) -> Cmd {
         let mut command = match &self.content {
             Content::Gone => cmd("ENTITY.DEL"),
@@ -97,7 +96,7 @@ impl Copy {
         command
     }
 
-    /// The version that a node has after [`Copy::order`].
+    /// Parses the answer to [`Copy::order`]: the version that the node has afterwards. None when it has another form.
     pub(crate) fn version_after(answer: &Value) -> Option<Version> {
         match answer {
             Value::Array(parts) => match &parts[..] {
@@ -116,7 +115,7 @@ fn version_of(value: &Value) -> Option<Version> {
     }
 }
 
-/// An answer that no node gives.
+/// Returns the error for an answer that no node of entities gives.
 pub(crate) fn not_a_node() -> RedisError {
     (redis::ErrorKind::Parse, "an answer that no node of entities gives").into()
 }

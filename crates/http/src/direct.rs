@@ -1,7 +1,7 @@
-//! Operations of charging on the short way: found by their method and path, and answered in one go. The router
-//! in `front.rs` can answer each of them too, with the same checks in the same order, and takes all else: paths
-//! with escapes, methods that an operation has not, and what is no operation. Its layers cost more than what a debit
-//! does beside them.
+//! The fast path of charging requests: the operation is found by method and path and executed without the router. The
+//! router in `front.rs` can answer the same requests, with the same checks in the same order, and handles everything
+//! else: paths with escapes, methods that an operation does not have, and other resources. The router's layers cost
+//! more than the rest of a debit.
 
 use crate::charging::{self, Operation};
 use crate::form;
@@ -15,7 +15,7 @@ use axum::response::Response;
 use scurry_resp::table::Role;
 use std::sync::Arc;
 
-/// The operations of a door that has charging.
+/// The charging operations of a door.
 pub(crate) struct Direct {
     service: Arc<dyn Store>,
     gate: Arc<Gate>,
@@ -23,14 +23,14 @@ pub(crate) struct Direct {
     entries: Vec<Entry>,
 }
 
-/// An operation, its method as it stands in requests, and the role that it asks for.
+/// An operation, its HTTP method, and the role that it requires.
 struct Entry {
     operation: &'static Operation,
     method: Method,
     role: Role,
 }
 
-/// An operation that a request asks for, and what its path says.
+/// The operation that a request asks for, and the parameters in its path.
 pub(crate) struct Asking<'a> {
     entry: &'a Entry,
     params: Vec<(&'static str, String)>,
@@ -55,9 +55,9 @@ impl Direct {
         }
     }
 
-    /// The operation of a request; none where the router has to look.
+    /// Returns the operation of a request, or None when the router has to answer it.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Option<Asking<'_>> {
-        // What an escape stands for is the router's to say.
+        // The router decodes escapes.
         if path.contains('%') {
             return None;
         }
@@ -95,7 +95,7 @@ impl Direct {
     }
 }
 
-/// The method of an operation. Its letters count as they are: `post` is another one (RFC 9110 section 9.1).
+/// Returns the method of an operation. Methods are case-sensitive: `post` is another method (RFC 9110 section 9.1).
 fn method(operation: &Operation) -> Method {
     let word = operation.method.word().to_ascii_uppercase();
     Method::from_bytes(word.as_bytes()).expect("a word of letters")

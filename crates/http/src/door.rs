@@ -1,4 +1,4 @@
-//! The door itself: a socket, and the threads that serve it.
+//! The HTTP server: its listening socket, and the threads that serve it.
 
 use crate::beside;
 use crate::coordinator::Coordinator;
@@ -22,10 +22,10 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
-/// Of the threads of a door beside an engine, as `nice` counts.
+/// Niceness of the threads of a door in an engine's process, so that the engine's threads come first.
 const NICE: i32 = 5;
 
-/// A door that is open, until it is stopped or dropped.
+/// An open door, which serves until it is stopped or dropped.
 pub struct Door {
     address: SocketAddr,
     certificates: Option<Certificates>,
@@ -34,7 +34,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Listens, and begins to reach for the nodes.
+    /// Opens a door to nodes of entities, to a store, or to both: listens, and starts connecting to the nodes.
     pub fn open(settings: Settings) -> Result<Door, StartError> {
         settings.check()?;
         let gate = Gate::new(&settings.front)?;
@@ -73,10 +73,10 @@ impl Door {
         open.serve(&settings.front, ways, traffic)
     }
 
-    /// Listens beside the server that this is the inside of, in its process.
+    /// Opens a door for the server in this process that `inside` belongs to.
     ///
     /// # Errors
-    /// When it must not or cannot listen, with what to do about it.
+    /// When it must not or cannot listen. The error says what to do about it.
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
         let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
@@ -85,30 +85,30 @@ impl Door {
         open.serve(front, ways, traffic)
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether it speaks HTTPS.
+    /// Reports whether it serves HTTPS.
     pub fn has_tls(&self) -> bool {
         self.certificates.is_some()
     }
 
-    /// The certificates that it shows, to be read anew.
+    /// Returns its certificates, so that the caller can reload them. None without TLS.
     pub fn certificates(&self) -> Option<Certificates> {
         self.certificates.clone()
     }
 
-    /// Takes no more requests, lets those under way end for a few seconds, and closes.
+    /// Stops accepting requests, waits a few seconds for the running ones, and closes.
     pub fn close(self) {
-        // An error means that it has ended already.
+        // An error means that the thread has already ended.
         let _ = self.stop.send(());
         let _ = self.serving.join();
     }
 }
 
-/// A socket that listens, and what will serve it.
+/// A listening socket, and the runtime that will serve it.
 struct Open {
     runtime: Runtime,
     listener: Listener,
@@ -121,7 +121,7 @@ impl Open {
         front.check()?;
         let tls = front.tls()?;
         let certificates = tls.as_ref().map(|tls| tls.certificates.clone());
-        // One thread serves all by itself: nobody else can wake it, and it looks for nobody's work.
+        // A single thread uses the current-thread runtime: no other thread has to wake it, and it steals no work.
         let mut builder = match front.threads {
             1 => Builder::new_current_thread(),
             _ => Builder::new_multi_thread(),
@@ -147,8 +147,8 @@ impl Open {
     }
 }
 
-/// The threads of a door beside an engine give way to those that charge.
+/// Lowers the priority of a thread of a door in an engine's process, below the threads that charge.
 fn step_back() {
-    // Of no consequence where the system refuses.
+    // It is only an optimization: ignore a refusal of the system.
     let _ = rustix::process::setpriority_process(None, NICE);
 }

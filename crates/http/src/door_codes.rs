@@ -1,9 +1,8 @@
-//! Codes that a problem can have beside the result codes of the ledger: what can go wrong between a
-//! client, a door and a store.
+//! Problem codes beside the result codes of the ledger, for errors between a client, a door and a store.
 
 use axum::http::StatusCode;
 
-/// A code that is not the ledger's.
+/// A problem code that is not a result code of the ledger.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DoorCode {
     pub(crate) name: &'static str,
@@ -76,7 +75,7 @@ pub(crate) const OUTCOME_UNKNOWN: DoorCode = code(
     "The store did not answer: the request may have been done or not. Send it again as it was.",
 );
 
-/// All codes that are not the ledger's.
+/// All problem codes of the door.
 pub(crate) const DOOR_CODES: &[DoorCode] = &[
     BAD_REQUEST,
     UNAUTHORIZED,
@@ -95,12 +94,12 @@ pub(crate) const DOOR_CODES: &[DoorCode] = &[
     OUTCOME_UNKNOWN,
 ];
 
-/// Whether problems under this path have types.
+/// Reports whether problems under this path have their own `type`.
 pub(crate) fn has_types(path: &str) -> bool {
     path.starts_with("/v1/") || path.starts_with("/nchf-convergedcharging/")
 }
 
-/// The code of the door with this name.
+/// Returns the code of the door with this name. None when there is no such code.
 pub(crate) fn code_of(name: &str) -> Option<&'static str> {
     DOOR_CODES.iter().map(|code| code.name).find(|known| *known == name)
 }

@@ -1,6 +1,6 @@
-//! The engine beside which a door runs, asked over RESP: over pairs of sockets, and on a node of a group that does not
-//! lead over the connections between nodes. A connection executes nothing while its replies wait for a sync of the log,
-//! so what is asked meanwhile goes over another one, and the next sync takes it along.
+//! The store of a door that runs in an engine's process. Requests go to the engine in RESP over pairs of sockets. On a
+//! follower of a group they go to the leader, over the connections between nodes. A connection executes nothing while
+//! its replies wait for a sync of the log, so later requests use another connection and are part of the next sync.
 
 use crate::line::{Line, is_unsent};
 use crate::store::Store;
@@ -18,54 +18,54 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-/// Connections at most. Each is one more group of requests that is executed while others wait for a
-/// sync; with fewer the door's clients wait for two syncs, and each costs the engine a turn and the
-/// door a buffer.
+/// Maximum number of connections. Each holds one more group of requests that executes while others wait for a sync.
+/// With fewer, clients of the door wait for two syncs. Each connection costs the engine a turn and the door a buffer.
 const LINES_MAX: usize = 16;
 
-// Those that have been given up may still be there.
+// Abandoned connections may still be open.
 const _: () = assert!(2 * LINES_MAX <= Inside::CONNECTIONS_MAX);
 
-/// The way to a new connection to the engine.
+/// Opens a connection to the engine, or says how to reach the leader.
 type Connect = dyn Fn() -> io::Result<Inlet> + Send + Sync;
 
-/// Between two tries where another node leads, or none does.
+/// Pause between two tries while another node leads, or none does.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The way to the engine: connections that are made when they are needed, and anew when they are lost. On a node of
-/// a group that does not lead it is the engine of the node that does.
+/// The engine of this process, or on a follower of a group that of the leader. Connections are opened when they are
+/// needed, and reopened when they are lost.
 pub(crate) struct Engine(Arc<Shared>);
 
 struct Shared {
     connect: Box<Connect>,
-    /// No answer takes longer.
+    /// Timeout of one answer.
     patience: Duration,
-    /// How long a request is tried again that was not executed because another node leads, or none does, or that is
-    /// harmless to repeat. None on a store on one machine, where nobody else can answer.
+    /// How long to retry a request that was not executed, since another node leads or none does, or that is safe to
+    /// repeat. Zero for a store on one machine, where no other node can answer.
     wait: Duration,
     lines: Mutex<Vec<Line>>,
-    /// Held by the one who makes a connection to another node: why the last one was not to be had.
+    /// Held while a connection to the leader is being opened. Holds the reason why the last attempt failed.
     dialling: tokio::sync::Mutex<Option<String>>,
 }
 
-/// Why one try has brought no answer.
+/// Why one try brought no answer.
 enum Miss<T> {
-    /// Another node executes commands, or none does; nothing was done.
+    /// Another node leads, or none does. Nothing was executed.
     Elsewhere(T),
+    /// The request was not sent, for this reason.
     NotSent(String),
-    /// The connection has ended without an answer.
+    /// The connection ended without an answer, for this reason.
     Ended(String),
-    /// Nobody answers.
+    /// The engine did not answer within the timeout.
     Silent,
 }
 
-/// Tries to get one answer, from the first that has failed until the patience ends.
+/// The retries for one answer: from the first failure until `wait` is over.
 struct Tries {
     wait: Duration,
-    /// The request may be sent once more although it may have been carried out.
+    /// The request may be sent again although it may have been executed.
     repeatable: bool,
     until: Option<Instant>,
-    /// Why the connection ended on which the request may have been carried out.
+    /// Why a connection ended on which the request may have been executed.
     lost: Option<String>,
 }
 
@@ -74,18 +74,20 @@ impl Tries {
         Tries { wait, repeatable, until: None, lost: None }
     }
 
-    /// Decides after a try without an answer whether to try again, or with what to end.
+    /// Decides after a failed try whether to try again, or which result to return.
     fn judge<T>(&mut self, miss: Miss<T>) -> ControlFlow<Result<T, CallError>> {
+        // The time for retries starts with the first failure.
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.wait);
         let is_late = Instant::now() >= until;
         ControlFlow::Break(match (miss, &self.lost) {
+            // It may have been executed, and is not sent again.
             (Miss::Ended(why), _) if is_late || !self.repeatable => Err(CallError::Unknown(why)),
             (Miss::Silent, _) => Err(CallError::Unknown("the engine does not answer".to_owned())),
             (Miss::Ended(why), _) => {
                 self.lost = Some(why);
                 return ControlFlow::Continue(());
             }
-            // What was sent first may have been done.
+            // An earlier try may have been executed, so the outcome is unknown.
             (_, Some(why)) if is_late => Err(CallError::Unknown(why.clone())),
             (Miss::NotSent(why), None) if is_late => Err(CallError::NotSent(why)),
             (Miss::Elsewhere(refusal), None) if is_late => Ok(refusal),
@@ -120,7 +122,7 @@ impl Shared {
         }
     }
 
-    /// The answer to a command in words that changes nothing; errors of RESP are among the values.
+    /// Returns the answer to a command in words that changes nothing. Errors of RESP are among the values.
     async fn ask(self: &Arc<Self>, command: &[u8]) -> Result<Value, CallError> {
         let mut tries = Tries::new(self.wait, true);
         loop {
@@ -135,7 +137,7 @@ impl Shared {
         }
     }
 
-    /// One try to have a request carried out.
+    /// Makes one try to execute a request.
     async fn call_once(
         self: &Arc<Self>,
         request: &Request,
@@ -156,14 +158,14 @@ impl Shared {
         };
         let error = match line.ask_packed(command).await {
             Ok(value) if is_elsewhere(&value) => {
-                // Those that were made with it lead there as well.
+                // The other connections lead to the same node: drop them all.
                 self.lines().clear();
                 return Err(Miss::Elsewhere(value));
             }
             Ok(value) => return Ok(value),
             Err(error) => error,
         };
-        // Others would wait behind it.
+        // Later requests on this connection would wait after the lost one.
         self.lines().retain(|kept| !kept.is_same(&line));
         if is_unsent(&error) {
             return Err(Miss::NotSent(error.to_string()));
@@ -171,8 +173,8 @@ impl Shared {
         Err(if error.is_timeout() { Miss::Silent } else { Miss::Ended(error.to_string()) })
     }
 
-    /// The connection on which the fewest requests are under way: one without any, as long as one more
-    /// is to be had.
+    /// Returns the connection with the fewest requests under way. Opens another one when all are busy and [`LINES_MAX`]
+    /// allows it.
     async fn line(self: &Arc<Self>) -> Result<Line, String> {
         let idlest = {
             let mut lines = self.lines();
@@ -188,7 +190,7 @@ impl Shared {
             (Ok(Inlet::Here(stream)), idlest) => self.keep(stream).map_err(|error| (error, idlest)),
             (Ok(Inlet::Leader(passage)), None) => return self.dial(passage).await,
             (Ok(Inlet::Leader(passage)), Some(line)) => {
-                // To reach another node takes a while: the next request has that connection.
+                // Connecting to another node takes time: only later requests use that connection.
                 let shared = Arc::clone(self);
                 tokio::spawn(async move { shared.dial_one_more(passage).await });
                 return Ok(line);
@@ -197,17 +199,18 @@ impl Shared {
         };
         match made {
             Ok(line) => Ok(line),
-            // The engine takes no more at present: it answers those that it has.
+            // The engine accepts no more connections at present: share an existing one.
             Err((_, Some(line))) => Ok(line),
             Err((error, None)) => Err(error.to_string()),
         }
     }
 
-    /// The first connection to another node. What comes of it holds for all who wait for one.
+    /// Opens the first connection to the leader. All requests that wait for it share the outcome.
     async fn dial(self: &Arc<Self>, passage: Passage) -> Result<Line, String> {
         if let Ok(mut failed) = self.dialling.try_lock() {
             return self.open(passage, &mut failed).await;
         }
+        // Another task is connecting: wait for its outcome.
         let mut failed = self.dialling.lock().await;
         if let Some((_, line)) = idlest(&mut self.lines()) {
             return Ok(line);
@@ -220,7 +223,7 @@ impl Shared {
 
     async fn dial_one_more(self: &Arc<Self>, passage: Passage) {
         if let Ok(mut failed) = self.dialling.try_lock() {
-            // Without it the requests share those that there are.
+            // If it fails, requests share the existing connections.
             let _ = self.open(passage, &mut failed).await;
         }
     }
@@ -247,7 +250,7 @@ impl Shared {
     }
 }
 
-/// The connection with the fewest requests under way, and how many these are.
+/// Returns the connection with the fewest requests under way, and their number. Drops ended connections.
 fn idlest(lines: &mut Vec<Line>) -> Option<(usize, Line)> {
     lines.retain(|line| !line.is_over());
     let counted = lines.iter().map(|line| (line.under_way(), line));
@@ -255,12 +258,12 @@ fn idlest(lines: &mut Vec<Line>) -> Option<(usize, Line)> {
     idlest.map(|(under_way, line)| (under_way, line.clone()))
 }
 
-/// A refusal of a node that does not execute commands, or does not yet.
+/// Reports whether a reply says that this node does not execute commands, or not yet.
 fn is_elsewhere(value: &Value) -> bool {
     matches!(value, Value::ServerError(error) if says_elsewhere(error.code()))
 }
 
-/// The same of the text of an error, or of its first word.
+/// Reports the same for the text of an error or its first word.
 fn says_elsewhere(text: &str) -> bool {
     matches!(text.split(' ').next(), Some("READONLY" | "CLUSTERDOWN"))
 }

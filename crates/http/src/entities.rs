@@ -1,4 +1,4 @@
-//! `/v0/entities`: the ids of entities that have a value, or the entities of a range of ids.
+//! `/v0/entities`: lists ids of entities by their value, or streams the entities of a range of ids.
 
 use crate::entity::{ID_LEN_MAX, quorum};
 use crate::problem::Problem;
@@ -14,21 +14,21 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Ids that an answer has at most, and unless the request says otherwise.
+/// Ids in an answer: the maximum, and the default when the request has no `limit`.
 pub(crate) const LIMIT_MAX: usize = 1_000;
 pub(crate) const LIMIT: usize = 100;
-/// Entities of a range that an answer has at most, and unless the request says otherwise.
+/// Maximum number of entities of a range in an answer, and the default when the request has no `limit`.
 pub(crate) const RANGE_LIMIT_MAX: usize = 10_000_000;
-/// Ids as they may stand behind `id=` in a URL: they are bytes, and JSON has none.
+/// Ids, percent-encoded as in `id=` of a URL: ids are bytes, which JSON cannot hold.
 #[derive(Serialize)]
 pub(crate) struct Ids {
     ids: Vec<String>,
-    /// `after` of the request for what may come behind.
+    /// Value of `after` in the request for the next page; None when there are no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// 200 with the ids that have a value or with the entities of a range, in the order of the ids' bytes.
+/// Answers 200 with the ids that have a value, or with the entities of a range, in the order of the ids' bytes.
 pub(crate) async fn find(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,

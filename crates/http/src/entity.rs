@@ -14,14 +14,14 @@ use axum::response::{IntoResponse, Response};
 use scurry_ledger::Time;
 use std::sync::Arc;
 
-/// How long an entity lives, milliseconds: in a PUT, and in the answer to a GET what is left.
+/// Lifetime of an entity in milliseconds: the whole in a PUT, the rest in the answer to a GET.
 const TTL: HeaderName = HeaderName::from_static("entity-ttl-ms");
-/// A year.
+/// 366 days.
 pub(crate) const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
-/// Bytes. A URL has 65,534 at most, and each of an id may take three.
+/// Maximum length of an id, bytes. A URL has 65,534 at most, and each byte of an id may take three.
 pub(crate) const ID_LEN_MAX: usize = 16_384;
 
-/// Entity that a request names.
+/// The entity that a request names.
 struct Named {
     id: Vec<u8>,
     quorum: Quorum,
@@ -40,7 +40,7 @@ impl Named {
     }
 }
 
-/// The parameter `replicas`; a majority of all nodes without it.
+/// Parses the parameter `replicas`. Without it the quorum is a majority of all nodes.
 pub(crate) fn quorum(replicas: Option<Vec<u8>>, nodes: usize) -> Result<Quorum, Problem> {
     match replicas {
         None => Ok(Quorum::majority(nodes)),
@@ -50,7 +50,7 @@ pub(crate) fn quorum(replicas: Option<Vec<u8>>, nodes: usize) -> Result<Quorum, 
     }
 }
 
-/// 200 with the value, 304 or 412 where a condition says so, or 404.
+/// Answers 200 with the value, 304 or 412 when a condition says so, or 404.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,
@@ -63,13 +63,14 @@ pub(crate) async fn get(
     }
 }
 
-/// The answer to a read, unless its conditions want another one.
+/// Returns the answer to a read: the entity, or the status that its conditions require.
 fn judge(mut shown: Response, headers: &HeaderMap) -> Result<Response, Problem> {
     let tag = shown.headers().get(header::ETAG).cloned();
     let tag = tag.unwrap_or_else(|| HeaderValue::from_static("\"\""));
     match condition::of_read(headers, &tag)? {
         None => Ok(shown),
         Some(StatusCode::NOT_MODIFIED) => {
+            // A 304 keeps the tag and has no body.
             *shown.status_mut() = StatusCode::NOT_MODIFIED;
             *shown.body_mut() = Body::empty();
             shown.headers_mut().remove(header::CONTENT_TYPE);
@@ -82,7 +83,7 @@ fn judge(mut shown: Response, headers: &HeaderMap) -> Result<Response, Problem> 
     }
 }
 
-/// 201: `ack` nodes have it.
+/// Answers 201 when `ack` nodes have the value.
 pub(crate) async fn put(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,
@@ -96,7 +97,7 @@ pub(crate) async fn put(
     Ok((StatusCode::CREATED, [(header::ETAG, written?.tag())]).into_response())
 }
 
-/// 202: `ack` nodes know that it is deleted.
+/// Answers 202 when `ack` nodes have the deletion.
 pub(crate) async fn delete(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,

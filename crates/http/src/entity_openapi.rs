@@ -1,4 +1,4 @@
-//! `/v0/openapi.json`: what the interface of entities tells of itself.
+//! `/v0/openapi.json`: the OpenAPI document of the interface of entities.
 
 use crate::charging::security_schemes;
 use crate::entities::{LIMIT, LIMIT_MAX, RANGE_LIMIT_MAX};
@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use scurry_resp::table::Role;
 use serde_json::{Map, Value, json};
 
-/// Answers with the document of a door that asks nobody who they are, or of one that does.
+/// Returns the handler of the document. `is_open`: requests need no credentials.
 pub(crate) fn answer(is_open: bool) -> impl IntoResponse + Clone {
     let text = Bytes::from(document(is_open).to_string());
     ([(header::CONTENT_TYPE, "application/json")], text)
@@ -51,12 +51,12 @@ fn document(is_open: bool) -> Value {
     })
 }
 
-/// Either scheme, with the role that the user needs.
+/// Returns the security requirement: either scheme, with the role that the user needs.
 fn need(role: Role) -> Value {
     json!([{ "bearer": [role.name()] }, { "basic": [role.name()] }])
 }
 
-/// An operation for users of this role.
+/// Adds to an operation what all have in common: the tag, its parameters, its role and the usual errors.
 fn operation(
     is_open: bool,
     role: Role,
@@ -178,7 +178,7 @@ fn life(description: &str) -> Value {
     json!({ "description": description, "schema": schema })
 }
 
-/// By the names that operations have for them.
+/// Returns the parameters, by the names under which operations refer to them.
 fn parameters() -> Value {
     let limit = format!(
         "Ids that an answer looks at, at most {LIMIT_MAX} and {LIMIT} unless told otherwise; of a range entities."

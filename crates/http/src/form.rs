@@ -1,5 +1,5 @@
-//! What every request has to be like, whatever it asks for (RFC 9110, RFC 9112): refused here, so that
-//! no door takes it for something else.
+//! Checks that every HTTP request must pass, whatever it asks for (RFC 9110, RFC 9112). A malformed request is refused
+//! here, so that no handler misinterprets it.
 
 use crate::problem::Problem;
 use axum::body::HttpBody;
@@ -8,7 +8,7 @@ use axum::http::{self, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// Lets a request through, or answers it.
+/// Passes a request on, or answers it with an error.
 pub(crate) async fn check(request: Request, next: Next) -> Response {
     match refusal(&request) {
         Some(response) => response,
@@ -16,7 +16,7 @@ pub(crate) async fn check(request: Request, next: Next) -> Response {
     }
 }
 
-/// The answer to a request that is not like that.
+/// Returns the error for a malformed request; None when it is well-formed.
 pub(crate) fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     let problem = match fault(request) {
         Some(why) => Problem::bad_request(why),
@@ -34,29 +34,31 @@ pub(crate) fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     };
     let mut response = problem.at(request.uri().path()).into_response();
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        // RFC 9110 clause 12.5.3: what would be taken.
+        // RFC 9110 clause 12.5.3: say which encoding is accepted.
         let plain = HeaderValue::from_static("identity");
         response.headers_mut().insert(header::ACCEPT_ENCODING, plain);
     }
     Some(response)
 }
 
-/// Known from the head. Who waits for `100 Continue` is told so instead, and sends no body (RFC 9110
-/// clause 10.1.1): that goes out when the body is read first.
+/// Reports whether the head already announces a body longer than `len_max` bytes. A client that waits for `100
+/// Continue` then gets the error instead and sends no body (RFC 9110 clause 10.1.1): the 100 is sent when the body is
+/// first read.
 pub(crate) fn is_too_long(body: &impl HttpBody, len_max: usize) -> bool {
     usize::try_from(body.size_hint().lower()).is_ok_and(|len| len > len_max)
 }
 
+/// Returns the fault of a malformed head or target; None when they are well-formed.
 fn fault<B>(request: &http::Request<B>) -> Option<&'static str> {
     let hosts = request.headers().get_all(header::HOST).iter().count();
     if hosts > 1 {
         return Some("the header Host stands more than once");
     }
-    // RFC 9112 clause 3.2: HTTP/1.0 has none.
+    // RFC 9112 clause 3.2: Host is required, but not in HTTP/1.0.
     if hosts == 0 && request.version() == Version::HTTP_11 {
         return Some("the header Host is missing");
     }
-    // RFC 9110 clause 14.5: a part of a value, which would be kept as the whole of it.
+    // RFC 9110 clause 14.5: the body is a part of a value, and would be stored as the whole.
     if request.method() == Method::PUT && request.headers().contains_key(header::CONTENT_RANGE) {
         return Some("a PUT writes the whole, and this one has the header Content-Range");
     }
@@ -66,20 +68,21 @@ fn fault<B>(request: &http::Request<B>) -> Option<&'static str> {
     (!is_escaped).then_some(why)
 }
 
-/// Every % begins an escape.
+/// Reports whether every % begins an escape.
 fn is_escaped(text: &&str) -> bool {
     let is_hex = |text: &str| text.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     text.split('%').skip(1).all(is_hex)
 }
 
-/// RFC 9112 clause 6.1: the library takes chunks apart, and leaves what is in them as it is.
+/// Reports whether the body has a transfer coding other than chunked (RFC 9112 clause 6.1). The HTTP library decodes
+/// chunks and leaves other codings as they are.
 fn is_transfer_coded<B>(request: &http::Request<B>) -> bool {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     codings.next().is_some_and(|coding| !is_chunked(coding)) || codings.next().is_some()
 }
 
-/// The body is not what it stands for.
+/// Reports whether the body is encoded, such as compressed.
 fn is_coded<B>(request: &http::Request<B>) -> bool {
     let codings = request.headers().get_all(header::CONTENT_ENCODING);
     codings.iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))

@@ -1,5 +1,5 @@
-//! What every door has in front of its own routes: where it listens and for whom, the console, a
-//! sign of life, and answers to what leads nowhere.
+//! Routes and settings that every door has: its address, its users, the console, `/healthz`, and the answers to unknown
+//! paths and methods.
 
 use crate::form;
 use crate::options;
@@ -20,52 +20,53 @@ use std::time::Duration;
 
 const CONSOLE: &str = include_str!("console.html");
 
-/// The console brings everything along, and may reach nothing but this door.
+/// The console page is self-contained, and may connect to this door alone.
 const CONSOLE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
      img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Where a door listens, and for whom.
+/// Address, users and limits of a door.
 #[derive(Clone, Debug)]
 pub struct Front {
-    /// Address and port; port 0 takes a free one.
+    /// Address and port to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The option that says so.
+    /// Name of the option that sets `listen`, for messages.
     pub listen_option: &'static str,
-    /// Connections at most.
+    /// Maximum number of connections.
     pub connections_max: usize,
-    /// Threads.
+    /// Number of threads that serve connections.
     pub threads: usize,
-    /// With a certificate the door speaks HTTPS, and nothing else.
+    /// Certificate and TLS settings. With them the door serves HTTPS alone.
     pub tls: Option<TlsSettings>,
-    /// Users who may come in, and what they may do.
+    /// Users who may connect, and their roles.
     pub users: Arc<Users>,
-    /// Listen beyond this machine although everybody may come in.
+    /// Allows an address beyond this machine although no credentials are required.
     pub open_access_allowed: bool,
-    /// The option that says so.
+    /// Name of the option that sets `open_access_allowed`, for messages.
     pub open_access_option: &'static str,
-    /// Names of hosts that it is asked by, and whose pages may ask it, beside its own addresses.
+    /// Host names of this door, beside its own addresses. Their web pages may send requests too.
     pub hosts: Vec<String>,
-    /// The option that names them.
+    /// Name of the option that sets `hosts`, for messages.
     pub hosts_option: &'static str,
 }
 
-/// TLS as a door speaks it.
+/// TLS of a door.
 #[derive(Clone)]
 pub(crate) struct Tls {
     pub(crate) certificates: Certificates,
-    /// How long a handshake may take.
+    /// Timeout of a handshake.
     pub(crate) patience: Duration,
 }
 
 impl Tls {
-    /// The server's side of a connection that begins now.
+    /// Returns the server's TLS configuration for a new connection.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         self.certificates.current()
     }
 }
 
 impl Front {
-    /// Refuses to listen where everybody could come in who reaches the address.
+    /// Refuses an address beyond loopback that needs neither user nor client certificate, unless open access is
+    /// allowed.
     pub(crate) fn check(&self) -> Result<(), StartError> {
         let demands = self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
         let is_guarded = !self.users.is_open() || demands;
@@ -83,7 +84,7 @@ impl Front {
     }
 }
 
-/// A door's own routes, with what all doors have around them. `hint` tells who is lost where to go.
+/// Adds the common routes and layers to a door's own routes. `hint` returns the advice for an unknown path.
 pub(crate) fn routes(
     own: Router,
     hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
@@ -107,8 +108,8 @@ pub(crate) fn routes(
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))
 }
 
-/// `/`: the console, one page that shows what `/metrics` says, live. It holds no data itself, so
-/// everybody may load it; what it asks for asks who it is for.
+/// `/`: the console, one page that shows the metrics live. It holds no data itself, so loading it needs no credentials;
+/// the requests that it sends do.
 async fn console() -> impl IntoResponse {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),

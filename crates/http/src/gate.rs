@@ -1,5 +1,5 @@
-//! Who may come in through the door: the users of the settings, with the roles that they have over
-//! RESP, by a token or by name and password; and no web page of somebody else.
+//! Access control: the users of the settings with the roles that they have over RESP, authenticated by a token or by
+//! name and password. Requests from web pages of other hosts are refused.
 
 use crate::front::Front;
 use crate::hosts::{Foreign, Hosts};
@@ -19,29 +19,30 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// Passwords that wait to be checked, at most; one is checked at a time.
+/// Maximum number of password checks that wait or run; one runs at a time.
 const WAITING_MAX: usize = 64;
 
-/// The users, the names that they ask by, and the queue for checks of passwords.
+/// The users, the host names of the door, and the queue of password checks.
 pub(crate) struct Gate {
     users: Arc<Users>,
     hosts: Hosts,
-    /// Places of those that wait, the one that is checked included.
+    /// Permits for password checks, waiting or running.
     waiting: Semaphore,
+    /// Permit for the one check that runs.
     checking: Semaphore,
 }
 
-/// Why a request does not come in.
+/// Why a request is refused.
 enum Refusal {
-    /// A request that names nobody, in a form that is understood.
+    /// No credentials, or not in a form that is understood.
     Nobody,
-    /// Name, password or token are wrong.
+    /// The name, password or token is wrong.
     Wrong,
     /// Too many passwords are being checked.
     Busy,
-    /// The user has not the role.
+    /// The user does not have the role.
     Lacks { user: String, role: Role },
-    /// A web page may have sent it.
+    /// A web page of another host may have sent it.
     Foreign { status: StatusCode, why: String },
 }
 
@@ -55,12 +56,12 @@ impl Gate {
         }))
     }
 
-    /// Everybody may do everything.
+    /// Reports whether requests need no credentials.
     pub(crate) fn is_open(&self) -> bool {
         self.users.is_open()
     }
 
-    /// Methods for users alone that have the role.
+    /// Restricts these methods to users with the role.
     pub(crate) fn only<S>(self: &Arc<Gate>, role: Role, methods: MethodRouter<S>) -> MethodRouter<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -68,7 +69,7 @@ impl Gate {
         methods.route_layer(from_fn_with_state((Arc::clone(self), role), pass))
     }
 
-    /// All routes of this router only for users that have the role.
+    /// Restricts all routes of this router to users with the role.
     pub(crate) fn guard<S>(self: &Arc<Gate>, role: Role, routes: Router<S>) -> Router<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -76,7 +77,7 @@ impl Gate {
         routes.route_layer(from_fn_with_state((Arc::clone(self), role), pass))
     }
 
-    /// The user, or the answer to who does not come in.
+    /// Returns the user of a request, or the response that refuses it.
     pub(crate) async fn let_in(
         &self,
         target: &Uri,
@@ -98,6 +99,8 @@ impl Gate {
         let admitted = match headers.get(header::AUTHORIZATION) {
             None => {
                 let anyone = self.users.anyone().ok_or(Refusal::Nobody)?;
+                // Without credentials the Host must be ours too: a page could use its own name that resolves to this
+                // address.
                 self.hosts.check_names(target, headers).map_err(foreign)?;
                 anyone
             }
@@ -109,6 +112,7 @@ impl Gate {
         Err(Refusal::Lacks { user: admitted.name, role })
     }
 
+    /// Returns the refusal for a request from another host's page, or for another host.
     fn foreign(&self, foreign: &Foreign) -> Refusal {
         let status = match foreign {
             Foreign::Host(_) => StatusCode::MISDIRECTED_REQUEST,
@@ -117,6 +121,7 @@ impl Gate {
         Refusal::Foreign { status, why: self.hosts.advice(foreign) }
     }
 
+    /// Authenticates by the header Authorization.
     async fn who(&self, authorization: &HeaderValue) -> Result<Admitted, Refusal> {
         let (scheme, rest) = authorization
             .to_str()
@@ -139,8 +144,9 @@ impl Gate {
         }
     }
 
-    /// Computes the hash, on a thread that nobody else waits for.
+    /// Checks a password by its hash, on a thread for blocking work, since that takes long.
     async fn check(&self, name: Vec<u8>, password: Vec<u8>) -> Result<Admitted, Refusal> {
+        // The first permit bounds the queue, the second is for the one check that runs.
         let _place = self.waiting.try_acquire().map_err(|_| Refusal::Busy)?;
         let _turn = self.checking.acquire().await.map_err(|_| Refusal::Busy)?;
         let users = Arc::clone(&self.users);
@@ -149,7 +155,7 @@ impl Gate {
     }
 }
 
-/// Lets a request in, or answers it.
+/// Passes a request on when its user has the role, or refuses it.
 async fn pass(
     State((gate, role)): State<(Arc<Gate>, Role)>,
     mut request: Request,
@@ -157,7 +163,7 @@ async fn pass(
 ) -> Response {
     match gate.let_in(request.uri(), request.headers(), role).await {
         Ok(admitted) => {
-            // What a request does may ask for more roles than its path.
+            // Handlers may require more roles than the route does.
             request.extensions_mut().insert(admitted.roles);
             request.extensions_mut().insert(admitted);
             next.run(request).await

@@ -1,6 +1,7 @@
-//! Under which names a door is asked, and by whose pages. A browser asks any address that a web page
-//! names: one of this machine too, under a name of the page's own that leads here (DNS rebinding), or
-//! across sites. What such a request cannot choose is its Host and its Origin.
+//! Checks of Host and Origin: under which names clients may reach a door, and which web pages may send requests to it.
+//! A browser sends requests to any address that a web page names: to one on this machine too, under a name of the
+//! page's own that resolves to it (DNS rebinding), or across sites. The page cannot choose the Host and the Origin of
+//! such a request.
 
 use crate::front::Front;
 use crate::start_error::StartError;
@@ -9,32 +10,33 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-/// Names that the settings can add.
+/// Maximum number of names in the settings.
 const NAMES_MAX: usize = 64;
-/// Of a name that is refused, as much is shown, characters.
+/// Maximum length of a refused name in a message, characters.
 const SHOWN_MAX: usize = 80;
 
-/// The names that a door answers to.
+/// The host names that a door answers to.
 pub(crate) struct Hosts {
     named: Vec<String>,
-    /// Other names than these are refused where nobody says who he is.
+    /// Requests without credentials are refused under other names.
     is_closed: bool,
-    /// The option that adds names.
+    /// Name of the option that adds names, for messages.
     option: &'static str,
 }
 
-/// Why a request is not answered, with what to do about it.
+/// Why a request is refused. [`Hosts::advice`] says what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Foreign {
-    /// A request that was meant for another server.
+    /// A request for another host, by this name.
     Host(String),
-    /// A request that was sent by a page of somebody else.
+    /// A request from a web page of this foreign origin.
     Page(String),
 }
 
 impl Hosts {
-    /// Names are looked at on loopback, where only they tell a page from a client, and wherever some are
-    /// given. With TLS the certificate does that: no browser takes it for a page's own name.
+    /// Reads the names of the settings. Names are checked on loopback, where only they distinguish a page from a
+    /// client, and wherever the settings name some. With TLS the certificate does that: no browser accepts it for
+    /// another page's name.
     pub(crate) fn new(front: &Front) -> Result<Hosts, StartError> {
         let named: Option<Vec<String>> = front.hosts.iter().map(|host| name(host)).collect();
         let named = named.filter(|named| named.len() <= NAMES_MAX);
@@ -45,8 +47,8 @@ impl Hosts {
         Ok(Hosts { named, is_closed, option: front.hosts_option })
     }
 
-    /// Servers that a request from somebody unknown says it is for: the target's own authority (RFC 9112
-    /// clause 3.2.2) and every Host. Nobody's page leaves both away.
+    /// Checks the hosts that a request without credentials is for: the authority of its target (RFC 9112 clause 3.2.2)
+    /// and every Host. No web page can send a request without either.
     pub(crate) fn check_names(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
         if !self.is_closed {
             return Ok(());
@@ -62,8 +64,8 @@ impl Hosts {
         Ok(())
     }
 
-    /// The page that a browser says it asks for (RFC 6454 clause 7): one of this door's own, or of a host
-    /// that the settings name. `null` is a page that hides where it is from.
+    /// Checks the origin of a browser's request (RFC 6454 clause 7): it must be this door's own, or of a host that the
+    /// settings name. A page with the origin `null` hides its own, and is refused.
     pub(crate) fn check_page(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
         for value in headers.get_all(header::ORIGIN) {
             if !Origin::read(value).is_some_and(|origin| self.lets(&origin, target, headers)) {
@@ -82,8 +84,8 @@ impl Hosts {
         is_named || own().is_some_and(|own| origin.is_of(&own))
     }
 
-    /// An address is ours: a page that was loaded from it came from there. `localhost` and what is under it
-    /// belong to nobody (RFC 6761 clause 6.3).
+    /// Reports whether a name is ours. Any IP address is: a page at an address was loaded from that address. No one can
+    /// own `localhost` and the names below it (RFC 6761 clause 6.3).
     fn is_ours(&self, authority: &Authority) -> bool {
         let host = authority.host();
         let is_of_us = |name: String| {
@@ -92,7 +94,7 @@ impl Hosts {
         is_plain(authority) && (address(host).is_some() || name(host).is_some_and(is_of_us))
     }
 
-    /// For people.
+    /// Returns a message for people: why the request is refused, and how to change that.
     pub(crate) fn advice(&self, foreign: &Foreign) -> String {
         let option = self.option;
         match foreign {
@@ -108,7 +110,7 @@ impl Hosts {
     }
 }
 
-/// Owner of a page: scheme, host and port.
+/// Origin of a web page: scheme, host and port.
 struct Origin {
     scheme: Scheme,
     authority: Authority,
@@ -121,7 +123,8 @@ impl Origin {
         Some(Origin { scheme, authority: plain(rest)? })
     }
 
-    /// The page was loaded from there. Behind a proxy that speaks TLS its scheme is not ours.
+    /// Reports whether the page was loaded from this authority. The scheme is not compared: a proxy in front may speak
+    /// TLS.
     fn is_of(&self, own: &Authority) -> bool {
         let usual = if self.scheme == Scheme::HTTPS { 443 } else { 80 };
         let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
@@ -134,12 +137,13 @@ fn authority(value: &HeaderValue) -> Option<Authority> {
     plain(value.to_str().ok()?)
 }
 
-/// A host and maybe a port, and no user before them.
+/// Parses a host with an optional port, and without a user.
 fn plain(text: &str) -> Option<Authority> {
     Authority::from_str(text).ok().filter(is_plain)
 }
 
-/// The kept parser lets more pass than a browser does.
+/// Reports whether an authority is no more than a host and an optional port. The parser of the library accepts more
+/// than a browser does.
 fn is_plain(authority: &Authority) -> bool {
     let (text, host) = (authority.as_str(), authority.host());
     let is_port = |port: &str| {
@@ -151,6 +155,7 @@ fn is_plain(authority: &Authority) -> bool {
     has_end && (address(host).is_some() || name(host).is_some())
 }
 
+/// Parses an IPv4 address, or an IPv6 address in brackets.
 fn address(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
@@ -158,7 +163,7 @@ fn address(host: &str) -> Option<IpAddr> {
     }
 }
 
-/// The name of a host in small letters, without the dot of the root.
+/// Returns a valid host name in lower case, without the final dot. None when it is not valid.
 fn name(host: &str) -> Option<String> {
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let is_label = |label: &str| {

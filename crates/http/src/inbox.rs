@@ -1,4 +1,4 @@
-//! Where the replies to the commands of one request arrive, from several nodes and in any order.
+//! Replies to the commands of one request, from several nodes and in any order.
 
 use futures_util::task::AtomicWaker;
 use redis::{RedisError, RedisResult, Value};
@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-/// The replies that have come and were not taken yet.
+/// Replies that have arrived and were not taken yet.
 #[derive(Default)]
 pub(crate) struct Inbox {
     state: Mutex<State>,
@@ -18,14 +18,13 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct State {
     replies: VecDeque<(usize, RedisResult<Value>)>,
-    /// Replies at which the waiting task is woken: it can do nothing with fewer.
+    /// Number of replies at which the waiting task is woken: with fewer it cannot continue.
     wanted: usize,
-    /// Among the replies is one that will not come.
+    /// One of the replies is an error, which wakes the task at once.
     has_failed: bool,
 }
 
-/// The right to give one reply. It is given when this is dropped at the latest: then it is that the
-/// connection ended.
+/// The right to deliver one reply. When it is dropped unused, it delivers the error that the connection ended.
 pub(crate) struct Ticket {
     inbox: Arc<Inbox>,
     number: usize,
@@ -33,26 +32,26 @@ pub(crate) struct Ticket {
 }
 
 impl Inbox {
-    /// For one reply, which will come with this number.
+    /// Returns the ticket for one reply, which will arrive with this number.
     pub(crate) fn ticket(self: &Arc<Inbox>, number: usize) -> Ticket {
         Ticket { inbox: Arc::clone(self), number, is_used: false }
     }
 
-    /// The next reply, once there are `wanted` or one is known not to come. It waits for ever when
-    /// too few tickets are out.
+    /// Returns the next reply, once `wanted` replies have arrived or one is an error. Waits for ever when fewer than
+    /// `wanted` tickets are out.
     pub(crate) async fn next(&self, wanted: usize) -> (usize, RedisResult<Value>) {
         poll_fn(|context| {
             if let Some(reply) = self.state().take(wanted) {
                 return Poll::Ready(reply);
             }
             self.waker.register(context.waker());
-            // It may have come between.
+            // A reply may have arrived before the waker was registered.
             self.state().take(wanted).map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 
-    /// A reply that has come, for one who waits for no more of them.
+    /// Returns a reply that has arrived, without waiting.
     pub(crate) fn take(&self) -> Option<(usize, RedisResult<Value>)> {
         self.state().take(0)
     }
@@ -104,7 +103,7 @@ impl Drop for Ticket {
     }
 }
 
-/// Error for a reply that will not come.
+/// Returns the error for a reply that will not arrive.
 pub(crate) fn ended() -> RedisError {
     io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended").into()
 }

@@ -1,8 +1,8 @@
-//! The HTTP door to entities and to charging. Entities are kept on several nodes that speak RESP,
-//! Scurry servers or Valkey with libscurry.so, and this door is a coordinator of theirs: any number
-//! of doors may serve the same nodes. Charging is asked of one store behind [`Service`].
+//! The HTTP door: entities and charging over HTTP. Entities are kept on several nodes that speak RESP, either Scurry
+//! servers or Valkey with libscurry.so. This door coordinates reads and writes over them, and any number of doors may
+//! serve the same nodes. Charging requests go to one store (`store.rs`).
 //!
-//! [`Quorum`] says how many copies a request means, `coordinator.rs` reads and writes them, and
+//! [`Quorum`] says how many copies a request reads or writes, `coordinator.rs` reads and writes them, and
 //! `membership.rs` decides which nodes count.
 
 mod beside;

@@ -1,8 +1,8 @@
-//! A connection to a node or a store, on which requests do not wait for each other. One task sends what all have
-//! asked since its last turn, reads, and gives each reply to whom it is for: requests that came together
-//! go out in one system call, and the node answers them in one. Most is not timed here: a request that
-//! goes to several nodes has one limit for all of them. One that is asked of this connection alone is, by one timer for
-//! all such.
+//! A connection to a node or a store that carries many requests at a time (pipelining). One task sends all requests
+//! that were added since its last turn, reads replies, and delivers each to its request. Requests added together leave
+//! in one system call, and the node answers them in one. A request to several nodes has one timeout for all of them,
+//! which its caller keeps. A request to this connection alone has a timeout here, and one timer serves all such
+//! requests.
 
 use crate::inbox::{Inbox, Ticket};
 use crate::reading_replies::read;
@@ -25,29 +25,29 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
-/// How long a node may take to be reached.
+/// Timeout of connecting to a node.
 pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
-/// Requests that wait for their replies, at most: a node that hangs gets no more.
+/// Maximum number of requests that wait for replies. A node that hangs gets no more.
 const WAITING_MAX: usize = 16_384;
-/// Of requests that the node does not take, bytes. One more may stand behind it.
+/// Maximum length of requests that the node has not accepted yet, bytes. One more request may exceed it.
 const UNSENT_LEN_MAX: usize = 64 << 20;
-/// Of commands that are sent together, bytes: more wait for the replies to those.
+/// Length of commands that [`Line::ask_all`] sends together, bytes. Further ones wait for the replies to those.
 const TOGETHER_LEN: usize = 1 << 20;
-/// Read at once, bytes.
+/// Size of a read, bytes.
 const READ_LEN: usize = 16 * 1024;
 
-/// Identity of the door to a node.
+/// Credentials and timeout for a connection.
 pub(crate) struct Terms<'a> {
     pub(crate) user: Option<&'a str>,
     pub(crate) password: Option<&'a str>,
-    /// How long it may take to answer.
+    /// Timeout of one answer.
     pub(crate) patience: Duration,
 }
 
-/// Of requests under way on a connection on which nothing more is sent.
+/// Value of `under_way` on a connection that sends nothing more.
 const OVER: usize = usize::MAX;
 
-/// A connection; it ends with the last copy of this.
+/// A connection; it closes when its last clone is dropped.
 #[derive(Clone)]
 pub(crate) struct Line(Arc<Open>);
 
@@ -56,27 +56,27 @@ struct Open {
     patience: Duration,
 }
 
-/// State that those who ask and the one who reads have in common.
+/// State that the callers share with the task that sends and reads.
 struct Shared {
     stream: OwnedWriteHalf,
     state: Mutex<State>,
-    /// How many of the requests in it were sent, for those who look at many connections; [`OVER`] when nothing more is.
+    /// Copy of [`State::sent`] that is read without the lock; [`OVER`] when nothing more is sent.
     under_way: AtomicUsize,
-    /// Of the task.
+    /// Wakes the task.
     waker: AtomicWaker,
-    /// Told when nothing more is sent.
+    /// Notified when the connection is over.
     over: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    /// Whom the next replies are for, in their order.
+    /// The requests without a reply, in the order in which the replies will arrive.
     waiting: VecDeque<Waiting>,
-    /// How many of these have a limit.
+    /// Number of requests in `waiting` with a timeout here that were not given up.
     limited: usize,
-    /// Requests among them that the task has sent, or has begun to.
+    /// Number of requests in `waiting` that the task has sent, or has begun to send.
     sent: usize,
-    /// Of requests, what the node has not taken yet.
+    /// Bytes of requests that the node has not accepted yet.
     unsent: Vec<u8>,
     /// Nothing more is sent.
     is_over: bool,
@@ -84,14 +84,14 @@ struct State {
 
 /// A request that waits for its reply.
 struct Waiting {
-    /// None once it was given up: its reply is for nobody.
+    /// None once the request was given up: its reply is dropped.
     ticket: Option<Ticket>,
-    /// When that is; none where whoever asks has a limit of his own. Later requests have later ones.
+    /// When to give the request up; None when the caller has its own timeout. Later requests have later times.
     until: Option<Instant>,
 }
 
 impl Line {
-    /// Connects, and says who asks.
+    /// Connects and authenticates.
     pub(crate) async fn connect(address: &str, terms: Terms<'_>) -> RedisResult<Line> {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -110,13 +110,13 @@ impl Line {
         Ok(line)
     }
 
-    /// On one half of a pair of sockets, whose other half an engine in this process serves.
+    /// Makes a line from one end of a pair of sockets; an engine in this process serves the other end.
     ///
     /// # Errors
-    /// When the system does not let it be waited for.
+    /// When the runtime cannot register the socket.
     pub(crate) fn within(stream: UnixStream, patience: Duration) -> io::Result<Line> {
-        // What is called a TCP stream is a descriptor to read, to write and to wait for, which is all
-        // that is done with one here: no option of TCP is set, and no address asked for.
+        // `TcpStream` serves as a descriptor that can be read, written and polled, and no more is done with it here: no
+        // option of TCP is set, and no address asked for.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(stream)))?;
         Ok(Line::on(stream, patience))
     }
@@ -131,8 +131,8 @@ impl Line {
         Line(Arc::new(Open { shared, patience }))
     }
 
-    /// Sends a command as it stands on the wire. Its reply goes to the ticket, and so does that there
-    /// will be none: an error that [`is_unsent`] when the node has not seen it.
+    /// Sends a command, given as bytes of RESP. The ticket gets the reply, or an error when there will be none.
+    /// [`is_unsent`] holds for that error when the connection ended before the command was sent.
     pub(crate) fn send(&self, command: &[u8], ticket: Ticket) {
         self.send_within(command, ticket, None);
     }
@@ -156,46 +156,46 @@ impl Line {
         let is_first = state.unsent.is_empty();
         state.unsent.extend_from_slice(command);
         drop(state);
-        // Behind the first it is known that there is something to send.
+        // The first request wakes the task, which then sends the later ones too.
         if is_first {
             self.0.shared.waker.wake();
         }
     }
 
-    /// Until the other side, or what it says, has ended the connection. For one who waits.
+    /// Waits until the other side ends the connection, or an invalid reply does. For one waiting task.
     pub(crate) async fn ended(&self) {
         self.0.shared.over.notified().await;
     }
 
-    /// Nothing that is sent now is answered.
+    /// Reports whether the connection has ended, so that a new request would get no answer.
     pub(crate) fn is_over(&self) -> bool {
         self.0.shared.under_way.load(Ordering::Relaxed) == OVER
     }
 
-    /// Requests that were sent and are not answered. Those that wait for the next turn of the task are
-    /// none of them: what is sent now leaves together with those.
+    /// Returns the number of requests that were sent and are not answered. Requests that wait for the task's next turn
+    /// do not count: a new request leaves together with them.
     pub(crate) fn under_way(&self) -> usize {
         self.0.shared.under_way.load(Ordering::Relaxed)
     }
 
-    /// The same connection.
+    /// Reports whether both are the same connection.
     pub(crate) fn is_same(&self, other: &Line) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The reply to a command; of RESP's errors a value.
+    /// Returns the reply to a command. An error of RESP is a value.
     pub(crate) async fn ask(&self, command: &Cmd) -> RedisResult<Value> {
         self.ask_packed(&command.get_packed_command()).await
     }
 
-    /// The reply to a command as it stands on the wire.
+    /// Returns the reply to a command, given as bytes of RESP.
     pub(crate) async fn ask_packed(&self, command: &[u8]) -> RedisResult<Value> {
         let inbox = Arc::new(Inbox::default());
         self.send_within(command, inbox.ticket(0), Some(Instant::now() + self.0.patience));
         inbox.next(1).await.1
     }
 
-    /// The replies to commands, in their order.
+    /// Returns the replies to commands, in their order.
     pub(crate) async fn ask_all(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
         let inbox = Arc::new(Inbox::default());
         let mut replies = vec![Value::Nil; commands.len()];
@@ -213,6 +213,7 @@ impl Line {
         Ok(replies)
     }
 
+    /// Waits for `count` replies, each within the timeout.
     async fn take_all(
         &self,
         inbox: &Inbox,
@@ -239,14 +240,16 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends the connection: every waiting request gets an error that says whether it may have been sent.
     fn end(&self) {
         let mut state = self.state();
         state.is_over = true;
         self.under_way.store(OVER, Ordering::Relaxed);
         let mut waiting = std::mem::take(&mut state.waiting);
+        // The node has seen none of the requests after the first `sent`.
         let unsent = waiting.split_off(std::mem::take(&mut state.sent).min(waiting.len()));
         drop(state);
-        // Each is told when it is dropped.
+        // Dropping the tickets delivers the error.
         drop(waiting);
         let unsent = unsent.into_iter().filter_map(|waiting| waiting.ticket);
         unsent.for_each(|ticket| ticket.give(Err(ended_before())));
@@ -254,7 +257,7 @@ impl Shared {
         self.over.notify_one();
     }
 
-    /// Sends and reads until the connection is over.
+    /// Sends and reads until the connection is over. The task of the connection.
     async fn serve(self: Arc<Shared>, mut reads: OwnedReadHalf) {
         let mut room = vec![0; READ_LEN];
         let mut rest = Vec::new();
@@ -269,7 +272,7 @@ impl Shared {
             if is_over {
                 return Poll::Ready(());
             }
-            // Nothing is sent on a connection that is known to have ended.
+            // Read before writing: nothing is sent on a connection that is known to have ended.
             loop {
                 let mut buffer = ReadBuf::new(&mut room);
                 let Poll::Ready(read) = Pin::new(&mut reads).poll_read(context, &mut buffer) else {
@@ -280,7 +283,7 @@ impl Shared {
                     return Poll::Ready(());
                 }
             }
-            // Others that have come meanwhile ask first: theirs goes out with it.
+            // Yield once before writing, so that requests of other tasks leave in the same system call.
             if is_asked && others.as_mut().poll(context).is_ready() {
                 others.set(yield_now());
                 if self.flush(context).is_err() {
@@ -294,8 +297,8 @@ impl Shared {
         self.end();
     }
 
-    /// Tells those that have waited too long. The timer is that of the one that has waited longest, and is set anew
-    /// when it has run out: to set one for every request costs as much as to send it.
+    /// Gives up requests that have timed out. The timer runs for the oldest request and is set again only when it
+    /// fires: a timer for each request would cost as much as sending it.
     fn give_up(&self, context: &mut Context<'_>, limit: &mut Option<Pin<Box<Sleep>>>) {
         loop {
             if let Some(running) = limit {
@@ -312,6 +315,7 @@ impl Shared {
 
     fn next_limit(&self) -> Option<Instant> {
         let state = self.state();
+        // Times grow along the queue, so the first one found is the earliest.
         let mut waiting = state.waiting.iter().filter(|waiting| waiting.ticket.is_some());
         if state.limited == 0 { None } else { waiting.find_map(|waiting| waiting.until) }
     }
@@ -329,6 +333,7 @@ impl Shared {
 
     fn flush(&self, context: &mut Context<'_>) -> io::Result<()> {
         let mut state = self.state();
+        // Requests count as sent before the first byte leaves: from now on the node may see any of them.
         state.sent = state.waiting.len();
         self.under_way.store(state.sent, Ordering::Relaxed);
         while !state.unsent.is_empty() {
@@ -344,9 +349,11 @@ impl Shared {
         Ok(())
     }
 
-    /// Gives the replies in these bytes, of which the first began with the rest, to whom they are for.
+    /// Delivers the replies in these bytes. `rest` holds the beginning of the first reply, and in the end that of the
+    /// next.
     fn take(&self, bytes: &[u8], rest: &mut Vec<u8>) -> RedisResult<()> {
         let foreign = || RedisError::from((ErrorKind::Parse, "this is no reply"));
+        // Copy bytes only when a reply is split between two reads.
         let joined = !rest.is_empty();
         if joined {
             rest.extend_from_slice(bytes);
@@ -355,7 +362,7 @@ impl Shared {
         let mut at = 0;
         while let Some((value, length)) = read(&all[at..]).map_err(|_| foreign())? {
             at += length;
-            // Whoever says something unasked is no node.
+            // A peer that sends a reply without a request is not a node.
             let mut state = self.state();
             state.sent = state.sent.checked_sub(1).ok_or_else(foreign)?;
             self.under_way.store(state.sent, Ordering::Relaxed);
@@ -375,7 +382,7 @@ impl Shared {
     }
 }
 
-/// An error of a request of which the node has seen nothing.
+/// Reports whether a request failed because its connection had ended before it was sent.
 pub(crate) fn is_unsent(error: &RedisError) -> bool {
     error.is_connection_refusal()
 }

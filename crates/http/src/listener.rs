@@ -1,5 +1,5 @@
-//! Connections within bounds: how many there may be, how long each may take to say something or to
-//! take what it is told, and how they end.
+//! The listening socket and its connections: how many there may be, the timeouts of reading and writing, and how they
+//! end.
 
 use crate::front::{Front, Tls};
 use crate::misdeeds::Misdeed;
@@ -22,19 +22,19 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-/// How long a connection may take to send the head of a request, or be idle.
+/// Timeout of reading the head of a request, also of an idle connection.
 const HEAD_PATIENCE: Duration = Duration::from_secs(60);
-/// How long a connection may take nothing of its answer.
+/// Timeout of a client that reads nothing of its answer.
 const TAKE_PATIENCE: Duration = Duration::from_secs(30);
-/// Of the head of a request, bytes.
+/// Maximum length of the head of a request, bytes.
 const HEAD_LEN_MAX: usize = 128 * 1024;
 const HEADERS_MAX: usize = 64;
-/// How long requests under way may take at the end.
+/// How long running requests may take after the door was stopped.
 pub(crate) const DRAIN: Duration = Duration::from_secs(5);
-/// After a connection could not be accepted: most likely there are too many open files.
+/// Pause after a connection could not be accepted, most likely because too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A socket that listens.
+/// A listening socket, with the TLS settings of its connections.
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<Tls>,
@@ -53,7 +53,7 @@ impl Listener {
         Ok(Listener { socket, tls, address })
     }
 
-    /// Until it is stopped, and then for a few seconds more.
+    /// Accepts connections until `stopped` fires, then gives running requests a few seconds to end.
     pub(crate) async fn serve(
         self,
         ways: Ways,
@@ -64,7 +64,7 @@ impl Listener {
         let graceful = GracefulShutdown::new();
         let ways = Arc::new(ways);
         let places = Arc::new(Semaphore::new(connections_max));
-        // Each trouble is told when it begins.
+        // Each trouble is logged once, when it begins.
         let (mut full, mut failing) = (false, false);
         loop {
             let stream = tokio::select! {
@@ -119,7 +119,7 @@ impl Listener {
 
 type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Client at the other end of a connection, and what it may ask.
+/// The client at the other end of a connection, and the routes that serve it.
 struct Client {
     address: Option<SocketAddr>,
     ways: Arc<Ways>,
@@ -132,7 +132,7 @@ impl Client {
     }
 
     async fn talk(&self, stream: TcpStream, tls: Option<Tls>, watcher: Watcher) -> Ended {
-        // Without it an answer may wait for the acknowledgement of the one before.
+        // Without TCP_NODELAY an answer may wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
         match tls {
             None => self.converse(stream, watcher).await,
@@ -152,6 +152,7 @@ impl Client {
         }
     }
 
+    /// Serves HTTP/1.1 on a connection until it ends.
     async fn converse<S>(&self, stream: S, watcher: Watcher) -> Ended
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -169,7 +170,7 @@ impl Client {
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            // Who has said all may close that side, and still gets the answer.
+            // A client that has sent its request may close its sending side and still gets the answer.
             .half_close(true)
             .header_read_timeout(HEAD_PATIENCE)
             .max_buf_size(HEAD_LEN_MAX)

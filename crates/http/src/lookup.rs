@@ -1,4 +1,5 @@
-//! `/v1/console/account?id=ID`: one account with its buckets and its sessions. What has happened to it is its statement.
+//! `/v1/console/account?id=ID`: one account with its buckets and open sessions, for the console. Its history is its
+//! statement.
 
 use crate::charging::{Retry, outcome};
 use crate::problem::Problem;
@@ -12,7 +13,7 @@ use scurry_server::Roles;
 use serde_json::{Map, Value as Json_, json};
 use std::sync::Arc;
 
-/// Sessions that are shown in full.
+/// Maximum number of sessions shown in full.
 const SESSIONS_MAX: usize = 16;
 
 const BUCKET: [&str; 9] = [
@@ -24,7 +25,7 @@ const BUCKET: [&str; 9] = [
     "priority",
     "valid_from",
     "valid_to",
-    // Where there is one: period, offset, amount, refills_at.
+    // Its fields, where a bucket has one: period, offset, amount, refills_at.
     "allowance",
 ];
 const ITEM: [&str; 9] = [
@@ -65,7 +66,8 @@ const LIMIT: [&str; 11] = [
     "resets_at",
 ];
 
-/// 200 with the account as one atomic read shows it, and beside it what was read after, and the roles of who asks.
+/// Answers 200 with the account from one atomic read, the sessions and the audit from later reads, and the roles of the
+/// user.
 pub(crate) async fn account(
     State(store): State<Arc<dyn Store>>,
     Extension(roles): Extension<Roles>,
@@ -94,7 +96,7 @@ pub(crate) async fn account(
     for session in open.iter().take(SESSIONS_MAX) {
         let Value::Array(session) = session else { continue };
         let Some(name) = session.first() else { continue };
-        // It may have ended since.
+        // The session may have ended since the account was read.
         let command = [b"SCUR.SESSION", &id[..], &bytes(name)];
         let Ok(shown) = read(&*store, &command).await else { continue };
         let Some(session) = field(&shown, "session") else { continue };
@@ -111,7 +113,7 @@ pub(crate) async fn account(
     Ok(Json(Json_::Object(answer)))
 }
 
-/// Gives the positions of rows the names that they have in docs/commands.md.
+/// Turns the rows of `name` into objects, with the field names of docs/commands.md.
 fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&str]) {
     if let Some(Value::Array(rows)) = field(shown, name) {
         let rows = rows.iter().map(|row| named(row, names)).collect();
@@ -119,6 +121,7 @@ fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&
     }
 }
 
+/// Reads from the store with one command.
 async fn read(store: &dyn Store, words: &[&[u8]]) -> Result<Value, Problem> {
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
     Ok(outcome(store.execute(&words).await, Retry::Read)?)

@@ -1,10 +1,10 @@
-//! Which nodes count. A task per node keeps its connection, reads its mark, and brings it up to
-//! date before its answers count.
+//! Which nodes count. One task per node keeps its connection, reads its mark, and brings it up to date before its
+//! answers count.
 //!
-//! A write is on a quorum. A node that was emptied has lost its part of that, so it counts again
-//! only when it has read so many others that every quorum of which it was one is among them. A
-//! node that was away longer than deletions are remembered may hold what was deleted since: what
-//! nobody else knows is taken from it first.
+//! A write is on a quorum. A node that was emptied has lost its copy, so it counts again only after it has read from
+//! enough other nodes: at least one of every quorum that it was part of. A node that was away for longer than deletions
+//! are remembered may hold entities that were deleted since: entities that no other node knows are removed from it
+//! first.
 
 use crate::clock::now;
 use crate::coordinator::Coordinator;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Keeps the links of all nodes.
+/// The tasks that look after the nodes, and their settings.
 pub(crate) struct Membership {
     pub(crate) coordinator: Arc<Coordinator>,
     pub(crate) patience: Duration,
@@ -28,12 +28,12 @@ pub(crate) struct Membership {
     pub(crate) tombstone_ms: i64,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
-    /// Old marks are good ones.
+    /// Trusts a mark of any age.
     pub(crate) trust_old_nodes: bool,
 }
 
 impl Membership {
-    /// Keeps one node's link, for ever.
+    /// Connects to one node and looks after it, for ever. Reconnects after a pause.
     pub(crate) async fn keep(self: Arc<Membership>, number: usize) {
         let node = Arc::clone(&self.coordinator.nodes[number]);
         loop {
@@ -48,8 +48,8 @@ impl Membership {
         }
     }
 
-    /// Sets a node's link. When that makes a difference others that do not count are looked at again:
-    /// they may have waited for it. True when it does.
+    /// Sets the link of a node, and returns true when its state changed. Then the other nodes that do not count are
+    /// looked at again: they may have waited for this one.
     fn set(&self, number: usize, link: Link) -> bool {
         let nodes = &self.coordinator.nodes;
         let has_changed = nodes[number].set(link, now());
@@ -70,7 +70,7 @@ impl Membership {
         Line::connect(address, terms).await
     }
 
-    /// Looks at a node until its connection is broken; the reason.
+    /// Looks at a node until its connection breaks. Returns the error.
     async fn look_after(&self, number: usize, node: &Node, connection: Line) -> RedisError {
         loop {
             match self.look(number, node, &connection).await {
@@ -86,6 +86,7 @@ impl Membership {
         }
     }
 
+    /// Reads the mark of a node, and does the next step towards an up-to-date node.
     async fn look(
         &self,
         number: usize,
@@ -99,7 +100,7 @@ impl Membership {
                     self.set(number, Link::Ready(connection.clone()));
                     tracing::info!(node = node.address, "a node is ready");
                 }
-                // So that no deletion that it has missed is forgotten by those who know it.
+                // Refresh the node early, so that the others do not forget a deletion before this node has read it.
                 let old = begin.0 - at.0 > self.tombstone_ms / 8;
                 let others = if old { self.enough_beside(number) } else { None };
                 return self.bring_up(connection, others, begin).await;
@@ -111,6 +112,7 @@ impl Membership {
         self.set(number, Link::NotReady(NotReady { lack, connection: connection.clone() }));
         match lack {
             Lack::Forming => {
+                // The nodes are all new: each becomes whole when all have been seen, forming or ready.
                 let formed = self.others(number, |link| match link {
                     Link::Ready(connection) => Some(connection),
                     Link::NotReady(other) if other.lack == Lack::Forming => Some(other.connection),
@@ -120,6 +122,7 @@ impl Membership {
             }
             Lack::Everything | Lack::Deletions => {
                 let others = self.enough(number);
+                // The node may hold entities of forgotten deletions: remove them first.
                 if let (Lack::Deletions, Some(others)) = (lack, &others) {
                     sync::purge(connection, others, begin).await?;
                 }
@@ -132,7 +135,8 @@ impl Membership {
         }
     }
 
-    /// Reads all of the others, if they are known, and marks the node as whole.
+    /// Copies newer data from the other nodes to this one, then marks it as whole since `begin`. Does nothing when
+    /// `others` is None.
     async fn bring_up(
         &self,
         connection: &Line,
@@ -146,21 +150,22 @@ impl Membership {
         Ok(Looked::Changed)
     }
 
-    /// A mark that is younger than half of the time for which deletions are remembered.
+    /// Reports whether a mark is young enough, at most half the time for which deletions are remembered, or is trusted
+    /// at any age.
     fn trusts(&self, mark: Time, now: Time) -> bool {
         self.trust_old_nodes || now.0 - mark.0 <= self.tombstone_ms / 2
     }
 
-    /// Other nodes that are ready, when every majority without `number` has one of them: what it
-    /// has missed is known to one of these.
+    /// Returns the other ready nodes if every majority without `number` includes one of them. These nodes together know
+    /// every write that `number` has missed.
     fn enough_beside(&self, number: usize) -> Option<Vec<Line>> {
         let quorum = Quorum::majority(self.coordinator.nodes.len());
         let ready = self.ready(number);
         (ready.len() >= quorum.from() - quorum.ack()).then_some(ready)
     }
 
-    /// Other nodes that are ready, when every majority with `number` has one of them beside it:
-    /// what it has lost is known to one of these.
+    /// Returns the other ready nodes if every majority with `number` includes one of them. These nodes together know
+    /// every write that `number` has lost.
     fn enough(&self, number: usize) -> Option<Vec<Line>> {
         let quorum = Quorum::majority(self.coordinator.nodes.len());
         let ready = self.ready(number);
@@ -177,7 +182,7 @@ impl Membership {
         others.filter_map(link).collect()
     }
 
-    /// True when no node knows more than this one, which knows nothing.
+    /// Reports whether this empty node and all others are new, so that no data was lost.
     fn are_new(&self, number: usize) -> bool {
         let new = self.others(number, |link| match link {
             Link::NotReady(other) if other.lack != Lack::Deletions => Some(other.connection),
@@ -186,7 +191,7 @@ impl Membership {
         new.is_some()
     }
 
-    /// The connections of all other nodes, when each has one.
+    /// Returns the connections of all other nodes, or None when `connection` returns None for one of them.
     fn others(
         &self,
         number: usize,
@@ -198,9 +203,9 @@ impl Membership {
     }
 }
 
-/// Outcome of a look at a node.
+/// Result of a look at a node.
 enum Looked {
     AsBefore,
-    /// A node whose mark has changed: it is worth another look.
+    /// The mark has changed: look again at once.
     Changed,
 }

@@ -1,5 +1,5 @@
-//! What clients do wrong, told in the log without a flood: a line when a kind of it begins, and after
-//! that one a minute at most, with how many there were meanwhile.
+//! A log of client errors that cannot flood: the first error of a kind is logged, after that at most one line a minute,
+//! with the number of errors that were not logged.
 
 use axum::http::StatusCode;
 use std::collections::BTreeMap;
@@ -8,26 +8,27 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a kind that was told is not told again.
+/// How long an error of a kind is not logged again.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// A kind of what clients do wrong. They are few, so what is remembered of them is bounded.
+/// A kind of client error. There are few kinds, so the memory for them is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Misdeed {
     /// A request that was answered with this status.
     Refused(StatusCode),
-    /// Bytes that are no request of HTTP/1.1.
+    /// The bytes are not a request of HTTP/1.1.
     NotHttp,
-    /// The head has too many headers, or too many bytes.
+    /// The head has too many headers or too many bytes.
     HeadTooLarge,
-    /// A client that went away before its request was whole, or before it was answered.
+    /// The client disconnected before its request was complete or answered.
     WentAway,
-    /// No TLS was agreed on.
+    /// The TLS handshake failed.
     NoTls,
 }
 
 impl Misdeed {
-    /// Of an answer; none where the client has done nothing wrong. `is_lost`: the path leads nowhere.
+    /// Returns the client error that an answer shows; None when the client did nothing wrong. `is_lost`: the path is
+    /// unknown.
     pub(crate) fn of_answer(status: StatusCode, is_lost: bool) -> Option<Misdeed> {
         let is_wrong = matches!(
             status,
@@ -42,8 +43,8 @@ impl Misdeed {
         (is_wrong || is_lost && status == StatusCode::NOT_FOUND).then_some(Misdeed::Refused(status))
     }
 
-    /// Of the end of a connection; none where it is no news. Who says nothing for too long may
-    /// just be idle.
+    /// Returns the client error that ended a connection; None when it is not worth a line. A timeout is not one: the
+    /// client may just have been idle.
     pub(crate) fn of_end(error: &(dyn Error + 'static)) -> Option<Misdeed> {
         let error = error.downcast_ref::<hyper::Error>()?;
         if error.is_parse_too_large() {
@@ -57,7 +58,7 @@ impl Misdeed {
         }
     }
 
-    /// For people.
+    /// Returns the text of the log line.
     fn text(self) -> &'static str {
         match self {
             Misdeed::Refused(_) => "a request was refused",
@@ -69,7 +70,7 @@ impl Misdeed {
     }
 }
 
-/// When each kind was told, and how often it happened since.
+/// When each kind was logged last, and how often it has happened since.
 #[derive(Default)]
 pub(crate) struct Misdeeds(Mutex<BTreeMap<Misdeed, Told>>);
 
@@ -79,7 +80,7 @@ struct Told {
 }
 
 impl Misdeeds {
-    /// Tells it, or counts it.
+    /// Logs the error, or counts it.
     #[expect(clippy::disallowed_methods, reason = "how often something is logged decides nothing")]
     pub(crate) fn tell(&self, misdeed: Misdeed, client: Option<SocketAddr>) {
         let Some(untold) = self.note(misdeed, Instant::now()) else { return };
@@ -91,7 +92,7 @@ impl Misdeeds {
         tracing::info!(status, client, untold, "{}", misdeed.text());
     }
 
-    /// How many were not told since the last one was; none when this one is not told either.
+    /// Returns how many were not logged since the last line; None when this one is not to be logged either.
     fn note(&self, misdeed: Misdeed, now: Instant) -> Option<u64> {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match told.get_mut(&misdeed) {

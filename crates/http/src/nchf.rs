@@ -1,5 +1,5 @@
-//! Nchf_ConvergedCharging (3GPP TS 32.291): the charging data resources of 5G, on the sessions of the
-//! ledger. Nothing is kept here: what an Update needs to know of its Create is in the reference.
+//! Nchf_ConvergedCharging (3GPP TS 32.291): the charging data resources of 5G, mapped to the sessions of the ledger.
+//! The door keeps no state: the reference in the resource's URL holds what an Update needs from its Create.
 
 mod problem;
 mod reference;

@@ -1,4 +1,4 @@
-//! One node: where it is, and whether its answers count.
+//! One node of entities: its address, its connection, and whether its answers count.
 
 use crate::clock::now;
 use crate::copy::not_a_node;
@@ -10,73 +10,73 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
 
-/// How often a request is sent to a node again that ends the connection instead of answering: what it
-/// is asked may be the cause.
+/// How often a request is sent again to nodes that close the connection instead of answering. Bounded, since the
+/// request itself may be the cause.
 pub(crate) const ASKED_AGAIN_MAX: usize = 16;
 
-/// How often a node is looked at, and tried that is away.
+/// Interval at which a node is looked at, and the longest pause before reconnecting.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Before one is tried again that could not be reached, at least.
+/// Shortest pause before reconnecting.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// The pause before one is tried again that has been away for so long: one that restarts is tried
-/// often, and one that is gone is left in peace.
+/// Returns the pause before reconnecting to a node that has been away for `absence`. A restarting node is tried often,
+/// a lost one rarely.
 pub(crate) fn pause(absence: Duration) -> Duration {
     (absence / 8).clamp(PAUSE_MIN, LOOK_EVERY)
 }
 
-/// A node of entities, reached over one connection on which requests do not wait for each other.
+/// A node of entities. All requests to it share one connection.
 pub(crate) struct Node {
     /// `HOST:PORT`.
     pub(crate) address: String,
     seen: watch::Sender<Seen>,
-    /// How long its answers are waited for since they counted last: a node that restarts is back by
-    /// then, and one that is away for longer keeps nobody waiting.
+    /// How long requests wait for the node, from when its answers last counted. A restarting node is back by then, and
+    /// a longer absence delays no request.
     patience: Duration,
-    /// Told when it is worth a look before its time.
+    /// Notified to look at the node before the next interval.
     pub(crate) look: Notify,
 }
 
-/// A link, and how long it has been no better.
+/// The state of a node, and since when.
 struct Seen {
     link: Link,
-    /// Since when it is in this state, by the clock of the door: for people.
+    /// When the node came into this state, by the clock of the door: for people.
     since: Time,
-    /// Since when its answers do not count; none while they do.
+    /// Since when its answers do not count; None while they do.
     absent_since: Option<Instant>,
 }
 
 /// Whether a node can be asked.
 #[derive(Clone)]
 pub(crate) enum Link {
-    /// A node that cannot be reached; why.
+    /// The node cannot be reached, for this reason.
     Away(String),
-    /// A node that answers, and may lack what it should know.
+    /// The node answers, but may lack data that it should have.
     NotReady(NotReady),
-    /// A node whose answers count.
+    /// The node's answers count.
     Ready(Line),
 }
 
-/// A node whose answers do not count yet.
+/// A node that is connected but does not count yet.
 #[derive(Clone)]
 pub(crate) struct NotReady {
     pub(crate) lack: Lack,
     pub(crate) connection: Line,
 }
 
-/// Knowledge that a node that is not ready may lack.
+/// Data that a node may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lack {
-    /// Everything: it is new, or was emptied.
+    /// Everything: the node is new, or was emptied.
     Everything,
-    /// Nothing that anybody was promised: it was new when all others were.
+    /// Nothing that a client was promised: the node was new when all others were.
     Forming,
-    /// Deletions that others have forgotten.
+    /// Deletions that the other nodes have forgotten.
     Deletions,
 }
 
 impl Lack {
-    /// For people.
+    /// Returns the reason for people.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Lack::Everything => "it is empty, and not brought up to date yet",
@@ -89,11 +89,11 @@ impl Lack {
 /// Why a node did not answer.
 #[derive(Debug)]
 pub(crate) enum Missing {
-    /// A node that is not asked at present; why.
+    /// The node is not asked at present, for this reason.
     NotReady(String),
-    /// A node that was asked, and what it did is unknown.
+    /// The node was asked, and the outcome is unknown.
     Failed(RedisError),
-    /// A node that lists no entities by value; what it says.
+    /// The node has no index of entities by value. Holds its message.
     NoIndex(String),
 }
 
@@ -109,17 +109,18 @@ impl Node {
         self.link_since().0
     }
 
-    /// And since when it is in this state.
+    /// Returns the link, and since when it is in this state.
     pub(crate) fn link_since(&self) -> (Link, Time) {
         let seen = self.seen.borrow();
         (seen.link.clone(), seen.since)
     }
 
-    /// True when it is in another state than before.
+    /// Sets the link. Returns true when the state differs from the one before.
     pub(crate) fn set(&self, link: Link, now: Time) -> bool {
         let mut has_changed = false;
         self.seen.send_modify(|seen| {
             has_changed = !seen.link.is_like(&link);
+            // An absence lasts until the node is ready, through all states in between.
             seen.absent_since = match link {
                 Link::Ready(_) => None,
                 _ => seen.absent_since.or_else(|| Some(Instant::now())),
@@ -132,12 +133,13 @@ impl Node {
         has_changed
     }
 
-    /// For how long its answers have not counted.
+    /// Returns how long its answers have not counted; zero while they do.
     pub(crate) fn absence(&self) -> Duration {
         self.seen.borrow().absent_since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
-    /// The connection, when its answers count. It may be over: then nothing sent on it is answered.
+    /// Returns the connection when the node's answers count. It may have ended: a command sent on it then gets no
+    /// answer.
     pub(crate) fn line(&self) -> Option<Line> {
         match &self.seen.borrow().link {
             Link::Ready(line) => Some(line.clone()),
@@ -145,8 +147,8 @@ impl Node {
         }
     }
 
-    /// The connection, once its answers count: a node that has just been lost, or that this door has
-    /// not reached yet, is waited for as long as its patience is.
+    /// Waits for the connection until the node's answers count. A node that was just lost, or not reached yet, is
+    /// waited for until its patience is over.
     pub(crate) async fn wait(&self) -> Result<Line, Missing> {
         let mut seen = self.seen.subscribe();
         loop {
@@ -154,7 +156,7 @@ impl Node {
                 let seen = seen.borrow_and_update();
                 match (&seen.link, seen.absent_since) {
                     (Link::Ready(line), _) if !line.is_over() => return Ok(line.clone()),
-                    // Its end is about to be noticed.
+                    // The connection has ended, and membership is about to notice.
                     (_, None) => Instant::now() + self.patience,
                     (_, Some(since)) => since + self.patience,
                 }
@@ -165,12 +167,12 @@ impl Node {
         }
     }
 
-    /// One step through its entities. All steps of a walk are on one connection: a cursor means nothing
-    /// to a node that has started anew.
+    /// Lists one step of the node's entities. All steps of a walk use one connection: a cursor means nothing to a node
+    /// that has restarted.
     pub(crate) async fn step(line: &Line, question: &Cmd) -> Result<Step, Missing> {
         let answer = line.ask(question).await;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
-            // Any other refusal may pass.
+            // Any other error may be temporary.
             if error.code() == Some("ERR") {
                 Missing::NoIndex(error.detail().unwrap_or_default().to_owned())
             } else {
@@ -182,7 +184,7 @@ impl Node {
 }
 
 impl Link {
-    /// The same state, whatever the connection.
+    /// Reports whether both are the same state, on whatever connection.
     fn is_like(&self, other: &Link) -> bool {
         match (self, other) {
             (Link::Away(_), Link::Away(_)) | (Link::Ready(_), Link::Ready(_)) => true,
@@ -191,7 +193,7 @@ impl Link {
         }
     }
 
-    /// Why its answers do not count, for people.
+    /// Returns why the node's answers do not count, for people.
     fn why(&self) -> String {
         match self {
             Link::Away(why) => format!("away ({why})"),

@@ -1,17 +1,17 @@
-//! OPTIONS (RFC 9110 clause 9.3.7): what a path allows. HAProxy's `option httpchk` asks with it unless it is
-//! told otherwise, so the paths of health answer it as they answer GET.
+//! OPTIONS (RFC 9110 clause 9.3.7): which methods a path allows. HAProxy's `option httpchk` sends OPTIONS by default,
+//! so the health paths answer it as they answer GET.
 
 use axum::http::{HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// Paths that say how a door is, for a balancer.
+/// Paths at which a load balancer checks the door's health.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
-/// Methods that these allow, as the router says it.
+/// Allow of the health paths, in the router's spelling.
 const OF_HEALTH: HeaderValue = HeaderValue::from_static("GET,HEAD");
-/// Methods that some path of a door allows: the answer to `OPTIONS *`.
+/// Allow of the answer to `OPTIONS *`: all methods that some path of a door allows.
 const OF_DOOR: HeaderValue = HeaderValue::from_static("GET,HEAD,POST,PUT,PATCH,DELETE");
 
-/// Makes a question for health the GET that it means; true where it was one.
+/// Turns OPTIONS of a health path into GET. Returns true when it did.
 pub(crate) fn take_for_get<B>(request: &mut Request<B>) -> bool {
     let is_health = is_options(request) && HEALTH.contains(&request.uri().path());
     if is_health {
@@ -20,7 +20,7 @@ pub(crate) fn take_for_get<B>(request: &mut Request<B>) -> bool {
     is_health
 }
 
-/// Names OPTIONS, which the router does not know, in each Allow.
+/// Adds OPTIONS, which the router does not know, to the Allow of an answer.
 pub(crate) fn add_to_allow(answer: &mut Response, is_health: bool) {
     let headers = answer.headers_mut();
     if is_health {
@@ -33,12 +33,12 @@ pub(crate) fn add_to_allow(answer: &mut Response, is_health: bool) {
     }
 }
 
-/// The answer where a path has no such method: the router adds what it allows.
+/// Returns the answer to OPTIONS of a path that has no such method; the router adds Allow. None for other methods.
 pub(crate) fn of_path<B>(request: &Request<B>) -> Option<Response> {
     is_options(request).then(|| StatusCode::NO_CONTENT.into_response())
 }
 
-/// The answer where there is no such path: `*` is the door as a whole.
+/// Returns the answer to `OPTIONS *`, which asks about the door as a whole. None for other requests.
 pub(crate) fn of_door<B>(request: &Request<B>) -> Option<Response> {
     let is_door = is_options(request) && request.uri().path() == "*";
     is_door.then(|| (StatusCode::NO_CONTENT, [(header::ALLOW, OF_DOOR)]).into_response())

@@ -1,5 +1,5 @@
-//! The last hour of a door's figures, `/v1/console/past`: who opens the console sees at once what was before. It is kept
-//! in memory, as sums of a few metrics every ten seconds; Prometheus keeps what must be kept longer.
+//! `/v1/console/past`: the last hour of a door's metrics, so that the console shows history as soon as it opens. A few
+//! metrics are summed every ten seconds and kept in memory; Prometheus is for longer history.
 
 use crate::clock;
 use crate::gate::Gate;
@@ -15,12 +15,12 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Between two samples.
+/// Interval between two samples.
 const EVERY: Duration = Duration::from_secs(10);
-/// An hour of them.
+/// Maximum number of samples: an hour.
 const SAMPLES_MAX: usize = 360;
 
-/// Metrics that are kept, each with the label by which it is.
+/// Metrics that are kept, each with the label by which it is summed.
 const KEPT: [(&str, Option<&str>); 5] = [
     ("scurry_commands_total", None),
     ("scurry_request_duration_seconds_bucket", Some("le")),
@@ -28,13 +28,13 @@ const KEPT: [(&str, Option<&str>); 5] = [
     ("scurry_expiries_total", Some("kind")),
     ("scurry_denials_total", Some("cause")),
 ];
-/// The same of a door that has no engine beside it.
+/// Metrics that are kept of a door without an engine in its process.
 const KEPT_OF_DOOR: [(&str, Option<&str>); 2] = [
     ("scurry_http_requests_total", None),
     ("scurry_http_request_duration_seconds_bucket", Some("le")),
 ];
 
-/// Sums of metrics at one moment, by name and label as a page of metrics has them.
+/// Sums of metrics at one moment, by metric name and label.
 struct Sample {
     at: Time,
     sums: BTreeMap<String, u64>,
@@ -44,7 +44,7 @@ struct Sample {
 #[derive(Default)]
 struct Past(Mutex<VecDeque<Sample>>);
 
-/// Begins to keep what the page of metrics says; the route that shows it.
+/// Starts sampling the page of metrics. Returns the route that shows the samples.
 pub(crate) fn keep<P>(
     gate: &Arc<Gate>,
     runtime: &Handle,
@@ -60,7 +60,7 @@ where
 }
 
 impl Past {
-    /// Takes a sample now and then, as long as the door is open.
+    /// Takes a sample at each interval, as long as the door is open.
     async fn fill<P>(self: Arc<Past>, page: impl Fn() -> P)
     where
         P: Future<Output = Option<String>>,
@@ -83,7 +83,8 @@ impl Past {
         samples.push_back(Sample { at, sums: sums(page) });
     }
 
-    /// The names of what is kept, and for each sample its time and the value of each, 0 where there was none.
+    /// Returns the names, and for each sample its time and the value of each name; 0 for a value that the sample does
+    /// not have.
     fn show(&self) -> Value {
         let samples = self.samples();
         let names: BTreeSet<&String> = samples.iter().flat_map(|one| one.sums.keys()).collect();
@@ -99,12 +100,12 @@ impl Past {
     }
 }
 
-/// 200 with what is kept.
+/// Answers 200 with the samples.
 async fn show(State(past): State<Arc<Past>>) -> Json<Value> {
     Json(past.show())
 }
 
-/// The sums of a page over all labels but one.
+/// Returns the sums of a page's metrics over all labels except the kept one.
 fn sums(page: &str) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     let is_engine = page.contains("\nscurry_info{");
@@ -122,7 +123,7 @@ fn sums(page: &str) -> BTreeMap<String, u64> {
     sums
 }
 
-/// The label of this name and its value, which has no quotation mark.
+/// Returns the label of this name and its value. The value must contain no comma and no quotation mark.
 fn label<'l>(labels: &'l str, name: &'l str) -> Option<(&'l str, &'l str)> {
     labels.split(',').find_map(|label| {
         let (found, value) = label.trim_end_matches('}').split_once('=')?;

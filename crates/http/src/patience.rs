@@ -1,5 +1,5 @@
-//! A stream whose peer has to take what is written within some time: who asks and does not read
-//! would keep its place for ever.
+//! A stream with a write timeout. Without it a client that sends requests and reads no answers would keep its
+//! connection for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Parts that are written as one, bytes: to copy them costs less than to hand over several.
+/// Parts of a write up to this length are copied and written as one, bytes: that costs less than a vectored write.
 const TOGETHER_LEN: usize = 1024;
 
-/// A stream, and how long its peer may take nothing.
+/// A stream that fails when its peer reads nothing for `patience`.
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
-    /// Runs while the peer takes nothing.
+    /// Timer that runs while a write waits for the peer.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
@@ -24,12 +24,13 @@ impl<S> Patient<S> {
         Patient { stream, patience, limit: None }
     }
 
-    /// Word of the stream, unless it has said too long that it waits.
+    /// Returns the stream's result, or a timeout when it has been pending for too long.
     fn judge<T>(
         &mut self,
         said: Poll<io::Result<T>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
+        // Progress of any size restarts the timeout.
         if said.is_ready() {
             self.limit = None;
             return said;
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn who_takes_nothing_is_given_up_and_who_takes_slowly_is_not() {
-        // Its clock goes on when all wait, whatever the machine does.
+        // The paused clock advances when every task waits, however slow the machine is.
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {

@@ -1,10 +1,10 @@
-//! Which nodes keep an id: rendezvous hashing. Each node has a rank for each id, which depends on
-//! nothing but the two, and the nodes of the highest ranks keep it. So the nodes for a smaller
-//! `from` are among those for a larger one, and the order of `--nodes` does not matter.
+//! Which nodes keep an id: rendezvous hashing. The rank of a node for an id depends on node and id alone, and the nodes
+//! with the highest ranks keep the id. So the nodes for a smaller `from` are among those for a larger one, and the
+//! order of `--nodes` does not matter.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// The nodes, as places of ids.
+/// The nodes, as hash seeds.
 pub(crate) struct Placement {
     /// A hash of each node's address.
     seeds: Vec<u64>,
@@ -15,7 +15,7 @@ impl Placement {
         Placement { seeds: addresses.map(|address| xxh3_64(address.as_bytes())).collect() }
     }
 
-    /// The places of `from` nodes in the list of nodes, the first one first.
+    /// Returns the indexes of the `from` nodes with the highest ranks for this id, highest first.
     pub(crate) fn nodes(&self, id: &[u8], from: usize) -> Vec<usize> {
         let mut ranks: Vec<(u64, usize)> = self
             .seeds

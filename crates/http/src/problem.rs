@@ -1,4 +1,4 @@
-//! Errors as RFC 9457 has them: `application/problem+json`, with a word for programs.
+//! Errors as RFC 9457 has them, `application/problem+json`, with a code for programs.
 
 use crate::door_codes;
 use axum::body::Body;
@@ -8,17 +8,17 @@ use hyper::ext::ReasonPhrase;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// An error, for programs by its status and its code and for people by its detail.
+/// An error: status and code are for programs, the detail for people.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     title: &'static str,
     detail: String,
-    /// Of a table of codes; the title in capitals where there is none.
+    /// A code of a table, or None: then the code is the title in capitals.
     code: Option<&'static str>,
-    /// Further members.
+    /// Further members of the JSON object.
     more: Map<String, Value>,
-    /// Retry-After of a 503, seconds; none where waiting does not help.
+    /// Retry-After of a 503, seconds; None when waiting does not help.
     retry_after_s: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, "Bad Request", detail)
     }
 
-    /// A write may have happened or not; a read is to be tried again.
+    /// Returns a 504: a write may have happened or not, and a read can be retried.
     pub(crate) fn not_enough_replicas(detail: impl ToString) -> Problem {
         Problem::new(StatusCode::GATEWAY_TIMEOUT, "Not Enough Replicas", detail)
     }
@@ -49,7 +49,7 @@ impl Problem {
         Problem { status, title, detail, code: None, more: Map::new(), retry_after_s: Some(1) }
     }
 
-    /// A problem of a table of codes; the title is that of its status.
+    /// Returns a problem with a code of a table, and the title of its status.
     pub(crate) fn of_code(
         code: &'static str,
         status: StatusCode,
@@ -59,12 +59,13 @@ impl Problem {
         Problem { code: Some(code), ..Problem::new(status, title, detail) }
     }
 
-    /// To be tried again in so many seconds; none where waiting does not help.
+    /// Sets Retry-After in seconds; None when waiting does not help.
     pub(crate) fn retry_after(self, retry_after_s: Option<u64>) -> Problem {
         Problem { retry_after_s, ..self }
     }
 
-    /// Under the paths of charging a code has a type where /v1/problems tells of it.
+    /// Gives the problem the door's code for its title, and with it a `type` at /v1/problems, if `path` belongs to
+    /// charging.
     pub(crate) fn at(mut self, path: &str) -> Problem {
         if door_codes::has_types(path) && self.code.is_none() {
             self.code = door_codes::code_of(&word(self.title));
@@ -72,19 +73,19 @@ impl Problem {
         self
     }
 
-    /// With one more member.
+    /// Adds a member.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
         self.more.insert(name.to_owned(), value.into());
         self
     }
 
-    /// A further member.
+    /// Returns a further member.
     pub(crate) fn member(&self, name: &str) -> Option<&Value> {
         self.more.get(name)
     }
 
-    /// The same about a part of the body, which is at this pointer: what it says of places is of places
-    /// within the part.
+    /// Makes the problem of a part of the body one of the whole body. `place` is the part's JSON pointer, which is put
+    /// before each pointer in `errors` and in the detail.
     pub(crate) fn within(mut self, place: &str) -> Problem {
         let errors = self.more.get_mut("errors").and_then(Value::as_array_mut);
         for error in errors.into_iter().flatten() {
@@ -98,14 +99,14 @@ impl Problem {
         self
     }
 
-    /// With these members, but for those that every problem has.
+    /// Adds these members, except `code`.
     pub(crate) fn with_all(mut self, members: Map<String, Value>) -> Problem {
         self.more.extend(members.into_iter().filter(|(name, _)| name != "code"));
         self
     }
 }
 
-/// A title as a code.
+/// Returns a title as a code, in capitals with underscores.
 fn word(title: &str) -> String {
     title.to_ascii_uppercase().replace([' ', '-'], "_")
 }

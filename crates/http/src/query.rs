@@ -1,14 +1,14 @@
-//! The part of a URL behind `?`: names and values of any bytes, each name at most once.
+//! The query of a URL, after `?`: names and values of any bytes, each name at most once.
 
 use crate::problem::Problem;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode};
 use serde_json::json;
 
-/// Characters that do not stand in the query of a URL as they are. All that is not ASCII is escaped too.
+/// Characters that are percent-encoded in a query, beside all that are not ASCII.
 pub(crate) const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
-/// Reads `query`, in which only `names` may stand; a value for each, in their order.
+/// Parses `query`, in which only `names` may occur. Returns the value of each name, in the order of `names`.
 pub(crate) fn read<const N: usize>(
     query: Option<&str>,
     names: [&str; N],
@@ -34,7 +34,7 @@ pub(crate) fn read<const N: usize>(
     Ok(values)
 }
 
-/// 400 that names the parameter.
+/// Returns a 400 that names the parameter.
 fn wrong(name: &str, why: &str) -> Problem {
     Problem::bad_request(why).with("errors", json!([{ "parameter": name, "detail": why }]))
 }

@@ -1,46 +1,46 @@
-//! How many copies of an entity a request means: `replicas=ack/from`.
+//! How many copies of an entity a request needs: `replicas=ack/from`.
 
 use thiserror::Error;
 
-/// An answer leaves when `ack` of the `from` nodes that keep an id have answered.
-/// 1 <= ack <= from <= the number of nodes.
+/// A request is answered when `ack` of the `from` nodes that keep an id have answered. 1 <= ack <= from <= the number
+/// of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quorum {
     ack: usize,
     from: usize,
 }
 
-/// Why a text is no quorum.
+/// Why a text is not a quorum.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QuorumError {
-    /// Not of this form.
+    /// The text does not have the form `ack/from`.
     #[error("replicas is `{0}`: say ack/from, as in 2/3")]
     Form(String),
-    /// Out of range.
+    /// A number is out of range.
     #[error(
         "replicas is {ack}/{from}, and must be 1 <= ack <= from <= {nodes}, the number of nodes"
     )]
     Range {
-        /// As it was asked for.
+        /// The `ack` of the request.
         ack: usize,
-        /// As it was asked for.
+        /// The `from` of the request.
         from: usize,
-        /// How many nodes there are.
+        /// The number of nodes.
         nodes: usize,
     },
 }
 
 impl Quorum {
-    /// A majority of all nodes: every two such quorums have a node in common.
+    /// Returns a majority of all nodes. Any two such quorums have a node in common.
     pub fn majority(nodes: usize) -> Quorum {
         Quorum { ack: nodes / 2 + 1, from: nodes }
     }
 
-    /// Reads `ack/from`.
+    /// Parses `ack/from`.
     pub fn parse(text: &str, nodes: usize) -> Result<Quorum, QuorumError> {
         let form = || QuorumError::Form(text.chars().take(40).collect());
         let number = |digits: &str| -> Result<usize, QuorumError> {
-            // `+3` is a number to std.
+            // The standard library would accept `+3`.
             let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             if plain { digits.parse().map_err(|_| form()) } else { Err(form()) }
         };
@@ -52,18 +52,18 @@ impl Quorum {
         Ok(Quorum { ack, from })
     }
 
-    /// How many of all nodes must answer so that of the nodes of every id `ack` are among them:
-    /// no more may be missing than of one id.
+    /// Returns how many of all nodes must answer so that they include `ack` of the nodes of every id. As many may be
+    /// missing as for one id: `from - ack`.
     pub fn over(self, nodes: usize) -> Quorum {
         Quorum { ack: nodes - (self.from - self.ack), from: nodes }
     }
 
-    /// How many nodes must answer.
+    /// Returns how many nodes must answer.
     pub fn ack(self) -> usize {
         self.ack
     }
 
-    /// How many nodes are asked, and keep a copy.
+    /// Returns how many nodes are asked, and keep a copy.
     pub fn from(self) -> usize {
         self.from
     }

@@ -1,6 +1,5 @@
-//! `/v0/entities?start=ID&end=ID`: the entities of a range of ids in the order of their bytes, each with its
-//! value, one after the other as they are read. What is in memory at a time is a page of ids and a
-//! few values, however long the range is.
+//! `/v0/entities?start=ID&end=ID`: streams the entities of a range of ids in the order of the ids' bytes, each with its
+//! value. Only one page of ids and a few values are in memory at a time, however long the range is.
 
 use crate::entity::ID_LEN_MAX;
 use crate::problem::Problem;
@@ -17,29 +16,30 @@ use percent_encoding::percent_encode;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Ids that are known and not read yet. Each page goes through all that the nodes have, so fewer would be
-/// less memory and more time.
+/// Maximum number of ids that are known and not read yet. Each page goes through all entities of the nodes, so a
+/// smaller page would use less memory and more time.
 const IDS: usize = 4_000;
 
-/// A range that is being read.
+/// A range that is being streamed.
 pub(crate) struct Range {
     pub(crate) start: Vec<u8>,
-    /// Not in the range itself; none: to the end.
+    /// First id after the range; None when the range has no end.
     pub(crate) end: Option<Vec<u8>>,
-    /// Ids greater than this one: what was read before.
+    /// Only ids greater than this one are left; the others have been read.
     pub(crate) after: Vec<u8>,
     pub(crate) quorum: Quorum,
-    /// Entities that are still to be sent, at most.
+    /// Maximum number of entities still to be sent.
     pub(crate) limit: usize,
+    /// Ids that are known and not read yet.
     pub(crate) page: VecDeque<Vec<u8>>,
-    /// There may be more behind the page.
+    /// More ids may follow the page.
     pub(crate) has_more: bool,
 }
 
-/// 200 and a chunk for each entity: its id as it may stand in a URL, a line feed, the value. When nodes are
-/// missed on the way the connection ends before the last chunk.
+/// Answers 200 with a chunk per entity: its percent-encoded id, a line feed, its value. If too few nodes answer later,
+/// the connection ends before the last chunk, so that the client notices.
 pub(crate) async fn answer(shared: Arc<Shared>, mut range: Range) -> Result<Response, Problem> {
-    // What fails at once has a status.
+    // Read the first page before the status is sent: an error still gets its own status.
     range.look(&shared).await?;
     let steps = stream::try_unfold((shared, range), async |(shared, mut range)| {
         let read = range.step(&shared).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, mut range: Range) -> Result<Resp
 }
 
 impl Range {
-    /// Asks the nodes for the next page.
+    /// Reads the ids of the next page from the nodes.
     async fn look(&mut self, shared: &Shared) -> Result<(), Failure> {
         let wanted = Wanted::Range { start: &self.start, end: self.end.as_deref() };
         let limit = self.limit.min(IDS);
@@ -66,7 +66,7 @@ impl Range {
         Ok(())
     }
 
-    /// The next entities; none at the end.
+    /// Reads the next entities; None at the end.
     async fn step(&mut self, shared: &Shared) -> Result<Option<Vec<Bytes>>, Failure> {
         if self.page.is_empty() && self.has_more && self.limit > 0 {
             self.look(shared).await?;
@@ -74,7 +74,7 @@ impl Range {
         let count = self.page.len().min(self.limit).min(READS);
         let ids: Vec<Vec<u8>> = self.page.drain(..count).collect();
         if ids.is_empty() {
-            // A page that is cut has ids.
+            // A page that is not the last has ids, so this is the end.
             return Ok(None);
         }
         let quorum = self.quorum;

@@ -1,24 +1,24 @@
-//! Replies of RESP2, read from bytes as they come.
+//! An incremental parser of RESP2 replies.
 
 use redis::Value;
 use scurry_resp::parse_integer;
 use thiserror::Error;
 
-/// Of a simple string, a number or an error, bytes.
+/// Maximum length of a simple string, a number or an error, bytes.
 const LINE_LEN_MAX: usize = 64 * 1024;
-/// Of a string, bytes: the most that a node takes as one argument.
+/// Maximum length of a bulk string, bytes: the longest argument that a node accepts.
 const STRING_LEN_MAX: usize = 512 << 20;
-/// Of an array.
+/// Maximum number of elements of an array.
 const ELEMENTS_MAX: usize = 1 << 20;
-/// Arrays in arrays.
+/// Maximum depth of nested arrays.
 const DEPTH_MAX: usize = 8;
 
-/// Bytes that are no reply: nothing behind them can be understood.
+/// The bytes are not a reply, so nothing that follows them can be parsed.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("what came is no reply of RESP2")]
 pub(crate) struct NotResp;
 
-/// The reply that the bytes begin with, and how many of them it has. None when it is not all there.
+/// Parses the reply at the start of the bytes. Returns it and its length, or None when it is incomplete.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Value, usize)>, NotResp> {
     let mut reader = Reader { bytes, at: 0 };
     match reader.value(0) {
@@ -28,7 +28,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Value, usize)>, NotResp> {
     }
 }
 
-/// Why no value was read.
+/// Why no value was parsed: it is incomplete, or not RESP2.
 enum Stop {
     Part,
     Wrong,
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             b'*' => match length(rest, ELEMENTS_MAX)? {
                 None => Ok(Value::Nil),
                 Some(_) if depth == DEPTH_MAX => Err(Stop::Wrong),
-                // Room only for what is there: a length is no promise.
+                // The announced length is not trusted: memory grows with the elements that are there.
                 Some(length) => {
                     let values = (0..length).map(|_| self.value(depth + 1));
                     values.collect::<Result<_, _>>().map(Value::Array)
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
                 let text = std::str::from_utf8(rest).map_err(|_| Stop::Wrong)?;
                 Ok(Value::SimpleString(text.to_owned()))
             }
-            // Which errors there are is the kept client's to know.
+            // The client library knows the kinds of errors.
             b'-' => redis::parse_redis_value(&self.bytes[begin..self.at]).map_err(|_| Stop::Wrong),
             _ => Err(Stop::Wrong),
         }
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A length; none for -1, which stands for nothing.
+/// Parses a length; None for -1, which stands for nil.
 fn length(digits: &[u8], most: usize) -> Result<Option<usize>, Stop> {
     match parse_integer(digits) {
         Some(-1) => Ok(None),

@@ -1,15 +1,14 @@
-//! Replies of RESP as JSON. Whole numbers become strings: JSON's readers keep 53 bits of them, and
-//! amounts have 64.
+//! Replies of RESP as JSON. Integers become strings, since many JSON parsers keep only 53 bits and amounts have 64.
 
 use redis::Value;
 use serde_json::{Map, Value as Json, json};
 
-/// A value of a map, or of an array that stands for one.
+/// Returns a value of a map, or of a flat array of names and values.
 pub(crate) fn field<'a>(reply: &'a Value, name: &str) -> Option<&'a Value> {
     pairs(reply).find(|(key, _)| text(key) == name).map(|(_, value)| value)
 }
 
-/// A map, or an array that stands for one, as an object.
+/// Returns a map, or a flat array of names and values, as an object.
 pub(crate) fn fields(reply: &Value) -> Map<String, Json> {
     pairs(reply).map(|(name, value)| (text(name), json(value))).collect()
 }
@@ -22,14 +21,14 @@ fn pairs(reply: &Value) -> Box<dyn Iterator<Item = (&Value, &Value)> + '_> {
     }
 }
 
-/// A row as an object with these names.
+/// Returns a row as an object with these field names, in order.
 pub(crate) fn named(row: &Value, names: &[&str]) -> Json {
     let Value::Array(values) = row else { return json(row) };
     let named = names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), json(value)));
     Json::Object(named.collect())
 }
 
-/// A simple value as text; empty for one that is none.
+/// Returns a string or an integer as text; empty for any other value.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),

@@ -1,4 +1,4 @@
-//! A store that is reached by RESP: one server, or a Valkey Cluster.
+//! A store of accounts that is reached over RESP: one server, or a Valkey Cluster.
 
 use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
 use crate::node::{ASKED_AGAIN_MAX, pause};
@@ -22,32 +22,33 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-/// Nodes that are remembered at most.
+/// Maximum number of addresses that are remembered.
 const MEMBERS_MAX: usize = 1_024;
-/// How often the kept client sends a command again by itself while a cluster is in motion, and how
-/// long it waits between, ms. Every command that moves value carries an id, so it may come twice.
+/// How often the client library retries a command by itself while a cluster is being reconfigured, and the shortest and
+/// longest pause between the tries, ms. Every command that moves value carries an id, so it may arrive twice.
 const RETRIES: u32 = 5;
 const RETRY_MS: (u64, u64) = (20, 200);
 
-/// Where a store is, who asks, and how long an answer may take.
+/// A store, with the credentials and the timeout for it.
 pub(crate) struct RespStore {
-    /// `HOST:PORT`, those that were named and those that they have told of: the first one that
-    /// answers leads to the others, and any of them may be gone.
+    /// `HOST:PORT`, both of the settings and learned from the store. The first that answers leads to the others, and
+    /// any of them may be gone.
     members: RwLock<Vec<String>>,
     user: Option<String>,
     password: Option<String>,
     patience: Duration,
     link: RwLock<Link>,
-    /// Held by the one that connects.
+    /// Held while connecting. Holds the outcome of the last attempt.
     connecting: Mutex<Result<(), CallError>>,
 }
 
+/// The connection to the store, or its absence.
 #[derive(Clone)]
 struct Link {
-    /// How often it was tried to connect.
+    /// Number of attempts to connect so far.
     attempts: u64,
     connection: Option<Connection>,
-    /// When there was a connection last.
+    /// When the last connection was lost, or the store was created.
     absent_since: Instant,
 }
 
@@ -57,13 +58,13 @@ enum Connection {
     Cluster(ClusterConnection),
 }
 
-/// Where a command of a cluster goes.
+/// Where a command goes in a cluster.
 enum To<'a> {
-    /// To the owner of the key that is its first argument.
+    /// To the owner of the key that is the command's first argument.
     Own,
     /// To the owner of this key.
     OwnerOf(&'a [u8]),
-    /// To every primary: its replies are a map, by the address of each.
+    /// To every primary. The reply is a map by the address of each.
     Everyone,
     /// To the node at this address, `HOST:PORT`.
     At(&'a str),
@@ -85,8 +86,8 @@ impl RespStore {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A connection that works as far as anybody knows, with the number of its attempt. A store that
-    /// has just been lost, or that was not reached yet, is waited for as long as the patience is.
+    /// Returns a connection that is not known to be broken, and the number of its attempt. Waits as long as `patience`
+    /// for a store that was just lost or has not been reached yet.
     async fn connection(&self) -> Result<(u64, Connection), CallError> {
         let mut before = self.link();
         if matches!(&before.connection, Some(Connection::One(line)) if line.is_over()) {
@@ -99,7 +100,7 @@ impl RespStore {
         let mut outcome = self.connecting.lock().await;
         let now = self.link();
         if now.attempts != before.attempts {
-            // Somebody else has tried meanwhile: what came of it holds for all who waited.
+            // Another task has connected meanwhile: all that waited share its outcome.
             outcome.clone()?;
             if let Some(connection) = now.connection {
                 return Ok((now.attempts, connection));
@@ -112,6 +113,7 @@ impl RespStore {
                 connected => break connected,
             }
         };
+        // Log changes alone: not every failed attempt.
         if let (Err(error), Ok(())) = (&connected, &*outcome) {
             tracing::warn!(%error, "the store is away");
         } else if connected.is_ok() && (outcome.is_err() || now.attempts == 0) {
@@ -125,6 +127,7 @@ impl RespStore {
         Ok((attempts, connected?))
     }
 
+    /// Connects by the first address that answers.
     async fn connect(&self) -> Result<Connection, CallError> {
         let mut why = CallError::NotSent("no address is given".to_owned());
         let members = self.members.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -137,6 +140,8 @@ impl RespStore {
         Err(why)
     }
 
+    /// Connects to a server and asks for its cluster's nodes. Returns a connection to the cluster, or to this server
+    /// alone when there are fewer than two nodes.
     async fn connect_to(&self, address: &str) -> Result<Connection, RedisError> {
         let terms = Terms {
             user: self.user.as_deref(),
@@ -162,7 +167,7 @@ impl RespStore {
         Ok(Connection::Cluster(cluster.get_async_connection().await?))
     }
 
-    /// Remembers nodes of the store.
+    /// Adds nodes of the store to the known addresses.
     fn meet(&self, nodes: Vec<String>) {
         let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
         for node in nodes {
@@ -186,7 +191,7 @@ impl RespStore {
         Ok(to.into_connection_info()?.set_redis_settings(user))
     }
 
-    /// Forgets the connection of this attempt: the next command makes another.
+    /// Drops the connection of this attempt, so that the next command reconnects.
     fn forget(&self, attempt: u64) {
         let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
         if link.attempts == attempt && link.connection.take().is_some() {
@@ -194,8 +199,7 @@ impl RespStore {
         }
     }
 
-    /// The reply to a command. It is sent again when the connection had ended before it was sent, and
-    /// never else.
+    /// Returns the reply to a command. Sends it again only when the connection had ended before it was sent.
     async fn ask(&self, command: Cmd, to: To<'_>) -> Result<Value, CallError> {
         let mut asked = 1;
         loop {
@@ -234,13 +238,14 @@ impl RespStore {
         }
     }
 
-    /// The outcome of what was sent on the connection of this attempt.
+    /// Returns the outcome of a command that was sent on the connection of this attempt.
     fn judge(&self, attempt: u64, reply: RedisResult<Value>) -> Result<Value, CallError> {
         let error = match reply.map_err(ServerError::try_from) {
             Ok(value) => return Ok(value),
             Err(Ok(refusal)) => return Ok(Value::ServerError(refusal)),
             Err(Err(error)) => error,
         };
+        // A broken connection is dropped; a timeout alone does not prove it broken.
         if error.is_connection_dropped()
             || error.is_io_error() && !error.is_timeout()
             || error.kind() == ErrorKind::ClusterConnectionNotFound
@@ -299,6 +304,7 @@ impl Store for RespStore {
             let mut slots = cmd("CLUSTER");
             slots.arg("SLOTS");
             let mut primaries = primaries(&self.ask(slots, To::OwnerOf(b"")).await?);
+            // Sorted, so that a number means the same server in each call.
             primaries.sort_unstable();
             let Some(address) = primaries.get(server) else { return Ok(None) };
             let reply = self.ask(command(arguments), To::At(address)).await?;
@@ -316,18 +322,19 @@ fn command(arguments: &[Vec<u8>]) -> Cmd {
     command
 }
 
-/// The primaries in a reply of CLUSTER SLOTS, each once; none where it is an error.
+/// Returns the primaries in a reply of CLUSTER SLOTS, each once. Empty when the reply is an error.
 fn primaries(slots: &Value) -> Vec<String> {
-    // In a cluster every node has told the others its address.
+    // In a cluster every node knows the addresses of the others, so no host is empty.
     nodes(slots, "", 1)
 }
 
-/// The nodes in a reply of CLUSTER SLOTS, each once; none where it is an error.
+/// Returns all nodes in a reply of CLUSTER SLOTS, each once. Empty when the reply is an error.
 fn members(slots: &Value, asked: &str) -> Vec<String> {
     nodes(slots, asked, usize::MAX)
 }
 
-/// So many nodes of each range in a reply of CLUSTER SLOTS, each once.
+/// Returns the first `most` nodes of each slot range in a reply of CLUSTER SLOTS, each once. `asked` is the address of
+/// the server that replied.
 fn nodes(slots: &Value, asked: &str, most: usize) -> Vec<String> {
     let Value::Array(ranges) = slots else { return Vec::new() };
     let mut members = Vec::new();
@@ -338,7 +345,7 @@ fn nodes(slots: &Value, asked: &str, most: usize) -> Vec<String> {
             let [host, Value::Int(port), ..] = &node[..] else { continue };
             let host = match host {
                 Value::BulkString(host) if !host.is_empty() => String::from_utf8_lossy(host),
-                // The one that was asked.
+                // An empty host means the server that was asked.
                 _ => asked.rsplit_once(':').map_or("", |(host, _)| host).into(),
             };
             let member = format!("{host}:{port}");

@@ -1,4 +1,5 @@
-//! One request to the nodes of an id: who was asked, what came back, and whether enough are left.
+//! One request to the nodes of an id: which nodes were asked, which have replied, and whether enough are left for a
+//! quorum.
 
 use crate::copy::not_a_node;
 use crate::inbox::Inbox;
@@ -16,44 +17,44 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
-/// The nodes of one request, and those of them that will not answer it.
+/// The state of one request to several nodes.
 pub(crate) struct Round<'a> {
     nodes: &'a [Arc<Node>],
     pub(crate) quorum: Quorum,
-    /// How long the nodes may take, and when that is over.
+    /// Timeout of the whole request, and its end.
     patience: Duration,
     until: Instant,
     is_late: bool,
     inbox: Arc<Inbox>,
-    /// Requests, each with the number of its node: a node that has ended the connection meanwhile is
-    /// asked again.
+    /// Commands, each with the number of its request. They are kept to be sent again to a node that has closed the
+    /// connection.
     asked: Vec<(usize, Bytes)>,
-    /// Nodes that are waited for before they are asked, each for one number.
+    /// Waits for nodes that cannot be asked yet, one for each number.
     absent: Vec<BoxFuture<'a, Back>>,
     asked_again: usize,
-    /// Nodes that have answered as they should.
+    /// Number of nodes that have answered as they should.
     pub(crate) answered: usize,
-    /// Replies that may still come.
+    /// Number of replies that may still arrive.
     outstanding: usize,
     missing: usize,
-    /// Of those that are missing, how many can list nothing by value.
+    /// Number of missing nodes that have no index by value.
     without_index: usize,
     why: String,
 }
 
-/// Why there is no answer.
+/// Why a request has no answer.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
-    /// The text says whether something may have been written.
+    /// Too few nodes answered. The text says whether something may have been written.
     #[error("{answered} of the {asked} nodes that keep this id answered, and {ack} must: {why}")]
     NotEnough { answered: usize, asked: usize, ack: usize, why: String },
-    /// Clocks or versions are broken.
+    /// The clocks or the versions are broken.
     #[error("no version is left that is greater than what the nodes know")]
     NoVersion,
-    /// Nodes that are needed list no entities by value.
+    /// Too many nodes have no index of entities by value.
     #[error("{why}: servers list entities by value when they are started with --entity-index")]
     NoIndex { why: String },
-    /// Ids that would take too long to list.
+    /// Listing the ids would take too long.
     #[error("a node has more than {0} entities to go through")]
     TooMany(usize),
 }
@@ -72,18 +73,18 @@ impl From<Failure> for Problem {
     }
 }
 
-/// Changes that a request that fails has made.
+/// Possible effects of a failed request.
 #[derive(Clone, Copy)]
 pub(crate) enum Effect {
-    /// A request that only reads.
+    /// Nothing: the request only reads.
     Read,
-    /// A request that would write, and no node has been told.
+    /// Nothing: the request writes, but has not told any node yet.
     Unwritten,
-    /// Nodes have been told what to write, and those that gave no answer may do it too.
+    /// Nodes have been told to write. A node that did not answer may still do so.
     Unknown,
 }
 
-/// A number, and the connection to its node once that is back.
+/// The number of a request, and the connection to its node once that is back.
 type Back = (usize, Result<Line, Missing>);
 
 impl<'a> Round<'a> {
@@ -106,13 +107,13 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// The next round of the same request, which has what is left of the time.
+    /// Returns the next round of the same request, with the rest of its time.
     pub(crate) fn follow(self) -> Round<'a> {
         Round { until: self.until, ..Round::new(self.nodes, self.quorum, self.patience) }
     }
 
-    /// Sends a command, as it stands on the wire, to one of the nodes. Its reply comes with this
-    /// number, of which the remainder by the nodes is the node. It may be sent more than once.
+    /// Sends a command, given as bytes of RESP, to the node `number` modulo the number of nodes. Its reply has the same
+    /// number. The command may be sent more than once.
     pub(crate) fn ask(&mut self, number: usize, command: &Bytes) {
         self.asked.push((number, command.clone()));
         match self.node(number).line() {
@@ -133,18 +134,19 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Asks the node of this number when its answers count again.
+    /// Waits until the answers of this number's node count again, to ask it then.
     fn wait(&mut self, number: usize) {
         let node = self.node(number);
         self.absent.push(Box::pin(async move { (number, node.wait().await) }));
     }
 
-    /// The next reply, with its number, once there are `wanted` of them: with fewer nobody could go
-    /// on. When too few are left, or the time is over, those that have come are given out all the same,
-    /// so that they are counted, and then none.
+    /// Returns the next reply and its number, after `wanted` replies have arrived: with fewer the caller cannot
+    /// continue. When too few nodes are left or the time is over, returns the replies that have already arrived, so
+    /// that they are counted, and then None.
     pub(crate) async fn next(&mut self, wanted: usize) -> Option<(usize, Value)> {
         while self.outstanding + self.absent.len() > 0 {
             let event = if self.is_over() {
+                // Take the replies that have arrived, and wait for no more.
                 Either::Left(self.inbox.take()?)
             } else if let Ok(event) = timeout_at(self.until, self.event(wanted)).await {
                 event
@@ -166,6 +168,7 @@ impl<'a> Round<'a> {
             self.outstanding -= 1;
             match reply.and_then(Value::extract_error) {
                 Ok(value) => return Some((number, value)),
+                // The node closed the connection without answering: ask again when it is back.
                 Err(error)
                     if error.is_connection_dropped()
                         && self.asked_again < ASKED_AGAIN_MAX
@@ -180,7 +183,7 @@ impl<'a> Round<'a> {
         None
     }
 
-    /// A reply, or that a node is back or given up.
+    /// Waits for a reply, or for an absent node that is back or given up.
     async fn event(&mut self, wanted: usize) -> Either<(usize, RedisResult<Value>), Back> {
         let replies = self.inbox.next(wanted.min(self.outstanding));
         if self.absent.is_empty() {
@@ -195,6 +198,7 @@ impl<'a> Round<'a> {
         Either::Right(back)
     }
 
+    /// Counts a node as missing, for this reason.
     pub(crate) fn missed(&mut self, node: &Node, missing: Missing) {
         let why = match missing {
             Missing::NotReady(why) => why,
@@ -207,12 +211,12 @@ impl<'a> Round<'a> {
         self.missed_because(&node.address, &why);
     }
 
-    /// The node with the reply of this number says what no node says.
+    /// Counts a node as missing after a reply that no node of entities gives.
     pub(crate) fn is_foreign(&mut self, number: usize) {
         self.missed(self.node(number), Missing::Failed(not_a_node()));
     }
 
-    /// A node that was told, and knows less: it is not what it seems.
+    /// Counts a node as missing that has an older version than it was told to store.
     pub(crate) fn forgets(&mut self, number: usize) {
         self.missed_because(&self.node(number).address, "it forgets what it is told");
     }
@@ -222,22 +226,22 @@ impl<'a> Round<'a> {
         self.add(&format!("{node}: {why}"));
     }
 
-    /// Too few are left for a quorum.
+    /// Reports whether too few nodes are left for a quorum.
     pub(crate) fn is_lost(&self) -> bool {
         self.missing > self.spare()
     }
 
-    /// Nobody is waited for any more.
+    /// Reports whether to stop waiting for replies.
     fn is_over(&self) -> bool {
         self.is_late || self.is_lost()
     }
 
-    /// How many may be missing.
+    /// Returns how many nodes may be missing.
     fn spare(&self) -> usize {
         self.quorum.from() - self.quorum.ack()
     }
 
-    /// Too few are left, or the time is over: what is known of the nodes, and what may have come of it.
+    /// Returns why the request failed: what happened at each node, and what may have been written.
     pub(crate) fn failure(mut self, effect: Effect) -> Failure {
         if self.is_late && self.outstanding + self.absent.len() > 0 {
             let ms = self.patience.as_millis();

@@ -1,4 +1,4 @@
-//! Which path goes where, and for whom.
+//! The routes of a door, and the role that each requires.
 
 use crate::charging;
 use crate::direct::Direct;
@@ -23,7 +23,7 @@ use std::future::ready;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Routes of a door to nodes and to a store.
+/// Returns the routes of a door to nodes of entities, to a store, or to both.
 pub(crate) fn to_nodes(
     shared: &Arc<Shared>,
     gate: &Arc<Gate>,
@@ -59,8 +59,8 @@ pub(crate) fn to_nodes(
     Ways::new(direct, front::routes(own, move |path| why_not_found(&shared, path), traffic))
 }
 
-/// The resources of charging, each for the role of its command. What tells of the interface itself is
-/// for everybody.
+/// Returns the routes of charging, each for the role of its command. The routes that describe the interface itself are
+/// for everyone.
 pub(crate) fn charged(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
     let lookup = Router::new().route("/v1/console/account", get(lookup::account));
     let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
@@ -71,6 +71,7 @@ pub(crate) fn charged(store: &Arc<dyn Store>, gate: &Arc<Gate>) -> Router {
     all
 }
 
+/// Returns the advice for an unknown path.
 fn why_not_found(shared: &Shared, path: &str) -> &'static str {
     match (path.starts_with("/v0/"), &shared.store) {
         (true, _) if shared.coordinator.nodes.is_empty() => {

@@ -1,5 +1,5 @@
-//! Entities by value, or in a range of ids, over several nodes. A node lists what it has, which may be
-//! old, so what it says is a hint: each id is read from its quorum before it is shown.
+//! Search of entities by value or by a range of ids, over several nodes. A node's list may be out of date, so it is
+//! only a hint: each id is read from its quorum before it is shown.
 
 use crate::coordinator::Coordinator;
 use crate::line::Line;
@@ -11,29 +11,29 @@ use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use redis::Cmd;
 use std::collections::BTreeSet;
 
-/// Steps through the entities of one node that have a value, for one page.
+/// Maximum number of steps through a node's entities with a value, for one page.
 const STEPS_MAX: usize = 1_000;
-/// The same through all of its entities.
+/// Maximum number of steps through all entities of a node, for one page.
 const SCANS_MAX: usize = 10_000;
-/// Entities that are read at a time.
+/// Number of entities that are read at a time.
 pub(crate) const READS: usize = 16;
 
-/// Entities that are looked for.
+/// Which entities to find.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted<'a> {
-    /// Entities whose whole value this is.
+    /// Entities with exactly this value.
     Value(&'a [u8]),
-    /// Ids from this one on; before that one, where there is an end.
+    /// Ids from `start` on, and before `end` if there is one.
     Range { start: &'a [u8], end: Option<&'a [u8]> },
 }
 
-/// Entities that are looked for, and how many of them.
+/// Which entities to find, and how many.
 #[derive(Clone, Copy)]
 pub(crate) struct Search<'a> {
     pub(crate) wanted: Wanted<'a>,
-    /// Ids greater than this one.
+    /// Only ids greater than this one.
     pub(crate) after: &'a [u8],
-    /// Ids that are looked at, at most.
+    /// Maximum number of ids to look at.
     pub(crate) limit: usize,
     /// Longer ids are left out, bytes.
     pub(crate) id_len_max: usize,
@@ -43,23 +43,24 @@ pub(crate) struct Search<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) ids: Vec<Vec<u8>>,
-    /// There may be more behind this id.
+    /// The last id of the page when more may follow; None at the end.
     pub(crate) next: Option<Vec<u8>>,
 }
 
-/// The smallest ids that were seen, as many as a page has.
+/// The smallest ids seen so far, up to the limit of a page.
 #[derive(Default)]
 struct Page {
     ids: BTreeSet<Vec<u8>>,
-    /// Others were left out.
+    /// Greater ids were left out.
     is_cut: bool,
 }
 
 impl Wanted<'_> {
+    /// Returns the command for one step.
     fn question(self, cursor: &[u8]) -> Cmd {
         match self {
             Wanted::Value(value) => Step::question(value, cursor),
-            // What lies between two ids begins as both do.
+            // Ids between two ids start with their common prefix.
             Wanted::Range { start, end } => {
                 let pairs = start.iter().zip(end.unwrap_or_default());
                 let common = pairs.take_while(|(one, other)| one == other).count();
@@ -68,7 +69,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// False for an id that a node lists and nobody has asked for.
+    /// Reports whether an id of a node's list matches.
     fn has(self, id: &[u8]) -> bool {
         match self {
             Wanted::Value(_) => true,
@@ -85,9 +86,9 @@ impl Wanted<'_> {
 }
 
 impl Coordinator {
-    /// The ids of entities that have the value. One that has it all the while, and that a quorum
-    /// like this one has acknowledged, is listed; one that has another value or is deleted, as any
-    /// `ack` of its nodes know, is not.
+    /// Returns the ids of entities that have the value. An entity is listed if it has the value all the time and a
+    /// quorum of this size has acknowledged it. It is not listed if any `ack` of its nodes know that it has another
+    /// value or is deleted.
     pub(crate) async fn find(
         &self,
         value: &[u8],
@@ -98,8 +99,8 @@ impl Coordinator {
         Ok(Found { ids: self.confirm(ids, value, quorum).await?, next })
     }
 
-    /// Ids that so many nodes list that of the nodes of every id `ack` are among them, as many as are
-    /// looked at. None of them is confirmed.
+    /// Returns up to `limit` ids that the nodes list, unconfirmed. Asks enough nodes that they include `ack` of the
+    /// nodes of every id.
     pub(crate) async fn candidates(
         &self,
         search: Search<'_>,
@@ -129,7 +130,7 @@ impl Coordinator {
         Ok(Found { ids: page.ids.into_iter().collect(), next })
     }
 
-    /// Ids that a quorum shows with the value, in the same order.
+    /// Returns those ids that have the value by a read from their quorum, in the same order.
     async fn confirm(
         &self,
         ids: Vec<Vec<u8>>,
@@ -145,7 +146,7 @@ impl Coordinator {
     }
 }
 
-/// Page that a node lists; none when its end is too far away. A walk whose connection ends begins anew.
+/// Lists a page of one node. None when the node has too many entities. Starts again when the connection ends.
 async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut again = 0;
     loop {
@@ -160,7 +161,7 @@ async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> 
     }
 }
 
-/// Page that the node on this connection lists, step by step.
+/// Lists a page of the node on this connection, step by step. None when that takes too many steps.
 async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();

@@ -1,4 +1,4 @@
-//! What a door is opened with.
+//! The settings of a door.
 
 use crate::front::Front;
 use crate::start_error::{NODES_MAX, StartError};
@@ -6,30 +6,30 @@ use scurry_engine::NODE_MAX;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How a door is opened.
+/// Settings of a door to nodes of entities, to a store, or to both.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens, and for whom.
+    /// Its address, users and limits.
     pub front: Front,
-    /// The store of accounts, as `HOST:PORT`: a server, or any nodes of a Valkey Cluster. Without
-    /// it there is no charging here.
+    /// The store of accounts, as `HOST:PORT`: one server, or any nodes of a Valkey Cluster. If empty, the door has no
+    /// charging.
     pub store: Vec<String>,
-    /// All nodes of entities, as `HOST:PORT`: the same for every door. What a node is called
-    /// decides which ids it keeps. Without them there are no entities here.
+    /// All nodes of entities, as `HOST:PORT`, spelled the same at every door: the spelling of a node decides which ids
+    /// it keeps. If empty, the door has no entities.
     pub nodes: Vec<String>,
-    /// Number of this door, 0 to [`NODE_MAX`]: versions end with it. Several doors may have the same.
+    /// Number of this door, 0 to [`NODE_MAX`]: the last part of its versions. Several doors may have the same number.
     pub number: u16,
-    /// A value at most, bytes.
+    /// Maximum length of a value, bytes.
     pub value_len_max: usize,
-    /// How long a node may take to answer.
+    /// Timeout of an answer of a node or of the store.
     pub patience: Duration,
     /// How long the nodes remember deletions, ms: their setting `entity_tombstone_ms`.
     pub tombstone_ms: i64,
-    /// User of the nodes and of the store.
+    /// User name at the nodes and the store.
     pub user: Option<String>,
-    /// Password of the nodes and of the store.
+    /// Password at the nodes and the store.
     pub password: Option<String>,
-    /// Nodes that were away for longer than deletions are remembered count as they are.
+    /// Trusts nodes that were away for longer than deletions are remembered: they count as they are.
     pub trust_old_nodes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What every request to a door to nodes can reach.
+//! State shared by the requests to a door to nodes.
 
 use crate::coordinator::Coordinator;
 use crate::form;
@@ -12,25 +12,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long the rest of a request may take.
+/// Timeout of receiving the body of a request.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
-/// State that every request to a door to nodes can reach.
+/// State shared by the request handlers of a door to nodes.
 pub(crate) struct Shared {
     pub(crate) coordinator: Arc<Coordinator>,
-    /// The store of accounts.
+    /// The store of accounts; None when the door has no charging.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) value_len_max: usize,
 }
 
 impl Shared {
-    /// The body of a request, within its bounds.
+    /// Reads the body of a request, within the bounds of length and time.
     pub(crate) async fn body(&self, request: Request) -> Result<Bytes, Problem> {
         let too_long = || {
             let why = format!("the value has more than {} bytes", self.value_len_max);
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large", why)
         };
         let body = request.into_body();
+        // Known from the head, before the body is read.
         if form::is_too_long(&body, self.value_len_max) {
             return Err(too_long());
         }

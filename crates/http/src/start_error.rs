@@ -1,4 +1,4 @@
-//! The reasons why a door does not open, whoever finds them.
+//! Why a door does not open: the errors of all its parts.
 
 use scurry_engine::NODE_MAX;
 use scurry_server::TlsError;
@@ -6,59 +6,59 @@ use std::io;
 use std::net::SocketAddr;
 use thiserror::Error;
 
-/// Nodes at most.
+/// Maximum number of nodes.
 pub(crate) const NODES_MAX: usize = 64;
 
-/// Reason why a door does not open.
+/// Why a door does not open.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// Neither entities nor charging.
+    /// The settings name neither entities nor charging.
     #[error(
         "there is nothing to serve: say --store HOST:PORT, --nodes HOST:PORT,HOST:PORT, or both"
     )]
     Nothing,
-    /// Too many nodes.
+    /// The settings name too many nodes.
     #[error("there are {0} nodes, and may be {NODES_MAX} at most")]
     Nodes(usize),
-    /// A node is not named well.
+    /// A node is not `HOST:PORT`.
     #[error("the node `{0}` is not HOST:PORT")]
     Node(String),
     /// A node is named twice.
     #[error("the node `{0}` is named twice")]
     Twice(String),
-    /// Not a number of a door.
+    /// The number of the door is out of range.
     #[error("the number of this door is {0}, and must be 0 to {NODE_MAX}")]
     Number(u16),
-    /// Somebody else listens there.
+    /// Another process listens on the address.
     #[error(
         "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \
          port with {1} (port 0 takes a free one)"
     )]
     AddressInUse(SocketAddr, &'static str),
-    /// The address cannot be listened on.
+    /// The system refuses to listen on the address.
     #[error("cannot listen on {address}: {source}. Choose another address with {option}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The option that names it.
+        /// The option that sets it.
         option: &'static str,
         /// The system's error.
         source: io::Error,
     },
-    /// Everybody could come in.
+    /// The door would be open to every client that reaches the address.
     #[error(
         "refusing to open the HTTP door on {0} to everybody: anyone who reaches this address could \
          see and change what is kept. Give users (docs/access.md), or demand certificates of clients \
          (--tls-client-ca), or say so in as many words with {1}"
     )]
     OpenAccess(SocketAddr, &'static str),
-    /// Not names of hosts.
+    /// The host names are not valid, or there are too many.
     #[error("{0} names at most {1} hosts, each without a scheme and a port: scurry.example")]
     Hosts(&'static str, usize),
-    /// The files of TLS.
+    /// A TLS file cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// No threads.
+    /// The system refuses to start threads.
     #[error("cannot start threads: {0}")]
     Threads(#[source] io::Error),
 }

@@ -1,5 +1,4 @@
-//! How a door to nodes is, for people, for balancers and for Prometheus: `/v0/status`, `/readyz` and
-//! `/metrics`.
+//! The state of a door to nodes, for people, load balancers and Prometheus: `/v0/status`, `/readyz` and `/metrics`.
 
 use crate::charging::{self, Retry};
 use crate::node::Link;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 pub(crate) struct Status {
     /// A request without `replicas` can be answered.
     ready: bool,
-    /// Meaning of a request without `replicas`.
+    /// The quorum of a request without `replicas`, as `ack/from`.
     replicas: String,
     nodes: Vec<NodeStatus>,
 }
@@ -31,11 +30,11 @@ struct NodeStatus {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// Since when it is in this state, by the clock of this door, ms.
+    /// When the node came into this state, by the clock of this door, ms.
     since_ms: i64,
 }
 
-/// 200 while this door is up.
+/// Answers 200 with the state of the nodes, as long as the door is up.
 pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
     let nodes = &shared.coordinator.nodes;
     let quorum = Quorum::majority(nodes.len());
@@ -55,7 +54,7 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
     Json(Status { ready, replicas: format!("{}/{}", quorum.ack(), quorum.from()), nodes })
 }
 
-/// 200 when the store answers and a majority of the nodes counts, else 503 or 504.
+/// Answers 200 when the store answers and a majority of the nodes counts, else 503 or 504.
 pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
     if let Some(store) = &shared.store {
         let reply = store.execute(&[b"PING".to_vec()]).await;
@@ -73,7 +72,7 @@ pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static 
     Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why))
 }
 
-/// The requests of this door, and what it knows of the nodes.
+/// Answers 200 with the metrics of the requests, the connections and the nodes.
 pub(crate) async fn metrics(
     State((shared, traffic)): State<(Arc<Shared>, Arc<Traffic>)>,
 ) -> impl IntoResponse {

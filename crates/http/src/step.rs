@@ -1,34 +1,35 @@
-//! One step through the entities of a node, those that have a value or all: ENTITY.FIND or SCAN, which
-//! answer alike.
+//! One step of listing a node's entities: those with a value (ENTITY.FIND) or all (SCAN). Both commands have the same
+//! form of answer.
 
 use redis::{Cmd, Value, cmd};
 
-/// Ids that a node lists in one step, at most: its own bound.
+/// Maximum number of ids in one step; the node has the same bound.
 pub(crate) const IDS_MAX: usize = 1_000;
 
-/// Part of a list that a node gives in one step.
+/// The part of a list that a node returns in one step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Where the next one begins; none at the end.
+    /// Cursor of the next step; None at the end.
     pub(crate) next: Option<Vec<u8>>,
     pub(crate) ids: Vec<Vec<u8>>,
 }
 
 impl Step {
-    /// Where the first one begins.
+    /// Cursor of the first step.
     pub(crate) const BEGIN: &[u8] = b"0";
 
-    /// Asks for a step.
+    /// Returns the command that lists entities by value.
     pub(crate) fn question(value: &[u8], cursor: &[u8]) -> Cmd {
         let mut command = cmd("ENTITY.FIND");
         command.arg(value).arg("COUNT").arg(IDS_MAX).arg("AFTER").arg(cursor);
         command
     }
 
-    /// Asks for a step through all whose ids begin so.
+    /// Returns the command that lists all entities with this id prefix.
     pub(crate) fn scan(prefix: &[u8], cursor: &[u8]) -> Cmd {
         let mut pattern = Vec::with_capacity(prefix.len() + 1);
         for &byte in prefix {
+            // Escape the special characters of a pattern.
             if b"*?[]\\^-".contains(&byte) {
                 pattern.push(b'\\');
             }
@@ -41,7 +42,7 @@ impl Step {
         command
     }
 
-    /// The answer to either question. None when it is not one.
+    /// Parses the answer to either command. None when it has another form.
     pub(crate) fn of_answer(answer: Value) -> Option<Step> {
         let Value::Array(parts) = answer else { return None };
         let [Value::BulkString(cursor), Value::Array(ids)] = <[Value; 2]>::try_from(parts).ok()?

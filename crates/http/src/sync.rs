@@ -1,5 +1,5 @@
-//! Bringing a node up to date: every entity that one of the others knows, a deletion too, is
-//! compared, and the newest copy is written where an older one is.
+//! Brings a node up to date: compares every entity and every deletion that another node knows, and writes the newest
+//! copy over older ones.
 
 use crate::copy::{Content, Copy};
 use crate::line::Line;
@@ -8,16 +8,17 @@ use redis::{Cmd, RedisError, Value, cmd};
 use scurry_engine::Version;
 use scurry_ledger::Time;
 
-/// Keys that are looked at in one step: their values of all nodes are in memory at once.
+/// Number of keys compared in one step. The values of all nodes for them are in memory at once.
 const KEYS: usize = 64;
 
-/// Gives `node` what it lacks of the `others`: what they have and it has not, and what they know
-/// of what it has. Deletions from before `forgotten` may go their way.
+/// Copies to `node` every entity of which one of the `others` has a newer copy. May skip deletions from before
+/// `forgotten`.
 pub(crate) async fn bring_up(
     node: &Line,
     others: &[Line],
     forgotten: Time,
 ) -> Result<(), RedisError> {
+    // List each of the others, then the node itself: the others may know newer copies of its entities.
     for lister in 0..=others.len() {
         let mut listing = Listing::new();
         loop {
@@ -36,16 +37,16 @@ pub(crate) async fn bring_up(
     Ok(())
 }
 
-/// True when a node must be told of the newest copy. A deletion that is old is not told to who
-/// knows nothing: it would be remembered there anew, told to those who have just forgotten it, and
-/// so on for ever.
+/// Reports whether a node must be sent the newest copy. An old deletion is not sent to a node that knows nothing of the
+/// entity. That node would remember it from now on and pass it to nodes that have just forgotten it, and so on for
+/// ever.
 fn is_lacking(newest: &Copy, has: &Copy, forgotten: Time) -> bool {
     let is_old = newest.content == Content::Gone && newest.version < Version::at(forgotten, 0);
     newest > has && !(is_old && has.version == Version::ABSENT)
 }
 
-/// Takes from `node` what none of the `others` knows and what is older than `before`: deletions
-/// of it may have been forgotten while the node was away.
+/// Removes from `node` every entity that none of the `others` knows and that is older than `before`: its deletion may
+/// have been forgotten while the node was away.
 pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<(), RedisError> {
     let mut listing = Listing::new();
     while let Some(ids) = listing.next(node).await? {
@@ -58,8 +59,9 @@ pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<
             let old = has.version < Version::at(before, 0) && has.version > Version::ABSENT;
             old && newest.version == Version::ABSENT
         });
-        // An entity that expires leaves no trace, a deletion would.
+        // Write an entity that has already expired: it leaves no trace, and a deletion would leave a tombstone.
         let gone = unknown.filter_map(|((id, has), _)| {
+            // The next version, so that the node accepts it.
             let version = Version::new(has.version.get() + 1)?;
             let content = Content::Value { bytes: Bytes::new(), forget_at: Some(Time(1)) };
             Some((id, Copy { version, content }))
@@ -69,8 +71,8 @@ pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<
     Ok(())
 }
 
-/// The keys of a node, step by step, and the deletions that it remembers: a Scurry server lists
-/// those apart, and to Valkey they are keys like others.
+/// A walk through the keys of a node and the deletions that it remembers. A Scurry server lists deletions separately;
+/// in Valkey they are keys like others.
 struct Listing {
     cursor: Vec<u8>,
     pass: Pass,
@@ -88,7 +90,7 @@ impl Listing {
         Listing { cursor: b"0".to_vec(), pass: Pass::Keys }
     }
 
-    /// Keys of any kind; none at the end.
+    /// Returns the next keys, of any kind; None at the end.
     async fn next(&mut self, node: &Line) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
         while self.pass != Pass::Over {
             let mut scan = cmd("SCAN");
@@ -97,7 +99,7 @@ impl Listing {
                 scan.arg("TYPE").arg("tombstone");
             }
             let answer = match node.ask(&scan).await? {
-                // Valkey knows no such type. Any other refusal must not pass for an empty list.
+                // Valkey does not know this type. Any other error must not pass for an empty list.
                 Value::ServerError(error)
                     if self.pass == Pass::Deletions && error.code() == "ERR" =>
                 {
@@ -119,14 +121,14 @@ impl Listing {
     }
 }
 
-/// Copies that a node has of keys; nothing of those that are no entities.
+/// Reads a node's copies of the keys. A key that is not an entity counts as nothing.
 async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
     let questions: Vec<Cmd> = ids.iter().map(|id| Copy::question(id)).collect();
     let answers = node.ask_all(&questions).await?;
     answers
         .into_iter()
         .map(|answer| match answer {
-            // An account, or a plain value.
+            // The key is an account or a plain value.
             Value::ServerError(error) if error.code() == "WRONGTYPE" => Ok(Copy::NOTHING),
             other => {
                 let answer = other.extract_error()?;
@@ -136,6 +138,7 @@ async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
         .collect()
 }
 
+/// Replaces each copy by the newer one of the two.
 fn later(newest: &mut [Copy], copies: Vec<Copy>) {
     for (newest, copy) in newest.iter_mut().zip(copies) {
         if copy > *newest {
@@ -144,6 +147,7 @@ fn later(newest: &mut [Copy], copies: Vec<Copy>) {
     }
 }
 
+/// Sends copies to a node, and checks that it answers as a node does.
 async fn write<'a>(
     node: &Line,
     copies: impl Iterator<Item = (&'a Vec<u8>, Copy)>,

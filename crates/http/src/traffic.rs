@@ -1,5 +1,4 @@
-//! What a door counts about itself: requests by route, method and status, how long they took, and
-//! connections.
+//! Metrics of a door: requests by route, method and status, their durations, and connections.
 
 use crate::misdeeds::{Misdeed, Misdeeds};
 use axum::extract::{MatchedPath, Request, State};
@@ -14,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Counts of one door, and which one it is.
+/// Metrics of one door, with the labels that identify it.
 pub(crate) struct Traffic {
-    /// Where it listens.
+    /// Address that it listens on.
     listen: SocketAddr,
-    /// Words for what it has behind it.
+    /// Label for its services, such as `charging`.
     serves: &'static str,
-    /// None where it speaks no TLS.
+    /// None when it has no TLS.
     certificates: Option<Certificates>,
     requests: Mutex<Requests>,
     connections: AtomicU64,
@@ -29,18 +28,19 @@ pub(crate) struct Traffic {
     pub(crate) misdeeds: Misdeeds,
 }
 
-/// By route. Routes, methods and statuses are few: paths as the door knows them, not as clients write them.
+/// Metrics by route. Routes, methods and statuses are few: a route is the door's own name of a path, not the path of a
+/// request.
 type Requests = BTreeMap<String, OfRoute>;
 
-/// Requests of one route.
+/// Metrics of one route.
 #[derive(Default)]
 struct OfRoute {
-    /// By method and status.
+    /// Number of requests by method and status.
     answered: BTreeMap<(&'static str, u16), u64>,
     durations: Histogram,
 }
 
-/// An open connection, which counts until it is dropped.
+/// An open connection, which is counted until this is dropped.
 pub(crate) struct Connected(Arc<Traffic>);
 
 impl Drop for Connected {
@@ -67,13 +67,14 @@ impl Traffic {
         })
     }
 
+    /// Counts a new connection.
     pub(crate) fn connected(self: &Arc<Traffic>) -> Connected {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.connections.fetch_add(1, Ordering::Relaxed);
         Connected(Arc::clone(self))
     }
 
-    /// A connection was closed because there are too many.
+    /// Counts a connection that was closed because there are too many.
     pub(crate) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
@@ -82,7 +83,7 @@ impl Traffic {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what was counted to a page, and when certificates end: its own and `others`.
+    /// Writes the metrics to a page, with the expiry of the door's certificates and of `others`.
     pub(crate) fn show(
         &self,
         page: &mut Exposition,
@@ -142,7 +143,7 @@ pub(crate) async fn count(
     traffic.answered(&begun, route.as_ref().map(MatchedPath::as_str), response)
 }
 
-/// A request that waits for its answer.
+/// A request that has no answer yet.
 pub(crate) struct Begun {
     at: Instant,
     method: &'static str,
@@ -156,8 +157,8 @@ impl Begun {
 }
 
 impl Traffic {
-    /// Counts a request of a route, of none where the path leads nowhere, and marks its answer where the
-    /// client has done something wrong.
+    /// Counts an answered request. `route` is None when the path is unknown. Marks the answer when the client has done
+    /// something wrong.
     pub(crate) fn answered(
         &self,
         begun: &Begun,
@@ -165,13 +166,13 @@ impl Traffic {
         mut response: Response,
     ) -> Response {
         if let Some(misdeed) = Misdeed::of_answer(response.status(), route.is_none()) {
-            // Who it was is known where the connection is.
+            // The client's address is known to the connection, which logs the error.
             response.extensions_mut().insert(misdeed);
         }
         let duration_ns = u64::try_from(begun.at.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let route = route.unwrap_or("other");
         let mut requests = self.requests();
-        // A route is new once, and its name is copied then alone.
+        // Copies the name of a route only when it is new.
         if !requests.contains_key(route) {
             requests.insert(route.to_owned(), OfRoute::default());
         }
@@ -184,7 +185,7 @@ impl Traffic {
     }
 }
 
-/// A method as a label: clients may write any word for one.
+/// Returns a method as a label: clients may send any word as a method.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,4 +1,4 @@
-//! The two ways of a request to its answer: the short one of operations of charging, and the router.
+//! The two paths of a request: the fast path of charging operations, and the router.
 
 use crate::direct::Direct;
 use crate::options;
@@ -10,9 +10,9 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
-/// Ways of the requests to a door.
+/// The handlers of a door's requests.
 pub(crate) struct Ways {
-    /// None where a door has no charging.
+    /// None when the door has no charging.
     direct: Option<Direct>,
     router: TowerToHyperService<Router>,
 }

@@ -1,4 +1,4 @@
-//! An engine that answers when a test says so, as one does whose log is slow.
+//! An engine that answers when the test says so, as an engine with a slow log does.
 
 use super::*;
 use scurry_ledger::{Answer, Code, Command};
@@ -7,17 +7,17 @@ use std::sync::mpsc::{Receiver, channel};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{JoinHandle, yield_now};
 
-/// Longer than any machine is stalled.
+/// Longer than any machine stalls.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 const DELETE: &[u8] = b"*2\r\n$11\r\nSCUR.DELETE\r\n$1\r\na\r\n";
 
-/// An engine, and its ends of the connections to it, as they are made.
+/// Returns an engine, and the channel of its ends of new connections.
 fn engine() -> (Arc<Engine>, Receiver<UnixStream>) {
     engine_of(Duration::ZERO)
 }
 
-/// The same on a node of a group: another try may reach another node.
+/// Returns the same on a node of a group, where another try may reach another node.
 fn grouped() -> (Arc<Engine>, Receiver<UnixStream>) {
     engine_of(PATIENCE)
 }
@@ -39,20 +39,20 @@ fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, CallError>> {
     tokio::spawn(async move { engine.execute(&[b"PING".to_vec()]).await })
 }
 
-/// Deletes an account without an id by which the store would know the request again.
+/// Deletes an account. The request has no id by which the store would recognize it when repeated.
 fn delete(engine: &Arc<Engine>) -> JoinHandle<Result<Reply, CallError>> {
     let engine = Arc::clone(engine);
     let request = Request::write(b"a", &Command::Delete { force: false });
     tokio::spawn(async move { engine.call(request).await })
 }
 
-/// The next connection that was made.
+/// Returns the next connection that was opened.
 fn next(ends: &Receiver<UnixStream>) -> tokio::net::UnixStream {
     let end = ends.try_recv().expect("a connection was made");
     tokio::net::UnixStream::from_std(end).expect("it can be waited for")
 }
 
-/// Takes so many requests, once they have come.
+/// Reads this many requests, waiting for them.
 async fn take(end: &mut tokio::net::UnixStream, requests: usize) {
     take_bytes(end, &PING.repeat(requests)).await;
 }
@@ -81,7 +81,7 @@ async fn a_request_goes_past_those_whose_replies_are_held_back() {
     one.write_all(b"+first\r\n").await.expect("it is taken");
     let reply = first.await.expect("it ends").expect("a reply");
     assert_eq!(reply, Value::SimpleString("first".to_owned()));
-    // Nothing is held back any more: the first connection is enough.
+    // No reply is held back any more, so the first connection is enough.
     let third = ask(&engine);
     take(&mut one, 1).await;
     one.write_all(b"+third\r\n").await.expect("it is taken");
@@ -115,7 +115,7 @@ async fn there_are_no_more_connections_than_there_may_be() {
         take(&mut end, 1).await;
         held.push(end);
     }
-    // Further ones wait behind those with the fewest, each behind another.
+    // Further requests go to the connections with the fewest, so one to each.
     for end in &mut held {
         asked.push(ask(&engine));
         take(end, 1).await;
@@ -167,7 +167,7 @@ async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there
     }
 }
 
-/// The next connection, once it is made.
+/// Returns the next connection, waiting until it is opened.
 async fn following(ends: &Receiver<UnixStream>) -> tokio::net::UnixStream {
     loop {
         if let Ok(end) = ends.try_recv() {
@@ -195,7 +195,7 @@ async fn a_request_that_another_node_executes_is_asked_anew() {
         let Reply::Answer(answered) = reply else { panic!("{reply:?}") };
         assert_eq!(answered.answer, Answer::Account { code: Code::Ok, version: 7 });
     }
-    // A store on one machine says it itself.
+    // A store on one machine returns the refusal itself.
     let (engine, ends) = engine();
     let asked = ask(&engine);
     let mut end = following(&ends).await;
@@ -232,7 +232,7 @@ async fn what_was_sent_once_is_never_said_to_have_not_been_done() {
     let mut end = following(&ends).await;
     take(&mut end, 1).await;
     drop(end);
-    // Nobody leads from now on.
+    // From now on no node leads.
     while !asked.is_finished() {
         if let Ok(end) = ends.try_recv() {
             let mut end = tokio::net::UnixStream::from_std(end).expect("it can be waited for");

@@ -1,4 +1,4 @@
-//! What is let in is, as a browser reads it, an address, localhost, or a name of the settings.
+//! A host that is let in is, as a browser parses it, an address, localhost, or a name of the settings.
 
 use super::*;
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ fn a_setting_that_is_no_name_is_refused() {
     }
 }
 
-/// Whether a page of this host is no page of others. Where a browser knows no such host there is none.
+/// Reports whether no other page can have this host. True for a host that a browser cannot parse.
 fn is_ours_to_a_browser(host: &str) -> bool {
     let Ok(url) = Url::parse(&format!("http://{host}/")) else { return true };
     let is_bare = url.username().is_empty() && url.password().is_none() && url.path() == "/";
@@ -174,7 +174,7 @@ fn is_ours_to_a_browser(host: &str) -> bool {
         }
 }
 
-/// Pieces of which hosts are made, ours and others, and what stands between them.
+/// Pieces that hosts are made of, ours and others', and separators.
 fn host_like() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "localhost",

@@ -1,4 +1,4 @@
-//! A line to a node that is slow, silent, or none.
+//! Lines to a node that is slow, silent, or not a node.
 
 use super::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,7 +19,7 @@ fn set(value: &[u8]) -> Cmd {
     command
 }
 
-/// Reads so much, says this, and keeps the connection.
+/// Accepts a connection, reads `len` bytes, writes `says`, and keeps the connection open. Returns the bytes.
 fn serve(listener: TcpListener, len: usize, says: &'static [&[u8]]) -> JoinHandle<Vec<u8>> {
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("somebody comes");
@@ -29,7 +29,7 @@ fn serve(listener: TcpListener, len: usize, says: &'static [&[u8]]) -> JoinHandl
             stream.write_all(part).await.expect("it is taken");
             tokio::task::yield_now().await;
         }
-        // Until the other side has gone.
+        // Wait until the other side closes.
         let _ = stream.read(&mut [0]).await;
         taken
     })
@@ -39,7 +39,7 @@ fn serve(listener: TcpListener, len: usize, says: &'static [&[u8]]) -> JoinHandl
 async fn what_a_node_does_not_take_at_once_is_sent_when_it_does() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let line = connect(&listener, PATIENCE).await;
-    // Far more than a socket takes, and replies in pieces.
+    // Far more than a socket buffers, and replies in pieces.
     let commands = [set(&vec![b'x'; 16 << 20]), set(b"y")];
     let sent = commands.each_ref().map(Cmd::get_packed_command).concat();
     let served = serve(listener, sent.len(), &[b"$5\r\nfi", b"rst\r\n:", b"2\r\n"]);
@@ -64,12 +64,12 @@ async fn who_waits_is_told_when_the_other_is_no_node() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let line = connect(&listener, PATIENCE).await;
         let served = serve(listener, len, says);
-        // The reply of one that says more than it was asked is one all the same.
+        // An extra reply does not spoil the reply that was asked for.
         let first = line.ask(&ping).await;
         assert_eq!(first.is_ok(), says[0].starts_with(b"+"));
         let mut second = line.ask(&ping).await;
         if second.is_ok() {
-            // It was asked before the other reply had come.
+            // It was sent before the extra reply arrived.
             second = line.ask(&ping).await;
         }
         let error = second.expect_err("it is over");
@@ -85,7 +85,7 @@ async fn a_silent_node_is_waited_for_as_long_as_was_said() {
     let line = connect(&listener, Duration::from_millis(20)).await;
     let error = line.ask(&cmd("PING")).await.expect_err("nobody answers");
     assert!(error.is_timeout(), "{error}");
-    // It takes a bounded number of requests for later.
+    // The number of queued requests is bounded.
     let inbox = Arc::new(Inbox::default());
     for number in 0..WAITING_MAX {
         line.send(b"*1\r\n$4\r\nPING\r\n", inbox.ticket(number));
@@ -104,7 +104,7 @@ async fn each_that_waits_too_long_is_told_and_its_reply_is_for_nobody() {
         let asked = timeout(PATIENCE, line.ask(&cmd("PING"))).await.expect("it is told");
         assert!(asked.expect_err("nobody answers").is_timeout());
     }
-    // One that has a limit of its own is not told, and gets the reply that is its own.
+    // A request with a timeout of its caller is not given up, and gets its own reply.
     let inbox = Arc::new(Inbox::default());
     line.send(b"*1\r\n$4\r\nPING\r\n", inbox.ticket(7));
     let mut taken = vec![0; 3 * b"*1\r\n$4\r\nPING\r\n".len()];

@@ -1,4 +1,4 @@
-//! A round whose nodes lose their connections under it.
+//! Rounds whose nodes lose their connections, answer late or not at all.
 
 use super::*;
 use crate::clock::now;
@@ -7,7 +7,7 @@ use crate::node::Link;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// Longer than anything here takes.
+/// Longer than any test here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn connect(listener: &TcpListener) -> Line {
@@ -29,7 +29,7 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
         let (mut stream, _) = listener.accept().await.expect("somebody comes");
         stream.read_exact(&mut asked).await.expect("it is asked");
         drop(stream);
-        // As membership does it: it sees the end, and connects anew.
+        // What membership does: it notices the end and reconnects.
         nodes[0].line().expect("a connection").ended().await;
         nodes[0].set(Link::Away("it ended".to_owned()), now());
         nodes[0].set(Link::Ready(connect(&listener).await), now());
@@ -53,7 +53,7 @@ async fn a_node_that_is_away_for_longer_than_its_patience_keeps_nobody_waiting()
     assert!(failure.contains("away (not reached yet)"), "{failure}");
 }
 
-/// As many nodes as there are answers, and none gives one by itself.
+/// Returns connected nodes that never answer.
 async fn silent(listener: &TcpListener, count: usize) -> Vec<Arc<Node>> {
     let mut nodes = Vec::new();
     for number in 0..count {
@@ -64,7 +64,7 @@ async fn silent(listener: &TcpListener, count: usize) -> Vec<Arc<Node>> {
     nodes
 }
 
-/// A round that has asked all of these and must have all answers.
+/// Returns a round that has asked all the nodes and needs all answers.
 fn asked(nodes: &[Arc<Node>], patience: Duration) -> Round<'_> {
     let text = format!("{0}/{0}", nodes.len());
     let quorum = Quorum::parse(&text, nodes.len()).expect("a quorum");
