@@ -21,14 +21,13 @@ const TEST_SECONDS_MAX: &str = "300";
 
 /// Packages that are mutated, each with the packages that must catch the mutants in their tests. The others (server,
 /// doors, module) are tested by running servers, which takes longer than the step has.
-const JUDGES: [(&str, &[&str]); 8] = [
+const JUDGES: [(&str, &[&str]); 7] = [
     ("scurry-ledger", &["scurry-ledger", "scurry-model"]),
     ("scurry-codec", &["scurry-codec", "scurry-model"]),
     ("scurry-engine", &["scurry-engine", "scurry-model", "scurry-sim"]),
     ("scurry-disk", &["scurry-disk"]),
     ("scurry-resp", &["scurry-resp"]),
-    ("scurry-replica", &["scurry-replica", "scurry-replicas"]),
-    ("scurry-group", &["scurry-group", "scurry-sim"]),
+    ("scurry-consensus", &["scurry-consensus", "scurry-replicas", "scurry-sim"]),
     ("scurry-rdma-proto", &["scurry-rdma-proto", "scurry-rdma-fabric"]),
 ];
 

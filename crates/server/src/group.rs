@@ -27,10 +27,10 @@ use host::{Files, Host, Input, Rebuild, Ways};
 use membership::Membership;
 use peers::{Accepted, Enter, Identity, Passages, Peers, Sockets};
 use scurry_codec::GroupMembers;
+use scurry_consensus::replica::{NodeId, Settings};
+use scurry_consensus::shard::{Begun, CoreEnd, Health, Healths, ShardGroup};
 use scurry_disk::{Directory, Manifest};
 use scurry_engine::LogFollower;
-use scurry_group::{Begun, CoreEnd, Health, Healths, ShardGroup};
-use scurry_replica::{NodeId, Settings};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
@@ -44,7 +44,7 @@ use wishes::Wishes;
 const HEARD_TICKS: u64 = 10;
 
 /// The files of a shard, and what they hold.
-pub(crate) type ShardFiles = scurry_group::ShardFiles<Directory>;
+pub(crate) type ShardFiles = scurry_consensus::shard::ShardFiles<Directory>;
 
 /// All that a node begins with.
 pub(crate) struct Start {
@@ -235,7 +235,7 @@ fn begin(
     let seed = getrandom::u64().map_err(|error| error.to_string())?;
     let settings = Settings::new(node, seed);
     let ring = Arc::new(move || bell.ring());
-    let begun = scurry_group::begin(shard, files, settings, founder, log_bytes, ring)?;
+    let begun = scurry_consensus::shard::begin(shard, files, settings, founder, log_bytes, ring)?;
     let Begun { group, device, tasks, reader, orders, progress } = begun;
     let tell = inbox.clone();
     let told = move |stored| tell.send(Input::Stored(shard, stored)).is_ok();

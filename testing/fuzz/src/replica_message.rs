@@ -1,7 +1,7 @@
 //! Messages between replicas: an accepted message has one encoding and one meaning, and a replica processes it without
 //! a panic, whatever its sender; all other bytes are rejected.
 
-use scurry_replica::{
+use scurry_consensus::replica::{
     Base, Descriptor, Entry, Index, Kind, Members, Message, NodeId, Recovered, Replica, Settings,
     Term, Vote,
 };

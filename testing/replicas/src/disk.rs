@@ -1,7 +1,7 @@
 //! A simulated disk: a queue of stores, and the content of the device.
 
+use scurry_consensus::replica::{Base, Entry, Index, Recovered, Store, Term, Ticket, Vote};
 use scurry_model::Random;
-use scurry_replica::{Base, Entry, Index, Recovered, Store, Term, Ticket, Vote};
 use std::collections::VecDeque;
 
 /// Disk of one node.

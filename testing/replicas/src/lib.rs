@@ -1,4 +1,4 @@
-//! A seeded simulator of `scurry-replica`: up to five nodes with disks that finish late and lose unsynced data, and a
+//! A seeded simulator of `scurry_consensus::replica`: up to five nodes with disks that finish late and lose unsynced data, and a
 //! network that drops, duplicates, delays and reorders packets and can fail in one direction. After every step
 //! [`Truth`], which sees all nodes and trusts none, checks the invariants.
 //!

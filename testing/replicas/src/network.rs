@@ -1,7 +1,7 @@
 //! A simulated network that carries bytes between nodes.
 
+use scurry_consensus::replica::NodeId;
 use scurry_model::Random;
-use scurry_replica::NodeId;
 use std::collections::BTreeSet;
 
 /// Maximum number of packets in the queue; when it is full the oldest one is lost.

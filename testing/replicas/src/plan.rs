@@ -1,8 +1,8 @@
 //! The parameters that a seed draws: how many nodes there are, and which failures happen how often.
 
 use crate::world::node;
+use scurry_consensus::replica::{Members, Settings};
 use scurry_model::Random;
-use scurry_replica::{Members, Settings};
 
 /// Plan of a run. A rate of N means once in N steps; 0 means never.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use crate::plan::Plan;
 use crate::world::{Counts, Node, World};
+use scurry_consensus::replica::{Index, Members, NodeId, Role};
 use scurry_model::Random;
-use scurry_replica::{Index, Members, NodeId, Role};
 
 /// Ticks of every node within which healed nodes must elect a leader, and again within which they must agree.
 const ROUNDS_MAX: usize = 200;

@@ -2,7 +2,7 @@
 
 use crate::disk::Disk;
 use crate::network::Packet;
-use scurry_replica::{
+use scurry_consensus::replica::{
     Entry, Index, Kind, Membership, Message, NodeId, Replica, Role, Standing, Term,
 };
 use std::collections::BTreeMap;

@@ -3,11 +3,11 @@
 use crate::disk::Disk;
 use crate::network::{Network, Packet};
 use crate::truth::Truth;
-use scurry_model::Random;
-use scurry_replica::{
+use scurry_consensus::replica::{
     Base, Descriptor, Effects, Index, Members, Membership, Message, NodeId, ReadTicket, Recovered,
     ReplaceError, Replica, Role, Settings, Standing, Term,
 };
+use scurry_model::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the id of a node by number.

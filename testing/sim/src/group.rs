@@ -1,5 +1,5 @@
 //! Three nodes of a group in one process: on each a shard as it ships, its log on a disk that loses and tears, and
-//! what a server does with both (`scurry-group`), around replicas that a bad network joins. Clients ask whom they take
+//! what a server does with both (`scurry_consensus::shard`), around replicas that a bad network joins. Clients ask whom they take
 //! for the leader, and ask again with the same ids where they have heard nothing clear.
 //!
 //! The models of `testing/model` say what each answer must be, in the order in which entries are committed. What was

@@ -9,14 +9,14 @@ use crate::group::view::Addresses;
 use crate::group::{ShardFiles, Start};
 use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
+use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::recover_to;
 use scurry_disk::{GroupFile, Manifest, Store, read_group};
 use scurry_engine::{
     Disk, LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover,
     shown_by_snapshots, survey_group,
 };
-use scurry_group::recover_to;
 use scurry_ledger::Time;
-use scurry_replica::NodeId;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 //! ahead of the answers; what is lost is sent again.
 
 use super::peers::CatchUp;
+use scurry_consensus::replica::{Index, NodeId};
+use scurry_consensus::shard::{Body, Offer, Word};
 use scurry_disk::Directory;
 use scurry_engine::{Disk, File, LogId, clear_incoming, incoming_name, snapshot_name};
-use scurry_group::{Body, Offer, Word};
-use scurry_replica::{Index, NodeId};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};

@@ -2,7 +2,7 @@
 //! refused. One view is compared with the one before, so each change is told once.
 
 use super::view::{Member, View};
-use scurry_group::ShardView;
+use scurry_consensus::shard::ShardView;
 
 /// Clients wait so long before they are refused, ms: an election is no alarm.
 const REFUSED_AFTER_MS: i64 = 1_000;
@@ -161,7 +161,7 @@ fn names<'a>(shards: impl Iterator<Item = (usize, &'a ShardView)>) -> Option<Str
 mod tests {
     use super::super::view::Addresses;
     use super::*;
-    use scurry_replica::{NodeId, Role};
+    use scurry_consensus::replica::{NodeId, Role};
     use std::net::SocketAddr;
 
     fn node(number: u64) -> NodeId {

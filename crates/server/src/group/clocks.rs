@@ -4,8 +4,8 @@
 //! A clock is known by what it showed when this node's uptime was 0: as long as nobody sets it, that stays the same.
 
 use crate::clock::{Clock, Reading};
+use scurry_consensus::replica::NodeId;
 use scurry_ledger::Time;
-use scurry_replica::NodeId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

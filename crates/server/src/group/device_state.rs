@@ -1,7 +1,7 @@
 //! Whether the device of a shard's log takes what it is given: known to the thread that waits for it, and shown by
 //! others, whichever node leads.
 
-use scurry_group::Stored;
+use scurry_consensus::shard::Stored;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A device that has finished nothing for longer stands still, ns.

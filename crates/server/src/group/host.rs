@@ -10,13 +10,13 @@ use super::view::{Member, View};
 use super::wishes::Wishes;
 use crate::clock::Clock;
 use crate::ticket;
-use scurry_disk::Directory;
-use scurry_engine::{LogFollower, LogId};
-use scurry_group::{
+use scurry_consensus::replica::{Index, Message, NodeId, Sequence};
+use scurry_consensus::shard::{
     Body, Broken, Came, FromCore, Health, LogPosition, Offer, Outlet, Plan, Remade, ShardGroup,
     Stored, Word, base_from,
 };
-use scurry_replica::{Index, Message, NodeId, Sequence};
+use scurry_disk::Directory;
+use scurry_engine::{LogFollower, LogId};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;

@@ -3,8 +3,8 @@
 use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
 use super::view::{Addresses, too_few_without};
 use scurry_codec::{GroupMember, GroupMembers};
-use scurry_group::{Health, Healths, Plan, ShardGroup};
-use scurry_replica::{Members, NodeId};
+use scurry_consensus::replica::{Members, NodeId};
+use scurry_consensus::shard::{Health, Healths, Plan, ShardGroup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 

@@ -27,7 +27,7 @@ pub(crate) use socket::Sockets;
 use super::clocks::Clocks;
 use super::view::Addresses;
 use roster::{Link, Roster};
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};

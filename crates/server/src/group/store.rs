@@ -2,8 +2,8 @@
 
 use super::device_state::DeviceState;
 use crate::clock::Clock;
+use scurry_consensus::shard::{LogDevice, Stored, Task, Worked};
 use scurry_disk::Directory;
-use scurry_group::{LogDevice, Stored, Task, Worked};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

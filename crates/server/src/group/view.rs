@@ -1,7 +1,7 @@
 //! What a node knows of its group, for whoever shows it: clients of the cluster protocol, INFO, metrics.
 
-use scurry_group::{Health, Outlook, ShardView, Voter};
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::{Health, Outlook, ShardView, Voter};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 

@@ -5,7 +5,7 @@ use super::membership::{Membership, Wish};
 use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
 use crate::ticket::Sender;
-use scurry_group::ShardGroup;
+use scurry_consensus::shard::ShardGroup;
 
 /// Wishes that are watched, and answers that are kept for a thread that takes no mail, at most.
 const OPEN_MAX: usize = 16;

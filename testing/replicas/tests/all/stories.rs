@@ -1,6 +1,6 @@
 //! Scripted tests of a few nodes: the guarantees, and the cases that the engine does not prevent by itself.
 
-use scurry_replica::{
+use scurry_consensus::replica::{
     AppendError, Base, ChangeError, Descriptor, Entry, Index, Kind, Members, Message, NodeId,
     Recovered, Role, Settings, Term, Vote,
 };

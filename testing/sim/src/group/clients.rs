@@ -5,8 +5,8 @@ use super::machine::Machine;
 use super::trio::Trio;
 use crate::beside::id;
 use crate::world::{ACCOUNTS, Checked};
+use scurry_consensus::replica::NodeId;
 use scurry_model::{ChainOp, Event, What};
-use scurry_replica::NodeId;
 
 impl Trio {
     /// A client asks something, or has waited for long enough.

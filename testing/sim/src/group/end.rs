@@ -5,8 +5,8 @@ use super::machine::Machine;
 use super::trio::Trio;
 use crate::audit::{audit, entries_of};
 use crate::world::Checked;
+use scurry_consensus::replica::NodeId;
 use scurry_ledger::Time;
-use scurry_replica::NodeId;
 
 /// Ticks of every node within which they have a leader, serve and agree.
 const ROUNDS_MAX: usize = 400;

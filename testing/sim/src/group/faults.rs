@@ -3,8 +3,8 @@
 use super::machine::Machine;
 use super::trio::{NODES, Trio};
 use crate::world::Checked;
-use scurry_group::Plan;
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::Plan;
 
 impl Trio {
     fn happens(&mut self, once_in: usize) -> bool {

@@ -4,8 +4,8 @@
 use super::machine::Machine;
 use super::trio::Trio;
 use crate::world::Checked;
-use scurry_group::{Health, Outlook, Voter};
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::{Health, Outlook, Voter};
 use std::collections::BTreeMap;
 
 /// Ticks after which everybody has noticed what is wrong.

@@ -5,8 +5,8 @@ use super::running::{BALLOT, Running};
 use crate::SimDisk;
 use crate::SimFile;
 use crate::reach::REACH;
+use scurry_consensus::replica::NodeId;
 use scurry_engine::{Disk, File, LogBallot, LogId, LogReach, Vote};
-use scurry_replica::NodeId;
 use std::collections::VecDeque;
 use std::io;
 

@@ -3,8 +3,8 @@
 
 use super::trio::Trio;
 use scurry_codec::{GroupMember, GroupMembers};
-use scurry_group::Plan;
-use scurry_replica::{Members, NodeId};
+use scurry_consensus::replica::{Members, NodeId};
+use scurry_consensus::shard::Plan;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Entries that a node may lack when it gets a vote.

@@ -5,8 +5,8 @@ use super::running::{Running, Terms};
 use super::trio::Trio;
 use crate::world::Checked;
 use crate::{Crash, Faults, SimDisk};
+use scurry_consensus::replica::{NodeId, Settings};
 use scurry_engine::{Config, HashKey};
-use scurry_replica::{NodeId, Settings};
 use scurry_replicas::node;
 
 /// Steps of a node that starts one after another and is stopped each time, at most.

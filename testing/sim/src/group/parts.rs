@@ -5,9 +5,9 @@ use super::machine::Machine;
 use super::running::Input;
 use super::sending::Receiving;
 use super::trio::Trio;
+use scurry_consensus::replica::{Index, NodeId};
+use scurry_consensus::shard::{Came, base_from};
 use scurry_engine::{Disk, File, clear_incoming, incoming_name};
-use scurry_group::{Came, base_from};
-use scurry_replica::{Index, NodeId};
 
 impl Trio {
     /// Snapshots that are under way: from, to.

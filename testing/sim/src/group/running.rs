@@ -9,16 +9,16 @@ use crate::reach::REACH;
 use crate::world::{Checked, World};
 use crate::{SimDisk, SimFile, Trace};
 use scurry_codec::LogFormat;
+use scurry_consensus::replica::{Index, Message, NodeId, Sequence, Settings};
+use scurry_consensus::shard::{
+    Begun, Body, Came, CoreEnd, FromCore, Grouped, LogDevice, LogPosition, Offer, Outlet, Remade,
+    ShardFiles, ShardGroup, Stored, Task, ToCore, Word, Worked, begin, recover_to,
+};
 use scurry_engine::{
     Config, Disk, LogBallot, LogFollower, LogId, LogReach, LogWriter, RequiredExtent, Shard,
     shown_by_snapshots, survey_group,
 };
-use scurry_group::{
-    Begun, Body, Came, CoreEnd, FromCore, Grouped, LogDevice, LogPosition, Offer, Outlet, Remade,
-    ShardFiles, ShardGroup, Stored, Task, ToCore, Word, Worked, begin, recover_to,
-};
 use scurry_ledger::Time;
-use scurry_replica::{Index, Message, NodeId, Sequence, Settings};
 use scurry_replicas::{Network, Packet};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Snapshots on their way: what the leader has sent, and what the other node has received.
 
 use crate::SimFile;
-use scurry_group::Offer;
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::Offer;
 
 /// A snapshot that is being sent.
 pub(super) struct Sending {

@@ -3,9 +3,9 @@
 use super::running::Input;
 use super::trio::Trio;
 use crate::world::Checked;
+use scurry_consensus::replica::NodeId;
+use scurry_consensus::shard::recover_to;
 use scurry_engine::{Config, HashKey};
-use scurry_group::recover_to;
-use scurry_replica::NodeId;
 
 impl Trio {
     /// Time of a node's host goes on, and it looks around.

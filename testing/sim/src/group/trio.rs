@@ -7,9 +7,9 @@ use super::plan::{GroupPlan, GroupTheme};
 use super::truth::Truth;
 use crate::Trace;
 use crate::world::{Checked, World};
+use scurry_consensus::replica::NodeId;
 use scurry_engine::{APART_LEN, Config, LogId};
 use scurry_model::{Generator, Random};
-use scurry_replica::NodeId;
 use scurry_replicas::Network;
 use std::collections::BTreeMap;
 

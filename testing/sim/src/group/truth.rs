@@ -1,7 +1,7 @@
 //! What is committed, told by somebody who sees all nodes: the entries, and what the models show behind each.
 
 use crate::world::{Checked, World};
-use scurry_replica::{Entry, Index, Kind, Replica};
+use scurry_consensus::replica::{Entry, Index, Kind, Replica};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

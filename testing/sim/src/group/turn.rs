@@ -10,10 +10,10 @@ use crate::audit::audit;
 use crate::beside::Beside;
 use crate::job::Job;
 use crate::world::Checked;
+use scurry_consensus::replica::NodeId;
 use scurry_engine::{Disk, snapshot_name};
 use scurry_ledger::Time;
 use scurry_model::{Came, ChainResult};
-use scurry_replica::NodeId;
 
 /// Requests of a turn, at most.
 const REQUESTS_MAX: usize = 4;

@@ -1,8 +1,8 @@
 //! Views of a group of three, for tests of replies.
 
 use crate::group::view::{Addresses, Member, View};
-use scurry_group::{Health, ShardView};
-use scurry_replica::{NodeId, Role};
+use scurry_consensus::replica::{NodeId, Role};
+use scurry_consensus::shard::{Health, ShardView};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 pub(crate) fn id(number: u64) -> NodeId {

@@ -1,7 +1,7 @@
 //! Words of a node that asks to be admitted, and the answers to it.
 
 use crate::group::view::Addresses;
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
 use std::net::SocketAddr;
 
 /// A node asks to be admitted. It may ask more than once, and gets the same answer then.

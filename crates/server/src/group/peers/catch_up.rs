@@ -3,8 +3,8 @@
 
 use super::bytes::{Reader, put_bytes};
 use scurry_codec::{GroupMembers, LogBase};
+use scurry_consensus::shard::{Offer, Word};
 use scurry_engine::{LogId, checksum};
-use scurry_group::{Offer, Word};
 
 /// A word and the number of the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]

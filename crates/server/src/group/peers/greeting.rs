@@ -8,7 +8,7 @@ use super::bytes::{
 use super::encryption::Distrust;
 use super::socket::Socket;
 use crate::group::view::Addresses;
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
 use std::io::{self, Read, Write};
 
 /// The first bytes of each side.

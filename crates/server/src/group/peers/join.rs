@@ -4,7 +4,7 @@ use super::admission::{Accepted, JoinAnswer, JoinRequest};
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
 use super::roster::{Roster, Seat};
 use super::socket::{Dialling, Socket, Sockets};
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};

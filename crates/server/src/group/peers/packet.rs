@@ -49,7 +49,7 @@ pub(crate) struct Packet {
     pub(crate) subject: Subject,
     /// The shard whose replicas it is between.
     pub(crate) shard: u16,
-    /// A message of `scurry_replica`, a word of [`CatchUp`](super::CatchUp), a time, or a health, encoded.
+    /// A message of `scurry_consensus::replica`, a word of [`CatchUp`](super::CatchUp), a time, or a health, encoded.
     pub(crate) message: Vec<u8>,
     /// The frames among its entries, in their order; bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,

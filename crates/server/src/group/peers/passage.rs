@@ -6,7 +6,7 @@ use super::greeting::Greeting;
 use super::roster::{NoLink, Roster};
 use super::socket::{Dialling, Socket};
 use mio::{Events, Interest, Poll, Token};
-use scurry_replica::NodeId;
+use scurry_consensus::replica::NodeId;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

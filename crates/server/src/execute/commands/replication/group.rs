@@ -3,7 +3,7 @@
 use crate::execute::commands::Lines;
 use crate::group::view::{Member, View};
 use crate::net::port::PortKind;
-use scurry_replica::Role;
+use scurry_consensus::replica::Role;
 use scurry_resp::Reply;
 
 /// The role of a node, as the clients of one of its ports see it.

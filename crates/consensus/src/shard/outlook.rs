@@ -2,8 +2,8 @@
 //! connections: the remaining nodes must be a majority, reach each other, store, agree on the voters, and include one
 //! that could lead.
 
-use crate::health::Health;
-use scurry_replica::NodeId;
+use crate::replica::NodeId;
+use crate::shard::health::Health;
 
 /// Maximum number of entries that a node may lack without delaying service: a fraction of a second of them.
 const LAG_MAX: u64 = 1 << 14;

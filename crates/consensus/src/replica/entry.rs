@@ -1,6 +1,6 @@
 //! Entries of the replicated log, and the members that decide about it.
 
-use crate::ids::{Index, NodeId, Term};
+use crate::replica::ids::{Index, NodeId, Term};
 
 /// Descriptor of a frame; the frame's bytes are kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,10 @@
 //! Groups of one node and of two nodes, with devices that the tests control.
 
 use super::*;
-use crate::channel::Progress;
+use crate::replica::Settings;
+use crate::shard::channel::Progress;
 use scurry_codec::{FrameWriter, LogFormat};
 use scurry_engine::LogId;
-use scurry_replica::Settings;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -50,7 +50,7 @@ impl Alone {
         let base =
             LogBase { chain: seal.chain_start(), voters: voters.to_vec(), ..LogBase::default() };
         let recovered = Recovered {
-            vote: scurry_replica::Vote::default(),
+            vote: crate::replica::Vote::default(),
             base: base_from(&base).unwrap(),
             entries: Vec::new(),
             committed: Index(0),

@@ -1,8 +1,8 @@
 //! The durable storage of a shard's group: its vote and its log. All waiting orders share one sync.
 
-use crate::channel::Body;
+use crate::replica::{Index, Sequence, Ticket};
+use crate::shard::channel::Body;
 use scurry_engine::{Disk, LogBallot, LogBase, LogWriter, Vote, is_disk_full};
-use scurry_replica::{Index, Sequence, Ticket};
 use std::io;
 
 /// Bytes after which no further orders join a batch; a single order may have more.

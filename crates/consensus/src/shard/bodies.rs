@@ -1,14 +1,14 @@
 //! The end of a shard's log in the host's memory: the position of the next entry, and the frames of the last entries,
 //! which other nodes may need.
 
-use crate::channel::Body;
-use crate::position::Mark;
+use crate::replica::{Descriptor, Entry, Index, Kind, Sequence, Term};
+use crate::shard::channel::Body;
+use crate::shard::position::Mark;
 use scurry_codec::{
     FrameWriter, Framed, GroupMembers, LogEntry, Record, Seal, checked_frame, content_of,
     put_entry, read_frame,
 };
 use scurry_ledger::Time;
-use scurry_replica::{Descriptor, Entry, Index, Kind, Sequence, Term};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

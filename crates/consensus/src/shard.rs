@@ -1,7 +1,6 @@
 //! The group of one shard on a node. It decides when a core may answer, when the core leads, pauses and resigns, and
 //! which entries are applied, written to the device and recovered. It has no thread, no socket and no clock, so that a
 //! server and a simulation of three nodes run the same code.
-#![forbid(unsafe_code)]
 
 mod begin;
 mod bodies;

@@ -1,21 +1,21 @@
 //! One shard's group on this node: its replica, the end of its log, and the state of its core.
 
-use crate::bodies::{Bodies, End, frames_of};
-use crate::broken::Broken;
-use crate::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore, Turn};
-use crate::device::{Order, Stored, Task};
-use crate::offer::{Offer, Word};
-use crate::outlet::Outlet;
-use crate::position::{LogPosition, Mark};
-use crate::shard_view::ShardView;
-use scurry_codec::GroupMembers;
-use scurry_engine::{LogBase, Shown, Vote};
-use scurry_ledger::Time;
-use scurry_replica::{
+use crate::replica::{
     AppendError, Base, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId,
     ReadTicket, ReceiveError, Recovered, ReplaceError, Replica, Role, Sequence, Standing, Store,
     Term, Ticket,
 };
+use crate::shard::bodies::{Bodies, End, frames_of};
+use crate::shard::broken::Broken;
+use crate::shard::channel::{Body, Epoch, FromCore, HostEnd, Remade, ToCore, Turn};
+use crate::shard::device::{Order, Stored, Task};
+use crate::shard::offer::{Offer, Word};
+use crate::shard::outlet::Outlet;
+use crate::shard::position::{LogPosition, Mark};
+use crate::shard::shard_view::ShardView;
+use scurry_codec::GroupMembers;
+use scurry_engine::{LogBase, Shown, Vote};
+use scurry_ledger::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
 
@@ -1136,7 +1136,7 @@ impl ShardGroup {
     fn successor(&self, base: &Base) -> Result<Replica, ReplaceError> {
         let (base, committed) = (base.clone(), base.index);
         // `Replica::replace` uses the vote that the present replica has stored.
-        let vote = scurry_replica::Vote::default();
+        let vote = crate::replica::Vote::default();
         self.replica.replace(Recovered { vote, base, entries: Vec::new(), committed })
     }
 

@@ -1,9 +1,9 @@
 //! Stores that are pending or in progress, and the messages that wait for them.
 
-use crate::effects::{Store, Vote};
-use crate::entry::Entry;
-use crate::ids::{Index, Ticket};
-use crate::message::{Body, Message};
+use crate::replica::effects::{Store, Vote};
+use crate::replica::entry::Entry;
+use crate::replica::ids::{Index, Ticket};
+use crate::replica::message::{Body, Message};
 use std::collections::VecDeque;
 
 /// A store that the host has not taken yet.
@@ -181,8 +181,8 @@ impl Stores {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Kind;
-    use crate::ids::{NodeId, Term};
+    use crate::replica::entry::Kind;
+    use crate::replica::ids::{NodeId, Term};
 
     fn entries(term: u64, indexes: std::ops::RangeInclusive<u64>) -> Vec<Entry> {
         let entry = |index| Entry { term: Term(term), index: Index(index), kind: Kind::Empty };

@@ -1,7 +1,7 @@
 //! The health that each node sends to the others periodically, so that the leader knows what an election without it
 //! would need. docs/formats/between-nodes.md has the bytes.
 
-use scurry_replica::NodeId;
+use crate::replica::NodeId;
 use std::collections::BTreeMap;
 
 /// Maximum number of nodes in each list of a health.

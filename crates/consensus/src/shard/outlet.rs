@@ -1,9 +1,9 @@
 //! Interface of a shard's group to its surroundings: the network, the log on the device, and the recovery of shards.
 
-use crate::channel::Body;
-use crate::offer::{Offer, Word};
-use crate::position::LogPosition;
-use scurry_replica::{Message, NodeId, Sequence};
+use crate::replica::{Message, NodeId, Sequence};
+use crate::shard::channel::Body;
+use crate::shard::offer::{Offer, Word};
+use crate::shard::position::LogPosition;
 
 /// Actions that a shard's group asks of its host.
 pub trait Outlet {

@@ -4,7 +4,7 @@
 //! frame, a Change costs a 64th.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use scurry_replica::{
+use scurry_consensus::replica::{
     Base, Descriptor, Effects, Index, Members, Message, NodeId, Recovered, Replica, Role, Settings,
     Term, Vote,
 };

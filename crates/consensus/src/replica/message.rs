@@ -1,8 +1,8 @@
 //! Messages between replicas, and their bytes: docs/formats/replica-messages.md.
 
-use crate::entry::{Descriptor, Entry, Kind, Members};
-use crate::ids::{Index, NUMBER_MAX, NodeId, Round, Term};
-use crate::wire::Reader;
+use crate::replica::entry::{Descriptor, Entry, Kind, Members};
+use crate::replica::ids::{Index, NUMBER_MAX, NodeId, Round, Term};
+use crate::replica::wire::Reader;
 
 /// Version of the encoding.
 const VERSION: u8 = 1;

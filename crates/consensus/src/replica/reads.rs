@@ -4,7 +4,7 @@
 //! heartbeats. The engine drops a round that is requested before the leader has committed an entry of its term, so such
 //! a round is requested later. None of this is a lease: no time is involved.
 
-use crate::ids::{Index, ReadTicket, Round};
+use crate::replica::ids::{Index, ReadTicket, Round};
 use std::collections::VecDeque;
 
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The state of a shard's group, for status and metrics.
 
-use scurry_replica::{NodeId, Role};
+use crate::replica::{NodeId, Role};
 
 /// State of a shard's group, as this node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

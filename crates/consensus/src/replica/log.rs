@@ -1,8 +1,8 @@
 //! The log in memory, 40 bytes an entry after its base, and the engine's view of it.
 
-use crate::effects::Vote;
-use crate::entry::{Descriptor, Entry, Kind, Members};
-use crate::ids::{Index, NUMBER_MAX, Term};
+use crate::replica::effects::Vote;
+use crate::replica::entry::{Descriptor, Entry, Kind, Members};
+use crate::replica::ids::{Index, NUMBER_MAX, Term};
 use raft::eraftpb::{ConfState, Entry as RaftEntry, EntryType, HardState, Snapshot};
 use raft::{GetEntriesContext, RaftState, Storage, StorageError};
 use std::collections::{BTreeMap, VecDeque};
@@ -39,7 +39,7 @@ pub struct Recovered {
 pub enum RecoveredError {
     /// The settings are invalid.
     #[error(transparent)]
-    Settings(#[from] crate::settings::SettingsError),
+    Settings(#[from] crate::replica::settings::SettingsError),
     /// An entry is missing or repeated.
     #[error("entry {found:?} where {expected:?} belongs: restore the log from a peer")]
     Gap {
@@ -353,7 +353,7 @@ impl Storage for Log {
 }
 
 fn conf_state(members: &Members) -> ConfState {
-    let numbers = |nodes: &[crate::ids::NodeId]| -> Vec<u64> {
+    let numbers = |nodes: &[crate::replica::ids::NodeId]| -> Vec<u64> {
         nodes.iter().map(|node| node.get()).collect()
     };
     (numbers(members.voters()), numbers(members.learners())).into()
@@ -362,7 +362,7 @@ fn conf_state(members: &Members) -> ConfState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeId;
+    use crate::replica::ids::NodeId;
 
     fn members(numbers: &[u64]) -> Members {
         Members::new(numbers.iter().filter_map(|number| NodeId::new(*number)), []).unwrap()

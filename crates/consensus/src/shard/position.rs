@@ -1,6 +1,6 @@
 //! Pairs of numbers about the same log, with named fields so that they cannot be swapped.
 
-use scurry_replica::{Index, Sequence};
+use crate::replica::{Index, Sequence};
 
 /// The end of an entry: its index, and the sequence of its last record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Messages between a core and the host of its group. The core sends executed frames and waiting reads; the host sends
 //! committed frames and the core's role.
 
+use crate::replica::Sequence;
 use scurry_engine::{Shard, Shown};
 use scurry_ledger::Time;
-use scurry_replica::Sequence;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};

@@ -1,8 +1,8 @@
 //! The outputs of a replica that its host must carry out.
 
-use crate::entry::{Entry, Membership};
-use crate::ids::{Index, NodeId, ReadTicket, Term, Ticket};
-use crate::message::Message;
+use crate::replica::entry::{Entry, Membership};
+use crate::replica::ids::{Index, NodeId, ReadTicket, Term, Ticket};
+use crate::replica::message::Message;
 
 /// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +75,8 @@ pub struct Effects {
     /// they were requested.
     pub reads: Vec<ReadTicket>,
     /// Nodes that need a snapshot because this log no longer has the entries that they lack. Each is listed once. The
-    /// host reports the outcome with [`Replica::caught_up`](crate::Replica::caught_up) or
-    /// [`Replica::snapshot_failed`](crate::Replica::snapshot_failed), and does not compact in the meantime.
+    /// host reports the outcome with [`Replica::caught_up`](crate::replica::Replica::caught_up) or
+    /// [`Replica::snapshot_failed`](crate::replica::Replica::snapshot_failed), and does not compact in the meantime.
     pub behind: Vec<NodeId>,
 }
 

@@ -1,6 +1,6 @@
 //! Settings of a replica.
 
-use crate::ids::NodeId;
+use crate::replica::ids::NodeId;
 
 /// Settings of a replica. Not configurable, always on: pre-vote, check-quorum (a leader that hears no majority steps
 /// down), and reads that are confirmed by a round of heartbeats, never by a lease.

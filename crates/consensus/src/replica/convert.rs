@@ -1,9 +1,9 @@
 //! Conversions between the engine's messages and entries and those of this crate.
 
-use crate::entry::{Entry, Kind, Members, Membership};
-use crate::ids::{Index, NodeId, Round, Term};
-use crate::log::{Log, engine_entry};
-use crate::message::{Body, Message};
+use crate::replica::entry::{Entry, Kind, Members, Membership};
+use crate::replica::ids::{Index, NodeId, Round, Term};
+use crate::replica::log::{Log, engine_entry};
+use crate::replica::message::{Body, Message};
 use raft::CAMPAIGN_TRANSFER;
 use raft::eraftpb::{
     ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState,

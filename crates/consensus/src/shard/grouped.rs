@@ -1,11 +1,11 @@
 //! The core's side of a group. Executed frames go to the host, and replies wait for the confirmation of the turn in
 //! which they were formed. While another node leads, the core applies that leader's committed entries.
 
-use crate::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
+use crate::replica::Sequence;
+use crate::shard::channel::{CoreEnd, Epoch, FromCore, ToCore, Turn};
 use scurry_codec::{LogFormat, checked_frame};
 use scurry_engine::{LogId, Shard, Shown};
 use scurry_ledger::Time;
-use scurry_replica::Sequence;
 
 /// Maximum bytes that may be executed and uncommitted; above it nothing more is executed.
 const UNCOMMITTED_LEN_MAX: u64 = 8 << 20;

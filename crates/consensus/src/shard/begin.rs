@@ -1,20 +1,20 @@
 //! Creates a shard's group from the contents of the shard's files, and recovers the shard up to the commit.
 
-use crate::bodies::{Bodies, End, SWITCHED, chain_of};
-use crate::channel::{HostEnd, Progress, Remade, Ring, ToCore};
-use crate::device::{LogDevice, Task};
-use crate::position::LogPosition;
-use crate::shard_group::{Beginning, ShardGroup, base_from};
+use crate::replica::{
+    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Sequence, Settings, Term,
+    Vote,
+};
+use crate::shard::bodies::{Bodies, End, SWITCHED, chain_of};
+use crate::shard::channel::{HostEnd, Progress, Remade, Ring, ToCore};
+use crate::shard::device::{LogDevice, Task};
+use crate::shard::position::LogPosition;
+use crate::shard::shard_group::{Beginning, ShardGroup, base_from};
 use scurry_codec::{GroupMembers, LogFormat};
 use scurry_engine::{
     Config, Disk, FollowError, GroupEntry, GroupLog, LogBallot, LogBase, LogFollower, LogId,
     LogWriter, RecoveryError, Shard, Shown, Until, Version, recover,
 };
 use scurry_ledger::Time;
-use scurry_replica::{
-    Descriptor, Entry, Index, Kind, Members, NodeId, Recovered, Replica, Sequence, Settings, Term,
-    Vote,
-};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
