@@ -1,9 +1,9 @@
-//! The arguments of a RESP command, in one piece of memory.
+//! The arguments of a RESP command, stored in one buffer to avoid an allocation per argument.
 
 use std::fmt::Display;
 use std::io::Write;
 
-/// Arguments of one command; the first is its name.
+/// Arguments of one command. The first argument is the command's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Begins with the command's name.
+    /// Returns the arguments of a command that so far has only its name.
     pub fn new(name: &str) -> Arguments {
         let mut arguments = Arguments::default();
         arguments.push(name);
@@ -26,15 +26,15 @@ impl Arguments {
         self
     }
 
-    /// Appends an argument as it is displayed, a number for one.
+    /// Appends an argument in its `Display` form, for example a number.
     pub fn push_display(&mut self, argument: impl Display) -> &mut Arguments {
-        // Writing into memory does not fail.
+        // Writing into a `Vec` never fails.
         let _ = write!(self.bytes, "{argument}");
         self.ends.push(self.bytes.len());
         self
     }
 
-    /// Appends an option and its value, where there is one.
+    /// Appends an option's name and its value, or nothing if the value is `None`.
     pub fn option(&mut self, name: &str, value: Option<impl AsRef<[u8]>>) -> &mut Arguments {
         match value {
             Some(value) => self.push(name).push(value),
@@ -42,7 +42,7 @@ impl Arguments {
         }
     }
 
-    /// Appends an option and its number, where there is one.
+    /// Appends an option's name and its number, or nothing if the number is `None`.
     pub fn number(&mut self, name: &str, value: Option<impl Display>) -> &mut Arguments {
         match value {
             Some(value) => self.push(name).push_display(value),
@@ -50,22 +50,22 @@ impl Arguments {
         }
     }
 
-    /// Appends an option that has no value.
+    /// Appends the name of an option that has no value, if it is set.
     pub fn flag(&mut self, name: &str, set: bool) -> &mut Arguments {
         if set { self.push(name) } else { self }
     }
 
-    /// Returns the number of arguments, with the name.
+    /// Returns the number of arguments, including the name.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Reports whether not even the name is there.
+    /// Reports whether even the name is missing.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Returns the arguments in their order, the name first.
+    /// Returns the arguments in order, the name first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.ends.iter().enumerate().map(|(at, &end)| {
             let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -73,8 +73,9 @@ impl Arguments {
         })
     }
 
-    /// Returns the command as an array of bulk strings.
+    /// Returns the command as a RESP array of bulk strings, ready to be sent.
     pub fn packed(&self) -> Vec<u8> {
+        // 16 bytes per argument for `$`, its length and two CRLFs.
         let mut packed = Vec::with_capacity(16 + self.bytes.len() + 16 * self.len());
         let _ = write!(packed, "*{}\r\n", self.len());
         for argument in self.iter() {

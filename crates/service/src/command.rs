@@ -1,23 +1,24 @@
-//! Commands of the ledger that own what they borrow, so that they can travel between threads.
+//! An owned form of the ledger's [`Command`], which borrows its ids and lists: it can travel between threads.
 
 use scurry_ledger::{Command, Create, ItemAmount, ItemRequest, Name, NewBucket, SessionRequest};
 use smallvec::SmallVec;
 
-/// A [`Command`] with the bytes and lists that it borrows. [`CommandBuf::with`] lends the command.
+/// An owned copy of a [`Command`]: its fixed part, and the bytes and lists that it borrows. [`CommandBuf::with`] lends
+/// the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandBuf {
-    /// The command with empty bytes and lists in the places of those below.
+    /// The command, with empty bytes and lists in place of the data in the fields below.
     shape: Command<'static>,
-    /// The transaction id, or the session id; empty where the command has neither.
+    /// The transaction id, or the session id. Empty if the command has neither.
     id: Vec<u8>,
-    /// The transaction id of the debit that a refund names, or the data of a session.
+    /// The transaction id of the debit that a refund names, or the data (blob) of a session request.
     second: Vec<u8>,
     items: SmallVec<[ItemRequest; 1]>,
-    /// Boxed: most commands have none of them.
+    /// Boxed to keep the struct small: most commands need no list here.
     rare: Option<Box<Lists>>,
 }
 
-/// Lists that sessions do not have.
+/// Lists that only commands without a session have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Lists {
     amounts: Vec<ItemAmount>,
@@ -26,9 +27,10 @@ struct Lists {
 }
 
 impl CommandBuf {
-    /// Copies a command.
+    /// Copies a command with everything that it borrows.
     pub fn new(command: &Command<'_>) -> CommandBuf {
         let mut copy = CommandBuf {
+            // A placeholder: `fill` needs the other fields first, and returns the real shape.
             shape: Command::Delete { force: false },
             id: Vec::new(),
             second: Vec::new(),
@@ -39,7 +41,7 @@ impl CommandBuf {
         copy
     }
 
-    /// Keeps what a command borrows, and returns the command without it.
+    /// Stores the data that a command borrows, and returns the command with empty borrows.
     fn fill(&mut self, command: &Command<'_>) -> Command<'static> {
         const NONE: &[u8] = b"";
         match *command {
@@ -133,12 +135,12 @@ impl CommandBuf {
         }
     }
 
-    /// Lends the command to `run`, and returns its result.
+    /// Calls `run` with the command, and returns its result.
     pub fn with<R>(&self, run: impl FnOnce(&Command<'_>) -> R) -> R {
         run(&self.borrow(&self.identities()))
     }
 
-    /// Returns the identities as a command borrows them.
+    /// Returns the identities in the form in which [`CommandBuf::borrow`] needs them.
     pub(crate) fn identities(&self) -> SmallVec<[(Name, &[u8]); 4]> {
         match &self.rare {
             Some(lists) => lists.identities.iter().map(|(kind, id)| (*kind, &id[..])).collect(),
@@ -146,7 +148,7 @@ impl CommandBuf {
         }
     }
 
-    /// Returns the keys of the items in the order of the request; none of a command that is not about a session.
+    /// Returns the keys of a session request's items, in their order. Empty for commands without a session.
     pub fn item_keys(&self) -> impl Iterator<Item = scurry_ledger::ItemKey> {
         self.items.iter().map(|item| item.key)
     }
@@ -157,6 +159,7 @@ impl CommandBuf {
         let amounts = lists.map_or(&[][..], |lists| &lists.amounts);
         let session = |request: SessionRequest<'a>| SessionRequest {
             session: id,
+            // `shape` has `Some` with empty bytes where the command had a blob.
             blob: request.blob.map(|_| second),
             items: &self.items,
             ..request

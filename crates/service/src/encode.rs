@@ -1,4 +1,5 @@
-//! Requests as commands of RESP: the one encoder of SCUR commands for programs. docs/commands.md has the grammar.
+//! Encodes requests as RESP commands. This is the only encoder of SCUR commands for programs. docs/commands.md has the
+//! grammar.
 
 use crate::request::{command_name, with_links};
 use crate::{Arguments, Read, Request};
@@ -8,7 +9,7 @@ use scurry_ledger::{
 };
 
 impl Request {
-    /// Returns the command of RESP that the request is.
+    /// Returns the request as a RESP command.
     pub fn arguments(&self) -> Arguments {
         match self {
             Request::Write(write) => write.command.with(|command| encode(&write.account, command)),
@@ -18,7 +19,7 @@ impl Request {
     }
 }
 
-/// Encodes a command to an account.
+/// Encodes one command to an account.
 pub fn encode(account: &[u8], command: &Command<'_>) -> Arguments {
     let mut out = Arguments::new(command_name(command));
     out.push(account);
@@ -26,10 +27,11 @@ pub fn encode(account: &[u8], command: &Command<'_>) -> Arguments {
     out
 }
 
-/// Encodes a chain of commands.
+/// Encodes a chain as one `SCUR.CHAIN` command.
 pub fn encode_chain(links: &[Link<'_>]) -> Arguments {
     let mut out = Arguments::new("SCUR.CHAIN");
     for Link { account, command } in links {
+        // A link is the account, the number of words that follow for it, the command's name, and its other arguments.
         let mut rest = Arguments::default();
         append(&mut rest, command);
         out.push(account).push_display(rest.len() + 1).push(command_name(command));
@@ -55,7 +57,7 @@ fn encode_read(name: &str, read: &Read) -> Arguments {
     out
 }
 
-/// Appends what follows the account.
+/// Appends the arguments after the account.
 fn append(out: &mut Arguments, command: &Command<'_>) {
     match *command {
         Command::Create(Create { txn, status, identities, buckets }) => {
@@ -179,7 +181,7 @@ fn append_terms(out: &mut Arguments, terms: &LimitTerms) {
 }
 
 fn append_session(out: &mut Arguments, request: &SessionRequest<'_>) {
-    // A short number without a unit is refused as a duration: it may be meant in seconds.
+    // Durations carry their unit: the server refuses a short number without one, because it may be meant in seconds.
     let ms = |duration: Option<i64>| duration.map(|ms| format!("{ms}ms"));
     out.push(request.session)
         .push_display(request.request)

@@ -1,6 +1,7 @@
-//! The seam between doors and stores. A door turns its protocol into a [`Request`] and a [`Reply`] into its protocol; a
-//! [`Service`] carries the request out: in this process by mail to the core that owns the account, or on another server
-//! over RESP. Requests and replies are the ledger's own types, so that a rule or a field is said once.
+//! The interface between doors (protocol front ends) and stores. A door translates its protocol into a [`Request`],
+//! and a [`Reply`] into its protocol. A [`Service`] carries the request out: in this process by a message to the core
+//! that owns the account, or over RESP on another server. Requests and replies are the ledger's own types, so that
+//! each rule and each field is defined once.
 #![forbid(unsafe_code)]
 
 mod arguments;

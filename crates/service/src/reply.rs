@@ -1,46 +1,46 @@
-//! Replies of a store.
+//! Replies of a store to requests.
 
 use crate::{AccountView, AuditView, SessionView};
 use scurry_ledger::{Answer, Checked, Code, ItemKey, first_denied};
 use smallvec::SmallVec;
 
-/// The reply to a request, of the variant that the request asks for.
+/// The reply to a request. The request determines the variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// To a command that the ledger decides.
+    /// Reply to a command that the ledger decides.
     Answer(Answered),
-    /// To a chain: one answer per command, in their order.
+    /// Reply to a chain: one answer per command, in order.
     Chain(Vec<Answered>),
-    /// To a read of an account.
+    /// Reply to a read of an account.
     Account(Box<AccountView>),
-    /// To a read of a session.
+    /// Reply to a read of a session.
     Session(Box<SessionView>),
-    /// To an audit.
+    /// Reply to an audit.
     Audit(Box<AuditView>),
-    /// To a check.
+    /// Reply to a check.
     Checked(Checked),
 }
 
-/// The answer to a command, now or before.
+/// The answer to a command, new or stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The answer. Of a session it has one element per item of the request, in its order.
+    /// The answer. For a session request it has one element per item of the request, in order.
     pub answer: Answer,
-    /// The command is a duplicate, and this is its stored answer.
+    /// True if the command is a duplicate and this is its stored answer.
     pub replayed: bool,
-    /// Keys of the items of the request.
+    /// Keys of the request's items. Empty for commands without a session.
     pub keys: SmallVec<[ItemKey; 1]>,
 }
 
 impl Answered {
-    /// Returns OK or the denial.
+    /// Returns `OK`, or the code of the denial.
     pub fn code(&self) -> Code {
         self.answer.code()
     }
 }
 
-/// Returns the place, from 0, of the first command of a chain that is denied by itself; none where the chain is
-/// carried out.
+/// Returns the index, from 0, of the first command of a chain that is denied by itself. None if the chain is carried
+/// out.
 pub fn denied(chain: &[Answered]) -> Option<usize> {
     let answers: Vec<Answer> = chain.iter().map(|one| one.answer.clone()).collect();
     first_denied(&answers)

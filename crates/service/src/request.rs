@@ -1,21 +1,21 @@
-//! Requests to a store, each about the accounts that it names.
+//! Requests to a store. Each names the accounts that it is about.
 
 use crate::CommandBuf;
 use scurry_ledger::{Command, Create, Link, Name, SessionRequest};
 
-/// One request. It owns what it says, so that it can wait in a queue and travel to another thread.
+/// One request. It owns its data, so that it can wait in a queue and travel to another thread.
 #[expect(clippy::large_enum_variant, reason = "nearly every request is a command")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// A command that the ledger decides.
     Write(Write),
-    /// Commands on several accounts of one hash slot that are all carried out or none (docs/ledger.md section 15).
+    /// Commands on several accounts of one hash slot: all are carried out, or none (docs/ledger.md section 15).
     Chain(Vec<Write>),
     /// A read of one account.
     Read(Read),
 }
 
-/// A command to an account.
+/// A command and the account that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// Account id, 1 to [`scurry_ledger::ACCOUNT_ID_LEN_MAX`] bytes.
@@ -24,7 +24,7 @@ pub struct Write {
     pub command: CommandBuf,
 }
 
-/// A read of one account in one step.
+/// An atomic read of one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// `SCUR.GET`: the account.
@@ -56,14 +56,14 @@ pub enum Read {
 }
 
 impl Write {
-    /// Copies a command to an account.
+    /// Copies a command, with the id of its account.
     pub fn new(account: &[u8], command: &Command<'_>) -> Write {
         Write { account: account.to_vec(), command: CommandBuf::new(command) }
     }
 }
 
 impl Read {
-    /// Returns the id of the account that is read.
+    /// Returns the id of the account to read.
     pub fn account(&self) -> &[u8] {
         match self {
             Read::Account { account }
@@ -75,12 +75,13 @@ impl Read {
 }
 
 impl Request {
-    /// A command to an account.
+    /// Returns the request for a command to an account.
     pub fn write(account: &[u8], command: &Command<'_>) -> Request {
         Request::Write(Write::new(account, command))
     }
 
-    /// Returns the id of the account whose core executes the request: of a chain the first one's.
+    /// Returns the id of the account whose core executes the request. For a chain it is the first account, or an empty
+    /// id if the chain is empty.
     pub fn account(&self) -> &[u8] {
         match self {
             Request::Write(write) => &write.account,
@@ -89,8 +90,9 @@ impl Request {
         }
     }
 
-    /// Reports whether the request may be sent once more when its reply did not arrive: it changes nothing, or the
-    /// store knows it again by an id or a request number. Other requests may get another answer than the first time.
+    /// Reports whether the request may be sent again when its reply did not arrive: it changes nothing, or the store
+    /// recognizes the duplicate by a transaction id or request number. Other requests may get a different answer the
+    /// second time.
     pub fn is_repeatable(&self) -> bool {
         match self {
             Request::Write(write) => write.command.with(|command| match command {
@@ -102,7 +104,7 @@ impl Request {
         }
     }
 
-    /// Returns the command's name in the command table, `SCUR.DEBIT` for one.
+    /// Returns the command's name in the command table, for example `SCUR.DEBIT`.
     pub fn command_name(&self) -> &'static str {
         match self {
             Request::Write(write) => write.command.with(command_name),
@@ -115,19 +117,19 @@ impl Request {
     }
 }
 
-/// The commands of a session's life that carry a [`SessionRequest`].
+/// The session commands that carry a [`SessionRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionStep {
-    /// Opens the session (CCR-INITIAL).
+    /// The command that opens the session (CCR-INITIAL).
     Reserve,
-    /// Reports use and asks for more (CCR-UPDATE).
+    /// The command that reports use and asks for more units (CCR-UPDATE).
     Update,
-    /// Ends the session (CCR-TERMINATION).
+    /// The command that ends the session (CCR-TERMINATION).
     Terminate,
 }
 
 impl SessionStep {
-    /// Returns the command with this request.
+    /// Returns this command with the given request.
     pub fn command(self, request: SessionRequest<'_>) -> Command<'_> {
         match self {
             SessionStep::Reserve => Command::Reserve(request),
@@ -137,7 +139,7 @@ impl SessionStep {
     }
 }
 
-/// Lends the links of a chain to `run`, and returns its result.
+/// Calls `run` with the links of a chain, and returns its result.
 pub fn with_links<R>(writes: &[Write], run: impl FnOnce(&[Link<'_>]) -> R) -> R {
     let identities: Vec<_> = writes.iter().map(|write| write.command.identities()).collect();
     let links = writes.iter().zip(&identities).map(|(write, identities)| Link {

@@ -1,15 +1,15 @@
-//! The seam itself.
+//! The trait that doors call and stores implement.
 
 use crate::{CallError, Reply, Request};
 use std::future::Future;
 use std::pin::Pin;
 
-/// A reply that is on its way.
+/// The future of a reply. Boxed, so that [`Service`] can be a trait object.
 pub type Call<'a> = Pin<Box<dyn Future<Output = Result<Reply, CallError>> + Send + 'a>>;
 
 /// A store that carries out requests: the cores of this process, or a server elsewhere.
 pub trait Service: Send + Sync + 'static {
-    /// Carries out a request, and returns its reply once that is as durable as the store promises. A future that is
-    /// dropped gives up the reply, not the request.
+    /// Carries out a request, and returns the reply when it is as durable as the store promises. Dropping the future
+    /// discards the reply, but does not cancel the request.
     fn call(&self, request: Request) -> Call<'_>;
 }

@@ -1,11 +1,11 @@
-//! An account as a read shows it, with times and amounts worked out for the moment of the read.
+//! The results of reads, with times and amounts computed for the moment of the read.
 
 use scurry_ledger::{
     Account, Bucket, Counted, Cycle, Id, ItemKey, Name, Overrun, Period, Session, Status, Time,
     UnitAmount, validate,
 };
 
-/// An account in one atomic read (`SCUR.GET`).
+/// An account, from one atomic read (`SCUR.GET`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountView {
     /// Status of the account.
@@ -14,11 +14,11 @@ pub struct AccountView {
     pub version: u64,
     /// Kind and value of each identity.
     pub identities: Vec<(Name, Id)>,
-    /// Buckets in the order in which they burn.
+    /// Buckets in burn order: the order in which they are debited.
     pub buckets: Vec<BucketView>,
-    /// Counters.
+    /// Counters, in the order of the account.
     pub counters: Vec<CounterView>,
-    /// Limits.
+    /// Limits, in the order in which they were created.
     pub limits: Vec<LimitView>,
     /// Open sessions.
     pub sessions: Vec<SessionRow>,
@@ -31,30 +31,30 @@ pub struct BucketView {
     pub id: Name,
     /// Unit of its amounts.
     pub unit: Name,
-    /// Minor units that can be debited or held.
+    /// Minor units that can be debited or held now.
     pub available: i64,
-    /// Minor units that open sessions hold.
+    /// Minor units held by open sessions.
     pub held: i64,
-    /// Minus the credit limit, minor units.
+    /// The negated credit limit, minor units: 0 or less.
     pub floor: i64,
-    /// Lower burns first.
+    /// Rank in burn order. Buckets with a lower priority are debited first.
     pub priority: i32,
-    /// Start of the validity.
+    /// First moment at which the bucket is valid.
     pub valid_from: Time,
-    /// End of the validity.
+    /// Moment at which the bucket expires. None if it never does.
     pub valid_to: Option<Time>,
-    /// Recurring credit of the bucket.
+    /// Recurring credit. None if the bucket is never refilled.
     pub allowance: Option<AllowanceView>,
 }
 
 /// Recurring credit of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllowanceView {
-    /// Period, and the offset of its time zone.
+    /// Refill period, and the offset of its time zone.
     pub cycle: Cycle,
-    /// Minor units of the bucket when a period begins.
+    /// Minor units to which the bucket is refilled when a period begins.
     pub amount: i64,
-    /// Start of the next period; none where the bucket ends before.
+    /// Time of the next refill. None if the bucket expires before it.
     pub refills_at: Option<Time>,
 }
 
@@ -63,13 +63,13 @@ pub struct AllowanceView {
 pub struct CounterView {
     /// Id of the counter.
     pub id: Name,
-    /// Unit that it counts.
+    /// Unit of the value.
     pub unit: Name,
-    /// Value of the present period.
+    /// Value in the current period.
     pub value: i64,
     /// Reset period, in UTC.
     pub period: Period,
-    /// Next reset; none where the counter has no period.
+    /// Next reset. None if the counter has no period.
     pub resets_at: Option<Time>,
 }
 
@@ -78,21 +78,21 @@ pub struct CounterView {
 pub struct LimitView {
     /// Id of the limit.
     pub id: Name,
-    /// What it counts.
+    /// What the limit counts: a unit, the units of one item, or open sessions.
     pub counted: Counted,
-    /// Minor units in a period, or sessions that may be open.
+    /// Most minor units that may be used in a period, or most sessions that may be open.
     pub amount: i64,
-    /// Minor units used in the present period.
+    /// Minor units used in the current period.
     pub used: i64,
-    /// Minor units that open sessions hold, or open sessions.
+    /// Minor units held by open sessions, or the number of open sessions.
     pub held: i64,
-    /// Minor units left.
+    /// Minor units, or sessions, that are left.
     pub left: i64,
     /// Minor units used beyond the limit.
     pub overrun: i64,
     /// Reset period, and the offset of its time zone.
     pub cycle: Cycle,
-    /// Next reset; none where the limit has no period.
+    /// Next reset. None if the limit has no period.
     pub resets_at: Option<Time>,
 }
 
@@ -103,49 +103,49 @@ pub struct SessionRow {
     pub id: Id,
     /// Version of the session.
     pub version: u64,
-    /// Time at which the session expires without a request.
+    /// Time at which the session expires unless a request arrives first.
     pub deadline: Time,
 }
 
-/// An open session and its account in one atomic read (`SCUR.SESSION`).
+/// An open session and its account, from one atomic read (`SCUR.SESSION`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionView {
-    /// Account of the session.
+    /// The account that the session belongs to.
     pub account: AccountView,
     /// Id, version and deadline.
     pub row: SessionRow,
     /// How long grants are valid, ms.
     pub validity_ms: i64,
-    /// Supervision time, ms.
+    /// Supervision time (Tcc), ms: how long the session may go without a request.
     pub tcc_ms: i64,
-    /// Treatment of use beyond what could be debited.
+    /// Policy for use beyond what can be debited.
     pub overrun: Overrun,
-    /// Highest request number; none before the first.
+    /// Highest request number. None before the first request.
     pub last_request: Option<u32>,
-    /// Opaque bytes kept with the session.
+    /// Opaque bytes that the client stores with the session.
     pub blob: Vec<u8>,
-    /// Items of the session.
+    /// Items of the session, with their amounts.
     pub items: Vec<ItemView>,
 }
 
-/// An item of an open session; amounts are minor units.
+/// An item of an open session. Amounts are minor units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemView {
     /// Key of the item.
     pub key: ItemKey,
     /// Unit of its amounts.
     pub unit: Name,
-    /// Granted.
+    /// Total of the grants.
     pub granted: i64,
-    /// Held now.
+    /// Amount held now.
     pub outstanding: i64,
-    /// Reported as used.
+    /// Total reported as used.
     pub used: i64,
-    /// Part of the use that the hold covered.
+    /// Part of the use that was debited from holds.
     pub from_hold: i64,
-    /// Part of the use beyond the hold.
+    /// Part of the use beyond the hold, debited from available units.
     pub direct: i64,
-    /// Returned to the buckets.
+    /// Part of the grants that was returned unused.
     pub released: i64,
     /// Part of the use that could not be debited.
     pub uncollected: i64,
@@ -164,33 +164,33 @@ pub struct AuditView {
     pub uncollected: Vec<UnitAmount>,
 }
 
-/// Totals of a bucket since it was created; amounts are minor units.
+/// Totals of a bucket since it was created. Amounts are minor units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTotals {
     /// Id of the bucket.
     pub id: Name,
     /// Unit of its amounts.
     pub unit: Name,
-    /// Can be debited or held now.
+    /// Amount that can be debited or held now.
     pub available: i64,
-    /// Held by open sessions now.
+    /// Amount held by open sessions now.
     pub held: i64,
-    /// Credited.
+    /// Total credited.
     pub credited: i64,
-    /// Refunded.
+    /// Total refunded.
     pub refunded: i64,
-    /// Debited.
+    /// Total debited.
     pub consumed: i64,
-    /// Expired with a validity or a period.
+    /// Total that expired with the bucket's validity or at the start of a period.
     pub expired: i64,
-    /// Taken out by corrections.
+    /// Total removed by negative adjustments.
     pub voided: i64,
-    /// Debited below the floor.
+    /// Total debited below the floor, a part of `consumed`.
     pub overdrawn: i64,
 }
 
 impl AccountView {
-    /// Shows an account as read at the host's clock `now`, with what is due applied.
+    /// Returns the view of an account at the host's clock `now`. Everything due must already be applied to `account`.
     pub fn of(account: &Account, now: Time) -> AccountView {
         let now = now.on(Some(account));
         let bucket = |bucket: &Bucket| BucketView {
@@ -250,7 +250,7 @@ impl SessionRow {
 }
 
 impl SessionView {
-    /// Shows an open session of an account as read at `now`.
+    /// Returns the view of an open session of an account at the host's clock `now`.
     pub fn of(account: &Account, session: &Session, now: Time) -> SessionView {
         let items = session.items.iter().map(|item| ItemView {
             key: item.key,
@@ -277,7 +277,7 @@ impl SessionView {
 }
 
 impl AuditView {
-    /// Shows the totals of an account as read at `now`.
+    /// Returns the totals of an account at the host's clock `now`.
     pub fn of(account: &Account, now: Time) -> AuditView {
         let now = now.on(Some(account));
         let buckets = account.buckets.iter().map(|bucket| BucketTotals {
