@@ -1,5 +1,6 @@
-//! Nchf_ConvergedCharging (3GPP TS 32.291): the charging data resources of 5G, mapped to the sessions of the ledger.
-//! The door keeps no state: the reference in the resource's URL holds what an Update needs from its Create.
+//! The 5G charging API Nchf_ConvergedCharging (3GPP TS 32.291): it maps charging data resources to sessions of the
+//! ledger. This door stores nothing: the reference in the resource's URI carries all that an Update needs from its
+//! Create.
 
 mod problem;
 mod reference;

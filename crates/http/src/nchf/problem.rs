@@ -1,4 +1,4 @@
-//! ProblemDetails (TS 29.571) with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
+//! Errors as ProblemDetails (TS 29.571), with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
 
 use crate::charging::{FaultLocation, Refused, field_problem, wait_s};
 use crate::problem::Problem;
@@ -6,19 +6,20 @@ use axum::http::StatusCode;
 use scurry_ledger::Code;
 use serde_json::{Value, json};
 
-/// A member is there and is wrong.
+/// Returns the problem for a member with a wrong value.
 pub(crate) fn incorrect(pointer: &str, why: &str) -> Problem {
     with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_INCORRECT")
 }
 
-/// A member is needed.
+/// Returns the problem for a required member that is missing.
 pub(crate) fn missing(pointer: &str, why: &str) -> Problem {
     with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_MISSING")
 }
 
-/// A body could not be read.
+/// Adds a cause to the problem of a body that could not be read.
 pub(crate) fn unreadable(problem: Problem) -> Problem {
     let cause = match problem.member("errors").map(|errors| &errors[0]) {
+        // An empty pointer means the whole body: it is not JSON, or not an object.
         Some(error) if error["pointer"] == "" => "INVALID_MSG_FORMAT",
         Some(error) if error["detail"].as_str().is_some_and(|why| why.starts_with("missing")) => {
             "MANDATORY_IE_MISSING"
@@ -29,12 +30,12 @@ pub(crate) fn unreadable(problem: Problem) -> Problem {
     with_cause(problem, cause)
 }
 
-/// A denial of the whole request.
+/// Returns the problem for a denial of the whole request.
 pub(crate) fn denied(code: Code) -> Problem {
     of_code(code, code.meaning())
 }
 
-/// The store has refused, or is not there.
+/// Returns the problem for a request that the store rejected, or that failed on the way to it or back.
 pub(crate) fn refused(refused: Refused) -> Problem {
     match refused {
         Refused::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
@@ -42,19 +43,20 @@ pub(crate) fn refused(refused: Refused) -> Problem {
     }
 }
 
-/// The resource is not one of ours.
+/// Returns the problem for a URI with a reference that this door did not issue.
 pub(crate) fn unknown_reference() -> Problem {
     of_code(Code::UnknownSession, "no charging data resource has this reference")
 }
 
-/// The session is not open any more, and what was used of it has been debited.
+/// Returns the problem for an Update after the session has ended: the store has debited the reported use.
 pub(crate) fn settled_late() -> Problem {
     let why =
         "the session has ended: what was used is debited, and nothing is granted; create another";
     of_code(Code::UnknownSession, why)
 }
 
-/// The status is that of the cause: these differ from the door's own.
+/// Returns the problem for a ledger code. Its status follows from the Nchf cause, and differs from the status of the
+/// JSON API.
 fn of_code(code: Code, why: &str) -> Problem {
     let status = match code.nchf() {
         "USER_UNKNOWN" | "CONTEXT_NOT_FOUND" => StatusCode::NOT_FOUND,
@@ -68,6 +70,7 @@ fn of_code(code: Code, why: &str) -> Problem {
 }
 
 fn with_cause(problem: Problem, cause: &str) -> Problem {
+    // invalidParams repeats `errors` in the form of TS 29.571.
     let wrong = problem.member("errors").and_then(Value::as_array).map(|errors| {
         let params = errors.iter().map(|error| {
             let name = ["pointer", "header", "parameter"].iter().find_map(|name| error.get(*name));

@@ -1,14 +1,14 @@
-//! ChargingDataRef: names a charging data resource in its URI, and says all that is needed to find
-//! it again.
+//! ChargingDataRef: the name of a charging data resource in its URI. It contains all that is needed to find the
+//! session again, so that the door stores nothing.
 
 use super::units::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters that do not stand in a segment of a path as they are.
+/// Characters that are percent-encoded in a path segment: all but the unreserved ones of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The account, the session, and the kind of unit that reports are read as where they could be
-/// read as several.
+/// The account, the session, and the preferred kind of unit: reports that could be read as several kinds are read as
+/// this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) account: String,
@@ -17,14 +17,15 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// As a segment of a path.
+    /// Returns the reference as a percent-encoded path segment, `account.session.kind`.
     pub(crate) fn segment(&self) -> String {
         let account = utf8_percent_encode(&self.account, ESCAPED);
         format!("{account}.{}.{}", self.session, self.kind.letter())
     }
 
-    /// From a segment whose escapes are undone.
+    /// Parses a path segment that is already percent-decoded. Returns None if this door cannot have issued it.
     pub(crate) fn read(text: &str) -> Option<Reference> {
+        // From the end, because an account id may contain dots.
         let mut parts = text.rsplitn(3, '.');
         let kind = Kind::of_letter(parts.next()?)?;
         let (session, account) = (parts.next()?, parts.next()?);

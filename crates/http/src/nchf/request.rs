@@ -1,5 +1,5 @@
-//! ChargingDataRequest (TS 32.291 clause 6.1.6.2.1.1), as far as the ledger takes part in it. What
-//! else a consumer says is for charging records, and is not looked at.
+//! ChargingDataRequest (TS 32.291 clause 6.1.6.2.1.1), limited to the members that the ledger needs. The others are
+//! for charging records and are ignored.
 
 use super::problem::{incorrect, missing};
 use super::units::{Kind, Units};
@@ -15,11 +15,11 @@ use xxhash_rust::xxh3::xxh3_128;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChargingDataRequest {
-    /// The SUPI, as `imsi-001010000000001`: the account.
+    /// The SUPI, for example `imsi-001010000000001`. It is the account id.
     pub(crate) subscriber_identifier: Option<String>,
     pub(crate) nf_consumer_identification: Consumer,
     invocation_time_stamp: String,
-    /// The request number of the ledger.
+    /// The ledger's request number.
     pub(crate) invocation_sequence_number: u32,
     #[serde(default)]
     one_time_event: bool,
@@ -30,7 +30,7 @@ pub(crate) struct ChargingDataRequest {
     multiple_unit_usage: Vec<Usage>,
 }
 
-/// The network function that charges (NFIdentification). Members that are not here do not matter.
+/// The network function that charges (NFIdentification). Members that are not listed here are ignored.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Consumer {
@@ -60,7 +60,7 @@ struct PduSession {
 struct Usage {
     rating_group: Key,
     requested_unit: Option<Units>,
-    /// Release 15 wrote it with a capital.
+    /// Release 15 spelled it with a capital U.
     #[serde(default, alias = "UsedUnitContainer")]
     used_unit_container: Vec<Container>,
 }
@@ -76,7 +76,7 @@ struct Container {
     units: Units,
 }
 
-/// Report of one rating group in one kind: what an item of a command is.
+/// Use and request of one rating group in one kind of unit. It becomes one item of a ledger command.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) rating_group: Key,
@@ -86,7 +86,8 @@ pub(crate) struct Item {
 }
 
 impl ChargingDataRequest {
-    /// Check of what stands in every request, and is wrong or not served.
+    /// Checks the members that every request has. Returns a problem if one is wrong or asks for something that is not
+    /// supported.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         if OffsetDateTime::parse(&self.invocation_time_stamp, &Rfc3339).is_err() {
             return Err(incorrect("/invocationTimeStamp", "is not a date-time of RFC 3339"));
@@ -106,7 +107,8 @@ impl ChargingDataRequest {
         Ok(())
     }
 
-    /// The id that the consumer charges under.
+    /// Returns the consumer's charging id: of the request, else of its PDU session information. A missing one is a
+    /// problem.
     pub(crate) fn charging_id(&self) -> Result<String, Problem> {
         let pdu = self.pdu_session.as_ref();
         let number = self.charging_id.or_else(|| pdu?.charging_id).map(|id| id.to_string());
@@ -117,14 +119,14 @@ impl ChargingDataRequest {
         })
     }
 
-    /// The kind that is asked for first; volume where none is said.
+    /// Returns the first kind of unit that is requested, or volume if none is.
     pub(crate) fn first_kind(&self) -> Kind {
         let asked = self.multiple_unit_usage.iter().filter_map(|usage| usage.requested_unit);
         asked.flat_map(|units| units.kinds().next()).next().unwrap_or(Kind::Volume)
     }
 
-    /// Reports of each rating group, those of one behind each other; a container of several kinds is read as
-    /// `preferred`.
+    /// Returns the items of all rating groups, grouped. A container of several kinds is read as `preferred` unless its
+    /// rating group requests another kind in it.
     pub(crate) fn items(&self, preferred: Kind) -> Result<Vec<Item>, Problem> {
         let usages = self.multiple_unit_usage.iter().enumerate();
         let items: Result<Vec<_>, _> =
@@ -134,7 +136,8 @@ impl ChargingDataRequest {
 }
 
 impl Usage {
-    /// First what is asked for, then what was used of other kinds.
+    /// Returns the items of this rating group: first the requested kind, then other kinds with reported use. `number`
+    /// is the index in `multipleUnitUsage`, for error messages.
     fn items(&self, number: usize, preferred: Kind) -> Result<Vec<Item>, Problem> {
         let at = |member: &str| format!("/multipleUnitUsage/{number}/{member}");
         let too_many = |member| incorrect(&at(member), "has an amount of more than 63 bits");
@@ -142,21 +145,25 @@ impl Usage {
         if asked.len() > 1 {
             return Err(incorrect(&at("requestedUnit"), "asks for several kinds of units"));
         }
-        // What is reported without quota is for records.
+        // Use that was reported without quota is for charging records only.
         let counted = self.used_unit_container.iter().filter(|container| {
             container.quota_management_indicator.as_deref() != Some("OFFLINE_CHARGING")
         });
         let counted: Vec<&Units> = counted.map(|container| &container.units).collect();
         let asked = asked.first().copied();
+        // A container may have several kinds of units, but it is debited once: in the first kind of this order that it
+        // has.
         let order =
             [asked.unwrap_or(preferred), preferred, Kind::Volume, Kind::Time, Kind::Service];
         let kind_of = |units: &Units| order.into_iter().find(|kind| units.has(*kind));
         let reported = counted.iter().filter_map(|units| kind_of(units));
         let first = |kind: &Kind| order.iter().position(|other| other == kind);
+        // Without a requested kind, the main item has the reported kind that is first in the order.
         let kind = asked.or_else(|| reported.min_by_key(first)).unwrap_or(preferred);
         let used = |of: Kind| -> Result<i64, Problem> {
             let read_so = counted.iter().filter(|units| kind_of(units) == Some(of));
             read_so.into_iter().try_fold(0i64, |sum, units| {
+                // None here is an amount beyond 63 bits: `kind_of` has found that the kind is given.
                 let amount = units.of(of).ok().flatten();
                 let sum = amount.and_then(|amount| sum.checked_add(amount));
                 sum.ok_or_else(|| too_many("usedUnitContainer"))
@@ -183,7 +190,7 @@ impl Usage {
 }
 
 impl Item {
-    /// Returns the item as a session's request has it.
+    /// Returns the item in the form of a ledger session request.
     pub(crate) fn request(&self) -> ItemRequest {
         ItemRequest {
             key: self.rating_group.0,
@@ -196,18 +203,18 @@ impl Item {
 }
 
 impl Consumer {
-    /// The first of what names it: name, domain name, addresses.
+    /// Returns the first identifier that is given: name, domain name, IPv4 address, IPv6 address. Empty if none is.
     fn name(&self) -> &str {
         let names = [&self.name, &self.fqdn, &self.v4, &self.v6];
         names.into_iter().find_map(Option::as_deref).unwrap_or_default()
     }
 
-    /// The session that this consumer charges under this id, of one subscriber. No time is in it
-    /// and nothing random: who repeats a Create means the same session.
+    /// Returns the session id for this consumer and charging id, unique within the subscriber's account. It contains
+    /// no time and no random part, so that a repeated Create means the same session.
     pub(crate) fn session(&self, charging_id: &str) -> String {
         let mut text = Vec::new();
         for part in [&self.node_functionality, self.name(), charging_id] {
-            // The lengths keep "ab", "c" and "a", "bc" apart.
+            // The length prefixes make "ab", "c" differ from "a", "bc".
             text.extend_from_slice(&part.len().to_be_bytes());
             text.extend_from_slice(part.as_bytes());
         }

@@ -1,4 +1,4 @@
-//! ChargingDataResponse (TS 32.291 clause 6.1.6.2.1.2).
+//! The response body, ChargingDataResponse (TS 32.291 clause 6.1.6.2.1.2).
 
 use super::request::Item;
 use super::units::Kind;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// How long a grant is good for, s. The session expires after twice that without a request.
+/// How long a grant is valid, s. Without a request the session expires after twice that time.
 pub(crate) const VALIDITY_S: u32 = 600;
 
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ pub(crate) struct ChargingDataResponse {
     multiple_unit_information: Vec<Information>,
 }
 
-/// MultipleUnitInformation.
+/// The result for one rating group (MultipleUnitInformation).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Information {
@@ -35,7 +35,7 @@ struct Information {
     final_unit_indication: Option<FinalUnitIndication>,
 }
 
-/// GrantedUnit, with the one kind that was asked for.
+/// GrantedUnit, with only the kind that was requested.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Granted {
@@ -51,7 +51,8 @@ struct FinalUnitIndication {
 }
 
 impl ChargingDataResponse {
-    /// The answer to a request with these items, in their order: for each rating group that to its first.
+    /// Returns the response to a request with these items. `answers` has the ledger's answer to each item, in the same
+    /// order. Each rating group gets the answer to its first item.
     pub(crate) fn new(
         sequence: u32,
         asked: &[Item],
@@ -63,6 +64,7 @@ impl ChargingDataResponse {
         let firsts = asked.iter().zip(answers).enumerate();
         let firsts = firsts.filter(|(number, _)| is_first(*number)).map(|(_, pair)| pair);
         let information = firsts.map(|(item, answer)| {
+            // An item that only reports use, or gets nothing, has no grant.
             let granted = item.requested.filter(|requested| *requested > 0 && answer.granted > 0);
             Information {
                 result_code: result_code(answer.code),
@@ -77,6 +79,7 @@ impl ChargingDataResponse {
                     .then_some(FinalUnitIndication { final_unit_action: "TERMINATE" }),
             }
         });
+        // Milliseconds to nanoseconds.
         let at = i128::from(now().0) * 1_000_000;
         let at = OffsetDateTime::from_unix_timestamp_nanos(at).ok();
         ChargingDataResponse {
@@ -87,7 +90,7 @@ impl ChargingDataResponse {
     }
 }
 
-/// ResultCode of a rating group (clause 6.1.6.3.14), whose words differ from those of a cause.
+/// Returns the ResultCode of a rating group (clause 6.1.6.3.14). Not all causes have the same name there.
 fn result_code(code: Code) -> &'static str {
     match code {
         Code::ServiceDenied => "END_USER_SERVICE_DENIED",

@@ -1,4 +1,4 @@
-//! The charging data resources: Create, Update, Release (TS 32.291 clause 6.1.3).
+//! Routes of the charging data resources: Create, Update, Release (TS 32.291 clause 6.1.3).
 
 use super::problem::{denied, missing, refused, settled_late, unknown_reference, unreadable};
 use super::reference::Reference;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const RESOURCES: &str = "/nchf-convergedcharging/v3/chargingdata";
 
-/// The routes of the operations that need this role: all of them charge.
+/// Returns the routes that need `role`. All Nchf operations need [`Role::Charge`], so other roles get an empty router.
 pub(crate) fn routes(role: Role, service: &Arc<dyn Store>) -> Router {
     if role != Role::Charge {
         return Router::new();
@@ -44,6 +44,7 @@ async fn create(State(store): Behind, request: extract::Request) -> Result<Respo
     let session = request.nf_consumer_identification.session(&request.charging_id()?);
     let reference = Reference { account, session, kind: request.first_kind() };
     let items = request.items(reference.kind)?;
+    // A Create opens the session, so that no use can precede it.
     if let Some(at) = items.iter().position(|item| item.used.is_some()) {
         let place = format!("/multipleUnitUsage/{at}/usedUnitContainer");
         return Err(super::problem::incorrect(&place, "nothing is used before the Create"));
@@ -52,6 +53,7 @@ async fn create(State(store): Behind, request: extract::Request) -> Result<Respo
     let validity_ms = Some(i64::from(VALIDITY_S) * 1_000);
     let asked = SessionRequest { validity_ms, ..asked(&reference, &request) };
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Reserve).await?;
+    // The session was not opened, so there is no resource to return.
     if reply.code.kind() == CodeKind::Denial {
         return Err(denied(reply.code));
     }
@@ -76,11 +78,13 @@ async fn update(
     let items: Vec<Item> = items.into_iter().filter(says).collect();
     let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
     let reply = ask(&*store, &reference, asked, &items, SessionStep::Update).await?;
-    // Without quota the session goes on, and what was used is debited: no error says that.
+    // Running out of quota is not an error: the session continues, the reported use is debited, and each rating group
+    // has its result code.
     if reply.code == Code::ServiceDenied {
         return Err(denied(reply.code));
     }
-    // Nothing more is granted under this reference: the consumer has to open a session anew.
+    // Version 0: the session is not open and the use was settled late. This reference never grants again, so the
+    // consumer must create another session.
     if reply.version == 0 {
         return Ok(marked(settled_late().into_response(), &reply));
     }
@@ -96,7 +100,7 @@ async fn release(
 ) -> Result<Response, Problem> {
     let (reference, request) = of_resource(reference.ok(), request).await?;
     let items = request.items(reference.kind)?.into_iter();
-    // At the end nobody is granted anything.
+    // A Release grants nothing, so requested units are ignored.
     let items = items.filter(|item| item.used.is_some());
     let items: Vec<Item> = items.map(|item| Item { requested: None, ..item }).collect();
     let asked = SessionRequest { late_use: true, ..asked(&reference, &request) };
@@ -112,7 +116,7 @@ async fn read(request: extract::Request) -> Result<ChargingDataRequest, Problem>
     Ok(request)
 }
 
-/// A request to a resource that there is or was.
+/// Reads a request to an existing or former resource, and checks that its subscriber, if given, is the resource's.
 async fn of_resource(
     reference: Option<Path<String>>,
     request: extract::Request,
@@ -128,7 +132,7 @@ async fn of_resource(
     Ok((reference, request))
 }
 
-/// What every request to a session says.
+/// Returns the members that all session requests have in common.
 fn asked<'a>(reference: &'a Reference, request: &ChargingDataRequest) -> SessionRequest<'a> {
     SessionRequest {
         session: reference.session.as_bytes(),
@@ -137,7 +141,7 @@ fn asked<'a>(reference: &'a Reference, request: &ChargingDataRequest) -> Session
     }
 }
 
-/// The answer to a request to a session.
+/// The ledger's answer to a session request.
 struct SessionReply {
     code: Code,
     replayed: bool,
@@ -165,7 +169,7 @@ async fn ask(
     Ok(SessionReply { code, replayed, version, items })
 }
 
-/// Says so where the answer is the stored one.
+/// Adds the `Idempotency-Replayed` header if the answer is a stored one.
 fn marked(mut response: Response, reply: &SessionReply) -> Response {
     if reply.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));

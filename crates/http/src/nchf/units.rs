@@ -1,14 +1,15 @@
-//! Kinds of units, and the names that they have in buckets.
+//! Kinds of units, and the names of their units in buckets.
 
 use scurry_ledger::Name;
 use serde::Deserialize;
 
-/// Granted where a consumer asks for units and does not say how many (an empty requestedUnit).
+/// Amounts that are requested for a consumer that asks for units without an amount (an empty requestedUnit): octets,
+/// seconds, service-specific units.
 const DEFAULT_VOLUME: i64 = 10 * 1024 * 1024;
 const DEFAULT_TIME: i64 = 600;
 const DEFAULT_SERVICE: i64 = 1;
 
-/// A kind of unit; an item of a session has one.
+/// A kind of unit. Each item of a session has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Volume,
@@ -17,10 +18,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In the order in which they are looked for.
+    /// All kinds, in the order in which they are searched.
     pub(crate) const ALL: [Kind; 3] = [Kind::Volume, Kind::Time, Kind::Service];
 
-    /// The unit of the buckets.
+    /// Returns the unit of the buckets that are debited.
     pub(crate) fn unit(self) -> Name {
         let name: &[u8] = match self {
             Kind::Volume => b"octet",
@@ -30,7 +31,7 @@ impl Kind {
         Name::new(name).unwrap_or_else(|| unreachable!("a name"))
     }
 
-    /// The letter in a reference.
+    /// Returns the letter that stands for the kind in a reference.
     pub(crate) fn letter(self) -> &'static str {
         match self {
             Kind::Volume => "v",
@@ -63,12 +64,13 @@ pub(crate) struct Units {
     service_specific_units: Option<u64>,
 }
 
-/// More than 63 bits.
+/// The error for an amount of more than 63 bits.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
 impl Units {
-    /// The amount of a kind, where it is said. A volume is the total, or the sum of both ways.
+    /// Returns the amount of a kind. None if it is not given. A volume is the total, or else the sum of uplink and
+    /// downlink.
     pub(crate) fn of(&self, kind: Kind) -> Result<Option<i64>, TooMany> {
         let amount = match kind {
             Kind::Time => self.time.map(u64::from),
@@ -85,12 +87,12 @@ impl Units {
         amount.map(|amount| i64::try_from(amount).map_err(|_| TooMany)).transpose()
     }
 
-    /// Whether it says something of a kind.
+    /// Reports whether an amount of this kind is given, valid or too large.
     pub(crate) fn has(&self, kind: Kind) -> bool {
         !matches!(self.of(kind), Ok(None))
     }
 
-    /// The kinds that it says something of.
+    /// Returns the kinds of which an amount is given.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(|kind| self.has(*kind))
     }
