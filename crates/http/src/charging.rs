@@ -1,5 +1,5 @@
-//! Charging as JSON resources: accounts, top-ups, debits, refunds, sessions. [`table`] lists the operations; routes,
-//! roles, answers and the OpenAPI document are generated from it.
+//! Charging as JSON resources: accounts, top-ups, debits, refunds, sessions. [`table`] lists the operations. Routes,
+//! roles, answers and the OpenAPI document are all derived from it.
 
 mod answer;
 mod body;

@@ -1,4 +1,4 @@
-//! What is answered. `reading.rs` makes it of replies.
+//! The bodies of answers. `reading.rs` builds them from the store's replies.
 
 use super::quantity::Quantity;
 use super::text::Key;
@@ -9,14 +9,14 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// An answer with what its status and headers say.
+/// An answer: its body, and the values from which the status and headers are made.
 pub(crate) struct Answer {
     pub(crate) code: Code,
     pub(crate) replayed: bool,
     pub(crate) body: Body,
 }
 
-/// The body of an answer.
+/// The body of an answer, one variant per shape.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Body {
@@ -58,7 +58,7 @@ enum ChainedAnswer {
     Session(SessionAnswer),
 }
 
-/// Of these branches no two ever hold.
+/// Turns `anyOf` into `oneOf`, because the branches exclude each other.
 fn to_one_of(schema: &mut Schema) {
     if let Some(branches) = schema.remove("anyOf") {
         schema.insert("oneOf".to_owned(), branches);

@@ -1,4 +1,4 @@
-//! What requests say in their bodies. `build.rs` makes commands of it.
+//! The bodies of requests. `build.rs` makes commands from them.
 
 use super::quantity::{Amount, Correction};
 use super::text::{FirstStatus, Id, Key, Name, Overrun, Period, Recurring, Status};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The longest supervision time, ms: as far as the settings of a store go, as the number of identities
-/// is. Most are set to less (crates/cli/scurry.example.toml), and refuse what is beyond.
+/// The longest supervision time that any store's settings allow, ms. The bounds on identities here are likewise the
+/// widest. Most stores are set to less (crates/cli/scurry.example.toml) and refuse values above their setting.
 const TCC_MS_MAX: i64 = LIMIT_MS_MAX;
 
 /// An account that is created.
@@ -331,7 +331,7 @@ pub(super) struct EndedItem {
     pub(super) used: Amount<0>,
 }
 
-/// Bytes as base64.
+/// Opaque bytes, base64 with padding in JSON.
 pub(super) struct Data(pub(super) Vec<u8>);
 
 impl<'de> Deserialize<'de> for Data {
@@ -364,9 +364,11 @@ impl JsonSchema for Data {
     }
 }
 
-/// The keywords for up to so many bytes as base64 with padding.
+/// Returns the JSON Schema keywords for at most `len_max` bytes as base64 with padding.
 pub(super) fn base64_of(len_max: u64) -> Map<String, Value> {
     let group = "([A-Za-z0-9+/]{4})";
+    // One byte ends in two padding characters, two bytes in one. The bits that do not belong to the bytes are 0, which
+    // limits the last character.
     let (one, two) = ("[A-Za-z0-9+/][AQgw]==", "[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=");
     let (groups, rest) = (len_max / 3, len_max % 3);
     let mut whole = vec![format!("{group}{{0,{groups}}}")];
@@ -386,13 +388,14 @@ pub(super) fn base64_of(len_max: u64) -> Map<String, Value> {
     ])
 }
 
-/// Rules between the members of a body, for the `then` of an `if` that always holds: those who
-/// generate clients make a type of each `anyOf` beside members, and pass over this.
+/// Returns rules between the members of a body, for the `then` of an `if` that always holds. A plain `anyOf` beside
+/// members makes client generators generate a type for each branch; they ignore this form.
 fn any_of(rules: Value) -> Value {
     json!({ "anyOf": rules })
 }
 
-/// One of these members at least, and not null; or one of those, which may be.
+/// Returns the rule that at least one of `members` is given and not null, or one of `or_null` is given, which may be
+/// null.
 fn something_of(members: &[&str], or_null: &[&str]) -> Value {
     let some = members.iter().map(|member| {
         let there = json!({ "not": { "type": "null" } });
@@ -401,7 +404,7 @@ fn something_of(members: &[&str], or_null: &[&str]) -> Value {
     some.chain(or_null.iter().map(|member| json!({ "required": [member] }))).collect()
 }
 
-/// Members that must be there and not null, and others that may not be there but as null.
+/// Returns the rule that all of `these` are given and not null, and that each of `those` is missing or null.
 fn these_and_not(these: &[&str], those: &[&str]) -> Value {
     let there = these.iter().map(|member| (*member, json!({ "not": { "type": "null" } })));
     let absent = those.iter().map(|member| (*member, json!({ "type": "null" })));
@@ -409,7 +412,7 @@ fn these_and_not(these: &[&str], those: &[&str]) -> Value {
     json!({ "required": these, "properties": properties })
 }
 
-/// null is a value, and not the same as nothing.
+/// Deserializes null as `Some(None)`, so that it differs from a missing member.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {

@@ -1,5 +1,5 @@
-//! The bounds of requests that a store sets itself: what the OpenAPI document says of them is what this store
-//! enforces, as far as it tells.
+//! Bounds of requests that are settings of the store. The door asks for them, so that the OpenAPI document states the
+//! bounds that this store enforces, if the store tells them.
 
 use super::body::base64_of;
 use super::reply::{field, text};
@@ -7,10 +7,10 @@ use crate::store::Store;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The member of a schema that names the setting of the store whose value its bound is.
+/// Member of a schema with the name of the store's setting that bounds it.
 const SETTING: &str = "x-scurry-limit";
 const BYTES: &str = "maxLength";
-/// Settings that bound requests, and the keyword of JSON Schema that says the same.
+/// Settings that bound requests, each with the JSON Schema keyword for the bound.
 const SETTINGS: [(&str, &str); 5] = [
     ("identities_max", "maxProperties"),
     ("buckets_max", "maxItems"),
@@ -19,12 +19,12 @@ const SETTINGS: [(&str, &str); 5] = [
     ("tcc_ms_max", "maximum"),
 ];
 
-/// Bounds by the name of their setting; what is not here is as far as every store goes.
+/// Bounds by the name of their setting. Without an entry the document keeps the widest bound that any store allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds(BTreeMap<&'static str, u64>);
 
 impl Bounds {
-    /// Asks the store. One that does not answer, or does not let this door ask, tells none.
+    /// Asks the store for its bounds. Returns none if it does not answer or refuses the question to this door.
     pub(super) async fn of(store: &dyn Store) -> Bounds {
         let question = [&b"CONFIG"[..], b"GET", b"*-max"].map(<[u8]>::to_vec);
         let Ok(reply) = store.execute(&question).await else {
@@ -37,7 +37,7 @@ impl Bounds {
         Bounds(told.collect())
     }
 
-    /// Puts them in the place of the widest bounds of a document.
+    /// Replaces the widest bounds of a document by these.
     pub(super) fn set(&self, document: &mut Value) {
         match document {
             Value::Object(object) => {
@@ -48,7 +48,7 @@ impl Bounds {
                 {
                     object.insert((*keyword).to_owned(), most.into());
                     if *keyword == BYTES {
-                        // Bytes are base64 in JSON.
+                        // The setting counts bytes, the schema the characters of base64.
                         object.extend(base64_of(most));
                     }
                 }

@@ -1,4 +1,4 @@
-//! The requests to the store that HTTP requests are.
+//! Builds the requests to the store from HTTP requests: one function per operation of the table.
 
 use super::body::{
     AccountCreation, Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, LimitSetting,
@@ -16,7 +16,8 @@ use scurry_ledger::{
 };
 use scurry_service::{Read, Request};
 
-/// A validity that ends after it begins.
+/// Checks that a validity ends after it begins. Without `from_ms` it begins at 0. `at` is the JSON pointer of the
+/// object around it.
 fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(), Problem> {
     if to_ms.is_none_or(|to_ms| from_ms.unwrap_or(0) < to_ms) {
         return Ok(());
@@ -25,7 +26,8 @@ fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(),
     Err(field_problem(FaultLocation::Body(&format!("{at}/valid_to_ms")), why))
 }
 
-/// A minimum that what is requested reaches.
+/// Checks that an item's minimum, if given, is at most the requested amount, which must then be positive. `at` is the
+/// item's index.
 fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), Problem> {
     let requested = requested.unwrap_or(0);
     if min.is_none_or(|min| min <= requested && requested > 0) {
@@ -35,7 +37,7 @@ fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), 
     Err(field_problem(FaultLocation::Body(&format!("/items/{at}/min")), why))
 }
 
-/// No element is named as one before it.
+/// Checks that no two elements of `list` have the same name. `member` is where the name is.
 fn check_names<T: PartialEq>(
     list: &str,
     member: &str,
@@ -54,12 +56,13 @@ fn check_names<T: PartialEq>(
     Ok(())
 }
 
-/// A validity's end: a time, no end, or not said.
+/// Returns the end of a validity: `Some(None)` is no end, `None` is not given.
 fn end(valid_to_ms: Option<Option<i64>>) -> Option<Option<Time>> {
     valid_to_ms.map(|end| end.map(Time))
 }
 
-/// The attributes of a bucket with what a body says of its allowance: the allowance, none any more, or nothing.
+/// Returns the attributes of a bucket with the allowance of a body: `Some(None)` ends the allowance, `None` leaves it
+/// unchanged.
 fn with_allowance(
     attributes: BucketAttributes,
     allowance: Option<Option<Allowance>>,
@@ -86,17 +89,17 @@ fn account(input: &Input) -> Result<AccountId, Problem> {
     input.text("account")
 }
 
-/// A command to the account of the path.
+/// Returns the request for a command to the account in the path.
 fn write(input: &Input, command: &Command<'_>) -> Result<Request, Problem> {
     Ok(Request::write(account(input)?.as_str().as_bytes(), command))
 }
 
-/// A command in words about the account of the path.
+/// Returns the command `name` as text, with the account in the path as its first argument.
 pub(super) fn words(name: &str, input: &Input) -> Result<Words, Problem> {
     Ok(Words::new(name).word(account(input)?.as_str()))
 }
 
-/// A name that a body or a path has.
+/// Converts a name that was already checked to the ledger's type.
 fn name(text: &Name) -> ledger::Name {
     ledger::Name::new(text.as_str().as_bytes()).unwrap_or_else(|| unreachable!("it was checked"))
 }
@@ -109,7 +112,7 @@ pub(super) fn totals(_: &Input) -> Result<Words, Problem> {
     Ok(Words::new("SCUR.TOTALS"))
 }
 
-/// Keys that one step of a list looks at unless told otherwise.
+/// Number of keys that one step of a list examines by default.
 const LIMIT: i64 = 100;
 
 pub(super) fn list(input: &Input) -> Result<Words, Problem> {
@@ -130,7 +133,7 @@ pub(super) fn list(input: &Input) -> Result<Words, Problem> {
         .option("STATUS", status.map(ledger::Status::name)))
 }
 
-/// The server that a list asks; a cursor that is wrong is refused where the command is made.
+/// Returns the number of the server that a list asks. A wrong cursor gives 0 here: [`list`] refuses it.
 pub(super) fn listed_server(input: &Input) -> usize {
     let cursor = input.query(["cursor", "limit", "prefix", "status"]).map(|[cursor, ..]| cursor);
     let cursor = cursor.and_then(|cursor| Cursor::read(cursor.as_deref()));
@@ -196,6 +199,7 @@ pub(super) fn create(input: &Input) -> Result<Request, Problem> {
 pub(super) fn status(input: &Input) -> Result<Request, Problem> {
     let body: StatusChange = input.json()?;
     let identities = body.identities.iter().map(|(kind, value)| {
+        // An empty value removes the identity.
         let value = value.as_ref().map_or("", Text::as_str);
         (name(kind), value.as_bytes())
     });
@@ -267,7 +271,7 @@ pub(super) fn remove_bucket(input: &Input) -> Result<Request, Problem> {
     write(input, &Command::Bucket { txn, bucket, attributes, remove: true })
 }
 
-/// The items of a debit or a refund: one at least, and none twice.
+/// Returns the items of a debit or refund: at least one, and no key and unit twice.
 fn item_amounts(items: &[ItemAmount]) -> Result<Vec<ledger::ItemAmount>, Problem> {
     if items.is_empty() {
         return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
@@ -331,6 +335,7 @@ pub(super) fn set_limit(input: &Input) -> Result<Request, Problem> {
     let counted = match body.unit.as_ref().map(name) {
         Some(unit) => Counted::Units { unit, item: body.item.map(|item| item.0) },
         None => {
+            // Without a unit the limit counts open sessions, which have no item and no period.
             let of_units = [
                 ("/item", body.item.is_some()),
                 ("/period", body.period.is_some()),
@@ -426,7 +431,7 @@ fn check_overrun(overrun: Option<Overrun>, late_use: bool) -> Result<(), Problem
     Ok(())
 }
 
-/// The version that a body wants the session to have.
+/// Converts the session version that a body requires.
 fn version(if_version: Option<i64>) -> Result<Option<u64>, Problem> {
     let checked = if_version.map(u64::try_from).transpose();
     checked.map_err(|_| field_problem(FaultLocation::Body("/if_version"), "must be at least 0"))

@@ -1,4 +1,5 @@
-//! Chains: each command is the request that it would be alone, written as one object.
+//! Chains. Each command is written as one object and read as the HTTP request that it would be alone, so that both
+//! have the same rules.
 
 use super::body::{Debit, Refund, SessionEnd, SessionOpening, SessionUpdate, TopUp};
 use super::build;
@@ -24,8 +25,8 @@ pub(super) struct Chain {
     commands: Vec<Members>,
 }
 
-/// The schema of a command of a chain: what it says alone in path, header and body. Each is read as the
-/// request that it stands for.
+/// The schema of a chain's command: one object with the path parameters, the key and the body of the request alone.
+/// Only a schema: the command itself is read by [`link`].
 struct ChainedCommand;
 
 impl JsonSchema for ChainedCommand {
@@ -57,7 +58,7 @@ impl JsonSchema for ChainedCommand {
     }
 }
 
-/// The schema of an object with the word for its operation beside its members, and no others.
+/// Returns the schema of an object with its members, the `operation` member that holds `word`, and no others.
 fn named(word: &str, mut schema: Schema) -> Schema {
     let object = schema.ensure_object();
     let members = object.entry("properties").or_insert_with(|| json!({}));
@@ -93,11 +94,11 @@ struct OnAccount<B> {
     body: B,
 }
 
-/// A command that may stand in a chain.
+/// A command that is allowed in a chain.
 struct Chainable {
     word: &'static str,
     command: &'static str,
-    /// True where it names a session, false where a transaction id.
+    /// True if it names a session, false if it names a transaction id.
     of_session: bool,
     build: fn(&Input) -> Result<Request, Problem>,
 }
@@ -135,7 +136,7 @@ pub(super) fn chain(input: &Input) -> Result<Request, Problem> {
     Ok(Request::Chain(links.collect::<Result<_, _>>()?))
 }
 
-/// A command that is written as one object.
+/// Reads one command of a chain, by building the [`Input`] of the request alone.
 fn link(input: &Input, mut members: Map<String, Json>) -> Result<Write, Problem> {
     let word: String = take(&mut members, "operation")?;
     let Some(one) = CHAINABLE.iter().find(|one| one.word == word) else {
@@ -154,6 +155,7 @@ fn link(input: &Input, mut members: Map<String, Json>) -> Result<Write, Problem>
         let id = text::<ID_LEN_MAX>(&mut members, "transaction")?;
         headers.insert(IDEMPOTENCY_KEY, as_key(&id)?);
     }
+    // The other members are the body of the request alone.
     let body = Json::Object(members).to_string().into();
     let alone = Input { params, query: None, headers, body, user: input.user.clone() };
     match (one.build)(&alone)? {
@@ -162,15 +164,16 @@ fn link(input: &Input, mut members: Map<String, Json>) -> Result<Write, Problem>
     }
 }
 
-/// A transaction id as the header that a request has alone. Quotes around it are no part of the id
-/// there.
+/// Returns a transaction id as the Idempotency-Key header of the request alone, in quotes, which reading the header
+/// removes. An id that contains quotes or backslashes is passed on unchanged, so that quotes around it are no part of
+/// the id, as in a header.
 fn as_key(id: &str) -> Result<HeaderValue, Problem> {
     let shown = if id.contains(['"', '\\']) { id.to_owned() } else { format!("\"{id}\"") };
     HeaderValue::from_str(&shown)
         .map_err(|error| field_problem(FaultLocation::Body("/transaction"), &error.to_string()))
 }
 
-/// A member that is a string.
+/// Removes and returns a member that must be a string.
 fn take(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
     match members.remove(name) {
         Some(Json::String(text)) => Ok(text),
@@ -181,7 +184,7 @@ fn take(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> 
     }
 }
 
-/// A member that is an id.
+/// Removes and returns a member that must be an id.
 fn text<const MAX: usize>(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
     let given = take(members, name)?;
     let checked = Text::<MAX>::new(given);
@@ -190,7 +193,8 @@ fn text<const MAX: usize>(members: &mut Map<String, Json>, name: &str) -> Result
     Ok(checked.as_str().to_owned())
 }
 
-/// A chain asks for the roles of its commands.
+/// Checks that the user has the role of this command: a chain needs the roles of all its commands. Without a user
+/// every role is granted.
 fn check_role(input: &Input, one: &Chainable) -> Result<(), Problem> {
     let role = find(one.command.as_bytes()).map_or(Role::Admin, |spec| spec.role);
     let Some(user) = input.user.as_ref().filter(|user| !user.roles.permit(role)) else {
@@ -204,7 +208,7 @@ fn check_role(input: &Input, one: &Chainable) -> Result<(), Problem> {
 mod tests {
     use super::*;
 
-    /// The chain with one command, or what is said against it.
+    /// Reads a chain of one command, and returns it or the problem as text.
     fn read(command: &str) -> Result<Request, String> {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

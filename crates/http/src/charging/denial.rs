@@ -1,10 +1,10 @@
-//! Words of a denial. Its result code alone does not tell an account that has too little from one that never had
-//! such a unit.
+//! Explains denials in a sentence. By its result code alone, an account with too little credit looks like an account
+//! without a bucket of the unit.
 
 use scurry_ledger::Code;
 use serde_json::{Map, Value};
 
-/// Returns what an answer was denied for, as a sentence.
+/// Returns a sentence that says why an answer was denied.
 pub(super) fn in_words(code: Code, answer: &Map<String, Value>) -> String {
     match cause(answer) {
         Some(("no_bucket", _)) => {
@@ -17,7 +17,7 @@ pub(super) fn in_words(code: Code, answer: &Map<String, Value>) -> String {
     }
 }
 
-/// The cause, and the limit that it names, of the first denial of an answer.
+/// Returns the cause of the first denial of an answer, and the limit that it names.
 fn cause(answer: &Map<String, Value>) -> Option<(&str, Option<&str>)> {
     if let Some(cause) = answer.get("cause").and_then(Value::as_str) {
         return Some((cause, answer.get("limit").and_then(Value::as_str)));
@@ -25,6 +25,7 @@ fn cause(answer: &Map<String, Value>) -> Option<(&str, Option<&str>)> {
     if let Some(items) = answer.get("items").and_then(Value::as_array) {
         return items.iter().filter_map(Value::as_object).find_map(cause);
     }
+    // A chain: `denied` counts from 1.
     let denied = usize::try_from(answer.get("denied")?.as_u64()?).ok()?.checked_sub(1)?;
     answer.get("answers")?.get(denied)?.as_object().and_then(cause)
 }

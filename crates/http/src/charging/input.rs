@@ -1,4 +1,4 @@
-//! What a request says, read strictly: whatever is wrong is answered with the place where it is.
+//! Strict reading of requests: each error names the field that is wrong.
 
 use super::strict::Strict;
 use super::text::{Id, Text};
@@ -13,20 +13,20 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_path_to_error::{Path, Segment};
 
-/// Of the body of a request, bytes.
+/// Most bytes of a request body.
 pub(crate) const BODY_LEN_MAX: usize = 256 * 1024;
-/// The header that makes a request one that may be sent again.
+/// The header that makes a request safe to repeat.
 pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// A whole request.
+/// A whole request, before it is parsed.
 pub(crate) struct Input {
-    /// Names and values of the path, unescaped.
+    /// Names and percent-decoded values of the path parameters.
     pub(crate) params: Vec<(&'static str, String)>,
     pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
-    /// Empty where the operation takes none.
+    /// Empty if the operation takes no body.
     pub(crate) body: Bytes,
-    /// The user, with the roles; none where nobody has asked who it is.
+    /// The user and the user's roles. None if the door is open to all.
     pub(crate) user: Option<Admitted>,
 }
 
@@ -36,11 +36,11 @@ pub(crate) enum FaultLocation<'a> {
     /// A JSON pointer (RFC 6901) into the body.
     Body(&'a str),
     Header(&'a str),
-    /// Of the path or of the query.
+    /// A parameter of the path or of the query.
     Parameter(&'a str),
 }
 
-/// 400 that names the field.
+/// Returns a problem with status 400 that names the field.
 pub(crate) fn field_problem(location: FaultLocation<'_>, why: &str) -> Problem {
     let (kind, name) = match location {
         FaultLocation::Body(pointer) => ("pointer", pointer),
@@ -54,14 +54,14 @@ pub(crate) fn field_problem(location: FaultLocation<'_>, why: &str) -> Problem {
 }
 
 impl Input {
-    /// A part of the path.
+    /// Returns a parameter of the path.
     pub(crate) fn text<const MAX: usize>(&self, name: &str) -> Result<Text<MAX>, Problem> {
         let value = self.params.iter().find(|(param, _)| *param == name);
         let value = value.map(|(_, value)| value.clone()).unwrap_or_default();
         Text::new(value).map_err(|why| field_problem(FaultLocation::Parameter(name), &why))
     }
 
-    /// The values of the query, in which nothing else may stand.
+    /// Returns the values of the named query parameters. Any other parameter is an error.
     pub(crate) fn query<const N: usize>(
         &self,
         names: [&str; N],
@@ -69,7 +69,7 @@ impl Input {
         query::read(self.query.as_deref(), names).map_err(|problem| problem.at("/v1/"))
     }
 
-    /// A text of the query that must be there.
+    /// Returns a required text of the query.
     pub(crate) fn parameter<const MAX: usize>(
         &self,
         name: &str,
@@ -81,7 +81,7 @@ impl Input {
         text.map_err(|why| field_problem(FaultLocation::Parameter(name), &why))
     }
 
-    /// A positive amount of the query that must be there.
+    /// Returns a required positive amount of the query.
     pub(crate) fn number(&self, name: &str, value: Option<Vec<u8>>) -> Result<i64, Problem> {
         let number = value.as_deref().and_then(scurry_resp::parse_integer);
         number.filter(|number| *number >= 1).ok_or_else(|| {
@@ -92,7 +92,7 @@ impl Input {
         })
     }
 
-    /// `true` or `false` of the query; without it false.
+    /// Returns a boolean of the query, false if it is missing.
     pub(crate) fn truth(&self, name: &str, value: Option<Vec<u8>>) -> Result<bool, Problem> {
         match value.as_deref() {
             None | Some(b"false") => Ok(false),
@@ -101,10 +101,12 @@ impl Input {
         }
     }
 
-    /// The transaction id. It may stand in quotes, as structured fields (RFC 9651) have strings.
+    /// Returns the transaction id from the Idempotency-Key header. It may be in quotes, like a string of structured
+    /// fields (RFC 9651).
     pub(crate) fn idempotency_key(&self) -> Result<Id, Problem> {
         let location = FaultLocation::Header("Idempotency-Key");
         let mut values = self.headers.get_all(IDEMPOTENCY_KEY).iter();
+        // Exactly one header: with several it is unclear which id counts.
         let (Some(value), None) = (values.next(), values.next()) else {
             let why = "is needed once: an id of your own for this request, the same when it is \
                        sent again";
@@ -112,24 +114,25 @@ impl Input {
         };
         let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
         let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        // With a backslash or a quote inside it would have to be unescaped: then it is what it is.
+        // A quoted string that contains quotes or backslashes would need unescaping: it is taken literally, quotes
+        // included.
         let plain = inner.filter(|inner| !inner.contains(['"', '\\'])).map(str::to_owned);
         Text::new(plain.unwrap_or(text)).map_err(|why| field_problem(location, &why))
     }
 
-    /// The transaction id of a request that may be without one.
+    /// Returns the transaction id, or None if the header is missing.
     pub(crate) fn optional_key(&self) -> Result<Option<Id>, Problem> {
         let is_given = self.headers.contains_key(IDEMPOTENCY_KEY);
         is_given.then(|| self.idempotency_key()).transpose()
     }
 
-    /// The body, which must be JSON and nothing else.
+    /// Parses the body, which must be one JSON value.
     pub(crate) fn json<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problem> {
         read_json(&self.headers, &self.body)
     }
 }
 
-/// A body that must be JSON.
+/// Parses a body that must be JSON, with a matching Content-Type and nothing after the value.
 pub(crate) fn read_json<T: DeserializeOwned>(
     headers: &HeaderMap,
     body: &[u8],
@@ -157,13 +160,13 @@ fn is_json(kind: &[u8]) -> bool {
     plain.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
-/// The words of a fault without the line and column, which a pointer replaces.
+/// Returns a parse error's message without line and column: the pointer tells the place.
 fn plain(error: &str) -> String {
     let why = match error.rsplit_once(" at line ") {
         Some((why, place)) if place.contains(" column ") && !why.starts_with("expected") => why,
         _ => error,
     };
-    // As JSON calls them.
+    // Use the JSON names instead of serde's.
     why.replacen("invalid type: sequence", "invalid type: array", 1).replacen(
         "invalid type: map",
         "invalid type: object",
@@ -171,8 +174,8 @@ fn plain(error: &str) -> String {
     )
 }
 
-/// A JSON pointer. A field that is missing or unknown is told of by the object around it, whose
-/// path it is then added to.
+/// Returns the JSON pointer (RFC 6901) of a parse error. serde reports a missing, unknown or duplicate field at the
+/// object around it, so its name is appended.
 fn pointer(path: &Path, why: &str) -> String {
     let mut pointer = String::new();
     let mut last = "";

@@ -1,4 +1,4 @@
-//! The cursor of a list over HTTP: which server of the store is asked next, and where it goes on.
+//! The cursor of a list over HTTP: the server of the store that is asked next, and the position there.
 
 use super::input::{FaultLocation, field_problem};
 use crate::problem::Problem;
@@ -6,20 +6,20 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Keys that one step looks at, at most, as in SCUR.LIST.
+/// Most keys that one step examines, as in SCUR.LIST.
 pub(super) const LIMIT_MAX: i64 = scurry_resp::LIST_COUNT_MAX as i64;
 
-/// A position in a walk over all servers, `SERVER.CURSOR` as text. Clients hand it back as it is.
+/// A position in a scan of all servers, `SERVER.CURSOR` as text. Clients return it unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// Number of the server.
     pub(super) server: usize,
-    /// The server's own cursor.
+    /// The server's own cursor. 0 at the beginning.
     pub(super) within: u64,
 }
 
 impl Cursor {
-    /// The cursor of a query, the beginning without one.
+    /// Parses the cursor of a query. Without one the scan starts at the beginning.
     pub(super) fn read(value: Option<&[u8]>) -> Result<Cursor, Problem> {
         let Some(value) = value else { return Ok(Cursor::default()) };
         let why = "must be the cursor of an earlier answer";
@@ -35,9 +35,11 @@ impl Cursor {
         Some(Cursor { server: server.parse().ok()?, within: within.parse().ok()? })
     }
 
-    /// Where a walk goes on when the server has answered with its cursor; none at the end.
+    /// Returns the position after a server's answer. `within` is the cursor in the answer. None at the end of the
+    /// scan.
     pub(super) fn after(server: usize, within: u64, is_last: bool) -> Option<Cursor> {
         match within {
+            // A server answers with cursor 0 when it has no more keys.
             0 if is_last => None,
             0 => Some(Cursor { server: server + 1, within: 0 }),
             within => Some(Cursor { server, within }),

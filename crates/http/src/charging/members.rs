@@ -1,4 +1,4 @@
-//! JSON of any kind, of which no object has a member twice: serde_json alone would keep the last one.
+//! JSON of any kind in which no object has a member twice: serde_json alone would silently keep the last one.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};

@@ -1,5 +1,5 @@
-//! What the interface tells of itself: the OpenAPI 3.1 document, which is the table of operations said in
-//! JSON, and the table of codes that a problem can have.
+//! The interface's description of itself: the OpenAPI 3.1 document, made from the table of operations, and the table
+//! of all problem codes.
 
 use super::bounds::Bounds;
 use super::operation::{Operation, Retry, Tag};
@@ -18,9 +18,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The document of a door that asks nobody who they are, or of one that does, before a store with these bounds.
+/// Returns the OpenAPI document for a store with these bounds. `is_open` means that the door authenticates no users.
 pub(super) fn document(is_open: bool, bounds: &Bounds) -> Value {
-    // What is read and what is written: an optional field of an answer is there all the same.
+    // Two generators, because the schemas of parsed and of written bodies differ: an `Option` may be missing from a
+    // request, but an answer has it as null.
     let mut requests = generator(Contract::Deserialize);
     let mut answers = generator(Contract::Serialize);
     let mut paths = Map::new();
@@ -62,7 +63,7 @@ pub(super) fn document(is_open: bool, bounds: &Bounds) -> Value {
     document
 }
 
-/// The document as text, of the bounds that were told last: it takes long to make.
+/// The document as text, cached for the last known bounds, because it is slow to build.
 pub(super) struct Texts {
     is_open: bool,
     last: Mutex<Option<(Bounds, Bytes)>>,
@@ -74,6 +75,7 @@ impl Texts {
     }
 
     pub(super) fn of(&self, bounds: Bounds) -> Bytes {
+        // Locked while the document is built, so that concurrent requests build it only once.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, text)) = last.as_ref().filter(|(known, _)| *known == bounds) {
             return text.clone();
@@ -99,7 +101,8 @@ pub(crate) fn security_schemes() -> Value {
     })
 }
 
-/// Either scheme, with the role that the user needs; where nobody is asked, neither.
+/// Returns the security requirement: either scheme, with the role that the user needs. An open door also accepts
+/// requests without credentials.
 fn security(is_open: bool, role: Option<Role>) -> Value {
     let roles: Vec<&str> = role.iter().map(|role| role.name()).collect();
     match is_open {
@@ -117,7 +120,8 @@ fn generator(contract: Contract) -> SchemaGenerator {
     settings.into_generator()
 }
 
-/// The words of a list with the name of the list before them: in Go a word is a constant of the whole client.
+/// Adds constant names to an enum's values, prefixed with the enum's name: generated Go clients have one namespace for
+/// the constants of all enums.
 fn name_words(name: &str, schema: &mut Value) {
     let words = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let names: Vec<String> =
@@ -127,7 +131,8 @@ fn name_words(name: &str, schema: &mut Value) {
     }
 }
 
-/// A map whose names have a pattern, in the form that generators of clients know.
+/// Rewrites `patternProperties` of a map to `additionalProperties` and `propertyNames`, the form that client
+/// generators support.
 fn say_names(schema: &mut Schema) {
     let Some(Value::Object(patterns)) = schema.remove("patternProperties") else { return };
     if let Some((pattern, value)) = patterns.into_iter().next() {
@@ -136,7 +141,7 @@ fn say_names(schema: &mut Schema) {
     }
 }
 
-/// An integer has the bounds of its width, and one of the two formats that OpenAPI knows.
+/// Gives an integer the bounds of its Rust type, and one of the two formats that OpenAPI knows.
 fn bound(schema: &mut Schema) {
     let (format, least, most) = match schema.get("format").and_then(Value::as_str) {
         Some("uint8") => ("int32", json!(u8::MIN), json!(u8::MAX)),
@@ -155,7 +160,7 @@ fn bound(schema: &mut Schema) {
     }
 }
 
-/// A path that tells of the interface itself.
+/// Returns the description of a path that describes the interface itself and needs no role.
 fn told(id: &str, summary: &str, schema: &Value) -> Value {
     let content = json!({ "application/json": { "schema": schema } });
     json!({ "get": {
@@ -236,13 +241,13 @@ fn parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Valu
     parameters
 }
 
-/// Answers of an operation: the statuses of the codes that its command has, and those that every
-/// request can meet.
+/// Returns the responses of an operation: the statuses of its command's codes, and of the door's codes that it can
+/// meet.
 fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator) -> Value {
     let mut by_status: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     for code in operation.spec().codes.iter().chain(&[Code::Invalid]) {
         if operation.retry == Retry::Read && code.kind() == CodeKind::Denial {
-            // What a read finds out is its answer.
+            // A read reports a denial in its answer, with the status of success.
             continue;
         }
         let names = by_status.entry(code.http()).or_default();
@@ -257,6 +262,7 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
         let of_users = code.name == "UNAUTHORIZED";
         let of_lacks = code.name == "NOT_IMPLEMENTED";
         let may_lack = matches!(operation.command, "SCUR.STATEMENT" | "SCUR.FIND");
+        // NOT_FOUND and METHOD_NOT_ALLOWED concern paths that are not in the table.
         let is_met = !of_paths && (!of_users || !is_open) && (!of_lacks || may_lack);
         if is_met && (!of_bodies || operation.body.is_some()) {
             by_status.entry(code.status.as_u16()).or_default().push(code.name);
@@ -286,7 +292,7 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
     Value::Object(responses)
 }
 
-/// The schema of problems. Others of the interface are named by their components.
+/// Returns the schema of problems, which refers to other schemas by component.
 fn problem() -> Value {
     let own = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
     let text = |description: &str| json!({ "type": "string", "description": description });
@@ -316,7 +322,7 @@ fn problem() -> Value {
     })
 }
 
-/// The schema of an error of a problem.
+/// Returns the schema of an element of a problem's `errors`.
 fn fault() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     json!({
@@ -346,7 +352,7 @@ pub(crate) struct CodeRow {
     meaning: String,
 }
 
-/// The table of codes: those of the ledger, then the door's. A success is no problem.
+/// Returns the table of codes: the ledger's codes except success, then the door's.
 pub(crate) fn codes() -> Vec<CodeRow> {
     let of_ledger = Code::ALL.iter().filter(|code| code.kind() != CodeKind::Success);
     let of_ledger = of_ledger.map(|code| CodeRow {

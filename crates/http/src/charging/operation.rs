@@ -1,5 +1,5 @@
-//! What an operation is: the one description from which its route, its role, its answers and its
-//! page in the OpenAPI document come.
+//! Describes an operation. Its route, its role, its answers and its page in the OpenAPI document are all derived from
+//! this description.
 
 use super::answer::Answer;
 use super::input::Input;
@@ -10,25 +10,25 @@ use schemars::{Schema, SchemaGenerator};
 use scurry_resp::table::{Spec, find};
 use scurry_service::{Reply, Request};
 
-/// One operation of the table.
+/// One HTTP operation: one row of the table.
 pub(crate) struct Operation {
     /// The `operationId`.
     pub(crate) id: &'static str,
-    /// Group of operations that it belongs to.
+    /// Group of operations in the document.
     pub(crate) tag: Tag,
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// The command that it runs: its role, its codes and its summary are the operation's.
+    /// The command that it runs. The operation has the command's role, codes and summary.
     pub(crate) command: &'static str,
-    /// Notes beyond the summary of the command.
+    /// Text that follows the command's summary in the document.
     pub(crate) notes: &'static str,
-    /// The status of what was done.
+    /// The HTTP status of success.
     pub(crate) status: u16,
-    /// Reason why it is safe to send it again.
+    /// Why it is safe to send it again.
     pub(crate) retry: Retry,
     /// Parameters of the query.
     pub(crate) query: &'static [Parameter],
-    /// The schema of its body, where it has one, and an example.
+    /// The schema of the body and an example. None if it takes no body.
     pub(crate) body: Option<(SchemaOf, &'static str)>,
     /// How it is carried out.
     pub(crate) work: Work,
@@ -38,7 +38,7 @@ pub(crate) struct Operation {
 
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// Groups of operations. Generated clients have a class for each.
+/// Groups of operations. Generated clients have one class per group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
     Accounts,
@@ -61,7 +61,7 @@ impl Tag {
         Tag::Store,
     ];
 
-    /// Name of the group, and what is in it.
+    /// Returns the name and the description of the group.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Tag::Accounts => (
@@ -80,29 +80,29 @@ impl Tag {
     }
 }
 
-/// How an operation is carried out: a function from its input to what is asked of the store, and one from the reply to
-/// the answer; that one returns none where the reply has another shape than the request's.
+/// How an operation is carried out: one function builds the store request from the input, the other makes the answer
+/// from the reply. The second returns None if the reply does not have the expected shape.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
-    /// On accounts that the request names.
+    /// A request on the accounts that it names.
     Account(fn(&Input) -> Result<Request, Problem>, fn(Reply) -> Option<Answer>),
-    /// On the store as a whole, by a command in words.
+    /// A request on the store as a whole: a command as text.
     Store(fn(&Input) -> Result<Words, Problem>, Asked, fn(&Value) -> Option<Answer>),
 }
 
-/// Servers of the store that an operation asks.
+/// Which servers of the store an operation asks.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
     /// The owner of the account.
     Owner,
-    /// Every server; the reply is the array of theirs.
+    /// Every server. The reply is the array of their replies.
     Everyone,
-    /// The server of the number that a request says; the reply is an array of that number, of 1 when it is
-    /// the last server, and of its reply: nil where there are fewer servers.
+    /// One server: the function takes its number from the input. The reply is an array: that number, 1 if it is the
+    /// last server, and the server's reply (nil if the number is too high).
     One(fn(&Input) -> usize),
 }
 
-/// The methods that there are here.
+/// HTTP methods of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
@@ -113,7 +113,7 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// As OpenAPI writes it.
+    /// Returns the method's name in OpenAPI: lower case.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Method::Get => "get",
@@ -128,22 +128,22 @@ impl Method {
 /// Reason why a request is safe to send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
-    /// A request that changes nothing.
+    /// The request changes nothing.
     Read,
-    /// The header Idempotency-Key.
+    /// The Idempotency-Key header identifies a duplicate.
     Key,
-    /// The request number in the body.
+    /// The request number in the body identifies a duplicate.
     Request,
-    /// The ids of its commands.
+    /// The ids of the chain's commands identify a duplicate.
     Commands,
-    /// A request that says what is to be, and may be said twice.
+    /// The request states the resulting state, so that repeating it has no further effect.
     State,
-    /// As [`Retry::State`], and where the header Idempotency-Key is given as [`Retry::Key`].
+    /// [`Retry::State`]; with the Idempotency-Key header also [`Retry::Key`].
     StateOrKey,
 }
 
 impl Retry {
-    /// Advice for when the outcome is unknown.
+    /// Returns advice to the client for when the outcome is unknown.
     pub(crate) fn advice(self) -> &'static str {
         match self {
             Retry::Read => "nothing was changed: ask again",
@@ -165,7 +165,7 @@ impl Retry {
     }
 }
 
-/// A parameter of the query.
+/// A query parameter.
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) required: bool,
@@ -174,15 +174,15 @@ pub(crate) struct Parameter {
 }
 
 impl Operation {
-    /// The entry of its command in the one table.
+    /// Returns the entry of its command in the command table.
     pub(crate) fn spec(&self) -> &'static Spec {
         find(self.command.as_bytes()).expect("a test looks every operation up")
     }
 
-    /// The path of a request is one of its own.
+    /// Reports whether the path of a request matches this operation's path.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         let mut parts = path.split('/');
-        // A parameter is never empty.
+        // A parameter matches any segment but an empty one.
         let fits = |own: &str, part: &str| {
             if own.starts_with('{') { !part.is_empty() } else { own == part }
         };
@@ -190,20 +190,20 @@ impl Operation {
             && parts.next().is_none()
     }
 
-    /// The names and values of such a path without escapes.
+    /// Returns the parameter names and values of a matching path that has no escapes.
     pub(crate) fn values(&self, path: &str) -> Vec<(&'static str, String)> {
         let parts = self.path.split('/').zip(path.split('/'));
         let value = |(own, part): (&'static str, &str)| Some((name(own)?, part.to_owned()));
         parts.filter_map(value).collect()
     }
 
-    /// The names in its path.
+    /// Returns the parameter names in its path.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(name)
     }
 }
 
-/// The name of a part of a path that is a parameter.
+/// Returns the name of a path segment that is a parameter, None for another segment.
 fn name(part: &'static str) -> Option<&'static str> {
     part.strip_prefix('{')?.strip_suffix('}')
 }
@@ -223,7 +223,7 @@ mod tests {
                 .filter(|other| other.method == operation.method && other.is_at(&path));
             let found: Vec<&str> = found.map(|other| other.id).collect();
             assert_eq!(found, [operation.id], "{path}");
-            // Each parameter has its own name as its value here.
+            // In this test each parameter's value is its own name.
             let values = names.iter().map(|name| (*name, (*name).to_owned()));
             assert_eq!(operation.values(&path), values.collect::<Vec<_>>());
             let empty =

@@ -1,5 +1,5 @@
-//! Amounts in JSON. They have 64 bits, and many readers of JSON keep 53: RFC 7493 has what is
-//! beyond that as a string.
+//! Amounts in JSON. They have 64 bits, but many JSON parsers keep only 53: RFC 7493 recommends strings for integers
+//! beyond that.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The greatest integer that a double keeps apart from its neighbours.
+/// The greatest integer up to which a double represents every integer exactly.
 const EXACT_MAX: u64 = (1 << 53) - 1;
 
 /// An amount of a request, from `LEAST` to `MOST`: a JSON integer, or a string of its digits.
@@ -43,7 +43,7 @@ impl<const LEAST: i64, const MOST: i64> Visitor<'_> for AmountVisitor<LEAST, MOS
     }
 
     fn visit_str<E: Error>(self, digits: &str) -> Result<Self::Value, E> {
-        // One way to write a number: no plus sign, no leading zero.
+        // Accept the canonical form only: no plus sign, no leading zero.
         let number = digits.parse::<i64>().ok().filter(|number| number.to_string() == digits);
         Self::checked(number)
     }
@@ -87,7 +87,7 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
     }
 }
 
-/// An integer of a query, from `LEAST` to `MOST`.
+/// The schema of an integer query parameter, from `LEAST` to `MOST`.
 pub(super) struct Whole<const LEAST: i64, const MOST: i64 = { i64::MAX }>;
 
 impl<const LEAST: i64, const MOST: i64> JsonSchema for Whole<LEAST, MOST> {
@@ -104,11 +104,12 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Whole<LEAST, MOST> {
     }
 }
 
-/// A pattern of the digits of 1 to `most`, without a leading zero.
+/// Returns a regular expression for the integers from 1 to `most` without leading zeros.
 pub(super) fn up_to(most: u64) -> String {
     let digits = most.to_string();
     let mut parts = vec![digits.clone()];
     for (at, digit) in digits.bytes().enumerate() {
+        // Numbers of the same length that are equal to `most` before digit `at`, and lower in it.
         let least = if at == 0 { b'1' } else { b'0' };
         if digit > least {
             let (same, rest) = (&digits[..at], digits.len() - at - 1);
@@ -116,13 +117,14 @@ pub(super) fn up_to(most: u64) -> String {
             parts.push(format!("{same}[{least}-{below}][0-9]{{{rest}}}"));
         }
     }
+    // Numbers with fewer digits than `most`.
     if digits.len() > 1 {
         parts.push(format!("[1-9][0-9]{{0,{}}}", digits.len() - 2));
     }
     parts.join("|")
 }
 
-/// An amount of a correction: of any sign, and not 0. The least of 64 bits has no opposite, and is none.
+/// An amount of a correction, positive or negative but not 0. The least i64 is excluded, because it cannot be negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Correction(pub(crate) i64);
 
@@ -159,11 +161,11 @@ impl JsonSchema for Correction {
     }
 }
 
-/// An amount of an answer: an integer as long as a double keeps it, else a string of its digits.
+/// An amount of an answer: a JSON integer if a double represents it exactly, else a string of its digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Number(i64),
-    /// A total that has left 64 bits.
+    /// A total that does not fit into 64 bits.
     Digits(String),
 }
 

@@ -1,4 +1,4 @@
-//! Replies of the store become answers.
+//! Converts replies of the store to answers. Each function returns None if the reply does not have the expected shape.
 
 use super::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
@@ -18,7 +18,7 @@ use scurry_ledger::{self as ledger, Cause, Code, Counted, Id, Name, Time};
 use scurry_resp::FIND_MAX;
 use scurry_service::{AccountView, Answered, Reply, denied};
 
-/// A read that found something.
+/// Returns the answer of a successful read.
 fn shown(body: Body) -> Option<Answer> {
     Some(Answer { code: Code::Ok, replayed: false, body })
 }
@@ -36,7 +36,7 @@ fn why(cause: Cause) -> Why {
     Why { cause: cause.word(), limit }
 }
 
-/// JSON has one type of integer, of 64 bits with a sign.
+/// Converts to the integer type of all answers, which is signed. Too large numbers become the greatest one.
 fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -92,7 +92,7 @@ fn moved_body(answered: &Answered) -> Option<Moved> {
 
 pub(super) fn checked(reply: Reply) -> Option<Answer> {
     let Reply::Checked(checked) = reply else { return None };
-    // Whatever it says, the question was answered.
+    // The check succeeded even if its result is a denial.
     shown(Body::Checked(Checked {
         code: checked.code.name(),
         amount: amount(checked.amount),
@@ -108,7 +108,7 @@ pub(super) fn session(reply: Reply) -> Option<Answer> {
 
 fn session_body(answered: &Answered) -> Option<SessionAnswer> {
     let ledger::Answer::Session { code, version, items } = &answered.answer else { return None };
-    // Of a request without items the whole is denied.
+    // Without items the session request as a whole has the cause, with items each item has one.
     let cause = if answered.keys.is_empty() { answered.answer.cause() } else { Cause::None };
     let items = answered.keys.iter().zip(items).map(|(key, item)| ItemAnswer {
         key: Key(*key),
@@ -131,6 +131,7 @@ pub(super) fn chain(reply: Reply) -> Option<Answer> {
     let Reply::Chain(chain) = reply else { return None };
     let denied = denied(&chain);
     let code = denied.map_or(Code::Ok, |at| chain[at].code());
+    // The ledger executes a chain as a whole, so either all commands are duplicates or none is.
     let replayed = chain.iter().all(|one| one.replayed);
     let answers = chain.iter().map(|one| match one.answer {
         ledger::Answer::Session { .. } => session_body(one).map(Body::Session),
@@ -272,7 +273,7 @@ pub(super) fn audit(reply: Reply) -> Option<Answer> {
     }))
 }
 
-/// The replies of all servers, added up.
+/// Returns the sum of the totals of all servers.
 pub(super) fn totals(replies: &Value) -> Option<Answer> {
     let mut all = Totals::default();
     for reply in list(replies)? {
@@ -281,13 +282,13 @@ pub(super) fn totals(replies: &Value) -> Option<Answer> {
     shown(Body::Totals(TotalsBody::of(&all)?))
 }
 
-/// The accounts that one server has listed.
+/// Returns the accounts that one server has listed, with the cursor for the next step.
 pub(super) fn listed(reply: &Value) -> Option<Answer> {
     let mut reader = Reader::of(reply)?;
     let server = usize::try_from(reader.integer()?).ok()?;
     let is_last = reader.flag()?;
     let (accounts, cursor) = match reader.value()? {
-        // There is no server of this number any more.
+        // The store has fewer servers now than when the cursor was issued.
         Value::Nil => (Vec::new(), None),
         reply => {
             let mut reader = Reader::of(reply)?;
@@ -303,7 +304,7 @@ pub(super) fn listed(reply: &Value) -> Option<Answer> {
     shown(Body::List(AccountList { accounts, cursor }))
 }
 
-/// The accounts that all servers have found.
+/// Returns the accounts that all servers have found, [`FIND_MAX`] at most.
 pub(super) fn found(replies: &Value) -> Option<Answer> {
     let (mut accounts, mut more) = (Vec::new(), false);
     for reply in list(replies)? {
@@ -313,6 +314,7 @@ pub(super) fn found(replies: &Value) -> Option<Answer> {
             accounts.push(text(account)?);
         }
     }
+    // Each server returns FIND_MAX accounts at most, but together they may return more.
     more |= accounts.len() > FIND_MAX;
     accounts.truncate(FIND_MAX);
     shown(Body::Found(FoundAccounts { accounts, more }))

@@ -1,5 +1,5 @@
-//! What a store says instead of an answer, as problems: what is wrong with a member has its place in
-//! the body.
+//! Converts failures of the store to problems. If the ledger objects to a field, the problem points to it in the
+//! request's body.
 
 use super::input::{FaultLocation, field_problem};
 use super::operation::Retry;
@@ -14,12 +14,12 @@ use scurry_ledger::Code;
 use scurry_service::{CallError, Refusal};
 use serde_json::Value as Json;
 
-/// Why nothing was done.
+/// Why a request has no answer.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// A reject of the ledger, with its explanation.
+    /// A rejection by the ledger, with its explanation.
     Rejected(Code, String),
-    /// Anything else.
+    /// Any other failure, also one with an unknown outcome.
     Otherwise(&'static DoorCode, String),
 }
 
@@ -37,8 +37,8 @@ impl From<Refused> for Problem {
     }
 }
 
-/// How long BUSY says that it takes until the first of what fills the bound is gone, in whole seconds.
-/// None where only a request makes room.
+/// Returns the wait that a BUSY explanation states, in whole seconds, at least 1: when the first entry that fills the
+/// bound is forgotten. None if only a request makes room.
 pub(crate) fn wait_s(why: &str) -> Option<u64> {
     let why = of_link(why).map_or(why, |(_, why)| why);
     let (bound, _) = why.split_once(": ")?;
@@ -46,14 +46,14 @@ pub(crate) fn wait_s(why: &str) -> Option<u64> {
     Some(wait_ms.parse::<u64>().ok()?.div_ceil(1_000).max(1))
 }
 
-/// The place of a command among those of its chain, and what is said of it.
+/// Splits an explanation about a command of a chain into the command's index and the rest of the text.
 fn of_link(why: &str) -> Option<(usize, &str)> {
     let (number, rest) = why.strip_prefix("command ")?.split_once(", account ")?;
     let (_, why) = rest.split_once(": ")?;
     Some((number.parse::<usize>().ok()?.checked_sub(1)?, why))
 }
 
-/// The reply, or what it refuses.
+/// Returns the reply, or why there is none. An error reply is a refusal.
 pub(crate) fn outcome(reply: Result<Value, CallError>, retry: Retry) -> Result<Value, Refused> {
     match reply {
         Ok(Value::ServerError(error)) => Err(refusal(scurry_cluster_client::refusal(&error))),
@@ -62,7 +62,7 @@ pub(crate) fn outcome(reply: Result<Value, CallError>, retry: Retry) -> Result<V
     }
 }
 
-/// There is no reply.
+/// Converts the error of a call. `retry` decides the advice if the outcome is unknown.
 pub(crate) fn refused(error: CallError, retry: Retry) -> Refused {
     match error {
         CallError::Refused(why) => refusal(why),
@@ -77,7 +77,7 @@ pub(crate) fn refused(error: CallError, retry: Retry) -> Refused {
     }
 }
 
-/// A reply has another shape than its request's: the server there is no store of ours.
+/// Returns the failure for a reply of the wrong shape: the server is not a store of this version.
 pub(crate) fn foreign() -> Refused {
     Refused::Otherwise(&STORE_REFUSED, CallError::WrongShape.to_string())
 }
@@ -89,7 +89,7 @@ fn refusal(refusal: Refusal) -> Refused {
     };
     let (name, details) = whole.split_once(' ').unwrap_or((&whole, ""));
     if details.starts_with("wrong number of arguments") {
-        // After the command stands its syntax, which is none of HTTP's.
+        // The syntax of the RESP command follows, which means nothing in HTTP.
         let words = details.split_once("' command: ").map_or(details, |(words, _)| words);
         return Refused::Rejected(Code::Invalid, http(words));
     }
@@ -103,6 +103,7 @@ fn refusal(refusal: Refusal) -> Refused {
     }
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
+        // Temporary states of a server: the client can retry later.
         "OOM" | "MISCONF" | "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "READONLY"
         | "NOREPLICAS" | "MOVED" | "ASK" | "BUSYKEY" => &STORE_UNAVAILABLE,
         _ => &STORE_REFUSED,
@@ -110,7 +111,7 @@ fn refusal(refusal: Refusal) -> Refused {
     Refused::Otherwise(code, http(&whole))
 }
 
-/// A refusal as a problem; of a field that the ledger finds wrong with its place in this body.
+/// Returns the problem for a refusal. If the ledger rejects a field, the problem names its place in `body`.
 pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
     match &refused {
         Refused::Rejected(Code::Invalid, why) => match place(why, body) {
@@ -121,7 +122,7 @@ pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
     }
 }
 
-/// The member that this is about: the first of those that it names which the body has.
+/// Returns the JSON pointer of the member that an explanation is about: the first one it names that the body has.
 fn place(why: &str, body: &[u8]) -> Option<String> {
     let body: Json = serde_json::from_slice(body).ok()?;
     if let Some((at, why)) = of_link(why) {
@@ -136,7 +137,8 @@ fn named(why: &str, body: &Json) -> Option<String> {
     why.split([' ', ',', ':']).filter_map(subject).find_map(|member| find(body, member))
 }
 
-/// The place of a member. Among several elements that have it, it is somewhere in their array.
+/// Returns the JSON pointer of a member of the body or of its items or buckets. If several elements have it, the
+/// pointer is of their array.
 fn find(body: &Json, member: &str) -> Option<String> {
     let says = |object: &Json| object.get(member).is_some_and(|value| !value.is_null());
     if says(body) {

@@ -1,9 +1,9 @@
-//! Replies about the store as a whole, read: the shapes that docs/commands.md gives, in RESP2 or RESP3.
+//! Readers for replies about the store as a whole: shapes of docs/commands.md, in RESP2 or RESP3.
 
 use redis::Value;
 
-/// The elements of a reply, one after another. None where a reply has another shape than its
-/// command's.
+/// Reads the elements of a reply one after another. All functions return None if the reply does not have the command's
+/// shape.
 pub(crate) struct Reader<'a>(std::slice::Iter<'a, Value>);
 
 impl<'a> Reader<'a> {
@@ -39,6 +39,7 @@ pub(crate) fn bytes(value: &Value) -> Option<&[u8]> {
     match value {
         Value::BulkString(bytes) => Some(bytes),
         Value::SimpleString(text) => Some(text.as_bytes()),
+        // `+OK` has a variant of its own in the redis crate.
         Value::Okay => Some(b"OK"),
         _ => None,
     }
@@ -55,7 +56,7 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// The value under a name in a map, which RESP2 has as names and values in turn.
+/// Returns the value of a map's field. RESP2 has maps as arrays of alternating names and values.
 pub(crate) fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
     let named = |key: &Value| bytes(key) == Some(name.as_bytes());
     match map {
@@ -67,7 +68,7 @@ pub(crate) fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
-/// Every element of a list.
+/// Reads every element of a list, each of which is a list itself.
 pub(crate) fn each<T>(
     value: &Value,
     read: impl Fn(&mut Reader<'_>) -> Option<T>,

@@ -1,4 +1,4 @@
-//! From a request to a response: one way for every operation of the table.
+//! Routes and request handling: one path from request to response for every operation of the table.
 
 use super::answer::Answer;
 use super::bounds::Bounds;
@@ -31,16 +31,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long the body of a request may take.
+/// Timeout for receiving the body of a request.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
-/// Says that an answer is the stored one.
+/// Response header that marks a stored answer, which a duplicate gets.
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The roles that operations ask for.
+/// The roles that operations need.
 pub(crate) const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Role::Provision];
 
-/// The routes of the operations that need this role. [`Role::Anyone`]: those that tell of the
-/// interface itself, which says who may do what unless the door `is_open` to everybody.
+/// Returns the routes of the operations that need `role`. For [`Role::Anyone`] these are the paths that describe the
+/// interface itself. The OpenAPI document demands credentials for each operation unless the door `is_open`
+/// (authenticates no users).
 pub(crate) fn routes(role: Role, service: &Arc<dyn Store>, is_open: bool) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
@@ -81,7 +82,7 @@ fn filter(method: Method) -> MethodFilter {
     }
 }
 
-/// The names and values of a path, as the router has found them.
+/// Returns the path's parameter names and values, which the router has percent-decoded.
 fn unescaped(
     operation: &Operation,
     params: Result<RawPathParams, RawPathParamsRejection>,
@@ -90,12 +91,12 @@ fn unescaped(
         let why = "the path has an escape that is no UTF-8";
         Problem::of_code(BAD_REQUEST.name, BAD_REQUEST.status, why)
     })?;
-    // A route has the path of its operation, so these are the same names in the same order.
+    // The route was registered with the operation's path, so both have the same names in the same order.
     let values = params.iter().map(|(_, value)| value.to_owned());
     Ok(operation.parameters().zip(values).collect())
 }
 
-/// The answer of an operation to a request of a user who may ask for it.
+/// Carries out an operation and returns the response. The caller has checked that the user has its role.
 pub(crate) async fn answer<B>(
     operation: &'static Operation,
     store: &dyn Store,
@@ -130,6 +131,7 @@ where
         None => Bytes::new(),
     };
     let input = Input { params, query, headers: head.headers, body, user };
+    // An operation without query parameters refuses any; others read their own in `build`.
     if operation.query.is_empty() {
         input.query([])?;
     }
@@ -149,7 +151,7 @@ where
     Ok(respond(operation, answer))
 }
 
-/// The reply to a command on the store as a whole.
+/// Returns the reply to a command on the store as a whole.
 async fn ask_store(
     store: &dyn Store,
     command: &Words,
@@ -166,13 +168,14 @@ async fn ask_store(
     }
 }
 
-/// Replies as one: a refusal of one is that of all.
+/// Combines the replies of all servers to an array. If a server refuses, the result is its error.
 fn together(replies: Vec<Value>) -> Value {
     let refusal = replies.iter().find(|reply| matches!(reply, Value::ServerError(_)));
     refusal.cloned().unwrap_or(Value::Array(replies))
 }
 
-/// The reply of one server with its number, and whether it is the last one.
+/// Returns the array of a server's number, whether it is the last one, and its reply. An error reply is returned
+/// unchanged.
 fn of_one(server: usize, reply: Option<(Value, bool)>) -> Value {
     let (reply, is_last) = reply.unwrap_or((Value::Nil, true));
     match reply {
@@ -188,6 +191,7 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
     let Answer { code, replayed, body } = answer;
     let mut response = if code.kind() == CodeKind::Denial {
         let status = StatusCode::from_u16(code.http()).unwrap_or(StatusCode::FORBIDDEN);
+        // The problem of a denial has the members of the answer beside its own.
         let members = match serde_json::to_value(&body) {
             Ok(serde_json::Value::Object(members)) => members,
             _ => serde_json::Map::new(),
@@ -205,7 +209,7 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
     response
 }
 
-/// The whole body of a request, within its bounds.
+/// Reads the whole body of a request, within its bounds of length and time.
 pub(crate) async fn read_body<B>(body: B) -> Result<Bytes, Problem>
 where
     B: HttpBody<Data = Bytes>,
@@ -221,6 +225,7 @@ where
 {
     let of = |code: DoorCode, why: String| Problem::of_code(code.name, code.status, why);
     let too_long = || of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes"));
+    // Checked by Content-Length before reading: a client that waits for `100 Continue` then sends no body.
     if form::is_too_long(&body, BODY_LEN_MAX) {
         return Err(too_long());
     }

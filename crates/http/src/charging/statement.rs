@@ -1,4 +1,4 @@
-//! A statement of an account: its command, and how the reply is read.
+//! The statement of an account: builds its command and reads its reply.
 
 use super::answer::{Answer, Body, StatementBody, StatementEntry, StatementMember};
 use super::build::{limit_of, words};
@@ -14,10 +14,10 @@ use scurry_ledger::Code;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Entries of an answer at most, as in SCUR.STATEMENT.
+/// Most entries of an answer, as in SCUR.STATEMENT.
 pub(super) const ENTRIES_MAX: i64 = scurry_resp::COUNT_MAX as i64;
 
-/// A position in a log, as the cursor of a query.
+/// The schema of a log position, which is the cursor of a statement.
 pub(crate) struct Position;
 
 impl JsonSchema for Position {
@@ -99,6 +99,7 @@ fn read_entry(row: &mut Reader<'_>) -> Option<StatementEntry> {
         match name.as_str() {
             "time" => time_ms = Some(integer(value)?),
             "event" => event = Some(text(value)?),
+            // Times have their unit in their name, as in all bodies.
             "valid_from" | "valid_to" => {
                 more.insert(format!("{name}_ms"), member(value)?);
             }

@@ -1,6 +1,6 @@
-//! JSON as HTTP means it. What is derived for a struct would also take an array of its members by
-//! position, and for a word an object; and its errors speak of Rust. Here an object is an object, a word
-//! is a string, and errors say which kind of JSON is wanted.
+//! A wrapper that makes serde strict about JSON. A derived struct would also accept an array of its members by
+//! position, and an enum would also accept an object. The errors would name Rust types. Here a struct must be an
+//! object, an enum must be a string, and errors name the expected kind of JSON.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -9,8 +9,8 @@ use serde::de::{
 };
 use std::fmt;
 
-/// A deserializer, or a visitor and what it is given, that keeps to this at every depth. `wanted` is empty
-/// where the visitor's own words will do.
+/// A wrapper of a deserializer or visitor that applies the rules at every depth. `wanted` is the expected kind of
+/// JSON, empty if the visitor's own description is used.
 pub(crate) struct Strict<T> {
     inner: T,
     wanted: &'static str,
@@ -27,7 +27,7 @@ impl<T> Strict<T> {
 }
 
 impl<V> Strict<V> {
-    /// Value that the visitor makes of a number, or what is wanted instead of it.
+    /// Returns the visitor's value for a number, or an error that names the wanted kind.
     fn judge<T, E: Error>(
         self,
         number: Unexpected<'_>,
@@ -41,7 +41,7 @@ impl<V> Strict<V> {
     }
 }
 
-/// Forwards to the method of the deserializer, with what JSON calls that.
+/// Implements methods that forward to the inner deserializer, with the JSON name of the expected kind.
 macro_rules! forward {
     ($($method:ident($($argument:ident: $kind:ty),*) to $to:ident, $wanted:literal;)+) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $kind,)* visitor: V) -> Result<V::Value, D::Error> {
@@ -98,6 +98,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         words: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
+        // As a string: the derived visitor alone would also accept an object with one variant.
         self.inner.deserialize_str(Word { visitor, words })
     }
 }
@@ -184,6 +185,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Strict<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
+        // Names are always strings in JSON, so they need no check.
         self.inner.next_key_seed(seed)
     }
 
@@ -204,7 +206,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
     }
 }
 
-/// A word of a fixed list.
+/// A visitor for the names of an enum's variants.
 struct Word<V> {
     visitor: V,
     words: &'static [&'static str],

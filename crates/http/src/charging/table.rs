@@ -1,4 +1,4 @@
-//! THE operations of charging over HTTP.
+//! The table of all charging operations over HTTP.
 
 use super::list_cursor::{Cursor, LIMIT_MAX};
 use super::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf, Tag, Work};

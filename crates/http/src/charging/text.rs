@@ -1,5 +1,5 @@
-//! Fields that are text, in JSON and in paths: ids and names, which are printable ASCII without space,
-//! and words, as the commands have them.
+//! Text fields, in JSON and in paths: ids and names, which are printable ASCII without spaces, and enums with the
+//! words of the commands.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::{
@@ -11,20 +11,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// 1 to `MAX` printable ASCII characters without space, and not `.` or `..`: clients and proxies take these two
-/// out of a path, as `%2E` too (RFC 3986 clause 6.2.2), so that nobody could ask for what has such a name.
+/// Text of 1 to `MAX` printable ASCII characters without space, but not `.` or `..`: clients and proxies remove these
+/// two from a path, even as `%2E` (RFC 3986 clause 6.2.2), so that a resource of that name could not be addressed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Text<const MAX: usize>(String);
 
 pub(crate) type AccountId = Text<ACCOUNT_ID_LEN_MAX>;
-/// A session, a transaction id, the value of an identity.
+/// The id of a session, a transaction id, or the value of an identity.
 pub(crate) type Id = Text<ID_LEN_MAX>;
-/// A unit, a bucket, a counter, the kind of an identity.
+/// The name of a unit, a bucket, a counter, or the kind of an identity.
 pub(crate) type Name = Text<NAME_LEN_MAX>;
 
 impl<const MAX: usize> Text<MAX> {
-    /// Text that was checked; the fault in words when it is none.
+    /// Checks the text, and returns it or an explanation of the fault.
     pub(crate) fn new(text: String) -> Result<Self, String> {
         if text.is_empty() || text.len() > MAX || !is_printable(text.as_bytes()) {
             return Err(format!("must be 1 to {MAX} printable ASCII characters without space"));
@@ -64,7 +64,7 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX,
-            // All but the two names of dots, without a look ahead, which not every reader of patterns has.
+            // Excludes `.` and `..` without lookahead, which not every regular-expression engine has.
             "pattern": format!(
                 "^([!-,/-~-][!-~]{{0,{}}}|[.][!-,/-~-][!-~]{{0,{rest}}}|[.]{{2}}[!-~]{{1,{rest}}})$",
                 MAX - 1,
@@ -74,7 +74,7 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
     }
 }
 
-/// The key of an item: a number of 32 bits, or text. A string of the digits of such a number is the same key.
+/// The key of an item: a 32-bit number, or text. A string of the digits of such a number is the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(pub(crate) ItemKey);
 
@@ -106,7 +106,7 @@ impl Visitor<'_> for KeyVisitor {
     }
 }
 
-/// The fault of a key in words.
+/// The explanation of a wrong key in error messages.
 struct NotAKey;
 
 impl fmt::Display for NotAKey {
@@ -199,7 +199,7 @@ pub(crate) enum Recurring {
     Month,
 }
 
-/// Gives each variant the value of the ledger's type.
+/// Implements the conversion of each enum to the ledger's type, variant by variant.
 macro_rules! of_ledger {
     ($($kind:ident as $ledger:ident { $($variant:ident),+ })+) => {
         $(impl From<$kind> for ledger::$ledger {

@@ -1,4 +1,4 @@
-//! The totals of a store in JSON, with the check of conservation.
+//! The totals of a store in JSON, with the check that units are conserved.
 
 use super::quantity::Quantity;
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ struct UnitTotals {
 }
 
 impl TotalsBody {
-    /// None where there are more accounts or sessions than an integer of JSON can say.
+    /// Converts totals of a store. None if the accounts or sessions are too many for the integer type of answers.
     pub(super) fn of(totals: &Totals) -> Option<TotalsBody> {
         Some(TotalsBody {
             ok: totals.units.values().all(|sums| error(sums) == 0),
@@ -76,7 +76,7 @@ impl UnitTotals {
     }
 }
 
-/// Units that are in one place more than they were put into, or less.
+/// Returns the units that appeared (positive) or disappeared (negative) without a reason. 0 if units are conserved.
 fn error(sums: &Sums) -> i128 {
     let Sums { available, held, credited, refunded, consumed, expired, voided, .. } = sums;
     available + held - credited - refunded + consumed + expired + voided
@@ -95,7 +95,7 @@ mod tests {
     use redis::Value;
     use serde_json::json;
 
-    /// The sums of a unit, in the order of the reply.
+    /// The sums of a unit, in the order of the reply's row.
     type Row = [i128; 9];
 
     fn reply(unit: &str, sums: Row) -> Value {

@@ -1,9 +1,9 @@
-//! What the ledger explains in the words of its commands, in those of HTTP: a command is a request, an
-//! option is a member of the body.
+//! Translates the ledger's explanations from command words to HTTP words: a command becomes a method and path, an
+//! option becomes a member of the body.
 
 use super::table::OPERATIONS;
 
-/// Options of commands, and the members that they are.
+/// Options of commands, each with its member in JSON.
 const MEMBERS: &[(&str, &str)] = &[
     ("PRIORITY", "priority"),
     ("FROM", "valid_from_ms"),
@@ -25,10 +25,10 @@ const MEMBERS: &[(&str, &str)] = &[
     ("FORCE", "force=true"),
 ];
 
-/// Other subjects of an explanation of INVALID: it has the name of the member.
+/// Members that an explanation of INVALID can be about and that have the same name in commands.
 const SUBJECTS: &[&str] = &["identities", "buckets", "items", "amount"];
 
-/// The same in words of HTTP.
+/// Returns an explanation in HTTP words.
 pub(crate) fn http(why: &str) -> String {
     why.split(' ').map(word).collect::<Vec<String>>().join(" ")
 }
@@ -46,7 +46,7 @@ fn word(word: &str) -> String {
     meant.map_or_else(|| word.to_owned(), |meant| word.replacen(bare, &meant, 1))
 }
 
-/// The member that a word of an explanation means.
+/// Returns the member of the body that a word of a translated explanation names.
 pub(super) fn subject(word: &str) -> Option<&'static str> {
     let members = MEMBERS.iter().map(|(_, member)| *member);
     members.chain(SUBJECTS.iter().copied()).find(|member| *member == word)

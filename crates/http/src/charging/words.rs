@@ -1,6 +1,6 @@
-//! A command about the store as a whole, in the words in which it goes there.
+//! A command about the store as a whole, as text: it is sent as it is.
 
-/// The words of a command: its name, its key, the rest.
+/// The words of a command: its name, its key if it has one, its other arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Words(pub(crate) Vec<Vec<u8>>);
 
@@ -20,7 +20,7 @@ impl Words {
         self.word(number.into().to_string())
     }
 
-    /// An option and its value, where there is one.
+    /// Appends an option and its value, or nothing if the value is `None`.
     pub(crate) fn option(self, name: &str, value: Option<impl AsRef<[u8]>>) -> Words {
         match value {
             Some(value) => self.word(name).word(value),
@@ -28,7 +28,7 @@ impl Words {
         }
     }
 
-    /// An option and its number, where there is one.
+    /// Appends an option and its number, or nothing if the number is `None`.
     pub(crate) fn number(self, name: &str, value: Option<impl Into<i64>>) -> Words {
         match value {
             Some(value) => self.word(name).integer(value),
@@ -36,7 +36,7 @@ impl Words {
         }
     }
 
-    /// An option that has no value.
+    /// Appends an option without a value, if it is set.
     pub(crate) fn flag(self, name: &str, set: bool) -> Words {
         if set { self.word(name) } else { self }
     }
