@@ -109,7 +109,7 @@ pub(super) fn up_to(most: u64) -> String {
     let digits = most.to_string();
     let mut parts = vec![digits.clone()];
     for (at, digit) in digits.bytes().enumerate() {
-        // Numbers of the same length that are equal to `most` before digit `at`, and lower in it.
+        // Numbers of the same length that equal `most` before digit `at` and are lower at that digit.
         let least = if at == 0 { b'1' } else { b'0' };
         if digit > least {
             let (same, rest) = (&digits[..at], digits.len() - at - 1);
