@@ -44,8 +44,10 @@ pub(crate) fn routes(
 ) -> Ways {
     let way = inside.clone();
     let wait = if inside.is_grouped() { WAIT } else { Duration::ZERO };
-    // Mail to the cores (`Inside::calls`) takes more of the processor than RESP over pairs of sockets: ADR 41.
-    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), PATIENCE, wait);
+    let (calls, own) = (inside.calls(), inside.clone());
+    runtime.spawn(calls.clone().run());
+    let here = move || own.leads().then(|| calls.clone());
+    let engine = Engine::new(move || way.inlet().map_err(io::Error::other), here, PATIENCE, wait);
     let store: Arc<dyn Store> = Arc::new(engine);
     let (own, way) = (Arc::clone(traffic), Arc::clone(&store));
     let beside = Arc::new(Beside { inside, store: way, traffic: own });

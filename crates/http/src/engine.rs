@@ -1,6 +1,8 @@
-//! The store of a door that runs in an engine's process. Requests go to the engine in RESP over pairs of sockets. On a
-//! follower of a group they go to the leader, over the connections between nodes. A connection executes nothing while
-//! its replies wait for a sync of the log, so later requests use another connection and are part of the next sync.
+//! The store of a door that runs in an engine's process. Requests on accounts go to the cores of this process as mail,
+//! and replies return typed. On a follower of a group they go to the leader, in RESP over the connections between
+//! nodes. Commands on the store as a whole go in RESP in both cases, here over pairs of sockets. A connection executes
+//! nothing while its replies wait for a sync of the log, so later requests use another connection and are part of the
+//! next sync.
 
 use crate::line::{Line, is_unsent};
 use crate::store::Store;
@@ -8,15 +10,15 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::Value;
 use scurry_cluster_client::decode;
-use scurry_server::{Inlet, Inside, Passage};
-use scurry_service::{Arguments, Call, CallError, Reply, Request, Service};
+use scurry_server::{Calls, Inlet, Inside, Passage};
+use scurry_service::{Arguments, Call, CallError, Refusal, Reply, Request, Service};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Maximum number of connections. Each holds one more group of requests that executes while others wait for a sync.
 /// With fewer, clients of the door wait for two syncs. Each connection costs the engine a turn and the door a buffer.
@@ -35,8 +37,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// needed, and reopened when they are lost.
 pub(crate) struct Engine(Arc<Shared>);
 
+/// Returns the way to the cores of this process; None if they do not execute commands now.
+type Here = dyn Fn() -> Option<Calls> + Send + Sync;
+
 struct Shared {
     connect: Box<Connect>,
+    here: Box<Here>,
     /// Timeout of one answer.
     patience: Duration,
     /// How long to retry a request that was not executed, since another node leads or none does, or that is safe to
@@ -99,19 +105,26 @@ impl Tries {
 impl Engine {
     pub(crate) fn new(
         connect: impl Fn() -> io::Result<Inlet> + Send + Sync + 'static,
+        here: impl Fn() -> Option<Calls> + Send + Sync + 'static,
         patience: Duration,
         wait: Duration,
     ) -> Engine {
         let (lines, dialling) = (Mutex::default(), tokio::sync::Mutex::default());
-        Engine(Arc::new(Shared { connect: Box::new(connect), patience, wait, lines, dialling }))
+        let (connect, here) = (Box::new(connect), Box::new(here));
+        Engine(Arc::new(Shared { connect, here, patience, wait, lines, dialling }))
     }
 }
 
 impl Shared {
     async fn call(self: &Arc<Self>, request: Request) -> Result<Reply, CallError> {
         let mut tries = Tries::new(self.wait, request.is_repeatable());
+        // A store on one machine gets one try, so its request need not be copied.
+        let is_asked_once = self.wait.is_zero();
+        let mut request = Some(request);
         loop {
-            let miss = match self.call_once(&request).await {
+            let asked = if is_asked_once { request.take() } else { request.clone() };
+            let Some(asked) = asked else { unreachable!("one try is the last one") };
+            let miss = match self.call_once(asked).await {
                 Ok(outcome) => return outcome,
                 Err(miss) => miss,
             };
@@ -137,17 +150,29 @@ impl Shared {
         }
     }
 
-    /// Makes one try to execute a request.
+    /// Makes one try to execute a request, on the cores of this process if they execute commands.
     async fn call_once(
         self: &Arc<Self>,
-        request: &Request,
+        request: Request,
     ) -> Result<Result<Reply, CallError>, Miss<Result<Reply, CallError>>> {
-        match self.ask_once(&request.arguments().packed()).await {
-            Ok(value) => Ok(decode(request, &value)),
-            Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(request, &value))),
-            Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
-            Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
-            Err(Miss::Silent) => Err(Miss::Silent),
+        let Some(calls) = (self.here)() else {
+            let reply = self.ask_once(&request.arguments().packed()).await;
+            return match reply {
+                Ok(value) => Ok(decode(&request, &value)),
+                Err(Miss::Elsewhere(value)) => Err(Miss::Elsewhere(decode(&request, &value))),
+                Err(Miss::NotSent(why)) => Err(Miss::NotSent(why)),
+                Err(Miss::Ended(why)) => Err(Miss::Ended(why)),
+                Err(Miss::Silent) => Err(Miss::Silent),
+            };
+        };
+        match timeout(self.patience, calls.send(request)).await {
+            Ok(Err(CallError::NotSent(why))) => Err(Miss::NotSent(why)),
+            Err(_) => Err(Miss::Silent),
+            Ok(Err(CallError::Unknown(why))) => Err(Miss::Ended(why)),
+            Ok(Err(CallError::Refused(Refusal::Store(text)))) if says_elsewhere(&text) => {
+                Err(Miss::Elsewhere(Err(Refusal::Store(text).into())))
+            }
+            Ok(outcome) => Ok(outcome),
         }
     }
 

@@ -31,7 +31,7 @@ fn engine_of(wait: Duration) -> (Arc<Engine>, Receiver<UnixStream>) {
         made.send(theirs).map_err(io::Error::other)?;
         Ok(Inlet::Here(ours))
     };
-    (Arc::new(Engine::new(connect, PATIENCE, wait)), ends)
+    (Arc::new(Engine::new(connect, || None, PATIENCE, wait)), ends)
 }
 
 fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, CallError>> {
@@ -155,7 +155,7 @@ async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there
         let ours = only.lock().unwrap().take();
         ours.map(Inlet::Here).ok_or(io::ErrorKind::WouldBlock.into())
     };
-    let engine = Arc::new(Engine::new(connect, PATIENCE, Duration::ZERO));
+    let engine = Arc::new(Engine::new(connect, || None, PATIENCE, Duration::ZERO));
     let first = ask(&engine);
     let mut end = tokio::net::UnixStream::from_std(theirs).expect("it can be waited for");
     take(&mut end, 1).await;
