@@ -7,6 +7,9 @@ use scurry_codec::{Frame, Framed, Seal, checked_frame, read_frame};
 /// Bytes per read: few enough to be still in the cache when they are parsed.
 const WINDOW_LEN: usize = 256 << 10;
 
+/// Compared with the end of a segment, a page at a time.
+const ZEROS: [u8; 4 << 10] = [0; 4 << 10];
+
 /// A part of a segment, in memory.
 #[derive(Debug)]
 pub(super) struct Window<F> {
@@ -81,7 +84,10 @@ impl<F: File> Window<F> {
         let more = usize::try_from(self.len - from).unwrap_or(usize::MAX);
         let end = self.end + more.min(self.end.max(WINDOW_LEN));
         if self.room.len() < end {
-            self.room.resize(end, 0);
+            // Zeroed pages come from the system untouched; growing in place would write each of them.
+            let mut room = vec![0; end];
+            room[..self.end].copy_from_slice(&self.room[..self.end]);
+            self.room = room;
         }
         let read = self.file.read_at(from, &mut self.room[self.end..end]);
         let read = read.map_err(LogError::io(&self.name))?;
@@ -93,7 +99,7 @@ impl<F: File> Window<F> {
     pub(super) fn behind(&mut self, seal: Seal, next: u64) -> Result<Behind, LogError> {
         while self.fill()? {}
         let rest = self.rest();
-        let used = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let used = len_without_zeros(rest);
         let mut behind = Behind { written: 0, proof: None };
         // Frames from before the file became this segment have lower sequences.
         let (mut at, mut has_old) = (0, false);
@@ -135,6 +141,17 @@ pub(super) struct Behind {
     pub(super) proof: Option<(u64, u64)>,
 }
 
+/// Returns the length of the bytes without the zeros at their end. A segment is preallocated, so there are many.
+fn len_without_zeros(bytes: &[u8]) -> usize {
+    let mut end = bytes.len();
+    while let Some(chunk) = bytes[..end].last_chunk::<{ ZEROS.len() }>()
+        && *chunk == ZEROS
+    {
+        end -= ZEROS.len();
+    }
+    bytes[..end].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
+}
+
 /// Reads the sequence of a frame's first record from its header.
 fn first_of(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*frame.get(8..)?.first_chunk()?))
@@ -149,4 +166,21 @@ fn words_of(frame: &[u8]) -> Option<(u64, u64)> {
 fn len_of(frame: &[u8]) -> usize {
     let bytes = frame.first_chunk().copied().unwrap_or_default();
     usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_at_the_end_do_not_count() {
+        for len in [0, 1, ZEROS.len() - 1, ZEROS.len(), ZEROS.len() + 1, 3 * ZEROS.len() + 7] {
+            for zeros in [0, 1, ZEROS.len() - 1, ZEROS.len(), 2 * ZEROS.len() + 9] {
+                let mut bytes = vec![0; len];
+                bytes.last_mut().into_iter().for_each(|byte| *byte = 1);
+                bytes.resize(len + zeros, 0);
+                assert_eq!(len_without_zeros(&bytes), len, "{zeros} zeros");
+            }
+        }
+    }
 }
