@@ -1,5 +1,5 @@
 //! `scurry bench`: puts load on a server, audits the result and prints the figures. Without an address it starts a
-//! server of its own.
+//! server for the run.
 
 mod charging;
 mod client;

@@ -1,4 +1,4 @@
-//! The log. A thread of its own writes to stderr, so that no thread that logs waits for a slow reader. Lines that do
+//! The log. A dedicated thread writes to stderr, so that no thread that logs waits for a slow reader. Lines that do
 //! not fit the buffer are dropped and counted. An error line is waited for briefly, because the process may end right
 //! after it.
 

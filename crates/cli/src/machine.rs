@@ -1,5 +1,5 @@
-//! Programs that `scurry cluster`, `scurry replica` and `scurry bench` start on this machine. Those of the first two
-//! keep running when the tool ends; its next call finds them by a file in their directory.
+//! Programs that `scurry cluster`, `scurry replica` and `scurry bench` start on this machine. Nodes of a cluster or a
+//! group keep running when the tool ends; its next call finds them by a file in their directory.
 
 mod ports;
 mod process;

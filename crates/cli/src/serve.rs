@@ -135,8 +135,8 @@ pub(crate) fn serve(
     outcome
 }
 
-/// Divides the file descriptors between the clients of RESP and HTTP: each gets what the other does not use, and at
-/// least half.
+/// Divides the file descriptors between the clients of RESP and HTTP: each gets at least half, and the rest that the
+/// other does not use.
 fn share_files(settings: &mut Settings, front: &mut Front) {
     let both = settings.clients_max.saturating_add(front.connections_max);
     let possible = make_room(both, settings.files_beside());
@@ -166,8 +166,8 @@ fn end_at_first(mut signals: Signals) -> Result<()> {
     Ok(())
 }
 
-/// Two lines that a server prints at its start: version, storage and durability, and who may connect. They help to find
-/// mistakes in the settings.
+/// Two lines that a server prints at its start: version, storage and durability, and which clients may connect. They
+/// help to find mistakes in the settings.
 struct Announcement {
     store: String,
     entry: String,

@@ -77,7 +77,7 @@ pub(crate) struct ServerAddress {
 
 /// Stream for commands and replies.
 pub(crate) trait Stream: Read + Write {
-    /// Reports whether the server is known to have closed the connection, as far as can be seen without waiting.
+    /// Reports, without blocking, whether the server is known to have closed the connection.
     fn has_ended(&self) -> bool {
         false
     }

@@ -22,7 +22,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Snapshot {
-    // The server's main port, and who asks.
+    // The server's main port, and the user to log in as.
     #[command(flatten)]
     server: ServerAddress,
 
@@ -62,7 +62,7 @@ impl Snapshot {
             let Value::ServerError(error) = self.ask(server, &["SCUR.SNAPSHOT"])? else {
                 return Ok(before);
             };
-            // Otherwise a thread has just begun a snapshot of its own: wait for its end and ask again.
+            // Otherwise a thread has just started another snapshot: wait for its end and ask again.
             let text = error_text(&error);
             let is_begun = text.contains("being written already");
             ensure!(is_begun, "{} writes no snapshot: {text}", self.server.address());

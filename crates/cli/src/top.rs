@@ -36,7 +36,7 @@ no longer. q and Ctrl-C end it.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Top {
-    // The server's main port, and who asks.
+    // The server's main port, and the user to log in as.
     #[command(flatten)]
     server: ServerAddress,
 

@@ -1,4 +1,4 @@
-//! Users in files: entries `[[users]]` in the settings file or in a file of their own, and the hashes of passwords and
+//! Users in files: entries `[[users]]` in the settings file or in a separate file, and the hashes of passwords and
 //! tokens for them.
 
 use crate::toml_file;

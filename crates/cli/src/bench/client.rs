@@ -41,7 +41,7 @@ pub(super) trait Workload: Send + Sized {
     /// Appends the requests that a task needs for one account or key.
     fn append_task(&self, task: Task, number: usize, out: &mut Vec<u8>);
 
-    /// Compares the reply to an audit of one account or key with what the server acknowledged.
+    /// Compares the reply to an audit of one account or key with the requests that the server acknowledged.
     fn check_audit(&self, number: usize, reply: &Value) -> Result<()>;
 }
 

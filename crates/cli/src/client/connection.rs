@@ -16,7 +16,7 @@ pub(super) struct Connection<'a> {
     held: Held,
 }
 
-/// Outcome of a command, as far as the client knows it.
+/// Outcome of a command that the client knows.
 pub(super) enum Outcome {
     Reply(Value),
     /// Nothing was sent: the server is unreachable.
@@ -48,8 +48,8 @@ impl<'a> Connection<'a> {
         self.dialogue.as_mut()
     }
 
-    /// Sends a command, on a new connection if the old one has ended. Calls `anew` after it has connected again, and
-    /// `unasked` with each value that arrives before the reply.
+    /// Sends a command, on a new connection if the old one has ended. Calls `anew` after a reconnect, and `unasked`
+    /// with each value that arrives before the reply.
     pub(super) fn ask(
         &mut self,
         words: &[&[u8]],

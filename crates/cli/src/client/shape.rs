@@ -178,7 +178,7 @@ fn line(text: &'static str, rows: &'static str) -> Shape {
     Shape::Fields(fields)
 }
 
-/// Returns the names of a list with their shapes, which follow on the same line or on lines of their own.
+/// Returns the names of a list with their shapes, which follow on the same line or on separate lines.
 fn named(
     names: &'static str,
     behind: &'static str,

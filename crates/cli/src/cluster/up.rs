@@ -25,7 +25,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
     if let Err(error) = outcome {
         let stopped = local.stop(&dir);
         if is_new {
-            // Removes what a failed first start left, so that the next attempt starts from an empty directory.
+            // Removes the files of a failed first start, so that the next attempt starts from an empty directory.
             let _ = fs::remove_file(dir.join("cluster.toml"));
             for node in &local.nodes {
                 let _ = fs::remove_dir_all(dir.join(format!("node-{}", node.port)));

@@ -7,7 +7,7 @@ use scurry_engine::Vote;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Identity of a node and its votes, as far as they can be read. Empty for a store of one machine.
+/// The readable part of a node's identity and votes. Empty for a store of one machine.
 #[derive(Debug)]
 pub(super) struct Node {
     file: Option<GroupFile>,

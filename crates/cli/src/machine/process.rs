@@ -57,7 +57,7 @@ impl Process {
 /// Starts a program in a directory and writes its log there.
 pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
     let log = File::create(home.join(LOG))?;
-    // A process group of its own: Ctrl-C reaches only this program, which then stops what it has started.
+    // A separate process group: Ctrl-C reaches only this program, which then stops the processes that it has started.
     let child = command
         .current_dir(home)
         .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! RDMA in a build without it: who asks for it is told which build has it.
+//! RDMA in a build without it: every use fails with an error that says how to build it.
 
 use super::Rdma;
 use crate::server_address::{ServerAddress, Stream};

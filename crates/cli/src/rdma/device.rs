@@ -115,7 +115,7 @@ mod tests {
         for (list, expected) in [
             ("output", "NAME=VALUE"),
             ("output=maybe", "in-place or copied"),
-            // It was once; a peer could change what was being read.
+            // Removed: a peer could change its request while the server parsed it in place.
             ("input=in-place", "cannot be tuned"),
             ("windows=0", "windows must be 1 to 16"),
             ("spin=a", "spin must be"),

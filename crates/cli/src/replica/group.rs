@@ -91,7 +91,7 @@ impl Group {
         machine::write(dir, FILE, self)
     }
 
-    /// Removes what a failed start of a new group left.
+    /// Removes the files that a failed start of a new group left.
     pub(super) fn remove(&self, dir: &Path) {
         // Errors are ignored: the next start reports any obstacle.
         let _ = fs::remove_file(dir.join(FILE));

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Bytes copied at once.
 const PIECE_LEN: usize = 1 << 20;
-/// Attempts whose copy may differ from an unchanged source, before a disk is blamed.
+/// Number of copies that may differ from an unchanged source before the error blames a disk.
 const TRIES: usize = 3;
 
 /// Contents of a copied core.
@@ -26,7 +26,7 @@ pub(crate) struct Copied {
     pub(crate) notes: Vec<String>,
 }
 
-/// Copies a core's files to a target. `generation` and `core` name it; `least` is what the files must contain at least.
+/// Copies a core's files to a target. `generation` and `core` name it; `least` is the least extent of the files.
 pub(crate) fn copy_core(
     (source, least): (&Path, RequiredExtent),
     target: &Target,

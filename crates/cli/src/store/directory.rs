@@ -1,4 +1,4 @@
-//! Determines what a path is: a data directory, the directory of a core, or one of its files.
+//! Determines whether a path is a data directory, the directory of a core, or one of its files.
 
 use super::pinned::{Pinned, cannot};
 use anyhow::{Context, Result, bail, ensure};
@@ -57,7 +57,7 @@ impl DataDirectory {
         })
     }
 
-    /// Returns what the files of a core contain at least. Fails if the core's directory is missing.
+    /// Returns the least extent that the files of a core must have. Fails if the core's directory is missing.
     pub(crate) fn least(&self, core: u16) -> Result<RequiredExtent, StoreError> {
         match &self.manifest {
             Some(manifest) => {

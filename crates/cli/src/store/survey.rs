@@ -1,5 +1,5 @@
-//! Reads and checks every file in a core's directory, and reports its contents. The engine decides what is the end of a
-//! log and what is damage, as it does in recovery.
+//! Reads and checks every file in a core's directory, and reports its contents. The engine tells the end of a log from
+//! damage, as it does in recovery.
 
 mod group;
 mod log;
@@ -45,7 +45,7 @@ pub(crate) struct CoreSurvey {
     pub(crate) bad_snapshots: Vec<String>,
     /// All other faults.
     pub(crate) problems: Vec<String>,
-    /// What the files must contain at least.
+    /// Least extent that the files must have.
     pub(crate) least: RequiredExtent,
 }
 

@@ -163,7 +163,7 @@ impl Source for StoreSource {
     }
 }
 
-/// Returns the number of keys of these nodes.
+/// Returns the total number of keys of the nodes.
 pub(super) fn keys_of(nodes: &mut [Node]) -> Result<u64> {
     let mut keys = 0;
     for node in nodes {

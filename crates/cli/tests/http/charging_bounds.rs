@@ -23,7 +23,7 @@ impl Document {
         Document(serde_json::from_str(&store.get("/v1/openapi.json").1).expect("JSON"))
     }
 
-    /// Resolves a schema: the one that it references, or its first branch.
+    /// Resolves a schema: follows its reference, or takes its first branch.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let named = schema["$ref"].as_str().and_then(|name| self.0.pointer(&name[1..]));
         let has_kinds = schema.get("discriminator").is_some();
@@ -221,7 +221,7 @@ fn every_bound_of_a_body_is_the_one_that_is_enforced() {
     assert!(count > 100, "only {count} bounds were found");
 }
 
-/// The bounds in a store's settings are those in the document of its own door.
+/// The OpenAPI document of a store's door has the bounds of the store's settings.
 #[test]
 fn bounds_are_those_of_the_store() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -138,7 +138,7 @@ fn is_named(schema: &Value) -> bool {
     branches.is_none_or(|branches| branches.len() <= 2 && branches.iter().all(is_one))
 }
 
-/// The greatest bounds that the settings of a store allow, which are those of the document.
+/// The greatest bounds that the settings of a store allow; the published document has the same.
 const WIDEST: &str = "[limits]
 identities_max = 64
 buckets_max = 64

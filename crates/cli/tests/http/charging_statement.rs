@@ -70,7 +70,7 @@ fn a_statement_is_shown_in_steps() {
         query = format!("?limit=4&cursor={cursor}");
     }
     assert_eq!(steps, entries);
-    // An account that never existed, and a deleted one, whose past is still in the log.
+    // An account that never existed, and a deleted one with entries that are still in the log.
     let nobody = shown_of(&store, "nobody", "");
     assert_eq!([&nobody["entries"], &nobody["cursor"]], [&json!([]), &json!(null)]);
     for line in ["SCUR.CREATE gone", "SCUR.STATUS gone closed", "SCUR.DELETE gone FORCE"] {

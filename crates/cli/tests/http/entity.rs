@@ -126,8 +126,8 @@ fn what_has_expired_is_gone_and_hides_what_was_before() {
     assert_eq!(door.get(ID), (200, b"again".to_vec()));
 }
 
-/// The third node was away for two days: it has its old entities and its old mark, and the others have forgotten that
-/// one of these entities was deleted since.
+/// The third node was away for two days: it has its old entities and its old mark, and the others have forgotten the
+/// tombstone of an entity that was deleted since.
 #[test]
 fn a_node_that_was_away_too_long_brings_nothing_back() {
     let nodes = keeping(3);

@@ -198,7 +198,7 @@ fn a_write_wins_over_what_a_faster_clock_wrote() {
     let nodes = keeping(3);
     let door = Door::open(&nodes);
     assert_eq!(door.put(ID, b"1").0, 201);
-    // As a door would whose clock is two seconds ahead.
+    // Written as by a door with a clock that is two seconds ahead.
     let now = now_ms();
     let ahead = ((now + 2_000) << 19).to_string();
     for node in &nodes[..2] {

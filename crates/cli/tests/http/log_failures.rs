@@ -1,5 +1,5 @@
-//! An answer over HTTP waits for the log beside which the door runs: where the log cannot sync what the answer shows,
-//! the client learns that the outcome is unknown, and never that the debit was done.
+//! An answer over HTTP waits for the log of the store in which the door runs: if the log cannot sync the changes that
+//! the answer shows, the client is told that the outcome is unknown, and never that the debit was done.
 
 use crate::store::{Store, command, say};
 use std::path::Path;

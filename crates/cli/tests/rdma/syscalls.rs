@@ -1,5 +1,5 @@
 //! System calls of a server over TCP and RDMA, counted by the kernel. If `SCURRY_VALKEY_SERVER` and
-//! `SCURRY_VALKEY_RDMA` (its module) give their paths, those of valkey-server are counted too.
+//! `SCURRY_VALKEY_RDMA` (its module) give their paths, the calls of valkey-server are counted too.
 //!
 //! It reads tracefs, which only root may, so it does nothing outside of the guest. The device there is software:
 //! posting work and requesting a notification are system calls, unlike on hardware. Reading the clock is a system call
@@ -54,7 +54,7 @@ impl Drop for Kernel {
     }
 }
 
-/// Parses lines like `{ common_pid: 12, id: sys_read [  0] } hitcount: 3`, and keeps those of these threads.
+/// Parses lines like `{ common_pid: 12, id: sys_read [  0] } hitcount: 3`, and keeps the counts of the threads.
 fn counts_of(text: &str, threads: &[String]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for line in text.lines().filter(|line| line.starts_with("{ common_pid:")) {

@@ -84,7 +84,7 @@ fn a_node_that_is_killed_while_it_takes_a_snapshot_and_whose_leader_dies_too_joi
             nodes.start_again(leader);
             break;
         }
-        // The snapshot was already complete: the next attempt finds the node behind again.
+        // The snapshot was already complete: in the next attempt the node lags again.
     }
     assert!(was_killed, "it was killed in the middle");
     nodes.start_again(2);

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) struct Certificates(TempDir);
 
 impl Certificates {
-    /// Makes new files. Those of two calls do not trust each other.
+    /// Makes new files. Certificates of two calls do not trust each other.
     pub(crate) fn make() -> Certificates {
         let files = Certificates(tempfile::tempdir().expect("a directory"));
         let key = KeyPair::generate().expect("a key");

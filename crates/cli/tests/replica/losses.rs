@@ -77,7 +77,7 @@ fn the_leader_may_die_as_soon_as_a_third_node_has_a_vote() {
     let mut nodes = Nodes::start(2, 1);
     let known = [nodes.id(0), nodes.id(1)];
     nodes.begin_one_more();
-    // The line about the second node may appear only now, so the id in a line decides whose it is.
+    // The line about the second node may appear only now, so lines are told apart by the id in them.
     let third_has_a_vote = |nodes: &Nodes| {
         (0..nodes.count()).any(|node| {
             let log = nodes.log(node);

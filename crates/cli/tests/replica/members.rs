@@ -1,4 +1,4 @@
-//! Changes of members: those that would end service, and nodes that join in a wrong way, are refused.
+//! Changes of members: a change that would end service, and a node that joins in a wrong way, are refused.
 
 use super::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;

@@ -447,8 +447,8 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("a pid"))
 }
 
-/// Ports shared by the tests of all processes, below the ephemeral ports of the system and those of `scurry replica
-/// up`.
+/// Ports shared by the tests of all processes, below the ephemeral ports of the system and the ports of `scurry
+/// replica up`.
 const PORTS: Range<u16> = 10_000..21_000;
 /// Ports that are reserved together.
 const BLOCK: u16 = 8;

@@ -1,5 +1,5 @@
-//! Users and roles: who can log in, which commands each role permits, and that checking a password delays no other
-//! client.
+//! Users and roles: which users can log in, which commands each role permits, and that checking a password delays no
+//! other client.
 
 use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;

@@ -1,4 +1,4 @@
-//! Many clients that do not authenticate: what they may send and hold, how long they may stay, and that authenticated
+//! Many clients that do not authenticate: bounds on their input, their memory and their time, and that authenticated
 //! clients, clients that are authenticating, and HTTP are not affected.
 
 use crate::access::{NO_AUTH, WRONG_PASS};

@@ -1,5 +1,5 @@
-//! Memory that clients make the server hold is counted, wherever it is, and is at most a few times what they have sent.
-//! The memory of the process matches INFO, whether many clients send big requests or do not read their replies.
+//! Memory that clients make the server hold is counted, wherever it is, and is at most a few times the size of their
+//! requests. The memory of the process matches INFO, whether many clients send big requests or do not read replies.
 
 use crate::random::Random;
 use crate::support::{Client, Server, array};
@@ -118,7 +118,7 @@ fn what_big_requests_and_slow_readers_make_the_server_hold_is_counted() {
         }
     });
     assert!(faults.is_empty(), "seed {SEED:#x}: {faults:?}");
-    // Their memory is freed, except for what is kept for new connections.
+    // Their memory is freed, except for the part that is kept for new connections.
     let mut connections = 0;
     for _ in 0..TRIES_MAX {
         [_, _, connections] = info(&mut observer, names);

@@ -57,7 +57,7 @@ fn a_shell_completes_hints_remembers_and_keeps_no_password() {
     // The hint is the rest of the syntax.
     shell.keys("SCUR.RELEASE alice ");
     shell.wait_for("SCUR.RELEASE alice session");
-    // The line is dropped: PING is on a line of its own.
+    // The line is dropped: PING is on a new line.
     shell.keys(CTRL_C);
     prompt(&mut shell, server.port);
     shell.keys("PING\r");

@@ -309,7 +309,7 @@ fn third_with_password(server: &Server) -> Client {
     client
 }
 
-/// A client library that caches what it has read until it is notified of a change.
+/// A client library that caches the values it has read until it is notified of a change.
 #[test]
 fn redis_py_keeps_its_cache_right() {
     for threads in ["1", "3"] {

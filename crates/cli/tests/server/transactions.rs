@@ -125,7 +125,7 @@ fn whatever_a_watched_key_holds_is_watched() {
     other.line();
     other.line();
     other.line();
-    // What other clients do between WATCH and EXEC, and whether EXEC executes.
+    // The watched key, a command of another client between WATCH and EXEC, and whether EXEC executes.
     let cases = [
         ("a", "SCUR.TOPUP a t1 m 5", false),
         ("a", "SCUR.GET a", true),
@@ -231,7 +231,7 @@ fn null_is_said_in_the_protocol_of_the_connection() {
 fn keys_of_several_threads_are_refused_before_anything_is_done() {
     let server = Server::start(&["--threads", "4"]);
     let mut client = server.connect();
-    // Two of these are always on different threads: of four threads not all keys can be on one.
+    // At least two keys are on different threads: 32 keys do not all fall to one of four threads.
     let keys: Vec<String> = (0..32).map(|number| format!("k{number}")).collect();
     client.ask("MULTI", "+OK\r\n");
     let mut refused = 0;
@@ -441,7 +441,7 @@ fn what_a_transaction_writes_into_the_log_is_bounded() {
                 assert!(line == ":1000000" || format!("{line}\r\n") == refusal, "{line}");
                 line == ":1000000"
             });
-            // 16 MiB, and what the frame contained before.
+            // 16 MiB, and the bytes that the frame contained before.
             let done = done.count();
             assert!((17..=21).contains(&done), "{done}");
             client.expect(&refusal.repeat(1_200 - done - 1));

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 
-/// Runs `scurry cli` with these words and this input. The server answers each command with one of these texts, and
-/// after the last waits for the end of the connection. Returns stdout and stderr.
+/// Runs `scurry cli` with these words and this input. The server answers each command with the next text of `answers`,
+/// and after the last waits for the end of the connection. Returns stdout and stderr.
 fn cli(words: &[&str], input: &[u8], answers: &'static [&'static [u8]]) -> (String, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
     let port = listener.local_addr().expect("an address").port();

@@ -1,4 +1,4 @@
-//! The part of a survey about a group's log: what a node would find at its start.
+//! The part of a survey about a group's log: the state that a node would recover at its start.
 
 use super::{CoreSurvey, Pinned};
 use scurry_codec::LogBase;

@@ -1,5 +1,5 @@
-//! Files that are removed while the server runs: the server notices, and does not acknowledge what a restart could not
-//! find.
+//! Files that are removed while the server runs: the server notices, and acknowledges no write that a restart would
+//! lose.
 
 use super::{MISCONF, place, remove_all, start};
 use crate::support::Server;

@@ -16,7 +16,7 @@ const MARKS: usize = 40;
 struct Cached {
     client: Client,
     believed: BTreeMap<String, String>,
-    /// Requests whose replies are still to come.
+    /// Requests that wait for their replies.
     asked: VecDeque<Asked>,
     seed: u64,
 }
