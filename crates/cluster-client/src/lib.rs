@@ -1,6 +1,6 @@
 //! The client of tools, of the HTTP door and of the lab for a scurry server, a Valkey or Redis server, and a Valkey
-//! Cluster. Routing, MOVED, ASK and failover are handled by the `redis` crate; what it cannot do, waiting for the
-//! replicas of the one node that has written, is implemented here.
+//! Cluster. The `redis` crate handles routing, MOVED, ASK and failover. This crate adds a wait for the replicas of the
+//! one node that has written, which the `redis` crate cannot do.
 #![forbid(unsafe_code)]
 
 mod address;

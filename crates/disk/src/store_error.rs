@@ -5,7 +5,7 @@ use scurry_engine::NoteError;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Remedy for a node that cannot know what it has acknowledged or voted.
+/// Remedy for a node that cannot know its acknowledgements or votes.
 const REJOIN: &str = "this node must join anew: move its directory away, and start it with an empty one, --join \
                       and --replaces";
 

@@ -154,8 +154,8 @@ impl AccountParts {
             + self.transactions.memory_bytes()
     }
 
-    /// Brings into an account, whose parts are all in the annex, those that are needed and the sessions that are due at
-    /// its time `now`.
+    /// Copies the needed parts, and the sessions that are due at its time `now`, into an account that has all of its
+    /// parts in the annex.
     pub(crate) fn bring(&mut self, account: &mut Account, needed: &NeededParts<'_>, now: Time) {
         let AccountParts { sessions, tombstones, transactions, brought, .. } = self;
         brought.clear();
@@ -197,7 +197,7 @@ impl AccountParts {
     }
 
     /// Moves the parts that were brought in, and new ones, from the account back into the annex after a Commit, and
-    /// forgets what is due. The account has no parts afterwards.
+    /// drops the parts that are due to be forgotten. The account has no parts afterwards.
     pub(crate) fn take_back(&mut self, account: &mut Account) {
         let now = account.changed_at;
         self.sessions.take_back(&self.brought, &mut account.sessions, now);

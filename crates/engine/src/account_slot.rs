@@ -116,7 +116,7 @@ pub trait AccountSlot {
         self.slate().reuse(change);
     }
 
-    /// Puts what is needed of the account on the slate as it is at `now`: what is due counts as done, and nothing is
+    /// Loads the needed parts of the account in their state at `now`: due expiries count as processed, and nothing is
     /// written.
     fn view(&mut self, now: Time, needed: &NeededParts<'_>) -> Result<(), WrongType> {
         self.load()?;
@@ -132,8 +132,8 @@ pub trait AccountSlot {
         Ok(())
     }
 
-    /// Commits what is due at `at`. When nothing is due yet, returns None and arms the timer for later. The host has
-    /// disarmed the timer before.
+    /// Commits the expiries that are due at `at`. When nothing is due yet, returns None and arms the timer for later.
+    /// The host has disarmed the timer before.
     fn tick(&mut self, at: Time) -> Result<Option<Change>, WrongType> {
         self.load()?;
         match self.slate().next_due() {

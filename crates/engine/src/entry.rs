@@ -38,7 +38,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) kind: Kind,
-    /// Time from which the entry is absent. None for accounts: the ledger knows what is due in them.
+    /// Time from which the entry is absent. None for accounts: the ledger handles their expiries.
     pub(crate) expires: Option<Time>,
     /// Version of an entity or tombstone; else [`Version::ABSENT`].
     pub(crate) version: Version,

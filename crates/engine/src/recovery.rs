@@ -19,8 +19,8 @@ use replay::{RecordBatch, Replay, apply};
 use scurry_codec::{Entry, Record};
 use scurry_ledger::{Time, Totals};
 
-/// Destination of recovery: one shard, or the shards of a server that has another number of threads than the one that
-/// wrote the files.
+/// Destination of recovery: one shard, or the shards of a server whose number of threads has changed since the files
+/// were written.
 pub trait Sink {
     /// Removes everything: a snapshot has turned out to be damaged after part of it was restored.
     fn clear(&mut self);
@@ -157,7 +157,7 @@ impl Recovered {
     }
 }
 
-/// Lower bound on what the files of a log must hold. A start that finds less is refused.
+/// Lower bound on the contents of a log's files. A start that finds less is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequiredExtent {
     /// Everything up to this sequence was on the device.
@@ -298,7 +298,7 @@ fn restore<D: Disk>(
             Ok(Some(base)) => return Ok(Base { passed_over, ..base }),
             // It shows sequences after the limit.
             Ok(None) => {}
-            // Refused: with an older snapshot, what the newer program has written would be lost.
+            // Refused: with an older snapshot, the writes of the newer program would be lost.
             Err(Unusable::Snapshot(error)) if error.is_of_newer_format() => {
                 return Err(RecoveryError::Snapshots(vec![error]));
             }

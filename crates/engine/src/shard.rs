@@ -103,7 +103,7 @@ impl Shard {
         self.config.memory_max = memory_max;
     }
 
-    /// Returns the sums over the accounts of this shard; what is due but not yet committed is not included.
+    /// Returns the sums over the accounts of this shard, without due expiries that are not committed yet.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }

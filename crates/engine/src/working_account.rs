@@ -182,7 +182,7 @@ impl WorkingAccount {
         Ok(())
     }
 
-    /// Does what is due, without producing a Change.
+    /// Applies the expiries that are due at `now`, without producing a Change.
     pub(crate) fn view(&mut self, now: Time) {
         view_in_place(&mut self.account, now, &self.limits);
     }

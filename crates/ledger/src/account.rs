@@ -99,7 +99,7 @@ pub struct Account {
 }
 
 /// Sums of the part of a busy account that its host keeps apart: open sessions, tombstones and transactions that the
-/// current command does not name. The host has loaded those that the command names, and every session that is due, into
+/// current command does not name. The host has loaded the named ones, and every session that is due, into
 /// [`Account::sessions`], [`Account::tombstones`] and [`Account::transactions`]; of the rest the rules need only these
 /// sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -503,7 +503,7 @@ impl Account {
         self.limits.iter().find(|limit| limit.id == id)
     }
 
-    /// Returns what is held of a limit of this account: for a limit of sessions, the number of open sessions.
+    /// Returns the held part of a limit of this account: for a limit of sessions, the number of open sessions.
     pub fn held_in(&self, limit: &Limit) -> i64 {
         match limit.counted {
             Counted::Sessions => i64::try_from(self.sessions_open()).unwrap_or(i64::MAX),
@@ -511,7 +511,7 @@ impl Account {
         }
     }
 
-    /// Returns what is left of a limit of this account at `now`.
+    /// Returns the rest of a limit of this account at `now`.
     pub fn left_in(&self, limit: &Limit, now: Time) -> i64 {
         limit.at(now).left(self.held_in(limit))
     }

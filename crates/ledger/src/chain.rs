@@ -1,6 +1,6 @@
-//! A chain: several commands, each on an account of its own, of which either all are carried out or none
-//! (docs/ledger.md section 15). This file has the rules for the chain as a whole; `decide` has those for each command
-//! on its account, alone or denied by its chain.
+//! A chain: several commands, each on a different account. Either all of them are executed, or none (docs/ledger.md
+//! section 15). This file has the rules for the chain as a whole; `decide` has the rules for each command on its
+//! account, alone or denied by its chain.
 
 use crate::{
     Account, Answer, CHAIN_MAX, Change, Code, CodeKind, Command, Decision, Limits, Rejection, Time,

@@ -74,7 +74,7 @@ impl Limit {
         self.overrun = self.above(self.held);
     }
 
-    /// Returns what is left, given what is held.
+    /// Returns the rest of the amount after use and `held`; at least 0.
     pub(crate) fn left(&self, held: i64) -> i64 {
         // Neither sum is negative, so the first difference fits 64 bits.
         (self.amount - self.used).saturating_sub(held).max(0)

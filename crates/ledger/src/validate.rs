@@ -10,7 +10,7 @@ use core::fmt;
 pub struct Violation {
     /// Number of the broken invariant.
     pub invariant: u8,
-    /// Text that says what is wrong.
+    /// Description of the violation.
     pub what: &'static str,
 }
 

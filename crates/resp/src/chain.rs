@@ -67,7 +67,7 @@ impl ChainScratch<'_> {
     }
 }
 
-/// Iterates over the commands that a chain names, as far as its word counts are valid.
+/// Iterates over the commands that a chain names, up to the first invalid word count.
 pub fn chained(args: Args<'_>) -> impl Iterator<Item = &'static Spec> + use<'_> {
     let mut position = 1;
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! Splits formed replies into their pieces again: for a host whose own server writes to the sockets and must be called
-//! for each piece.
+//! Splits formed replies into their pieces again, for a host such as the Valkey module: there the host's server writes
+//! to the sockets, and must be called for each piece.
 
 /// One piece of a reply. The pieces of an array or a map follow its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
-//! The seam for a network adapter that carries connections without sockets, as RDMA does: it tells of many connections
-//! through a few descriptors, and a core looks for what has come without a system call. A crate of its own implements
-//! these traits, and the settings bring it; the server knows none of these crates.
+//! The interface for a network adapter that carries connections without sockets, as RDMA does: it reports events of
+//! many connections through a few descriptors, and a core polls for arrived data without a system call. A separate
+//! crate implements these traits, and the settings pass the implementation in; the server depends on no such crate.
 
 use std::any::Any;
 use std::fmt;
@@ -8,37 +8,37 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
-/// What a connection has found when it took in what has arrived.
+/// Outcome of [`AdapterConnection::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Bytes, and there may be more.
+    /// This many bytes were received, and more may be ready.
     More(usize),
-    /// All there was for now, perhaps nothing.
+    /// This many bytes were received, perhaps none, and no more are ready.
     Drained(usize),
     /// The peer will send nothing more.
     End,
 }
 
-/// Descriptors of a core's adapter at most.
+/// Maximum number of descriptors of a core's adapter.
 pub const DESCRIPTORS: usize = 3;
 
-/// An adapter that a server is to listen on.
+/// An adapter that a server listens on.
 pub trait Adapter: fmt::Debug + Send + Sync {
-    /// Returns the address that is to be listened on.
+    /// Returns the address to listen on.
     fn listen(&self) -> SocketAddr;
 
-    /// Listens, and makes the part of each core.
+    /// Starts to listen, and creates the part of each core.
     ///
     /// # Errors
-    /// With a message for the operator: what cannot be done, why, and what to do.
+    /// With a message for the operator: the failed step, the reason, and a remedy.
     fn open(&self, cores: u16, clients_max: usize) -> Result<OpenAdapter, String>;
 }
 
 /// An adapter that listens.
 pub struct OpenAdapter {
-    /// Where it listens, with the port that was chosen.
+    /// Address that it listens on, with the chosen port.
     pub address: SocketAddr,
-    /// The part of each core; the first one is asked for connections.
+    /// The part of each core; the first core receives the requests to connect.
     pub cores: Vec<Box<dyn CoreAdapter>>,
 }
 
@@ -47,23 +47,23 @@ pub struct OpenAdapter {
 pub struct AdapterRequest {
     /// Address of the peer.
     pub peer: SocketAddr,
-    /// The request, as the adapter knows it.
+    /// The adapter's own form of the request.
     pub request: Box<dyn Any + Send>,
 }
 
-/// Reaches the connection with this key, if it is there: the closure gets it and the core's time, ms of uptime.
-/// Afterwards the connection has a turn.
+/// Calls the closure with the connection of this key, if it exists, and the core's time, ms of uptime. Afterwards the
+/// connection has a turn.
 pub type Tell<'a> = dyn FnMut(usize, &mut dyn FnMut(&mut dyn AdapterConnection, i64)) + 'a;
 
 /// The part of an adapter that one core owns.
 pub trait CoreAdapter: Send {
-    /// Returns the name of what it speaks, as messages to operators have it.
+    /// Returns the name of its protocol for messages to operators.
     fn name(&self) -> &'static str;
 
     /// Returns the descriptors for the core's poller, in the order of `readable`.
     fn descriptors(&self) -> [Option<RawFd>; DESCRIPTORS];
 
-    /// Takes note that a descriptor is readable, and returns a bounded number of peers that want to connect.
+    /// Handles a readable descriptor, and returns a bounded number of peers that want to connect.
     ///
     /// # Errors
     /// When the adapter itself fails; the server stops.
@@ -73,22 +73,22 @@ pub trait CoreAdapter: Send {
         tell: &mut Tell<'_>,
     ) -> io::Result<Vec<AdapterRequest>>;
 
-    /// Tells connections what has come. Called in every turn.
+    /// Passes events that have arrived to their connections. Called in every turn.
     ///
     /// # Errors
     /// When the adapter itself fails; the server stops.
     fn poll(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<()>;
 
-    /// Returns whether the core may wait for events; nothing is lost if it does.
+    /// Reports whether the core may wait for events without missing one.
     ///
     /// # Errors
     /// When the adapter itself fails; the server stops.
     fn may_wait(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<bool>;
 
-    /// Accepts a connection, which is told of by this key from now on.
+    /// Accepts a connection; `key` names it in later events.
     ///
     /// # Errors
-    /// When the connection cannot be made: the peer is refused.
+    /// When the connection cannot be established: the peer is refused.
     fn accept(
         &mut self,
         request: AdapterRequest,
@@ -96,10 +96,10 @@ pub trait CoreAdapter: Send {
         now_ms: i64,
     ) -> io::Result<Box<dyn AdapterConnection>>;
 
-    /// Returns the server's end of connections.
+    /// Returns the server's address of connections.
     fn address(&self) -> SocketAddr;
 
-    /// Returns the keys of connections on which something may be due. Called in every turn.
+    /// Returns the keys of connections that may need a [`AdapterConnection::tick`]. Called in every turn.
     fn due(&mut self, now_ms: i64) -> Vec<usize>;
 
     /// Forgets a connection that is closed.
@@ -108,82 +108,82 @@ pub trait CoreAdapter: Send {
     /// Takes no more connections.
     fn stop_listening(&mut self);
 
-    /// Returns what was counted, with these open connections.
+    /// Returns the figures of this core, including those of the open connections.
     fn report(&self, open: &mut dyn Iterator<Item = &dyn AdapterConnection>) -> AdapterReport;
 }
 
-/// One connection: the server's seam of transports, without the buffers of sockets.
+/// One connection: the server's interface to a transport, without the buffers of sockets.
 pub trait AdapterConnection: Any + Send {
-    /// Takes in what has arrived, a bounded amount at a time.
+    /// Receives a bounded amount of the data that has arrived.
     ///
     /// # Errors
     /// When the connection has failed.
     fn progress(&mut self) -> io::Result<Arrival>;
 
-    /// Returns the bytes that have arrived and are not consumed, contiguous.
+    /// Returns the received bytes that are not consumed, contiguous.
     fn input(&self) -> &[u8];
 
-    /// Returns the same, and the buffer to append replies to.
+    /// Returns the same bytes as `input`, and the buffer to append replies to.
     fn parts(&mut self) -> (&[u8], &mut Vec<u8>);
 
     /// Drops the first bytes of the input.
     fn consume(&mut self, len: usize);
 
-    /// Ends the replies that were appended: they are formed, and not visible to the peer yet.
+    /// Marks the appended replies as complete. They are not visible to the peer until `publish`.
     fn commit(&mut self);
 
-    /// Sends what is committed. False when the peer must take some first.
+    /// Sends the committed replies. Returns false when the peer must first receive some of them.
     ///
     /// # Errors
     /// When the connection has failed.
     fn publish(&mut self) -> io::Result<bool>;
 
-    /// Returns the length of what is committed and not sent, bytes.
+    /// Returns the length of the committed replies that are not sent, bytes.
     fn unsent(&self) -> usize;
 
     /// Returns the memory that it holds, bytes.
     fn memory_bytes(&self) -> u64;
 
-    /// Gives back buffers that are empty.
+    /// Frees empty buffers.
     fn release(&mut self);
 
-    /// Tells the peer that nothing more will come.
+    /// Tells the peer that the server will send nothing more.
     fn finish(&mut self);
 
-    /// Returns whether the peer takes more.
+    /// Reports whether the peer can receive more.
     fn is_writable(&self) -> bool;
 
-    /// Does what is due. True when the connection has failed thereby.
+    /// Does work that is due by time. Returns true when the connection has failed in it.
     fn tick(&mut self, now_ms: i64) -> bool;
 
-    /// Returns why it has failed; once.
+    /// Returns the reason of the failure; None when it was returned before.
     fn take_fault(&mut self) -> Option<String>;
 }
 
-/// Figures of an adapter, of one core or of several together.
+/// Figures of an adapter, for one core or the sum of several.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterReport {
     /// Open connections.
     pub connections: u64,
     /// Memory that is pinned for them, bytes.
     pub pinned_bytes: u64,
-    /// Counts of what was done, the same ones in the same order for each core.
+    /// Counters, the same ones in the same order for each core.
     pub counts: Vec<AdapterCount>,
 }
 
 /// One count of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdapterCount {
-    /// The name of its metric.
+    /// Name of its metric.
     pub name: &'static str,
-    /// What is counted.
+    /// Help text of its metric.
     pub help: &'static str,
     /// The count.
     pub value: u64,
 }
 
 impl AdapterReport {
-    /// Adds that of another core.
+    /// Adds the report of another core.
     pub(crate) fn add(&mut self, other: &AdapterReport) {
         self.connections += other.connections;
         self.pinned_bytes += other.pinned_bytes;

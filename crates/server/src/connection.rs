@@ -54,8 +54,8 @@ pub(crate) struct Connection<T> {
     outlet: Outlet,
     /// MONITOR lines that do not fit into the output yet.
     lines: Vec<u8>,
-    /// Number of keys of the first request that were already requested and whose reply is under way. Nothing more is
-    /// read meanwhile.
+    /// Number of keys of the first request that were already sent to other cores, with replies still to arrive. Nothing
+    /// more is read meanwhile.
     begun: usize,
     /// Deadline for the reply, ms of uptime, when the peer has closed its sending side.
     ended_until_ms: Option<i64>,
@@ -156,7 +156,7 @@ impl<T: Transport> Connection<T> {
         if self.doing.is_paused() {
             return Ok(());
         }
-        // The wait is over; the next one gets a deadline of its own.
+        // The wait is over; the next one gets a new deadline.
         self.ended_until_ms = None;
         // A client that does not read its replies is not read either, and a long command is finished first.
         if self.may_go_on(node) && self.inlet.is_readable() && self.begun == 0 {

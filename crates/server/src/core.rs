@@ -196,8 +196,8 @@ impl Core {
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
-            // Before the turns: replies whose changes became durable meanwhile are released first, so that their
-            // connections have a turn in this round.
+            // Before the turns: this releases the replies that have become durable meanwhile, so that their connections
+            // have a turn in this round.
             self.node.commit();
             self.release();
             self.take_turns();

@@ -1,6 +1,5 @@
-//! The server's back entrance: what runs in the same process reaches the cores here, without a
-//! port. A connection is one half of a pair of sockets, which a core serves like any other; what
-//! cores have counted comes as mail.
+//! Access to the cores for code in the same process, without a port. A connection is one half of a pair of sockets,
+//! which a core serves like any other; the counters of the cores arrive as messages.
 
 use crate::group;
 use crate::group::peers::Passages;
@@ -29,62 +28,62 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a core may take to say what it has counted: longer than any turn of its loop.
+/// Timeout for a core to send its counters: longer than any turn of its loop.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The way in. Cheap to share; it outlives the server, and then says that there is none.
+/// Access to the cores. Cheap to clone. It outlives the server, and then returns errors.
 #[derive(Clone)]
 pub struct Inside {
     letterboxes: Arc<[MailboxSender]>,
-    /// By core: where doors leave their requests.
+    /// Queues for the requests of doors, by core.
     intakes: Arc<[Arc<Intake>]>,
     shared: Arc<Shared>,
     users: Arc<Users>,
     settings: Arc<Settings>,
-    /// None where no port speaks TLS.
+    /// None if no port speaks TLS.
     certificates: Option<Certificates>,
     /// The core of the next connection.
     next: Arc<AtomicUsize>,
-    /// The part in a group; none for a store on one machine.
+    /// This node's part in a group; None for a store on one machine.
     group: Option<Arc<group::Member>>,
 }
 
-/// The way for a door to the store.
+/// The route of a door to the store.
 pub enum Inlet {
-    /// A connection to the cores of this process, which does not block.
+    /// A connection to the cores of this process, non-blocking.
     Here(UnixStream),
     /// Another node leads.
     Leader(Passage),
 }
 
-/// The way to the store of the node that leads, over the connections that nodes have with each other: each has shown
-/// the other who it is there, as far as nodes are asked for that.
+/// The route to the leader's store, over the connections between nodes. If the group uses TLS, both nodes have
+/// authenticated each other.
 pub struct Passage(Arc<Passages>);
 
 impl Passage {
-    /// A connection like those within the process. Blocks, for up to two seconds.
+    /// Opens a connection like those within the process. Blocks, for up to two seconds.
     ///
     /// # Errors
-    /// When no node leads, or the one that does is not reached: nothing was sent.
+    /// When the group has no leader, or the leader is unreachable: nothing was sent.
     pub fn open(&self) -> Result<UnixStream, InsideError> {
         self.0.open().map_err(InsideError::NoLeader)
     }
 }
 
-/// The way for one door to have requests carried out by the cores of this process.
+/// Sends the requests of one door to the cores of this process.
 #[derive(Clone)]
 pub struct Calls {
     intakes: Arc<[Arc<Intake>]>,
     slots: Slots,
-    /// By core: requests of this round.
+    /// Requests of this round, by core.
     outbox: Arc<Mutex<Vec<Vec<Call>>>>,
     returns: Arc<Returns>,
 }
 
 impl Calls {
-    /// Sends a request to the core of its account, together with those that other tasks of the door send in the same
-    /// round: a core that is woken for each would take one at a time. The reply arrives once it is as durable as the
-    /// server promises. Both need [`Calls::run`].
+    /// Sends a request to the core of its account, together with the requests that other tasks of the door send in the
+    /// same round: a core that is woken for each would execute one at a time. The reply arrives once it is as durable
+    /// as the server promises. Both need [`Calls::run`].
     pub fn send(&self, request: Request) -> PendingReply {
         let core = usize::from(self.slots.owner_of(request.account()));
         let (ticket, reply) = self.returns.prepare();
@@ -95,8 +94,8 @@ impl Calls {
         reply
     }
 
-    /// Hands requests to the cores and replies to the tasks that wait for them. It never returns; a door runs it as one
-    /// task of its own, which has its turn after the tasks that are ready.
+    /// Hands requests to the cores and replies to the tasks that wait for them. It never returns; a door runs it as a
+    /// separate task, which has its turn after the tasks that are ready.
     pub async fn run(self) {
         poll_fn(|context| {
             let waits = self.returns.hand_out(context);
@@ -112,10 +111,10 @@ impl Calls {
     }
 }
 
-/// No connection is to be had.
+/// Reasons why no connection can be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
-    /// There are as many as there may be.
+    /// The maximum number of connections is open.
     #[error(
         "the server has {} connections from within its process: use those",
         Inside::CONNECTIONS_MAX
@@ -124,18 +123,18 @@ pub enum InsideError {
     /// The server is busy, or has ended.
     #[error("the server takes no connection at present: it is busy, or stops")]
     Busy,
-    /// The node that leads is not reached, or there is none.
+    /// The leader is unreachable, or the group has none.
     #[error("{0}")]
     NoLeader(String),
-    /// The system has none.
+    /// The system could not create a pair of sockets.
     #[error("no pair of sockets: {0}")]
     System(#[from] io::Error),
 }
 
 impl Inside {
-    /// Connections from within the process at most: a door has a few, so that what it asks overlaps
-    /// syncs of the log, and makes new ones for those that are lost; the doors of other nodes of a group come
-    /// in here as well. They are no clients, so that no number of clients keeps the doors from the engine.
+    /// Maximum number of connections from within the process. A door has a few, so that its requests overlap syncs of
+    /// the log, and replaces lost ones; the doors of other nodes of a group use them as well. They do not count as
+    /// clients, so that no number of clients keeps the doors from the engine.
     pub const CONNECTIONS_MAX: usize = 256;
 
     pub(crate) fn new(
@@ -157,33 +156,33 @@ impl Inside {
         }
     }
 
-    /// The server is a node of a group.
+    /// Makes the server a node of a group.
     pub(crate) fn join(&mut self, group: Arc<group::Member>) {
         self.group = Some(group);
     }
 
-    /// The way to have users and certificates read anew.
+    /// Returns the handle that reloads users and certificates.
     pub(crate) fn reloader(&self) -> Reloader {
         let (users, letterboxes) = (Arc::clone(&self.users), Arc::clone(&self.letterboxes));
         Reloader { users, certificates: self.certificates.clone(), letterboxes }
     }
 
-    /// The users of the server.
+    /// Returns the users of the server.
     pub fn users(&self) -> &Arc<Users> {
         &self.users
     }
 
-    /// True for a node of a group.
+    /// Reports whether this is a node of a group.
     pub fn is_grouped(&self) -> bool {
         self.group.is_some()
     }
 
-    /// True where commands are executed here: on a store on one machine, and on the node that leads or is about to.
+    /// Reports whether commands are executed here: on a store on one machine, and on a node that leads or is about to.
     pub fn leads(&self) -> bool {
         self.group.as_ref().is_none_or(|group| group.view().leads())
     }
 
-    /// The way for a door to where commands are executed now.
+    /// Returns the route for a door to the node that executes commands now.
     ///
     /// # Errors
     /// When there are too many connections here, or the server stops.
@@ -194,7 +193,7 @@ impl Inside {
         }
     }
 
-    /// Returns the way for one door to have requests carried out by the cores of this process.
+    /// Returns a sender for the requests of one door to the cores of this process.
     pub fn calls(&self) -> Calls {
         Calls {
             intakes: Arc::clone(&self.intakes),
@@ -204,8 +203,8 @@ impl Inside {
         }
     }
 
-    /// A connection that speaks RESP, admitted with the roles of a door, which lets users do what theirs permit; it
-    /// serves every key. It does not count among the clients, and does not block.
+    /// Opens a non-blocking connection that speaks RESP and serves every key. It has the roles of a door; the door
+    /// checks the roles of its users. It does not count among the clients.
     ///
     /// # Errors
     /// When there are too many, or the server stops.
@@ -214,8 +213,8 @@ impl Inside {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         theirs.set_nonblocking(true)?;
-        // What cores call a TCP stream is a descriptor to read and write, which is all that they do
-        // with one from here: no option of TCP is set, and no address asked for.
+        // Cores only read and write this descriptor, so a Unix socket can pass as a TCP stream: they set no option of
+        // TCP on it, and do not ask for its address.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(theirs)));
         if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= Inside::CONNECTIONS_MAX {
             self.shared.give_place(true);
@@ -231,7 +230,7 @@ impl Inside {
         Ok(ours)
     }
 
-    /// Asks every core what it has counted, and waits for up to a second. Blocks.
+    /// Collects the counters of every core. Blocks until a core takes longer than a second; its entry stays None.
     pub fn measure(&self) -> Measurement {
         let (sender, said) = mpsc::channel();
         let mut missing = 0;

@@ -1,5 +1,5 @@
-//! Counters of a core for `/metrics`, in addition to those of INFO: plain numbers, which the core sends when it is
-//! asked.
+//! Counters of a core for `/metrics`, in addition to the counters of INFO: plain numbers, which the core sends on
+//! request.
 
 pub(crate) mod counters;
 pub(crate) mod histogram;

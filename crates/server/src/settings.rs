@@ -33,7 +33,7 @@ pub struct Settings {
     /// Port of the first core; each further one has the next. None takes the ports after the main one (free ones when
     /// that is 0). One thread has no port but the main one.
     pub core_port: Option<u16>,
-    /// Address that MOVED and CLUSTER name as this machine; None names the one that the client reached.
+    /// This machine's address in MOVED and CLUSTER. If None, the address that the client connected to.
     pub announce_ip: Option<IpAddr>,
     /// Users, and what each may do.
     pub users: Arc<Users>,

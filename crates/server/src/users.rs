@@ -106,8 +106,8 @@ impl Users {
         Ok(Users { roster, key, computed: AtomicU64::new(0) })
     }
 
-    /// Replaces all users. A user who is in both sets with the same password and roles stays the same: its confirmed
-    /// passwords remain known, and its connections go on.
+    /// Replaces all users. A user that is in both sets with the same password and roles stays the same: its confirmed
+    /// passwords remain known, and its connections stay authenticated.
     ///
     /// # Errors
     /// When a server that requires a password would be open to everyone; nothing changes then.

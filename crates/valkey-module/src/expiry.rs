@@ -1,4 +1,4 @@
-//! Commits what has become due in accounts that no command touches, when their timers fire.
+//! Commits due expiries in accounts that no command touches, when their timers fire.
 
 use crate::account::AccountValue;
 use crate::account_key::AccountKey;
@@ -26,7 +26,7 @@ pub(crate) fn turn(context: &Context, desk: &mut Desk, now: Time, steps_max: usi
     commits
 }
 
-/// Commits what is due in the account of an entry, at the entry's time. Returns false if nothing was due.
+/// Commits due expiries in the account of an entry, at the entry's time. Returns false if nothing was due.
 fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
     if !context.select(entry.database) {
         return false;

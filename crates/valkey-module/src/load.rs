@@ -56,7 +56,7 @@ pub(crate) fn load(
         server::log(context, Level::Warning, why);
         return ERR;
     }
-    // SAFETY: both are what the server passed to this call.
+    // SAFETY: the server passed both to this call.
     let (context, words) = unsafe { (Context::new(context), arguments(first, count)) };
     match begin(&context, words) {
         Ok(()) => 0,

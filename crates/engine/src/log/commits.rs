@@ -1,5 +1,5 @@
-//! Tracks what was committed and how much of it is durable. It belongs to the shard and does no I/O: batches go out,
-//! outcomes come back.
+//! Tracks the committed bytes and how many of them are durable. It belongs to the shard and does no I/O: batches go
+//! out, outcomes come back.
 
 use super::{LogWriter, NoteError, Room};
 use crate::{Disk, Shard};
@@ -143,7 +143,7 @@ impl Commits {
         matches!(self.state, State::Busy)
     }
 
-    /// Reports whether the disk is too full for what was already committed.
+    /// Reports whether the disk is too full for the bytes that were already committed.
     pub fn is_full(&self) -> bool {
         matches!(self.state, State::Full(_))
     }
@@ -206,8 +206,8 @@ impl Commits {
         self.room = room;
     }
 
-    /// Returns the bytes that the log can surely take beyond what was committed. Unlimited until the writer's room was
-    /// noted or a batch was returned.
+    /// Returns the number of bytes for which the log surely has room, in addition to those committed. Unlimited until
+    /// the writer's room was noted or a batch was returned.
     pub fn room_left(&self, shard: &mut Shard) -> u64 {
         let waiting = shard.journal().map_or(0, |journal| journal.len() as u64);
         self.room.sure().saturating_sub(waiting + self.under_way)

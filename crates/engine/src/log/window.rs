@@ -135,7 +135,7 @@ impl<F: File> Window<F> {
 /// Bytes found after the end of a log.
 #[derive(Debug)]
 pub(super) struct Behind {
-    /// Bytes up to the last one written since the file became this segment, as far as that can be told.
+    /// Best estimate of the bytes up to the last one written since the file became this segment.
     pub(super) written: u64,
     /// A frame that proves more to have been synced: its offset and its mark.
     pub(super) proof: Option<(u64, u64)>,

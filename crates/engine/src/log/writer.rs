@@ -14,7 +14,7 @@ use std::io;
 pub const SEGMENT_LEN_MAX: u64 = 64 << 20;
 
 /// The append end of a log. After an error of [`LogWriter::write`] the same bytes may be written again; after an error
-/// of [`LogWriter::sync`] it is unknown what is on the device.
+/// of [`LogWriter::sync`] the content of the device is unknown.
 #[derive(Debug)]
 pub struct LogWriter<D: Disk> {
     disk: D,

@@ -1,4 +1,4 @@
-//! Why a start is refused: what is damaged, or which file is missing.
+//! Reasons to refuse a start: damaged or missing files.
 
 use crate::ReplayError;
 use crate::log::{Cut, LogError, segment_name};

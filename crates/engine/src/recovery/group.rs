@@ -1,5 +1,5 @@
-//! Reads the log of a node of a group at its start: the kind of each entry, for the engine that decides what is
-//! committed. [`recover`](super::recover) reads what is applied to a shard.
+//! Reads the log of a node of a group at its start: the kind of each entry, for the engine that decides which entries
+//! are committed. [`recover`](super::recover) reads the records that are applied to a shard.
 
 use super::{RecoveryError, RequiredExtent};
 use crate::Disk;

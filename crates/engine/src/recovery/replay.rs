@@ -67,7 +67,7 @@ impl<'b> Replay<'b> {
     }
 
     /// Adds the records of a frame. All are handed over for applying by the time [`Replay::finish`] returns. `give`
-    /// returns an empty sheaf for the full one that it takes.
+    /// takes a full batch and returns an empty one.
     pub(super) fn frame(
         &mut self,
         frame: &Frame<'_>,
@@ -163,7 +163,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Loads into the cache what the next keys need, and returns the place after them.
+/// Loads the data that the next keys need into the cache, and returns the place after them.
 fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sink) -> usize {
     hashes.clear();
     let mut place = from;

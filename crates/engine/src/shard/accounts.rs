@@ -49,7 +49,7 @@ impl Shard {
         }
     }
 
-    /// Returns an account as it is at `now`: what is due is applied, and nothing is written.
+    /// Returns an account in its state at `now`: due expiries are applied, and nothing is written.
     pub fn account(&mut self, now: Time, key: Key<'_>) -> Result<&Account, ReadError> {
         self.account_in_part(now, key, &NeededParts::all())
     }

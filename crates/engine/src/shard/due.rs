@@ -1,5 +1,5 @@
-//! Releases, expires and forgets what is due in entries that no command touches. It works in small steps, so that
-//! commands get their turn even when a million entries are due at once.
+//! Processes due expiries in entries that no command touches: releases holds, expires, forgets. It works in small
+//! steps, so that commands get their turn even when a million entries are due at once.
 
 use super::Shard;
 use crate::AccountSlot;
@@ -10,10 +10,10 @@ use scurry_ledger::{Change, Op, Time};
 const TICK_STEPS_MAX: usize = 128;
 
 impl Shard {
-    /// Takes some steps of what is due, and returns how many; 0 means that nothing is left. What is due in accounts is
-    /// committed as of its own time and in the order (time, id), also when the tick is late. A step may also find a due
-    /// account that a later call commits. Values, entities and tombstones are removed at most some milliseconds after
-    /// they have expired.
+    /// Processes due expiries, and returns the number of steps; 0 means that nothing is left. Expiries in accounts are
+    /// committed as of the time at which they were due and in the order (time, id), also when the tick is late. A step
+    /// may also find a due account that a later call commits. Values, entities and tombstones are removed at most some
+    /// milliseconds after they have expired.
     pub fn tick(&mut self, now: Time) -> usize {
         self.tick_with(now, |_, _| {})
     }

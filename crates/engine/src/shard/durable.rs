@@ -112,7 +112,7 @@ impl Shard {
         self.clears
     }
 
-    /// Removes keys of any kind without a record, when recovery discards what it has read.
+    /// Removes keys of any kind without a record, when recovery discards the entries that it has read.
     pub fn discard(&mut self, is_one: impl Fn(&[u8]) -> bool) {
         let mut keys: Vec<Box<[u8]>> = Vec::new();
         self.table.walk(0, usize::MAX, |entry| {

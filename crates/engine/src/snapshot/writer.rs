@@ -40,14 +40,14 @@ impl<D: Disk> SnapshotWriter<D> {
         self.offset == 0
     }
 
-    /// Makes what was written durable.
+    /// Makes the written bytes durable.
     pub fn sync(&mut self) -> io::Result<()> {
         self.file.sync()
     }
 
-    /// Makes the snapshot valid. It must be synced, and the log durable up to what it shows. Removes snapshots beyond
-    /// those kept. Returns the sequence at which the oldest kept one was begun: the log before it is no longer needed.
-    /// Returns 0 when only one snapshot exists.
+    /// Makes the snapshot valid. It must be synced, and the log durable up to the last change in it. Removes snapshots
+    /// beyond the number that is kept. Returns the sequence at which the oldest kept one was begun: the log before it
+    /// is no longer needed. Returns 0 when only one snapshot exists.
     pub fn publish(mut self) -> io::Result<u64> {
         self.disk.rename(&unfinished(self.begun), &snapshot_name(self.begun))?;
         self.disk.sync_dir()?;

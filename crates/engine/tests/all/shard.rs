@@ -289,7 +289,7 @@ fn keys_that_change_are_noted_by_whomever_and_no_others() {
     assert_eq!(shard.del(START, gone), Ok(false));
     shard.set(START, gone, b"1", Expiry::At(START)).expect("nothing is left");
     assert_eq!(noted(&mut shard), "");
-    // A reader does not end what is over, a timer does.
+    // A read does not remove an expired value, a timer does.
     assert_eq!(shard.value(at(60), k), Ok(None));
     assert_eq!(noted(&mut shard), "");
     while shard.tick(at(200)) > 0 {}

@@ -28,7 +28,7 @@ fn is_there(shard: &Shard, now: Time, key: &str) -> bool {
     shard.value(now, shard.key(key.as_bytes())).expect("no account").is_some()
 }
 
-/// Runs all steps of what is due.
+/// Ticks until nothing is due.
 fn drain(shard: &mut Shard, now: Time) -> usize {
     let mut steps = 0;
     loop {

@@ -39,7 +39,7 @@ pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Plan
 }
 
 impl Planned {
-    /// Carries out the change. Returns what is left of the limit.
+    /// Applies the change. Returns the rest of the limit.
     pub(super) fn carry_out(self, draft: &mut Draft<'_>) -> Step<i64> {
         match self {
             Planned::Remove(id) => {
@@ -91,7 +91,7 @@ fn begin(draft: &Draft<'_>, id: Name, counted: Counted) -> Step<Limit> {
     })
 }
 
-/// Returns the limit with its amount and this cycle. A changed cycle, or a new period, resets what is used.
+/// Returns the limit with its amount and this cycle. A changed cycle, or a new period, resets `used`.
 fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
     let start = cycle.start(draft.now);
     if cycle != limit.cycle || start > limit.period_start {

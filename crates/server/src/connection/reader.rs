@@ -47,7 +47,7 @@ impl Reader {
         });
     }
 
-    /// Does the work of [`Reader::find`], given what it needs of the node.
+    /// Does the work of [`Reader::find`], given the parts of the node that it needs.
     fn find_with(
         &mut self,
         input: &[u8],

@@ -1,4 +1,4 @@
-//! Executes the requests of a connection or sends them to the cores that do, and writes the replies of those cores. A
+//! Executes the requests of a connection or sends them to the cores of their keys, and writes the replies. A
 //! request that looks like HTTP closes the connection, as in Redis and Valkey: any web page can make a browser send a
 //! POST to any port that the browser reaches, with a body of the page's choice. RESP would answer the lines of its head
 //! with errors and then execute its body.

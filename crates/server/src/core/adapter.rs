@@ -1,5 +1,5 @@
-//! Connections over an adapter in the event loop: what has come is taken in every turn, since looking costs no system
-//! call.
+//! Connections over an adapter in the event loop. The loop polls for arrived data in every turn, because a poll costs
+//! no system call.
 
 use super::Core;
 use super::queue::TurnQueue;
@@ -63,7 +63,7 @@ impl Core {
         Ok(())
     }
 
-    /// Takes what has come.
+    /// Handles the events that have arrived over the adapter.
     pub(super) fn take_completions(&mut self) -> io::Result<()> {
         let Some(adapter) = &mut self.adapter else { return Ok(()) };
         let now_ms = self.node.now.uptime_ms;

@@ -66,7 +66,7 @@ impl Core {
     }
 
     /// Closes connections that have waited too long: for the peer to close, for the handshake, for authentication, or
-    /// for a reply whose peer may be gone.
+    /// for a reply when the peer may have disconnected.
     pub(super) fn end_late(&mut self) {
         self.empty_lobby();
         let now_ms = self.node.now.uptime_ms;

@@ -17,7 +17,7 @@ const COMING_MAX: usize = 128;
 pub(super) enum TurnLane {
     /// Connections that have sent a request lately.
     Working,
-    /// Connections that have sent none for a while, or whose peer has closed.
+    /// Connections that have sent no request for a while, or that the peer has closed.
     Waking,
     /// Connections that have sent no request yet; they may need a handshake first.
     Coming,

@@ -193,7 +193,7 @@ impl Events {
 
     /// Returns the milliseconds until the next timeout of a reader.
     pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
-        // The other jobs wait for the log alone, whose progress wakes the core.
+        // The other jobs wait for the log alone, and its progress wakes the core.
         let until = self.waiting.iter().filter(|job| job.may_wait);
         until.map(|job| (job.until_ms - uptime_ms).max(1)).min()
     }

@@ -65,7 +65,7 @@ impl Durable {
         }
     }
 
-    /// Syncs the mark if necessary, and notes how far the log has come.
+    /// Syncs the mark if necessary, and notes the end of the durable log.
     fn note_end(&mut self) {
         let to = self.commits.synced();
         while !self.trouble_is_final() && !self.has_ended {

@@ -79,7 +79,7 @@ impl Durable {
                 || shard.journal().is_some_and(|journal| journal.len() > WAITING_LEN_MAX))
     }
 
-    /// Reports whether enough bytes wait for a write of their own. Less waits for the end of the turn, because each
+    /// Reports whether enough bytes wait to be written at once. Fewer wait for the end of the turn, because each
     /// write costs system calls and each sync a wait for the device.
     #[inline]
     pub(crate) fn is_batch_full(&self, shard: &mut Shard) -> bool {

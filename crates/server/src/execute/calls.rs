@@ -27,7 +27,7 @@ use std::sync::Arc;
 const DOOR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 impl Node {
-    /// Carries out the calls that wait, as long as the log takes what they commit.
+    /// Executes the waiting calls until the log is congested.
     pub(crate) fn carry_out_calls(&mut self) {
         if self.is_congested() {
             return;
@@ -54,7 +54,7 @@ impl Node {
         self.requests_ended(Origin::Core(&caller));
     }
 
-    /// Carries out one request whose account has this hash.
+    /// Executes one request; `hash` is the hash of its account.
     fn carry_out(&mut self, caller: &Caller, request: &Request, hash: u64) -> Outcome {
         let Some(spec) = find(request.command_name().as_bytes()) else {
             return Err(Refusal::Store("ERR unknown command".to_owned()).into());
@@ -193,7 +193,7 @@ impl Node {
         })
     }
 
-    /// Gives a reply as soon as what it shows is durable.
+    /// Gives a reply as soon as the changes that it shows are durable.
     fn give_when_durable(&mut self, ticket: CallTicket, outcome: Outcome) {
         match self.pending() {
             None => self.give(ticket, outcome),
@@ -218,7 +218,7 @@ impl Node {
         self.calls.is_empty() && !self.mesh.intake().is_waiting() && !self.durable.holds_calls()
     }
 
-    /// Takes no more calls, and drops those that wait: their doors learn that the server has stopped.
+    /// Accepts no more calls, and drops the waiting ones: their doors get the error that the server has stopped.
     pub(crate) fn end_calls(&mut self) {
         let intake = self.mesh.intake();
         intake.close();
@@ -243,7 +243,7 @@ fn unknown(code: Code, why: &str) -> Refusal {
     Refusal::Rejected { code, why: why.to_owned() }
 }
 
-/// Returns the refusal as RESP says it, which is how errors are counted.
+/// Returns the refusal as its RESP error line: errors are counted by its first word.
 #[cold]
 fn error_line(refusal: &Refusal) -> String {
     match refusal {

@@ -1,4 +1,4 @@
-//! The client of a connection, as far as commands can see and change it.
+//! The part of a connection's client that commands can read and change.
 
 use crate::clock::Reading;
 use crate::execute::subscriptions::Subscriptions;

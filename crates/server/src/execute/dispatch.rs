@@ -142,7 +142,7 @@ fn shows(spec: &Spec) -> bool {
     spec.keys.0 != 0 || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag))
 }
 
-/// False for a request whose keys all belong to other cores, which refuse it if they have to.
+/// False for a request with keys of other cores only: those cores refuse it if they have to.
 #[cold]
 fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
     let owner = |position| node.shared.slots.owner_of(args.at(position));

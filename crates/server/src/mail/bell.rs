@@ -1,4 +1,4 @@
-//! The bell of a core: whoever leaves something for the core rings it, and it wakes the core only where that sleeps.
+//! The bell of a core: a sender rings it after a delivery to the core, and it wakes the core only if the core sleeps.
 
 use mio::Waker;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// A bell for the core whose poller this waker wakes.
+    /// Creates a bell; `waker` wakes the core's poller.
     pub(crate) fn new(waker: Arc<Waker>) -> Bell {
         Bell { asleep: AtomicBool::new(false), waker }
     }
 
-    /// Wakes the core if it sleeps. To be called after a delivery.
+    /// Wakes the core if it sleeps. Senders call it after a delivery.
     pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
         // The swap lets only one of many senders ring.
@@ -27,8 +27,8 @@ impl Bell {
         }
     }
 
-    /// Notes that the core is about to sleep: a delivery rings from now on. What was delivered before must be looked for
-    /// after this.
+    /// Notes that the core is about to sleep: a delivery rings from now on. The core must look for earlier deliveries
+    /// after this call.
     pub(crate) fn fall_asleep(&self) {
         self.asleep.store(true, Ordering::Relaxed);
         // Pairs with the fence in `ring`: either the sender sees the flag, or the core sees its delivery.

@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// What a call returns.
+/// Result of a call.
 pub(crate) type Outcome = Result<Reply, CallError>;
 
-/// A request with the way of its reply.
+/// A request, and the ticket for its reply.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) request: Request,
     pub(crate) ticket: CallTicket,
 }
 
-/// Calls that wait for a core. Bounded by what doors have under way.
+/// Queue of calls that wait for a core. Bounded by the number of requests that doors have in flight.
 pub(crate) struct Intake {
     state: Mutex<IntakeState>,
     /// True while calls wait: the core looks at this alone in most turns.
@@ -32,17 +32,17 @@ pub(crate) struct Intake {
 #[derive(Default)]
 struct IntakeState {
     calls: Vec<Call>,
-    /// The core takes no more.
+    /// True when the core accepts no more calls.
     closed: bool,
 }
 
 impl Intake {
-    /// An intake whose core this bell wakes.
+    /// Creates an intake; `bell` wakes its core.
     pub(crate) fn new(bell: Arc<Bell>) -> Intake {
         Intake { state: Mutex::default(), waiting: AtomicBool::new(false), bell }
     }
 
-    /// Appends calls, and wakes the core where it sleeps. Where the core takes no more, each learns that it was not sent.
+    /// Appends calls, and wakes the core if it sleeps. If the core accepts no more, each call gets the error `NotSent`.
     pub(crate) fn post(&self, calls: &mut Vec<Call>) {
         let mut state = lock(&self.state);
         if state.closed {
@@ -57,7 +57,7 @@ impl Intake {
         }
         let is_first = state.calls.is_empty();
         state.calls.append(calls);
-        // Written under the lock, as `take` writes it: it never says less than there is.
+        // Written under the lock, as in `take`: it is never false while calls wait.
         self.waiting.store(true, Ordering::Relaxed);
         drop(state);
         if is_first {
@@ -71,27 +71,27 @@ impl Intake {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Moves all that wait behind those in `calls`.
+    /// Appends all waiting calls to `calls`.
     pub(crate) fn take(&self, calls: &mut VecDeque<Call>) {
         let mut state = lock(&self.state);
         self.waiting.store(false, Ordering::Relaxed);
         calls.extend(state.calls.drain(..));
     }
 
-    /// Takes no more calls from now on.
+    /// Accepts no more calls from now on.
     pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
     }
 }
 
-/// The right to give one reply. One that is dropped without a reply says that the server stopped.
+/// The right to give one reply. A ticket that is dropped without a reply gives the error that the server has stopped.
 #[derive(Debug)]
 pub(crate) struct CallTicket {
     slot: Arc<Slot>,
     returns: Arc<Returns>,
 }
 
-/// Where a reply arrives.
+/// Receives one reply.
 #[derive(Debug, Default)]
 struct Slot(Mutex<SlotState>);
 
@@ -103,7 +103,8 @@ struct SlotState {
 }
 
 impl CallTicket {
-    /// Gives the reply. The door learns of it with [`Returns::wake`]; true where it has to be woken for that.
+    /// Gives the reply. Returns the door's returns if this is the first reply since the last hand-out: the caller must
+    /// then call [`Returns::wake`].
     pub(crate) fn give(self, outcome: Outcome) -> Option<Arc<Returns>> {
         let is_first = self.put(outcome);
         is_first.then(|| Arc::clone(&self.returns))
@@ -153,7 +154,7 @@ impl Returns {
         (ticket, PendingReply(slot))
     }
 
-    /// Wakes the tasks whose replies have arrived. It never ends: the door runs it as a task of its own, so that a
+    /// Wakes the tasks for which replies have arrived. Always pending: the door polls it in a separate task, so that a
     /// core wakes one task a turn and not one for each reply.
     pub(crate) fn hand_out(&self, context: &Context<'_>) -> Poll<()> {
         {
@@ -173,7 +174,7 @@ impl Returns {
     }
 }
 
-/// The reply to a call, when it arrives.
+/// Future of the reply to a call.
 #[derive(Debug)]
 pub struct PendingReply(Arc<Slot>);
 

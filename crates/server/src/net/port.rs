@@ -1,4 +1,4 @@
-//! A port of the server: whose keys are served there, which protocol it speaks, and whether it may be open to everyone.
+//! A port of the server: the keys that it serves, its protocol, and whether it may listen without authentication.
 
 use crate::net::tls::Handshaker;
 use crate::settings::{Settings, StartError};

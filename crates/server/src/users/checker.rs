@@ -1,4 +1,4 @@
-//! Checks passwords against their hashes on a thread of its own, because a check takes milliseconds: one thread for the
+//! Checks passwords against their hashes on a separate thread, because a check takes milliseconds: one thread for the
 //! process, one desk for each event loop.
 
 use super::user::User;

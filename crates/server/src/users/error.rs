@@ -22,7 +22,7 @@ pub enum UserError {
     /// A name was given twice.
     #[error("user {0}: the name is given twice: remove one of the entries")]
     Twice(String),
-    /// The default user has a password of its own already.
+    /// The default user already has a password.
     #[error(
         "user default: requirepass is its password already: remove requirepass or the users entry"
     )]

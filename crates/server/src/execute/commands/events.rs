@@ -1,4 +1,4 @@
-//! SCUR.WATCH and SCUR.STATEMENT: finds the thread whose events are meant, and sends it the request.
+//! SCUR.WATCH and SCUR.STATEMENT: finds the thread that has the events, and sends it the request.
 
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
@@ -107,7 +107,7 @@ fn send(node: &mut Node, client: &mut Client, ask: Ask, thread: u16) {
     }
 }
 
-/// Returns the thread whose events are meant, or the error text.
+/// Returns the thread that has the events, or the error text.
 fn thread(node: &Node, client: &Client, request: &FollowRequest<'_>) -> Result<u16, String> {
     let slots = node.shared.slots;
     let last = slots.cores() - 1;

@@ -21,7 +21,7 @@ pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
     match &node.view {
         Some(view) => Part::of(view, client.port, node.core).role(reply),
         None => {
-            // A primary without replicas, whose log cannot be followed by Redis's protocol.
+            // A primary without replicas: Redis's replication protocol cannot follow this log.
             reply.array(3);
             reply.text("master");
             reply.integer(0);

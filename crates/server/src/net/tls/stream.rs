@@ -77,7 +77,7 @@ impl Tls {
         Ok(if more { Arrival::More(len) } else { Arrival::Drained(len) })
     }
 
-    /// Moves decrypted bytes to the input. They are never longer than what was read.
+    /// Moves decrypted bytes to the input. They are never longer than the encrypted bytes.
     fn take_plain(&mut self, mut len: usize, buffers: &mut Buffers) -> io::Result<()> {
         while len > 0 {
             let room = self.input.room(buffers);

@@ -32,8 +32,8 @@ pub(crate) enum Peers {
 pub struct Expiry(i64);
 
 impl Expiry {
-    /// Returns the earliest end of these certificates: after it they are of no use together. None where one has no date
-    /// that can be read.
+    /// Returns the earliest end of validity in a chain: after it the chain is invalid. None if a certificate's date
+    /// cannot be read.
     pub(crate) fn first_of(chain: &[CertificateDer<'_>]) -> Option<Expiry> {
         let all: Option<Vec<i64>> =
             chain.iter().map(|certificate| not_after(certificate)).collect();
