@@ -146,7 +146,7 @@ pub fn audit_charging(
         }
         accounts(client, dialect, &sample, |number| expected.of(number))?;
     } else {
-        // Accounts with unchanged bytes need no query of their own.
+        // Accounts with unchanged bytes need no separate query.
         let asked = match expected.as_created {
             Some(kept) => changed(client, kept, count, seed)?,
             None => (0..count).collect(),

@@ -30,7 +30,7 @@ const DURABLE: &[(Target, Durability)] = &[
     (Target::Valkey, Durability::Always),
     (Target::TarantoolLua, Durability::Fsync),
 ];
-/// Older releases that are measured as well, where they show what has changed since.
+/// Older releases that are measured as well, where a change since then shows in the figures.
 const OLDER: &[(bool, &str)] =
     &[(true, "valkey-8+lua"), (true, "valkey-8+hset"), (false, "valkey-8")];
 

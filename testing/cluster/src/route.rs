@@ -48,7 +48,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Makes signals for clients whose clock may be this far behind the server's, ms.
+    /// Makes signals for clients with a clock that may be up to `ahead_ms` slower than the server's, ms.
     pub(crate) fn of_clients_behind(ahead_ms: i64) -> Signals {
         Signals { ahead_ms, ..Signals::default() }
     }
@@ -154,14 +154,14 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Makes a route whose acknowledged answers are on all copies.
+    /// Makes a route that waits until an answer is on all copies.
     pub(crate) fn all(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
         let copies = Box::new(Copies::new(&address, COPIES, WAIT_MS));
         Route { address, how: How::All(copies), seen: Seen::default() }
     }
 
-    /// Makes a route whose acknowledged answers are on the primary.
+    /// Makes a route that waits for the primary only.
     pub(crate) fn one(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
         Route { address, how: How::One(None), seen: Seen::default() }

@@ -22,7 +22,7 @@ pub struct Script {
     pub doors: Vec<String>,
     /// Events, in order.
     pub lines: Vec<Line>,
-    /// True if the script names times, so that it needs a door whose clock can be set.
+    /// True if the script names times, so that it needs a door with a settable clock.
     pub sets_clock: bool,
 }
 

@@ -154,7 +154,7 @@ impl Shared {
         lock(&self.0[key].calls).push(Call { client, call, end: ns(), link, result: None });
     }
 
-    /// Records a call without a reply whose server still runs: it may be executed once, at any time.
+    /// Records a call without a reply from a server that still runs: it may be executed once, at any time.
     pub fn in_doubt(&self, pending: Pending) {
         let Pending { key, client, call, link } = pending;
         lock(&self.0[key].calls).push(Call { client, call, end: i64::MAX, link, result: None });

@@ -92,7 +92,7 @@ pub(crate) trait Subject: Send {
     /// acknowledged effects are missing or a request was executed in part.
     fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
 
-    /// Repeats requests from before the crash: those that were in doubt and some acknowledged ones. Their replies go to
+    /// Repeats requests from before the crash: the requests in doubt and some acknowledged ones. Their replies go to
     /// [`Subject::replied`].
     fn again(&mut self, random: &mut Random) -> Vec<Words>;
 

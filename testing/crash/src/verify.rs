@@ -83,7 +83,7 @@ fn totals(wire: &mut Wire, known: &mut BTreeSet<String>) -> Result<()> {
     let mut accounts = 0;
     for (id, audit) in ids.iter().zip(wire.ask_all(&audits)?) {
         if matches!(audit, Value::Error(_)) {
-            // The account is gone. The checks of its own client decide whether it may be.
+            // The account is gone. The checks of its client decide whether that is right.
             known.remove(id);
             continue;
         }

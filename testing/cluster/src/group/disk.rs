@@ -1,4 +1,4 @@
-//! File systems of the nodes' directories: the directory of the test, or a device of its own that can be full, frozen
+//! File systems of the nodes' directories: the directory of the test, or a separate device that can be full, frozen
 //! or failing. Devices are mounted in the test's own mount namespace, so they disappear with its last process.
 
 use anyhow::{Context, Result, ensure};
@@ -23,7 +23,7 @@ pub(crate) enum Disk {
     Plain,
     /// Device on a file.
     Device,
-    /// Device on a file whose file system may be full: then it answers with errors.
+    /// Device on a file in a file system that may become full: then it answers with errors.
     Thin,
 }
 

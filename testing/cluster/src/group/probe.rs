@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// Pause between two requests.
 const PACE: Duration = Duration::from_millis(10);
 
-/// Writes a key of its own through one node until the load is over. Each answer ends a gap.
+/// Writes the node's probe key through one node until the load is over. Each answer ends a gap.
 pub(crate) fn ask(node: (String, u16), signals: &Signals) {
     let key = format!("probe:{}:{}", node.0, node.1);
     let mut way = Way::new(vec![node], 0, PATIENCE);

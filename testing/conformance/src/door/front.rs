@@ -36,7 +36,7 @@ pub(crate) trait Store {
     /// Returns the sums over all accounts.
     fn totals(&self) -> Totals;
 
-    /// Commits what is due. Returns how many accounts changed.
+    /// Commits due expiries. Returns the number of accounts that changed.
     fn tick(&mut self, now: Time) -> Result<usize>;
 }
 

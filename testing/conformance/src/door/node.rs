@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 const STARTS_MAX: usize = 5;
 /// Log line of a server that accepts clients.
 const READY: &str = "Ready to accept connections";
-/// Variable with the path of a prebuilt module whose clock can be set.
+/// Variable with the path of a prebuilt module that has a settable clock.
 const MODULE_TEST_CLOCK: &str = "SCURRY_MODULE_TEST_CLOCK";
 /// Variable with the path of a `valkey-server` 9.0 or newer.
 const VALKEY_9: &str = "SCURRY_VALKEY9";
@@ -39,8 +39,8 @@ pub struct NodeDoor {
 
 impl NodeDoor {
     /// Makes a door to `valkey` or `redis`. Uses the module named by `SCURRY_MODULE_TEST_CLOCK`, else the one named by
-    /// `SCURRY_MODULE`, whose clock cannot be set. Without either it builds the module of this workspace separately,
-    /// with its own profile and a clock that can be set.
+    /// `SCURRY_MODULE`, which has no settable clock. Without either it builds the module of this workspace separately,
+    /// with its own profile and a settable clock.
     pub fn find(product: &'static str) -> Result<NodeDoor> {
         let binary = PathBuf::from(format!("{product}-server"));
         if let Some(module) = std::env::var_os(MODULE_TEST_CLOCK) {
@@ -164,7 +164,7 @@ impl Door for NodeDoor {
     }
 }
 
-/// A node whose clock the script sets.
+/// A node with a clock that the script sets.
 struct Clocked {
     connection: Connection,
     /// Time of its clock. None before the first command.

@@ -1,5 +1,5 @@
-//! The two ways of a request to a store answer alike: by mail to a core of this process, in the ledger's own types, and
-//! as text over RESP. Each account of a pair gets the same commands, one by each way, on one running server.
+//! Both routes of a request to a store give the same answer: as a message to a core of this process, in the ledger's
+//! types, and as text over RESP. Both accounts of a pair get the same commands, each by one route, on one server.
 
 use scurry_cluster_client::{Address, Node};
 use scurry_ledger::{BucketAttributes, Code, Command, Create, Id, Name, NewBucket, Status, Time};
@@ -85,8 +85,8 @@ fn without_times(outcome: Outcome) -> Outcome {
             Ok(Reply::Session(session))
         }
         Err(CallError::Refused(Refusal::Rejected { code, why })) => {
-            // The grammar of RESP and the ledger explain a wrong value in words of their own; elsewhere the words differ
-            // in how long ago something was, or how long it lasts.
+            // The grammar of RESP and the ledger explain a wrong value in different words. Other errors differ only in
+            // numbers: the time since an event, or a duration.
             let why = match code {
                 Code::Invalid => String::new(),
                 _ => why.replace(|letter: char| letter.is_ascii_digit(), ""),
@@ -160,7 +160,7 @@ fn a_request_by_mail_and_as_text_has_the_same_outcome() {
         for step in 0..STEPS {
             generator.set_clock(now_ms());
             let Event { at, what } = generator.next(&pair);
-            // It steers what is generated; its own bounds are other ones than the server's.
+            // The model only steers the generator. Its bounds differ from the server's, so its outcome is ignored.
             let _ = pair.step(&Event { at, what: what.clone() });
             let What::Do(op) = what else { continue };
             let op = steady(op, at);

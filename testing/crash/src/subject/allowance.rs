@@ -110,7 +110,7 @@ impl Allowance {
                 let minute = (wall_ms() + 2 * SLACK_MS) / MINUTE_MS + 1;
                 self.refill_ms = minute * MINUTE_MS;
                 let offset = (60 - minute % 60) % 60;
-                // A unit of its own, because TOTALS do not include refills of accounts that no command has touched.
+                // A separate unit, because TOTALS do not include refills of accounts that no command has touched.
                 format!(
                     "SCUR.CREATE {id} BUCKET b sec {CREDIT} PERIOD hour OFFSET {offset} AMOUNT {AMOUNT}"
                 )

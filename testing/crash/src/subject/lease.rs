@@ -64,7 +64,7 @@ impl Subject for Lease {
         let id = self.key.clone();
         if self.is_new {
             self.is_new = false;
-            // A unit of its own, because its totals change without commands.
+            // A separate unit, because its totals change without commands.
             return words(&format!("SCUR.CREATE {id} BUCKET b sec {CREDIT}"));
         }
         if self.serial == SESSIONS_MAX {

@@ -1,4 +1,4 @@
-//! Section 3: what is due is done first.
+//! Section 3: due expiries are processed first.
 
 use super::state::{Closed, End, Session, State};
 use super::{Context, money};

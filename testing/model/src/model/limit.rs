@@ -158,7 +158,7 @@ impl State {
         let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, key));
         for (limit, left) in counting.zip(left) {
             limit.used += used;
-            // Use beyond the holds takes up what was left before it counts as overrun.
+            // Use beyond the holds takes up the rest of the limit before it counts as overrun.
             limit.overrun = (limit.overrun + (beyond - left).max(0)).min(i64::MAX.into());
             limit.told = limit.told.max(reached(limit));
         }

@@ -152,7 +152,7 @@ impl Model {
         Some(Checked { code, amount: grantable, cause })
     }
 
-    /// Returns everything visible, with what is due at `clock` applied but not written.
+    /// Returns everything visible, with expiries that are due at `clock` applied but not written.
     pub fn snapshot(&self, clock: Time) -> Option<Snapshot> {
         let now = self.now(clock);
         let mut state = self.state.clone()?;

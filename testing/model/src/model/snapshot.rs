@@ -206,7 +206,7 @@ impl Snapshot {
         }
     }
 
-    /// Creates it from the model's account, with what is due applied.
+    /// Creates a snapshot from the model's account, with due expiries applied.
     pub(super) fn of_model(state: &State, now: i64) -> Snapshot {
         let name = |serial| {
             let bucket = state.buckets.iter().find(|bucket| bucket.serial == serial);

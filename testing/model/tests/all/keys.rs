@@ -115,7 +115,7 @@ impl Both {
         same(&format!("{op:?}"), &found, &self.model.write(self.now, bytes, &op))
     }
 
-    /// Creates an account, or deletes the one that is there.
+    /// Creates an account, or deletes an existing one.
     fn account(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (now, key) = (Time(self.now), self.shard.key(bytes));
         let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };

@@ -105,7 +105,7 @@ impl Hosted {
         Ok(())
     }
 
-    /// Reads every key, and the totals, which show what is committed.
+    /// Reads every key, and the totals, which show only committed changes.
     fn look(&mut self, at: i64, limits: &Limits) -> Result<(), String> {
         let mut totals = Totals::default();
         for (pair, id) in self.pairs.iter().zip(ACCOUNTS) {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Checks on the first node while it is cut off.
 const FOUNDER_LOOKS: u32 = 12;
-/// Checks on a node whose disk was restored, at most.
+/// Maximum number of checks on a node with a restored disk.
 const IMAGE_LOOKS_MAX: u32 = 600;
 
 pub(super) fn replace(scene: &mut Scene<'_>) -> Result<()> {
@@ -111,7 +111,7 @@ fn has_all(scene: &Scene<'_>, node: usize) -> bool {
         && led.shards.iter().zip(&own.shards).all(|(led, own)| own.applied >= led.committed)
 }
 
-/// Returns the id of the member that is none of these nodes.
+/// Returns the id of the member that is not in `nodes`.
 fn missing(scene: &mut Scene<'_>, nodes: &[usize]) -> Result<String> {
     let leader = scene.group.until_leader(nodes)?;
     let status = scene.group.nodes[leader].status()?;

@@ -55,7 +55,7 @@ fn deposed(scene: &mut Scene<'_>) -> Result<()> {
     lose(scene, new_leader, &left)
 }
 
-/// Kills the leader and restarts it when one of these leads.
+/// Kills the leader, and restarts it when one of the `left` nodes leads.
 fn lose(scene: &mut Scene<'_>, leader: usize, left: &[usize]) -> Result<()> {
     scene.group.nodes[leader].kill()?;
     scene.group.until_leader(left)?;

@@ -1,4 +1,4 @@
-//! Section 3: what is due is done first.
+//! Section 3: due expiries are processed first.
 
 use scurry_ledger::{BucketAttributes, Code, Limits, Period, Time, tick_in_place};
 use scurry_model::{Came, Desk, Op, Request, name};
