@@ -1,5 +1,5 @@
-//! One node of three: the groups that keep the shards' logs alike, the connections to the other nodes, and
-//! what every core may show of them.
+//! One node of a replicated group: the replication of each shard's log, the connections to the other nodes, and the
+//! state that every core may show of them.
 
 mod catch_up;
 mod changes;
@@ -40,32 +40,33 @@ use std::thread::JoinHandle;
 use view::{Board, View};
 use wishes::Wishes;
 
-/// Ticks for which a node counts as heard of: as long as the first of the others waits before it stands for election.
+/// Ticks after the last message of a node for which it counts as reachable: the shortest time after which another node
+/// stands for election.
 const HEARD_TICKS: u64 = 10;
 
-/// The files of a shard, and what they hold.
+/// The files of a shard, and their contents.
 pub(crate) type ShardFiles = scurry_consensus::shard::ShardFiles<Directory>;
 
-/// All that a node begins with.
+/// Everything that a node needs to start.
 pub(crate) struct Start {
     pub(crate) identity: Identity,
     pub(crate) listener: TcpListener,
     pub(crate) sockets: Sockets,
     pub(crate) founder: NodeId,
     pub(crate) manifest: Manifest,
-    /// The members that were written down last.
+    /// Members that were last written to disk.
     pub(crate) members: GroupMembers,
     pub(crate) write: membership::Write,
     pub(crate) retire: host::Retire,
     pub(crate) shards: Vec<ShardFiles>,
     pub(crate) rebuild: Rebuild,
     pub(crate) files: Files,
-    /// Bytes of a log that are kept although nothing needs them.
+    /// Bytes of a log that are kept in addition to the needed ones.
     pub(crate) log_bytes: u64,
     pub(crate) tick_ms: u32,
 }
 
-/// The running group, for whoever asks something of it.
+/// Handle of the thread that runs the node's part in the group.
 pub(crate) struct Group {
     inbox: Sender<Input>,
     thread: Option<JoinHandle<()>>,
@@ -73,12 +74,12 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The node's part, for its cores.
+    /// Returns the node's part, for its cores.
     pub(crate) fn member(&self) -> Arc<Member> {
         self.member.clone()
     }
 
-    /// The cores have ended: hands leadership over, and stops.
+    /// Hands leadership over, and stops. Called when the cores have ended.
     pub(crate) fn stop(mut self) {
         if self.inbox.send(Input::Stop).is_ok()
             && let Some(thread) = self.thread.take()
@@ -96,31 +97,31 @@ pub(crate) struct Member {
     clock: Clock,
     /// The other nodes' clocks, to which the time of the ledger is held.
     pub(crate) clocks: Arc<Clocks>,
-    /// Where connections go that came to the main port of a node which does not lead.
+    /// Forwards connections that arrive on the main port of a follower to the leader.
     pub(crate) forwarder: Forwarder,
-    /// Where doors of this process ask while it does not lead.
+    /// Routes from doors of this process to the leader, for use while this node does not lead.
     pub(crate) passages: Arc<Passages>,
-    /// The device of each shard.
+    /// State of the device of each shard.
     devices: Vec<Arc<DeviceState>>,
 }
 
 impl Member {
-    /// Knowledge of the group.
+    /// Returns the group's state for status and metrics.
     pub(crate) fn view(&self) -> Arc<View> {
         self.board.view()
     }
 
-    /// The time that views are shown by.
+    /// Returns the uptime, ms, to which the times in views refer.
     pub(crate) fn uptime_ms(&self) -> i64 {
         self.clock.read().uptime_ms
     }
 
-    /// The device of a shard; none where there is no such shard.
+    /// Returns the state of a shard's device. None if there is no such shard.
     pub(crate) fn device(&self, shard: u16) -> Option<&DeviceState> {
         self.devices.get(usize::from(shard)).map(Arc::as_ref)
     }
 
-    /// Begins what is wanted of the group; whoever wants it gets the reply when it has ended. False when this node stops.
+    /// Starts an operation of the group; `sender` gets the reply when it has ended. Returns false when this node stops.
     pub(crate) fn ask(&self, wish: Wish, sender: ticket::Sender) -> bool {
         self.inbox.send(Input::Wish(wish, sender)).is_ok()
     }
@@ -178,7 +179,7 @@ pub(crate) fn start(
     let membership = Membership::new((node, own), &members, accepted, healths, write);
     let place = (listener, &*membership.others());
     let peers = Peers::start(place, identity, (sockets, told), enter, move |inbound| {
-        // The host has ended: nobody listens.
+        // An error means that the host has ended: the message is not needed.
         let _ = tell.send(Input::Peer(inbound));
     });
     let peers = peers.map_err(text)?;
@@ -224,7 +225,7 @@ fn text(error: io::Error) -> String {
     error.to_string()
 }
 
-/// A shard's group with what its files hold, and its threads.
+/// Starts the group of a shard from the contents of its files, with its threads.
 fn begin(
     (shard, log_bytes): (u16, u64),
     files: ShardFiles,

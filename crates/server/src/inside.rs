@@ -40,7 +40,7 @@ pub struct Inside {
     shared: Arc<Shared>,
     users: Arc<Users>,
     settings: Arc<Settings>,
-    /// None if no port speaks TLS.
+    /// Certificates for reloads. None if no port speaks TLS.
     certificates: Option<Certificates>,
     /// The core of the next connection.
     next: Arc<AtomicUsize>,

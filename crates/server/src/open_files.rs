@@ -32,7 +32,7 @@ pub fn make_room(clients_max: usize, others: usize) -> usize {
     possible
 }
 
-/// Raises the limit as far as possible, and returns the resulting one.
+/// Raises the limit to `wanted`, or to the hard limit if that is lower, and returns the resulting limit.
 fn raise_limit(wanted: u64, soft: u64, hard: u64) -> u64 {
     if soft >= wanted {
         return soft;

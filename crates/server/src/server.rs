@@ -194,7 +194,8 @@ impl Server {
         &self.shared.core_addresses
     }
 
-    /// Runs until SIGTERM or SIGINT, then answers what was sent and returns. The calling thread runs the first core.
+    /// Runs until SIGTERM or SIGINT, then answers the received requests and returns. The calling thread runs the first
+    /// core.
     ///
     /// # Errors
     /// When the system fails an event loop itself; the other loops are stopped then.

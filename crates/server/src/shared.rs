@@ -41,7 +41,8 @@ pub(crate) struct Shared {
     faults_after_ms: AtomicI64,
 }
 
-/// Sizes that one core has last published. A cache line of its own keeps the writing core from disturbing the others.
+/// Sizes that one core has last published. They fill a separate cache line, so that the writing core does not disturb
+/// the others.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Gauge {

@@ -225,7 +225,7 @@ impl Users {
         }
     }
 
-    /// Returns the user if name and password are right. Computes a hash for every name alike, unless the pair was
+    /// Returns the user if name and password are right. Computes a hash for unknown names too, unless the pair was
     /// confirmed while it waited: a burst of new connections then costs one hash.
     pub(crate) fn check(
         &self,

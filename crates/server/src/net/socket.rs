@@ -27,7 +27,7 @@ impl Socket {
         }
     }
 
-    /// Returns the stream that the poller watches. A connection served by a completion queue has none of its own.
+    /// Returns the stream that the poller watches. None for a connection that a completion queue serves.
     pub(crate) fn stream(&mut self) -> Option<&mut TcpStream> {
         match self {
             Socket::Tcp(tcp) => Some(&mut tcp.stream),
