@@ -154,7 +154,7 @@ impl AccountParts {
             + self.transactions.memory_bytes()
     }
 
-    /// Copies the needed parts, and the sessions that are due at its time `now`, into an account that has all of its
+    /// Brings the needed parts, and the sessions that are due at its time `now`, into an account that has all of its
     /// parts in the annex.
     pub(crate) fn bring(&mut self, account: &mut Account, needed: &NeededParts<'_>, now: Time) {
         let AccountParts { sessions, tombstones, transactions, brought, .. } = self;

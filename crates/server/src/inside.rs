@@ -230,7 +230,8 @@ impl Inside {
         Ok(ours)
     }
 
-    /// Collects the counters of every core. Blocks until a core takes longer than a second; its entry stays None.
+    /// Collects the counters of every core. Blocks. Gives up after a second without a report: the entries of missing
+    /// cores are None.
     pub fn measure(&self) -> Measurement {
         let (sender, said) = mpsc::channel();
         let mut missing = 0;
