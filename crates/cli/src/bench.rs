@@ -66,7 +66,7 @@ pub(crate) struct Bench {
         value_parser = clap::value_parser!(u64).range(0..=3_600))]
     warmup: u64,
 
-    /// Where the server of its own keeps its data meanwhile [default: the current directory]
+    /// Directory for the data of the temporary server [default: the current directory]
     #[arg(long, value_name = "DIR", conflicts_with_all = SERVER_OPTIONS)]
     dir: Option<PathBuf>,
 }

@@ -56,8 +56,8 @@ struct Up {
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
 
-    /// First port; the nodes take the ports behind it, and so many again to talk to each other
-    /// [default: a free block from 21000 on]
+    /// First port; the nodes take the following ports, and as many again for the cluster bus [default: a free block
+    /// from 21000 on]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..=65_000))]
     port: Option<u16>,
 
@@ -68,7 +68,7 @@ struct Up {
 
 #[derive(Args, Debug)]
 struct Directory {
-    /// Directory of the cluster: a directory for each node, and who runs
+    /// Directory of the cluster: one directory per node, and the list of running nodes
     #[arg(long, value_name = "PATH", default_value = "scurry-cluster")]
     dir: PathBuf,
 }

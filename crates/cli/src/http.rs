@@ -58,8 +58,8 @@ pub(crate) struct Http {
     #[arg(long, value_name = "SIZE", default_value = "1mb")]
     max_value: Size,
 
-    /// How long a node or the store may take to answer, milliseconds: then the client gets 504, and what the node
-    /// answers later does not count
+    /// How long a node or the store may take to answer, milliseconds: after that the client gets 504, and a later
+    /// answer is ignored
     #[arg(long, value_name = "MS", default_value = "1000")]
     patience_ms: Number<u64, 10, 600_000>,
 
@@ -77,23 +77,21 @@ pub(crate) struct Http {
     #[arg(long, value_name = "PASSWORD", env = "SCURRY_PASSWORD", hide_env_values = true)]
     password: Option<String>,
 
-    /// Use nodes that no door has reached for long as they are. What was deleted before may come
-    /// back
+    /// Use nodes that no door has reached for a long time without a new copy. Deleted entities may reappear
     #[arg(long)]
     trust_old_nodes: bool,
 
-    /// File with [[users]] as in the settings of `scurry serve`: who may come in, and what they may do.
-    /// Without it everybody may do everything
+    /// File with [[users]] as in the settings of `scurry serve`: the users and their roles. Without it every client
+    /// has every role
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
 
-    /// Names of hosts that this door is asked by, and whose pages may ask it, beside its addresses and
-    /// localhost. On loopback without users and TLS other names are refused: a web page could have made
-    /// them up
+    /// Host names that requests may use and whose web pages may send requests, in addition to its addresses and
+    /// localhost. On loopback without users and TLS other names are refused: a web page could have made them up
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     hosts: Vec<String>,
 
-    /// Listen on addresses beyond this machine although this door asks nobody who they are
+    /// Listen on addresses beyond this machine although this door does not authenticate clients
     #[arg(long)]
     allow_open_access: bool,
 
@@ -105,7 +103,7 @@ pub(crate) struct Http {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Clients must show a certificate that one of these has signed (PEM)
+    /// Clients must show a certificate signed by one of these authorities (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
 

@@ -55,14 +55,13 @@ struct CommandLine {
 enum Command {
     /// Run the store: serve RESP clients (redis-cli and every Redis client library) over TCP.
     ///
-    /// Settings come from the command line, else from the file given with --config, else they
-    /// are the defaults. What is committed is kept in --dir, by
-    /// default on the device before it is answered (--durability).
+    /// Settings come from the command line, else from the file given with --config, else they are the defaults.
+    /// Committed data is kept in --dir; by default it is on the device before the reply is sent (--durability).
     Serve(Box<serve::Options>),
 
     /// Try it: a store in a temporary directory with the console, some accounts and a little load.
     ///
-    /// Prints what to open and what to type next. It ends with Ctrl-C, and leaves nothing behind.
+    /// Prints what to open and what to type next. It ends with Ctrl-C, and removes all of its files.
     Quickstart(quickstart::Quickstart),
 
     /// Serve charging over HTTP before a store, or entities that several nodes keep.
@@ -77,13 +76,13 @@ enum Command {
     /// At a terminal it is a shell with completion and history. redis-cli and valkey-cli work as well.
     Cli(client::Cli),
 
-    /// Put load on a server, audit what it did and show its figures; without an address, on a server of its own.
+    /// Put load on a server, audit the results and show the figures; without an address, on a temporary server.
     ///
-    /// The loads are those of the charging comparison that the documents quote, and plain keys. Each makes accounts or
-    /// keys whose names begin with bench-, compares all of them with what was acknowledged, and removes them.
+    /// The loads are those of the charging comparison that the documents quote, and plain keys. Each makes accounts
+    /// or keys whose names begin with bench-, compares all of them with the acknowledged requests, and removes them.
     Bench(bench::Bench),
 
-    /// Show the figures of a running server in the terminal, each second anew.
+    /// Show the figures of a running server in the terminal, updated every second.
     ///
     /// Requests and how long they took, clients, memory, accounts, sessions, denials, the log, the nodes
     /// of a group, sums by unit and the busiest commands. Ends with q.
@@ -100,13 +99,13 @@ enum Command {
     /// The token is shown once and kept nowhere.
     MakeToken,
 
-    /// Say what is in a data directory, a log segment or a snapshot, and whether it is whole.
+    /// Show the contents of a data directory, a log segment or a snapshot, and check that it is complete.
     ///
     /// Reads every byte and checks every checksum; writes nothing, so it can be used beside a
     /// running server. The exit code is 0 when everything holds, and 1 when something does not.
     Inspect(inspect::Inspect),
 
-    /// Copy a data directory, also that of a running server, to a directory of its own.
+    /// Copy a data directory, also that of a running server, to a new directory.
     ///
     /// The copy holds every snapshot and the log up to its last complete record at that moment,
     /// core by core. It is checked against its source before the command ends, and is itself a
@@ -121,13 +120,13 @@ enum Command {
 
     /// Ask a running server to write a snapshot, and wait until it has.
     ///
-    /// A start reads the newest snapshot and what the log has behind it, so one that was just
-    /// written makes the next start fast, and a backup small.
+    /// A start reads the newest snapshot and the log after it, so one that was just written makes the next start
+    /// fast, and a backup small.
     Snapshot(snapshot::Snapshot),
 
     /// Start, show and stop a Valkey Cluster on this machine, for development.
     ///
-    /// Its nodes are valkey-servers with libscurry.so: the same commands as those of `scurry serve`.
+    /// Its nodes are valkey-servers with libscurry.so: they have the same commands as `scurry serve`.
     Cluster(cluster::Cluster),
 
     /// Start, show and stop a group of `scurry serve` on this machine, for development.

@@ -37,9 +37,10 @@ enum Action {
     /// --replicate, that waits there to join a group, or of a store of one machine that is to become the first of three.
     ///
     /// A server begins a group nowhere else. So a node that has lost its directory begins no second group, however it
-    /// is started: never put this into what is repeated at each start. A directory that is a node already is refused.
+    /// is started: never put this into a script that runs at each start. It refuses a directory that already belongs
+    /// to a node.
     Init(Init),
-    /// Start the nodes on this machine, and wait until all have a vote. They go on when this ends.
+    /// Start the nodes on this machine, and wait until all have a vote. They keep running when this command ends.
     ///
     /// One machine that fails takes all of them with it: a group that is to survive has each node on a
     /// machine of its own.
@@ -48,10 +49,10 @@ enum Action {
     Down(Directory),
     /// Show each node: role, id, term, how far its log is, and whether one may be lost.
     Status(Directory),
-    /// Compare what nodes have on their devices, at a sequence that all of them know to be committed.
+    /// Compare the data of nodes on disk, at a sequence that all of them know to be committed.
     ///
-    /// It reads as much as a start of each node does, and changes nothing. What is compared is what a start of each
-    /// node would make of its files, one in memory at a time.
+    /// It reads as much as a start of each node, and changes nothing. It compares the state that each node would
+    /// recover from its files, one in memory at a time.
     Verify(verify::Verify),
 }
 
@@ -75,15 +76,15 @@ struct Up {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
 
-    /// First port: the first node's main port, behind which are those of its threads and the one for the
-    /// other nodes; the next node has the ports behind these [default: a free block from 21000 on]
+    /// First port: the first node's main port, followed by the ports of its threads and its port for other nodes; the
+    /// next node takes the ports after these [default: a free block from 21000 on]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..=65_000))]
     port: Option<u16>,
 }
 
 #[derive(Args, Debug)]
 struct Directory {
-    /// Directory of the group: a directory for each node, and who runs
+    /// Directory of the group: one directory per node, and the list of running nodes
     #[arg(long, value_name = "PATH", default_value = "scurry-group")]
     dir: PathBuf,
 }

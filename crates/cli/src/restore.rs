@@ -40,8 +40,8 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "K:N")]
     core: Vec<CorePoint>,
 
-    /// Of a node of a group: take also the end of its log that it does not know to be committed, as the last node
-    /// that is left of a group may alone have. What was refused may be in it
+    /// Of a node of a group: also restore the end of its log that it does not know to be committed: the last
+    /// remaining node of a group may have the only copy. It may contain refused requests
     #[arg(long, conflicts_with_all = ["sequence", "core"])]
     uncommitted: bool,
 }

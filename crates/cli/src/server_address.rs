@@ -20,7 +20,7 @@ pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const HOST: &str = "127.0.0.1";
 const PORT: u16 = 6389;
 
-/// A server, and who asks it.
+/// Server, user and TLS options.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerAddress {
     /// The server; the same as -h HOST -p PORT

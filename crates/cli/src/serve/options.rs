@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
   SCURRY_REQUIREPASS=secret scurry serve --listen 0.0.0.0:6389
   scurry serve --config scurry.toml";
 
-/// Options as they were given: what was left out is none, and its default is with whoever reads it.
+/// Options as they were given: an omitted option is None, and the code that reads it has the default.
 #[derive(Args, Debug, Default, Deserialize)]
 #[command(after_help = EXAMPLES)]
 #[serde(deny_unknown_fields)]
@@ -33,9 +33,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<Address>,
 
-    /// Threads, each with its own share of the keys. With more than one, each also gets a port of
-    /// its own for clients that know clusters (CLUSTER SLOTS names them); the main port serves
-    /// every key to everybody. At most 256; not more than the machine has cores is best [default: 1]
+    /// Threads, each with its own share of the keys. With more than one, each also gets a port of its own for clients
+    /// that know clusters (CLUSTER SLOTS names them); the main port serves every key to every client. At most 256;
+    /// not more than the machine has cores is best [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<Number<u16, 1, 256>>,
 
@@ -43,13 +43,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PORT")]
     pub(crate) core_port: Option<Number<u16, 0, 65_535>>,
 
-    /// Address that CLUSTER SLOTS and MOVED name as this machine [default: the one that the client
-    /// has connected to]
+    /// Address of this machine in CLUSTER SLOTS and MOVED [default: the one that the client has connected to]
     #[arg(long, value_name = "IP")]
     pub(crate) announce_ip: Option<Machine>,
 
-    /// Memory for keys, values and accounts. Above it commands that need memory get the OOM error; those that
-    /// end, settle or correct something run [default: unlimited]
+    /// Memory for keys, values and accounts. Above it commands that need memory get the OOM error; commands that end,
+    /// settle or correct something still run [default: unlimited]
     #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
     pub(crate) max_memory: Option<Size>,
 
@@ -58,13 +57,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PASSWORD", env = "SCURRY_REQUIREPASS", hide_env_values = true)]
     pub(crate) requirepass: Option<String>,
 
-    /// Listen on addresses beyond this machine although there is no password, or, for nodes, no TLS:
-    /// whoever reaches the port can spend and delete balances
+    /// Listen on addresses beyond this machine although there is no password, or, for nodes, no TLS: any client that
+    /// reaches the port can spend and delete balances
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub(crate) allow_open_access_without_password: Option<bool>,
 
-    /// Certificate of the server and those between it and its root (PEM). With --tls-key the main
-    /// port and those of the threads speak TLS 1.2 and 1.3
+    /// Certificate of the server and those between it and its root (PEM). With --tls-key the main port and the
+    /// threads' ports use TLS 1.2 and 1.3
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_cert: Option<PathBuf>,
 
@@ -72,7 +71,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
 
-    /// Clients must show a certificate that one of these has signed (PEM)
+    /// Clients must show a certificate signed by one of these authorities (PEM)
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_client_ca: Option<PathBuf>,
 
@@ -80,8 +79,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) tls_listen: Option<Address>,
 
-    /// Connections at most; a new one above them is closed. A quarter of them may be such as have not
-    /// authenticated, and of these the oldest is closed for a new one [default: 10000]
+    /// Connections at most; a new one above them is closed. At most a quarter may be unauthenticated; the oldest of
+    /// them is closed for a new one [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
     pub(crate) max_clients: Option<Clients>,
 
@@ -135,13 +134,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) replicate: Option<Address>,
 
-    /// Nodes of the group that a node with an empty directory joins, by their --replicate addresses; it asks until it is
-    /// admitted. One that has joined knows the others. A group is begun by `scurry replica init`, once [default: none]
+    /// Nodes of the group that a node with an empty directory joins, by their --replicate addresses; it asks until it
+    /// is admitted. A node that has joined knows the others. `scurry replica init` starts a group, once [default:
+    /// none]
     #[arg(long, value_name = "ADDR:PORT,...", value_delimiter = ',')]
     pub(crate) join: Option<Vec<Address>>,
 
-    /// Id of the node whose place this one takes when it joins: a node that is lost for ever, and is
-    /// never let in again under its id [default: none]
+    /// Id of the node whose place this one takes when it joins: a node that is permanently lost; its id can never
+    /// join again [default: none]
     #[arg(long, value_name = "ID")]
     pub(crate) replaces: Option<NodeName>,
 
@@ -155,7 +155,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(crate) replicate_tls_key: Option<PathBuf>,
 
-    /// Certificates by which those of all nodes of the group are signed (PEM)
+    /// CA certificates that have signed the certificates of all nodes of the group (PEM)
     #[arg(long, value_name = "FILE")]
     pub(crate) replicate_tls_ca: Option<PathBuf>,
 
