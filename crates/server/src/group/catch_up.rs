@@ -1,6 +1,6 @@
-//! A snapshot on its way from the leader to a node that is too far behind for the log: a thread reads it there and
-//! one writes it here, so that the host's own never waits for a device. Parts go one behind another, some
-//! ahead of the answers; what is lost is sent again.
+//! Sending a snapshot from the leader to a node that lacks more than the leader's log still has. One thread reads it
+//! here, and one thread writes it on the other node, so that the host thread never waits for a device. Parts are sent
+//! in order, several ahead of the acknowledgements; lost ones are sent again.
 
 use super::peers::CatchUp;
 use scurry_consensus::replica::{Index, NodeId};
@@ -12,22 +12,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Bytes of a part.
+/// Bytes of one part.
 const PART_LEN: u64 = 1 << 20;
-/// Bytes that are sent ahead of the answers.
+/// Most bytes that are sent and not acknowledged.
 const AHEAD_LEN: u64 = 4 * PART_LEN;
-/// How long an answer is waited for before something is sent again.
+/// How long the sender waits for an answer before it sends again.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often, without any answer.
+/// Timeouts without progress after which the sender gives up.
 const TRIES_MAX: u32 = 15;
 
-/// News of a thread for the host.
+/// Messages of these threads to the host.
 pub(crate) enum News {
-    /// Something to be sent to the other node.
+    /// A message for the other node.
     Say { to: NodeId, catch_up: CatchUp, bytes: Option<Body> },
-    /// The end of a sending: where the node's log begins, or why it does not.
+    /// The end of sending: the entry at which the receiver's log begins now, or the reason of a failure.
     Sent { to: NodeId, outcome: Result<Index, String> },
-    /// All of a snapshot has come and is on the device.
+    /// A snapshot was received completely and is on the device.
     Came { from: NodeId, number: u64, offer: Box<Offer> },
 }
 
@@ -38,9 +38,9 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// An answer of the node.
+    /// Passes an answer of the receiving node to the thread.
     pub(super) fn answer(&self, word: Word) {
-        // A thread that has ended needs none.
+        // This fails only after the thread has ended.
         let _ = self.answers.send(word);
     }
 }
@@ -54,14 +54,14 @@ pub(super) struct Receiving {
 }
 
 impl Receiving {
-    /// Bytes from an offset on; none where the sender wants to know how much is there.
+    /// Passes the bytes from `offset` on to the thread. None for `bytes` only asks how much has been received.
     pub(super) fn part(&self, offset: u64, bytes: Option<Body>) {
-        // A thread that has ended has said why.
+        // This fails only after the thread has ended, which has reported why.
         let _ = self.parts.send((offset, bytes));
     }
 }
 
-/// Starts to send the snapshot that an offer names; its length is looked up.
+/// Starts to send the snapshot that an offer names. Its length is read from the file.
 pub(super) fn send(
     (mut directory, log): (Directory, LogId),
     (to, number): (NodeId, u64),
@@ -73,7 +73,7 @@ pub(super) fn send(
         let index = Index(offer.base.index);
         let say = |word, bytes| tell(News::Say { to, catch_up: CatchUp { number, word }, bytes });
         let outcome = deliver((&mut directory, log), offer, &inbox, &say).map(|()| index);
-        // The host may have ended.
+        // This fails only after the host has ended.
         let _ = tell(News::Sent { to, outcome });
     })?;
     Ok(Sending { number, answers })
@@ -94,7 +94,7 @@ fn deliver(
     if !say(Word::Offer(offer.clone()), None) {
         return Err(gone());
     }
-    // Up to `have` the node has it; nothing is sent before it has answered the offer.
+    // The node has confirmed everything below `have`. No part is sent before it has answered the offer.
     let (mut have, mut sent, mut tries, mut begun) = (0, 0, 0, false);
     loop {
         while begun && sent < len && sent < have + AHEAD_LEN {
@@ -122,6 +122,8 @@ fn deliver(
             Ok(Word::Offer(_) | Word::Part { .. }) => {}
             Err(RecvTimeoutError::Timeout) if tries < TRIES_MAX => {
                 tries += 1;
+                // Some packets were lost. Go back to what was confirmed, and repeat the offer: its answer says how much
+                // has arrived.
                 sent = have;
                 if !say(Word::Offer(offer.clone()), None) {
                     return Err(gone());
@@ -133,8 +135,8 @@ fn deliver(
     }
 }
 
-/// Starts to receive what was offered. What was received before comes to nothing, and its thread has ended before
-/// this one touches a file.
+/// Starts to receive the snapshot of an offer. It replaces an earlier one, `before`, whose thread ends before this one
+/// touches a file.
 pub(super) fn receive(
     mut directory: Directory,
     (from, number): (NodeId, u64),
@@ -143,11 +145,11 @@ pub(super) fn receive(
     tell: impl Fn(News) -> bool + Send + 'static,
 ) -> io::Result<Receiving> {
     let (parts, inbox) = channel();
-    // Without a sender of parts it ends.
+    // This drops its sender of parts, so that its thread ends.
     let before = before.map(|before| before.thread);
     let thread = thread::Builder::new().name("catch-up-receive".to_owned()).spawn(move || {
         if let Some(before) = before {
-            // One that has panicked has ended too.
+            // A thread that has panicked has ended as well.
             let _ = before.join();
         }
         let say =
@@ -160,7 +162,8 @@ pub(super) fn receive(
     Ok(Receiving { from, number, parts, thread })
 }
 
-/// Writes parts until nobody sends any more.
+/// Writes parts to the file until the host drops the sender, and answers each with the length received. A part that
+/// does not continue the file is ignored: the answer makes the sender repeat.
 fn take_in(
     directory: &mut Directory,
     offer: &Offer,
@@ -177,6 +180,7 @@ fn take_in(
             file.write_at(have, &bytes)?;
             have += bytes.len() as u64;
             if have == offer.len {
+                // The file and its name must be durable before the host learns of the snapshot.
                 file.sync()?;
                 directory.sync_dir()?;
                 came();

@@ -1,31 +1,31 @@
-//! What the log of a node tells of its group: members that are lost and come back, who leads, and when clients are
-//! refused. One view is compared with the one before, so each change is told once.
+//! Log lines about the group: members that are lost or return, leaders, and when clients are refused. Each view is
+//! compared with the one before it, so that each change is logged once.
 
 use super::view::{Member, View};
 use scurry_consensus::shard::ShardView;
 
-/// Clients wait so long before they are refused, ms: an election is no alarm.
+/// How long clients wait before they are refused, ms. A shorter election is not worth a warning.
 const REFUSED_AFTER_MS: i64 = 1_000;
 
-/// A line of the log.
+/// One line of the log: a warning or information.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     Alarm(String),
     Note(String),
 }
 
-/// The changes of a group, as this node sees it.
+/// The previous view, and what was logged about service.
 #[derive(Default)]
 pub(super) struct Changes {
     before: Option<View>,
-    /// Since when commands are not executed, ms of uptime.
+    /// Since when no commands are executed, ms of uptime. None while they are.
     unserved_ms: Option<i64>,
-    /// Why clients are refused, as it was told last.
+    /// The reason that was last logged for refusing clients. None after service was restored.
     told: Option<String>,
 }
 
 impl Changes {
-    /// Tells the log what has changed.
+    /// Logs what has changed since the previous view.
     pub(super) fn tell(&mut self, view: &View, now_ms: i64) {
         for line in self.take(view, now_ms) {
             match line {
@@ -64,7 +64,7 @@ impl Changes {
     }
 }
 
-/// Why clients of this node are not served; none where they are, here or by the node that leads.
+/// Returns why clients of this node are not served. None if this node or another leader serves them.
 fn why_unserved(view: &View) -> Option<String> {
     if let Some(shard) = view.shards.iter().position(|shard| shard.leader.is_none()) {
         return Some(format!("no node leads shard {shard}: {}", view.why_nobody()));
@@ -77,7 +77,7 @@ fn why_unserved(view: &View) -> Option<String> {
     ))
 }
 
-/// Members that are not reached any more, or again.
+/// Adds lines about members that are lost, reached again, stalled or removed.
 fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     let was = |id| before.and_then(|before| before.member(id));
     let others = view.members.iter().filter(|member| member.id != view.node);
@@ -121,7 +121,8 @@ fn tell_members(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     }
 }
 
-/// Lines about leaders: of shards that another one leads or in another term, and of those that this node leads no more.
+/// Adds lines about leaders: shards with a new leader or term, shards that this node no longer leads, and shards that
+/// it serves now.
 fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     let was = |at: usize| before.and_then(|before| before.shards.get(at));
     let shards = || view.shards.iter().enumerate();
@@ -150,7 +151,7 @@ fn tell_leaders(before: Option<&View>, view: &View, lines: &mut Vec<Line>) {
     }
 }
 
-/// Shards with their terms; none where there are none.
+/// Returns the shards with their terms as text. None for no shards.
 fn names<'a>(shards: impl Iterator<Item = (usize, &'a ShardView)>) -> Option<String> {
     let named: Vec<String> =
         shards.map(|(at, shard)| format!("shard {at} in term {}", shard.term)).collect();
@@ -168,7 +169,8 @@ mod tests {
         NodeId::new(number).unwrap()
     }
 
-    /// Three members of which these are connected, as node 1 sees them, and the leader of both shards in a term.
+    /// Returns a view of node 1 with three members and two shards. `connected` are the connected nodes, and `leader`
+    /// leads both shards in `term`.
     fn view(connected: &[u64], leader: Option<u64>, term: u64) -> View {
         let member = |number: u64| {
             let peer = SocketAddr::from(([10, 0, 0, 1], 7389));
@@ -204,7 +206,7 @@ mod tests {
         }
     }
 
-    /// The lines, and that nothing is told twice.
+    /// Returns the lines for a view, and asserts that they are not logged twice.
     fn told(changes: &mut Changes, view: &View, now_ms: i64) -> Vec<String> {
         let lines = changes.take(view, now_ms);
         assert_eq!(changes.take(view, now_ms), [], "it is told once");

@@ -1,7 +1,9 @@
-//! Clocks of the other nodes, to which the time of the node that leads is held: one clock that was set by a year would
-//! end every hold and refill every allowance, and time in the log never goes back.
+//! The clocks of the other nodes. The time of the ledger on the leader is clamped to them
+//! (docs/adr/0038-time-of-a-group.md): one clock that was set forward by a year would end every hold and refill every
+//! allowance, and time in the log never goes back.
 //!
-//! A clock is known by what it showed when this node's uptime was 0: as long as nobody sets it, that stays the same.
+//! A clock is kept as the time that it showed when this node's uptime was 0, which stays the same until the clock is
+//! set.
 
 use crate::clock::{Clock, Reading};
 use scurry_consensus::replica::NodeId;
@@ -10,25 +12,27 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The time of a group is no farther from the middle one of its nodes' clocks, ms.
+/// Greatest distance of the group's time from the middle one of its nodes' clocks, ms.
 pub(crate) const APART_MS_MAX: i64 = 1_000;
-/// Words of one node that are kept. The latest time among them counts: it was under way for the shortest time.
+/// Readings that are kept of each node. The latest time among them counts, since that message was in transit for the
+/// shortest time.
 const WORDS_MAX: usize = 8;
-/// Between two words to a node, ms.
+/// Interval between two readings that are sent to a node, ms.
 const WORD_EVERY_MS: i64 = 1_000;
-/// A clock that differs by as much from what it has told was set, ms.
+/// A clock that differs by this much from the last reading was set, ms.
 const SET_MS_MIN: i64 = 500;
 
-/// Words that are due of this node's clock to one other node.
+/// When to send this node's clock to one other node.
 #[derive(Debug, Default)]
 pub(super) struct Telling {
-    /// The clock when it was told last, as it was at uptime 0, and the uptime then, ms; none before the first word.
+    /// The last reading that was sent, as the clock's time at uptime 0, and the uptime then, ms. None before the first.
     told: Option<(i64, i64)>,
 }
 
 impl Telling {
-    /// How often a reading is to be told now. At the beginning, and when the clock was set, as often as words are kept:
-    /// those of before would count beside it, and one of a clock that was ahead would for as many seconds.
+    /// Returns how many times to send a reading now. At the start, and after the clock was set, it is sent
+    /// [`WORDS_MAX`] times, to replace all earlier readings that the other node keeps. Otherwise an earlier reading of
+    /// a clock that was ahead would count for as many seconds.
     pub(super) fn due(&mut self, own: Reading) -> usize {
         let is_set = |told: i64| (told - begun(own)).abs() >= SET_MS_MIN;
         let words = match self.told {
@@ -43,29 +47,31 @@ impl Telling {
     }
 }
 
-/// Words of the nodes about their clocks.
+/// The last readings of the other nodes' clocks.
 #[derive(Debug)]
 pub(crate) struct Clocks {
     clock: Clock,
     told: Mutex<BTreeMap<NodeId, VecDeque<i64>>>,
-    /// The clocks of others between which this node's is the middle one, ms at uptime 0.
+    /// The two clocks of others between which this node's would be the middle one, ms at uptime 0; `i64::MIN` or
+    /// `i64::MAX` if there is no such clock.
     low: AtomicI64,
     high: AtomicI64,
 }
 
 impl Clocks {
-    /// Nobody has told anything. Readings that are held to it have to come of the same start.
+    /// Creates it without readings. Times that are passed to [`Clocks::time`] must be read from `clock` or a copy of
+    /// it.
     pub(crate) fn new(clock: Clock) -> Clocks {
         let (low, high) = (AtomicI64::new(i64::MIN), AtomicI64::new(i64::MAX));
         Clocks { clock, told: Mutex::default(), low, high }
     }
 
-    /// The wall clock of this node.
+    /// Returns this node's wall clock.
     pub(super) fn own(&self) -> Reading {
         self.clock.wall()
     }
 
-    /// A node has told what its wall clock shows.
+    /// Notes a reading of a node's wall clock.
     pub(super) fn note(&self, node: NodeId, time: Time) {
         let begun = time.plus_ms(-self.own().uptime_ms).0;
         let mut told = self.told();
@@ -77,14 +83,14 @@ impl Clocks {
         self.look(&told);
     }
 
-    /// Others have no say any more.
+    /// Forgets the readings of nodes that are no longer members.
     pub(super) fn keep_only(&self, members: &BTreeSet<NodeId>) {
         let mut told = self.told();
         told.retain(|node, _| members.contains(node));
         self.look(&told);
     }
 
-    /// The time of a group whose leader's wall clock shows this.
+    /// Returns the time of the group, for the present reading of the leader's clock: that reading, clamped.
     #[inline]
     pub(crate) fn time(&self, own: Reading) -> Time {
         let (low, high) = self.between();
@@ -93,7 +99,7 @@ impl Clocks {
         Time(begun(own).clamp(low, high)).plus_ms(own.uptime_ms)
     }
 
-    /// By how much this node's wall clock is ahead of the middle one, ms; 0 where it is that.
+    /// Returns by how much this node's wall clock is ahead of the middle one, ms. 0 if it is the middle one itself.
     pub(super) fn off_ms(&self) -> i64 {
         let (low, high) = self.between();
         let own = begun(self.own());
@@ -102,7 +108,7 @@ impl Clocks {
 
     fn between(&self) -> (i64, i64) {
         let low = self.low.load(Ordering::Relaxed);
-        // They may be of two moments.
+        // Another thread may have stored a new `low` after `high` was computed. `clamp` needs `low <= high`.
         (low, self.high.load(Ordering::Relaxed).max(low))
     }
 
@@ -122,8 +128,9 @@ fn begun(own: Reading) -> i64 {
     own.time.plus_ms(-own.uptime_ms).0
 }
 
-/// The clocks of others between which one more is the middle one. Of an even number in all the earlier of two counts:
-/// holds that end late do less harm than those that end early.
+/// Returns the two clocks of the others between which one more clock would be the middle one. Of an even number of
+/// clocks in all, the earlier of the two in the middle counts: a hold that ends late does less harm than one that ends
+/// early.
 fn middle(mut others: Vec<i64>) -> (i64, i64) {
     others.sort_unstable();
     let at = others.len() / 2;
@@ -142,7 +149,7 @@ mod tests {
         NodeId::new(number).unwrap()
     }
 
-    /// Clocks of so many others that differ from this node's by this.
+    /// Returns the clocks of other nodes that differ from this node's by these amounts.
     fn told(by_ms: &[i64]) -> Clocks {
         let clocks = Clocks::new(Clock::start(Time(0)));
         let now = clocks.own().time;
@@ -152,14 +159,14 @@ mod tests {
         clocks
     }
 
-    /// By how much the time of a group is ahead of this node's clock when that was set by so much.
+    /// Returns by how much the time of the group is ahead of this node's clock, after that was set by `set_ms`.
     fn held(clocks: &Clocks, set_ms: i64) -> i64 {
         let own = clocks.own();
         let set = Reading { time: own.time.plus_ms(set_ms), ..own };
         clocks.time(set).0 - own.time.0
     }
 
-    /// The same, give or take what the test's own steps have taken.
+    /// Asserts that two amounts are equal, apart from the time that the test itself takes.
     #[track_caller]
     fn is_about(ms: i64, expected: i64) {
         assert!((ms - expected).abs() < HOUR_MS / 2, "{ms} and not about {expected}");
@@ -183,7 +190,7 @@ mod tests {
             assert_eq!(held(&clocks, 0), 0);
             is_about(held(&clocks, YEAR_MS), if wrong > 0 { YEAR_MS } else { 0 });
         }
-        // The earlier of two, where no third tells which is right.
+        // The earlier of two clocks counts, since no third one shows which is right.
         let clocks = told(&[-YEAR_MS]);
         is_about(held(&clocks, 0), -YEAR_MS);
         is_about(clocks.off_ms(), YEAR_MS);
@@ -228,7 +235,7 @@ mod tests {
         assert_eq!(telling.due(reading(HOUR_MS, 1_500)), WORDS_MAX);
         assert_eq!(telling.due(reading(HOUR_MS, 1_600)), 0);
         let again = telling.due(reading(0, 1_700));
-        // Another node's clock that is wrong next is alone with that.
+        // Node 3 has a wrong clock, corrects it and sends it again. Then this node alone has a wrong one.
         let now = clocks.own().time;
         clocks.note(node(3), now.plus_ms(YEAR_MS));
         is_about(held(&clocks, YEAR_MS), YEAR_MS);

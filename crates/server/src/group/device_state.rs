@@ -1,20 +1,20 @@
-//! Whether the device of a shard's log takes what it is given: known to the thread that waits for it, and shown by
-//! others, whichever node leads.
+//! The state of a shard's log device: full, stalled, or working. The log's thread updates it while other threads read
+//! it, on the leader and on followers.
 
 use scurry_consensus::shard::Stored;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A device that has finished nothing for longer stands still, ns.
+/// Time without finished work after which a device counts as stalled, ns.
 const STILL_NS: u64 = 1_000_000_000;
-/// In the place of a time: nothing is under way.
+/// Stands for a time: the device has no work.
 const IDLE: u64 = u64::MAX;
 
-/// The device of one shard.
+/// The state of the log device of one shard.
 #[derive(Debug)]
 pub(crate) struct DeviceState {
-    /// No room was found, and nothing was stored since.
+    /// Whether the last write found the disk full, and nothing was stored since.
     is_full: AtomicBool,
-    /// The time since when it has work and has finished none.
+    /// When the present work began or last made progress, ns of the monotonic clock; [`IDLE`] without work.
     since_ns: AtomicU64,
 }
 
@@ -25,12 +25,12 @@ impl Default for DeviceState {
 }
 
 impl DeviceState {
-    /// Work begins.
+    /// Notes that work begins.
     pub(super) fn begin(&self, now_ns: u64) {
         self.since_ns.store(now_ns, Ordering::Relaxed);
     }
 
-    /// Some of the work was done, or found no room.
+    /// Notes progress, or that the disk is full. A full disk does not count as progress.
     pub(super) fn note(&self, stored: &Stored, now_ns: u64) {
         match stored {
             Stored::Full(_) => self.is_full.store(true, Ordering::Relaxed),
@@ -42,18 +42,18 @@ impl DeviceState {
         }
     }
 
-    /// All of the work is done.
+    /// Notes that all work is done.
     pub(super) fn end(&self) {
         self.is_full.store(false, Ordering::Relaxed);
         self.since_ns.store(IDLE, Ordering::Relaxed);
     }
 
-    /// True while it has no room.
+    /// Reports whether the disk is full.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// True while it has work and has finished nothing for long.
+    /// Reports whether the device has work and has finished nothing for longer than a second.
     pub(crate) fn stands_still(&self, now_ns: u64) -> bool {
         let since_ns = self.since_ns.load(Ordering::Relaxed);
         since_ns != IDLE && now_ns.saturating_sub(since_ns) > STILL_NS

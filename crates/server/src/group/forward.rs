@@ -1,5 +1,5 @@
-//! Connections that have come to the main port of a node that does not lead: their bytes go to the leader's main
-//! port and back. One thread has all of them, each with a bounded buffer a direction.
+//! Forwards connections of the main port to the leader's main port while this node does not lead. Bytes are passed on
+//! unchanged in both directions. One thread serves all connections, with a bounded buffer for each direction.
 
 use crate::clock::Clock;
 use mio::net::TcpStream;
@@ -15,20 +15,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that are on their way in one direction of a connection.
+/// Size of the buffer for each direction of a connection, bytes.
 const BUFFER_LEN: usize = 64 << 10;
-/// How long a client waits while nobody leads, or the leader does not answer, ms.
+/// How long a client waits while no node leads or the leader does not accept connections, ms.
 const WAIT_MS_MAX: i64 = 1_000;
-/// Between two tries to reach the leader for a client, ms.
+/// Pause between two attempts to connect a client to the leader, ms.
 const PAUSE_MS: i64 = 50;
-/// The thread looks around this often.
+/// Longest wait of the thread for events, after which it looks at the leader and at waiting clients again.
 const WAKE: Duration = Duration::from_millis(50);
 const WAKER: Token = Token(usize::MAX);
 
-/// The leader's main port, or why no node leads.
+/// The address of the leader's main port, or the reason why no node leads.
 pub(crate) type Leader = Result<SocketAddr, String>;
 
-/// The way to the thread. It ends with this.
+/// Handle of the thread that forwards. Dropping it ends the thread.
 pub(crate) struct Forwarder {
     clients: Sender<TcpStream>,
     waker: Arc<Waker>,
@@ -37,7 +37,7 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    /// Starts the thread, for so many connections.
+    /// Starts the thread, for at most this many connections.
     pub(crate) fn start(connections_max: usize) -> io::Result<Forwarder> {
         Forwarder::start_with(connections_max, WAIT_MS_MAX)
     }
@@ -67,15 +67,15 @@ impl Forwarder {
         Ok(Forwarder { clients, waker, leader, is_over })
     }
 
-    /// Takes a client's connection.
+    /// Takes over a client's connection.
     pub(crate) fn take(&self, client: TcpStream) {
-        // Where the thread has ended the connection is closed by this.
+        // If the thread has ended, this drops the connection, which closes it.
         if self.clients.send(client).is_ok() {
             self.wake();
         }
     }
 
-    /// Takes the leader's main port. Connections to another one are closed.
+    /// Sets the leader. Connections to an earlier leader are closed.
     pub(crate) fn leader_is(&self, leader: Leader) {
         let mut known = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         if *known != leader {
@@ -99,36 +99,36 @@ impl Drop for Forwarder {
     }
 }
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Default)]
 struct Flow {
     bytes: Vec<u8>,
-    /// Sent of them.
+    /// How many of the bytes were sent.
     sent: usize,
-    /// Nothing more comes.
+    /// The sender has closed its side.
     has_ended: bool,
-    /// The other side was told.
+    /// That was passed on to the receiver.
     is_closed: bool,
 }
 
-/// A client and the leader.
+/// A client's connection and its connection to the leader.
 struct Pair {
     client: TcpStream,
     leader: TcpStream,
     address: SocketAddr,
     to_leader: Flow,
     to_client: Flow,
-    /// The leader has taken the connection; nothing of the client was read before.
+    /// The leader has accepted the connection. Nothing is read from the client before that.
     is_there: bool,
-    /// Until then the client waits for one that does, ms.
+    /// When the client stops waiting for a leader that accepts, ms of uptime.
     until_ms: i64,
 }
 
-/// A client without a connection to the leader.
+/// A client that has no connection to the leader yet.
 struct Waiting {
     client: TcpStream,
     until_ms: i64,
-    /// Nothing is tried before, ms.
+    /// Time of the next attempt to connect, ms of uptime.
     from_ms: i64,
 }
 
@@ -139,7 +139,7 @@ struct Work {
     is_over: Arc<AtomicBool>,
     clock: Clock,
     connections_max: usize,
-    /// How long a client waits.
+    /// How long a client waits for a leader, ms.
     wait_ms: i64,
     waiting: VecDeque<Waiting>,
     pairs: Slab<Pair>,
@@ -166,7 +166,7 @@ impl Work {
         Ok(())
     }
 
-    /// Closes connections to a node that leads no more.
+    /// Closes connections to nodes that no longer lead.
     fn part_from_others(&mut self, leader: &Leader) {
         let leader = leader.as_ref().ok();
         let is_old = |(key, pair): (usize, &Pair)| (Some(&pair.address) != leader).then_some(key);
@@ -174,7 +174,7 @@ impl Work {
         old.into_iter().for_each(|key| self.end(key, 0));
     }
 
-    /// Connects those who have come, and refuses those who have waited for too long.
+    /// Connects waiting clients to the leader, and refuses those that have waited too long.
     fn take(&mut self, leader: &Leader) {
         let now_ms = self.clock.read().uptime_ms;
         while let Ok(client) = self.taken.try_recv() {
@@ -214,13 +214,13 @@ impl Work {
         registered
     }
 
-    /// Moves what can be moved.
+    /// Moves the bytes of a connection in both directions, as many as are ready.
     fn pump(&mut self, key: usize) {
         let Some(pair) = self.pairs.get_mut(key) else { return };
         if !pair.is_there {
             match has_connected(&pair.leader) {
                 Ok(is_there) => pair.is_there = is_there,
-                // Such as a leader that was killed: another one may lead soon.
+                // For example, the leader was killed: another node may lead soon.
                 Err(_) => return self.end(key, PAUSE_MS),
             }
             if !pair.is_there {
@@ -235,11 +235,12 @@ impl Work {
         }
     }
 
-    /// Ends a pair. A client of whom the leader has heard nothing waits for another try, after a pause.
+    /// Closes a connection to the leader, with its client. If the leader has not accepted it, the client has lost
+    /// nothing, and waits for another attempt after `pause_ms`.
     fn end(&mut self, key: usize, pause_ms: i64) {
         if let Some(mut pair) = self.pairs.try_remove(key) {
             let registry = self.poll.registry();
-            // They are closed with this in any case.
+            // Errors do not matter: dropping the sockets closes them.
             let _ = registry.deregister(&mut pair.client);
             let _ = registry.deregister(&mut pair.leader);
             if !pair.is_there {
@@ -251,14 +252,14 @@ impl Work {
     }
 }
 
-/// The poller tells of a pair by two tokens.
+/// Registers both sockets of a pair, with the tokens `2 * key` and `2 * key + 1`.
 fn register(pair: &mut Pair, key: usize, registry: &Registry) -> io::Result<()> {
     let interest = Interest::READABLE | Interest::WRITABLE;
     registry.register(&mut pair.client, Token(2 * key), interest)?;
     registry.register(&mut pair.leader, Token(2 * key + 1), interest)
 }
 
-/// Whether a connection that was begun stands; an error where it does not come to that.
+/// Reports whether a connection that was begun is established.
 fn has_connected(stream: &TcpStream) -> io::Result<bool> {
     if let Some(error) = stream.take_error()? {
         return Err(error);
@@ -270,7 +271,7 @@ fn has_connected(stream: &TcpStream) -> io::Result<bool> {
     }
 }
 
-/// Reads and writes until one side would wait.
+/// Copies bytes until one of the sockets would block.
 fn flow(from: &mut TcpStream, to: &mut TcpStream, flow: &mut Flow) -> io::Result<()> {
     loop {
         let mut moved = false;
@@ -300,7 +301,7 @@ fn flow(from: &mut TcpStream, to: &mut TcpStream, flow: &mut Flow) -> io::Result
             if flow.has_ended && !flow.is_closed {
                 match to.shutdown(Shutdown::Write) {
                     Ok(()) => flow.is_closed = true,
-                    // It is not connected yet.
+                    // Not connected yet: the shutdown is retried with the next event.
                     Err(error) if waits(&error) => {}
                     Err(error) => return Err(error),
                 }
@@ -312,12 +313,12 @@ fn flow(from: &mut TcpStream, to: &mut TcpStream, flow: &mut Flow) -> io::Result
     }
 }
 
-/// True when it is to be tried again when the poller says so.
+/// Reports whether an operation has to wait for the next event.
 fn waits(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected | ErrorKind::Interrupted)
 }
 
-/// Returns what a client is told that has waited for a leader in vain.
+/// Returns the error for a client that has waited for a leader until its time was over.
 fn no_leader(leader: &Leader) -> String {
     match leader {
         Ok(address) => format!(
@@ -328,7 +329,7 @@ fn no_leader(leader: &Leader) -> String {
 }
 
 fn refuse(mut client: TcpStream, why: &str) {
-    // A few bytes into an empty socket; the client sees its end in any case.
+    // These few bytes fit into the empty send buffer. If not, the client still sees the end of the connection.
     let _ = client.write(why.as_bytes());
 }
 
@@ -394,7 +395,7 @@ mod tests {
         let mut question = [0; 8];
         server.read_exact(&mut question).expect("all of it");
         assert_eq!(&question, b"question");
-        // Nobody takes this one: it is told so, and not only closed.
+        // The leader is dead, and this client does not wait long: it gets an error before the connection is closed.
         let forwarder = Forwarder::start(2).expect("it starts");
         forwarder.leader_is(Ok(address));
         let mut other = connected(&forwarder);

@@ -1,5 +1,5 @@
-//! The thread that has the groups of all shards: it takes what cores, store threads and other nodes say, ticks,
-//! and does what comes of it. It never waits for a device.
+//! The host thread, which runs the groups of all shards. It takes the messages of cores, log threads and other nodes,
+//! ticks, and carries out the effects. It never waits for a device, so that a slow disk cannot cause an election.
 
 use super::catch_up::{self, News, Receiving, Sending};
 use super::changes::Changes;
@@ -25,54 +25,54 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Inputs that are taken before anything is done, at most.
+/// Most inputs that are taken before the groups act on them.
 const INPUTS_MAX: usize = 512;
-/// Ticks after which a node that stops no longer waits for another to lead.
+/// Ticks for which a stopping node waits for another node to become leader.
 const STOP_TICKS_MAX: u32 = 40;
-/// Ticks after which the other nodes are told this one's health again; at once when it has changed.
+/// Ticks after which this node sends its health to the other nodes again. A change is sent at the next tick.
 const HEALTH_TICKS: u32 = 3;
 
-/// Everything that the thread is told.
+/// All inputs of the thread.
 pub(crate) enum Input {
     Core(u16, FromCore),
     Stored(u16, Stored),
     Peer(Inbound),
-    /// A thread that sends or receives a snapshot of a shard says something.
+    /// A message of a thread that sends or receives a snapshot of a shard.
     CatchUp(u16, News),
-    /// A shard was recovered up to an entry.
+    /// The end of recovering a shard up to an entry.
     Rebuilt {
         shard: u16,
         index: Index,
         outcome: Result<Remade, String>,
     },
-    /// Somebody wants something of the group, and waits for its end.
+    /// A request of an operator, and where its reply goes when it has ended.
     Wish(Wish, ticket::Sender),
-    /// The cores have ended.
+    /// The cores have ended, and this node stops.
     Stop,
 }
 
 /// Recovers a shard up to a sequence.
 pub(crate) type Rebuild = Arc<dyn Fn(u16, u64) -> Result<Remade, String> + Send + Sync>;
 
-/// Notes durably that the node takes no part any more, and why.
+/// Durably marks the directory as retired, with the reason, so that no start uses it again.
 pub(crate) type Retire = Box<dyn Fn(&str) -> Result<(), String> + Send>;
 
-/// The files of a shard, once more.
+/// Opens the directory of a shard once more.
 pub(crate) type Files = Arc<dyn Fn(u16) -> io::Result<Directory> + Send + Sync>;
 
-/// Ways of groups beyond themselves.
+/// I/O of the groups: connections, log files and threads.
 pub(super) struct Ways {
     pub(super) peers: Peers,
     pub(super) readers: Vec<LogFollower<Directory>>,
     pub(super) logs: Vec<LogId>,
     pub(super) files: Files,
-    /// Snapshots that are sent, by shard and node.
+    /// Snapshots that are being sent, by shard and receiving node.
     pub(super) sending: BTreeMap<(u16, NodeId), Sending>,
-    /// Snapshots that are received, by shard.
+    /// Snapshots that are being received, by shard.
     pub(super) receiving: BTreeMap<u16, Receiving>,
-    /// The snapshot that was received and put in place last, by shard.
+    /// The sender and number of the snapshot that was installed last, by shard.
     pub(super) received: BTreeMap<u16, (NodeId, u64)>,
-    /// The number of the last snapshot that was offered.
+    /// The number of the last snapshot that was offered. It starts at a random value.
     pub(super) number: u64,
     pub(super) rebuild: Rebuild,
     pub(super) inbox: Sender<Input>,
@@ -102,6 +102,7 @@ impl Outlet for Ways {
     }
 
     fn catch_up(&mut self, shard: u16, to: NodeId, offer: Offer) {
+        // The number tells apart two attempts to send a snapshot to the same node.
         self.number = self.number.wrapping_add(1);
         tracing::info!(shard, node = %to, sequence = offer.begun, "a snapshot is sent");
         let (inbox, number) = (self.inbox.clone(), self.number);
@@ -140,7 +141,7 @@ impl Outlet for Ways {
         let (rebuild, inbox) = (self.rebuild.clone(), self.inbox.clone());
         let spawned = thread::Builder::new().name(format!("rebuild-{shard}")).spawn(move || {
             let outcome = rebuild(shard, sequence.get());
-            // Nobody waits for it when the node stops.
+            // This fails only if the node is stopping. Then the result is not needed.
             let _ = inbox.send(Input::Rebuilt { shard, index, outcome });
         });
         if let Err(error) = spawned {
@@ -151,7 +152,7 @@ impl Outlet for Ways {
 }
 
 impl Ways {
-    /// Says something about a snapshot. What is lost is said again.
+    /// Sends a message about a snapshot. A lost message is sent again by the thread that it comes from.
     fn say(&mut self, shard: u16, to: NodeId, catch_up: &CatchUp, bytes: Option<Body>) {
         let Some(log) = self.logs.get(usize::from(shard)) else { return };
         let message = catch_up.encode(*log);
@@ -159,17 +160,19 @@ impl Ways {
         self.peers.send(to, Packet { subject: Subject::CatchUp, shard, message, bodies });
     }
 
-    /// The snapshot that is received, where it is this one.
+    /// Returns the snapshot that is being received, if it has this sender and number.
     fn receiving(&self, shard: u16, from: NodeId, number: u64) -> Option<&Receiving> {
         self.receiving.get(&shard).filter(|r| (r.from, r.number) == (from, number))
     }
 
-    /// Begins to receive what was offered, unless that is under way or done.
+    /// Starts to receive an offered snapshot, unless it is being received or was installed already.
     fn offered(&mut self, shard: u16, from: NodeId, number: u64, offer: Offer) {
         if self.received.get(&shard) == Some(&(from, number)) {
+            // The sender did not get the last answer, and has offered the snapshot again.
             return self.say(shard, from, &CatchUp { number, word: Word::Done }, None);
         }
         if let Some(receiving) = self.receiving(shard, from, number) {
+            // The offer was repeated: the thread reports how much has been received, and the sender continues there.
             return receiving.part(u64::MAX, None);
         }
         let before = self.receiving.remove(&shard);
@@ -189,7 +192,7 @@ impl Ways {
     }
 }
 
-/// The thread's state.
+/// State of the host thread.
 pub(super) struct Host {
     pub(super) groups: Vec<ShardGroup>,
     pub(super) ways: Ways,
@@ -197,19 +200,19 @@ pub(super) struct Host {
     pub(super) retire: Retire,
     pub(super) member: Arc<super::Member>,
     pub(super) clock: Clock,
-    /// The log has said that this node's wall clock is far from the others'.
+    /// Whether a warning was logged that this node's wall clock is far from those of the others.
     pub(super) is_clock_told: bool,
-    /// Changes of the group that the log has told.
+    /// Changes of the group that are written to the log, each once.
     pub(super) changes: Changes,
-    /// Why a message of a node about a shard was not taken last: told once.
+    /// Why the last refused message of a node about a shard was refused. Each reason is logged once in a row.
     pub(super) refused: BTreeMap<(NodeId, u16), String>,
     pub(super) tick_ns: u64,
     pub(super) wishes: Wishes,
-    /// The health that the others were told last of this node, and for how many ticks they were not told again.
+    /// The health that was last sent to the other nodes, and the ticks since then.
     pub(super) told: (Health, u32),
 }
 
-/// Starts the thread.
+/// Starts the host thread.
 pub(super) fn start(host: Host, inbox: Receiver<Input>) -> io::Result<thread::JoinHandle<()>> {
     thread::Builder::new().name("group".to_owned()).spawn(move || host.run(&inbox))
 }
@@ -242,7 +245,8 @@ impl Host {
             }
             let now_ns = self.clock.monotonic_ns();
             if now_ns >= next_ns {
-                // After a long wait what came meanwhile was taken in: it counts as one tick.
+                // After a long wait, all inputs that arrived meanwhile are taken before the tick, and the wait counts
+                // as one tick. So a node that was paused does not start an election before it has read its messages.
                 next_ns = now_ns + self.tick_ns;
                 self.groups.iter_mut().for_each(ShardGroup::tick);
                 if let Some(ticks) = &mut stopping {
@@ -263,8 +267,7 @@ impl Host {
         }
     }
 
-    /// Has each shard do what has come of all inputs. What a shard that is broken would say counts for nothing, and a
-    /// vote of it might count.
+    /// Lets each shard act on all inputs. A broken shard must not act: a vote that it sends might be counted.
     fn act(&mut self) {
         for group in &mut self.groups {
             if group.broken.is_none() {
@@ -367,7 +370,7 @@ impl Host {
         }
     }
 
-    /// Ends this node, and keeps its directory from being served again.
+    /// Stops this node for good: marks its directory, so that it is not served again, and exits with code 3.
     fn end_for_good(&self, why: &str) -> ! {
         match (self.retire)(why) {
             Ok(()) => tracing::error!("this node stops for good: {why}"),
@@ -379,7 +382,7 @@ impl Host {
         std::process::exit(3);
     }
 
-    /// Another node says something about a snapshot.
+    /// Handles a message of another node about a snapshot.
     fn hear_of_snapshot(
         &mut self,
         shard: u16,
@@ -392,10 +395,12 @@ impl Host {
         match word {
             Word::Offer(offer) => {
                 let group = self.groups.get(usize::from(shard)).ok_or("there is no such shard")?;
+                // Only the leader sends snapshots. An offer of an earlier leader that arrives late is refused.
                 if group.leader() != Some(from) {
                     return Err("it offers a snapshot and does not lead".to_owned());
                 }
                 let is_known = self.ways.receiving(shard, from, number).is_some();
+                // Until the log begins with a snapshot that was received, receiving another one would remove its file.
                 if is_known || !group.is_exchanging() {
                     self.ways.offered(shard, from, number, *offer);
                 }
@@ -416,7 +421,7 @@ impl Host {
         Ok(())
     }
 
-    /// A thread that sends or receives a snapshot says something.
+    /// Handles a message of a thread that sends or receives a snapshot.
     fn learn(&mut self, shard: u16, news: News) {
         match news {
             News::Say { to, catch_up, bytes } => self.ways.say(shard, to, &catch_up, bytes),
@@ -427,7 +432,7 @@ impl Host {
                     Err(why) => group.not_caught_up(to, &why),
                 });
             }
-            // Another one is received by now, and has taken its file away.
+            // Another snapshot is being received by now, and its thread has removed the file of this one.
             News::Came { from, number, .. }
                 if self.ways.receiving(shard, from, number).is_none() => {}
             News::Came { from, number, offer } => {
@@ -440,7 +445,7 @@ impl Host {
         }
     }
 
-    /// Looks at what changes slowly: who the members are, who is to lead, what is shown.
+    /// Looks at state that changes slowly: the members, which node is to lead, and the view.
     fn look_around(&mut self) {
         let now_ns = self.clock.monotonic_ns();
         self.membership.healths().is_now(now_ns);
@@ -453,11 +458,12 @@ impl Host {
         self.gather_leaders();
         self.step_down();
         self.show();
-        // Whoever is answered sees what has come of it.
+        // This comes last, so that a client that gets its reply then reads a view that shows the effect.
         self.wishes.tick(&self.groups, &self.membership);
     }
 
-    /// While the memory of a shard is made anew here, others are to lead all: this node could not serve.
+    /// Lets other nodes lead all shards while the memory of one shard is being recovered here: this node could not
+    /// serve.
     fn leave_to_others(&mut self) {
         let lacks_memory = self.groups.iter().any(ShardGroup::lacks_memory);
         self.groups.iter_mut().for_each(|group| group.let_others_lead(lacks_memory));
@@ -466,7 +472,7 @@ impl Host {
         }
     }
 
-    /// Tells the other nodes how this one is.
+    /// Sends this node's health to the other nodes, when it has changed or after [`HEALTH_TICKS`].
     fn tell_health(&mut self) {
         let health = self.membership.own_health(&self.groups);
         let (told, ticks) = &mut self.told;
@@ -478,12 +484,12 @@ impl Host {
         let (subject, message) = (Subject::Health, told.encode());
         for (node, _) in self.membership.others() {
             let packet = Packet { subject, shard: 0, message: message.clone(), bodies: Vec::new() };
-            // One that is lost is followed by the next.
+            // A lost packet is not repeated: the next one replaces it.
             self.ways.peers.send(node, packet);
         }
     }
 
-    /// Sees to it that the node which leads the first shard leads all.
+    /// Passes all shards on to the node that leads the first one, so that one node leads all.
     fn gather_leaders(&mut self) {
         let own = self.membership.node();
         let Some(first) = self.groups.first().and_then(ShardGroup::leader) else { return };
@@ -495,8 +501,8 @@ impl Host {
         }
     }
 
-    /// Has another node lead all shards where this one's device is full or stands still. Clients lose nothing by it,
-    /// since the others store what is committed; but this node would not know it after a crash.
+    /// Transfers all shards to another node if a device of this leader is full or has stalled. Committed entries are
+    /// safe without this node, since the others store them; but after a crash this node would lack them.
     fn step_down(&mut self) {
         let is_settled = self.groups.iter().all(ShardGroup::is_settled);
         if !is_settled || !self.groups.iter().any(ShardGroup::is_unwell) {
@@ -511,7 +517,8 @@ impl Host {
         }
     }
 
-    /// Asks another node to lead; false when there is nobody.
+    /// Hands leadership of all shards over to another node while this one stops. Returns false if no other node can
+    /// lead.
     fn hand_over(&mut self) -> bool {
         let Some(to) = self.membership.heir(&self.groups, u64::MAX) else { return false };
         let led = self.groups.iter_mut().filter(|group| group.leads());
@@ -519,7 +526,8 @@ impl Host {
         true
     }
 
-    /// Says once that the wall clock is wrong: nothing else of this node shows it.
+    /// Returns by how much this node's wall clock is ahead of the middle one, in ms, and logs a warning once when that
+    /// is too much. Nothing else shows a wrong clock to the operator of this node.
     fn look_at_the_clock(&mut self) -> i64 {
         let off_ms = self.member.clocks.off_ms();
         let is_apart = off_ms.abs() > APART_MS_MAX;
@@ -537,7 +545,7 @@ impl Host {
     fn show(&mut self) {
         let clock_off_ms = self.look_at_the_clock();
         let own = self.membership.node();
-        // The log names nodes before what it says of them is committed.
+        // `known` may name members whose change is not committed yet, so votes are read from the members in force.
         let votes = |id: NodeId| {
             let has_one =
                 |group: &ShardGroup| group.replica.membership().members.voters().contains(&id);

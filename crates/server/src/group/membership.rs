@@ -1,4 +1,5 @@
-//! Who the members are: asked to join, made voters when they have caught up, removed, and written down.
+//! The members of the group: admits nodes that ask to join, gives them a vote when they have caught up, removes
+//! members, and writes the members to the directory.
 
 use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
 use super::view::{Addresses, too_few_without};
@@ -8,27 +9,27 @@ use scurry_consensus::shard::{Health, Healths, Plan, ShardGroup};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// Entries that a node may lack, in each shard, when it gets a vote, and in all when it is to lead.
+/// Most entries that a node may lack in each shard to get a vote, and in all shards together to become leader.
 pub(super) const LAG_MAX: u64 = 256;
-/// Nodes that have a vote, at most: two of five may be lost, and each commit waits for three.
+/// Most nodes with a vote: two of five may be lost, and each commit waits for three.
 const VOTERS_MAX: usize = 5;
 
-/// Something that an operator wants.
+/// A change that an operator requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
-    /// The node that is to lead.
+    /// Make this node the leader.
     Transfer(NodeId),
-    /// The node that is to be a member no more.
+    /// Remove this node from the group.
     Remove(NodeId),
 }
 
-/// The nodes that have a vote in all shards; none where they differ, or a change is under way.
+/// Returns the nodes that have a vote in all shards. None if the shards differ or a change is in progress.
 pub(super) fn in_force(groups: &[ShardGroup]) -> Option<&[NodeId]> {
     let first = groups.first()?.voters()?;
     groups.iter().all(|group| group.voters() == Some(first)).then_some(first)
 }
 
-/// The members of a record.
+/// Returns the members of a record of the log, each with its addresses and whether it votes.
 fn of_log(members: &GroupMembers) -> BTreeMap<NodeId, (Addresses, bool)> {
     let member = |member: &GroupMember| {
         let GroupMember { id, votes, peer, ip, main, cores } = member.clone();
@@ -37,28 +38,28 @@ fn of_log(members: &GroupMembers) -> BTreeMap<NodeId, (Addresses, bool)> {
     members.members.iter().filter_map(member).collect()
 }
 
-/// Writes the members down, durably.
+/// Writes the members to the directory, durably.
 pub(super) type Write = Box<dyn FnMut(&GroupMembers) -> Result<(), String> + Send>;
 
-/// The members, as the log of the first shard names them, and as they say of themselves.
+/// The members, as the log of the first shard names them, with the addresses that they report themselves.
 pub(super) struct Membership {
     node: NodeId,
     known: BTreeMap<NodeId, (Addresses, bool)>,
-    /// Where this node is reached since it was started.
+    /// The addresses of this node since its start.
     own: Addresses,
-    /// Where members have said that they are reached, other than the log had it at that time.
+    /// Addresses that members have reported and that differed from those in the log at that time.
     told: BTreeMap<NodeId, Addresses>,
-    /// The members that the log had named when these were looked at last.
+    /// The members in the log when [`Membership::learn`] last read them. None before that.
     named: Option<GroupMembers>,
-    /// Somebody has told another address since then.
+    /// Whether a member has reported other addresses since the last [`Membership::look`].
     has_news: bool,
     connected: BTreeSet<NodeId>,
-    /// Words of the other nodes about themselves.
+    /// The newest health of each other node.
     healths: Healths,
-    /// Nodes that have a vote whoever leads, as the log of this node has told it.
+    /// Nodes that were last logged as having a vote. Only changes that survive the loss of the leader are logged.
     voting: Vec<NodeId>,
     asking: Vec<(JoinRequest, JoinReply)>,
-    /// The answer to a node that joins, but for the members.
+    /// The answer to a node that joins. Its members are filled in when it is sent.
     accepted: Accepted,
     write: Write,
 }
@@ -97,7 +98,7 @@ impl Membership {
         self.known.iter().map(|(id, (addresses, votes))| (*id, addresses, *votes))
     }
 
-    /// True where no other node has a vote.
+    /// Reports whether no other node has a vote.
     pub(super) fn is_alone(&self) -> bool {
         self.known.iter().all(|(id, (_, votes))| *id == self.node || !votes)
     }
@@ -115,27 +116,27 @@ impl Membership {
         }
     }
 
-    /// True for this node, and for one that is connected and has not fallen silent.
+    /// Reports whether this is the own node, or a connected one that is not silent.
     pub(super) fn is_reached(&self, node: NodeId) -> bool {
         node == self.node || self.is_connected(node) && !self.is_silent(node)
     }
 
-    /// True for a node that has told its health before, and tells nothing any more.
+    /// Reports whether a node has sent its health before and has stopped sending it.
     pub(super) fn is_silent(&self, node: NodeId) -> bool {
         self.healths.is_silent(node)
     }
 
-    /// Words of the other nodes about themselves.
+    /// Returns the newest health of each other node.
     pub(super) fn healths(&mut self) -> &mut Healths {
         &mut self.healths
     }
 
-    /// The health of another node that tells it.
+    /// Returns the recent health of another node. None if it is not connected, or has not sent any lately.
     pub(super) fn health(&self, node: NodeId) -> Option<&Health> {
         self.healths.of(node).filter(|_| self.is_connected(node))
     }
 
-    /// The health that this node tells of itself.
+    /// Returns the health that this node sends to the others.
     pub(super) fn own_health(&self, groups: &[ShardGroup]) -> Health {
         Health {
             stores: groups.iter().all(ShardGroup::stores),
@@ -145,7 +146,8 @@ impl Membership {
         }
     }
 
-    /// True when the change to these voters is over: all shards have them here, and a majority would elect by their votes.
+    /// Reports whether the change to these voters is complete: all shards of this node have them in force, and so has a
+    /// majority of the voters, which would hold an election with them.
     pub(super) fn are_known(&self, groups: &[ShardGroup], voters: &[NodeId]) -> bool {
         let knows = |id: &&NodeId| match **id == self.node {
             true => in_force(groups) == Some(voters),
@@ -154,11 +156,11 @@ impl Membership {
         in_force(groups) == Some(voters) && voters.iter().filter(knows).count() > voters.len() / 2
     }
 
-    /// Tells the log which nodes have got a vote, or have none any more, when that is so whoever leads. Before, the loss of
-    /// the leader may be the loss of the change, and the nodes that are left count votes as before.
+    /// Logs which nodes have got or lost a vote, once that holds whichever node leads. Until then the loss of the
+    /// leader may undo the change, and the remaining nodes would count votes as before.
     fn announce(&mut self, groups: &[ShardGroup]) {
         let Some(voters) = in_force(groups) else { return };
-        // Who leads alone tells it.
+        // Only the node that leads all shards logs the change. The others take the voters in force as already logged.
         if self.voting.is_empty() || !groups.iter().all(ShardGroup::leads) {
             self.voting = voters.to_vec();
         }
@@ -174,7 +176,7 @@ impl Membership {
         self.voting = voters.to_vec();
     }
 
-    /// A member says where it is reached: it is dialled there from now on, and clients are sent there.
+    /// Notes the addresses that a member reports. From now on this node dials it there, and sends clients there.
     pub(super) fn greeted(&mut self, node: NodeId, addresses: &Addresses) {
         if let Some((known, _)) = self.known.get_mut(&node)
             && known != addresses
@@ -192,19 +194,20 @@ impl Membership {
         }
     }
 
-    /// The members but this node, and where nodes reach them.
+    /// Returns the members without this node, each with its address for nodes.
     pub(super) fn others(&self) -> Vec<(NodeId, SocketAddr)> {
         let others = self.known.iter().filter(|(id, _)| **id != self.node);
         others.map(|(id, (addresses, _))| (*id, addresses.peer)).collect()
     }
 
-    /// A node asks to be admitted; it is answered when all shards have it.
+    /// Queues the request of a node that asks to join. It is answered when all shards have the node as a member.
     pub(super) fn ask(&mut self, request: JoinRequest, answer: JoinReply) {
         self.asking.push((request, answer));
     }
 
-    /// The voter, beside this node, that lacks least of the shards that are led here, and no more than this; one that could
-    /// serve at once before others.
+    /// Returns the voter, other than this node, that should lead next: first one that could serve at once, then the one
+    /// that lacks fewest entries of the shards that are led here, and at most `lag_max`. None if no reached voter
+    /// qualifies.
     pub(super) fn heir(&self, groups: &[ShardGroup], lag_max: u64) -> Option<NodeId> {
         let voters = groups.first()?.replica.membership().members.voters().iter().copied();
         let others = voters.filter(|id| *id != self.node && self.is_reached(*id));
@@ -214,9 +217,10 @@ impl Membership {
         able.filter(|(_, lag, _)| *lag <= lag_max).min().map(|(.., id)| id)
     }
 
-    /// Takes these for the members, beside those that have a say still: a node that is to go is reached until its
-    /// removal is committed, for which its own word may be needed. A node knows better than the log where it is reached
-    /// itself, and so does a member that has told, until the log names another address of it.
+    /// Replaces the members by those of the log. Members in `has_a_say` stay: a node that is being removed stays
+    /// connected until its removal is committed, since its acknowledgement may be needed for that. A node knows its own
+    /// addresses better than the log. So does a member that has reported its addresses, until the log names other
+    /// addresses of it.
     fn learn(&mut self, members: &GroupMembers, has_a_say: &BTreeSet<NodeId>) {
         let logged = of_log(members);
         let before = self.named.as_ref().map(of_log).unwrap_or_default();
@@ -238,17 +242,18 @@ impl Membership {
         }
     }
 
-    /// True for a member that is not reached where the log has it.
+    /// Reports whether a member has other addresses than those in the log.
     fn has_moved(&self, id: NodeId) -> bool {
         let logged = self.named.as_ref().map(of_log).unwrap_or_default();
         let address = |of: &BTreeMap<NodeId, (Addresses, bool)>| of.get(&id).map(|of| of.0.clone());
         address(&logged).is_some_and(|logged| address(&self.known) != Some(logged))
     }
 
-    /// A change by which the log learns where a member is reached, for nodes that this one does not reach from there.
-    /// The log names members when they change: the node loses its vote for a moment, and gets it back as one that has
-    /// joined does: not while a node is away, since that would be missed. A leader that has moved has one lead that has
-    /// not, which may reach nodes that do not know yet where this one is.
+    /// Returns a change that writes the present addresses of a member to the log, for nodes that the member cannot
+    /// reach from there to report them itself. The log names members only in a change of members: the node loses its
+    /// vote for a moment, and gets it back as a node that has joined does. This waits while a voter is away, since the
+    /// missing vote would then be needed. A leader whose own addresses have changed transfers to a voter whose
+    /// addresses have not: that one may reach nodes that do not know this one's new addresses yet.
     fn tell(&self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = &groups.first()?.replica.membership().members;
         let voters = members.voters();
@@ -266,7 +271,7 @@ impl Membership {
         self.change(&others, &learners)
     }
 
-    /// Words of the log about these members; none where an address is not known.
+    /// Returns the record of these members for the log. None if the addresses of one are not known.
     fn record(&self, voters: &[NodeId], learners: &[NodeId]) -> Option<GroupMembers> {
         let member = |(id, votes): (&NodeId, bool)| {
             let (Addresses { peer, ip, main, cores }, _) = self.known.get(id)?.clone();
@@ -278,13 +283,14 @@ impl Membership {
         Some(GroupMembers { members: members? })
     }
 
-    /// A change of all shards to these members.
+    /// Returns a change of all shards to these members. None if they are not valid members or an address is not known.
     fn change(&self, voters: &[NodeId], learners: &[NodeId]) -> Option<Plan> {
         let members = Members::new(voters.iter().copied(), learners.iter().copied()).ok()?;
         Some(Plan::Change { members, record: self.record(voters, learners)? })
     }
 
-    /// Takes note of other members, answers who has asked to join, and says what is to be changed.
+    /// Reads changes of the members from the log, writes them to the directory, answers nodes that ask to join, and
+    /// returns the next change if this node leads.
     pub(super) fn look(&mut self, groups: &mut [ShardGroup], peers: &mut Peers) -> Vec<Plan> {
         let mut changed = std::mem::take(&mut self.has_news);
         for group in groups.iter_mut() {
@@ -292,8 +298,9 @@ impl Membership {
         }
         let Some(first) = groups.first() else { return Vec::new() };
         if changed {
-            // A node that joins reads the log from its beginning: members from before it was one may all be gone, and
-            // it is fed by those whom the answer to its joining named.
+            // A joining node reads the log from its beginning. The members before its own admission may all be gone.
+            // Until the log names this node, it keeps the members that the answer to its join request named, which send
+            // it the log.
             let is_own = |named: &&GroupMembers| {
                 named.members.iter().any(|member| member.id == self.node.get())
             };
@@ -317,12 +324,13 @@ impl Membership {
         if !leads {
             return Vec::new();
         }
+        // One change at a time: the next is looked for when this one is in force in all shards.
         let plan =
             self.admit(groups).or_else(|| self.promote(groups)).or_else(|| self.tell(groups));
         plan.into_iter().collect()
     }
 
-    /// Answers those who are members by now, and those who have asked the wrong node.
+    /// Answers nodes that are members by now, and redirects those that have asked a node that does not lead.
     fn answer(&mut self, groups: &[ShardGroup]) {
         let Some(first) = groups.first() else { return };
         let leader = first.leader();
@@ -357,7 +365,7 @@ impl Membership {
         JoinAnswer::Accepted(Box::new(Accepted { members, ..self.accepted.clone() }))
     }
 
-    /// A change that admits the first of those who ask, unless it is refused.
+    /// Returns a change that admits the first node in the queue. None if it is a member already or is refused.
     fn admit(&mut self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = groups.first()?.replica.membership().members.clone();
         let (request, _) = self.asking.first()?;
@@ -383,7 +391,8 @@ impl Membership {
         self.change(&voters, &learners)
     }
 
-    /// The member that goes when a node is admitted, or why the node is not admitted, or not now.
+    /// Returns the member that is removed when a node is admitted. None if no member is. An error says why the node is
+    /// not admitted, now or at all.
     fn gives_way(
         &self,
         threads: usize,
@@ -401,7 +410,7 @@ impl Membership {
         let at_its_place = self.known.iter().find(|(_, (known, _))| known.peer == peer);
         let at_its_place =
             at_its_place.map(|(id, _)| *id).filter(|id| members.iter().any(|m| m == *id));
-        // One that was to join there before, and never had a vote.
+        // A learner that was to join at the same address before, and never had a vote.
         let is_abandoned = |id: &NodeId| members.learners().contains(id) && !self.is_connected(*id);
         let lost =
             request.replaces.and_then(NodeId::new).filter(|id| members.iter().any(|m| m == *id));
@@ -433,7 +442,7 @@ impl Membership {
         }
     }
 
-    /// A change that gives a vote to a node that has caught up.
+    /// Returns a change that gives a vote to a learner that has caught up.
     fn promote(&self, groups: &[ShardGroup]) -> Option<Plan> {
         let members = &groups.first()?.replica.membership().members;
         if members.voters().len() >= VOTERS_MAX {
@@ -451,7 +460,8 @@ impl Membership {
         self.change(&voters, &learners)
     }
 
-    /// The change that an operator wants. Who is a member, leads or has a vote may be another since it was asked.
+    /// Returns the change that an operator has requested. The members and the leader may have changed since the request
+    /// was sent, so everything is checked here.
     pub(super) fn grant(&self, wish: &Wish, groups: &[ShardGroup]) -> Result<Plan, String> {
         let members = &groups.first().ok_or("there is no shard")?.replica.membership().members;
         match *wish {
@@ -494,7 +504,7 @@ mod tests {
         Addresses { peer, ip: peer.ip(), main: port + 1, cores: vec![port + 2] }
     }
 
-    /// Nodes 1, 2 and so on at these ports.
+    /// Returns a record of nodes 1, 2 and so on at these ports.
     fn named(ports: &[u16]) -> GroupMembers {
         let member = |(id, port): (u64, &u16)| {
             let Addresses { peer, ip, main, cores } = at(*port);
@@ -529,16 +539,16 @@ mod tests {
         assert_eq!(ports(&membership), [101, 201, 300]);
         assert_eq!(moved(&membership), [true, true, false]);
         let none = BTreeSet::new();
-        // The log of the past is read, and then it names what was told.
+        // The node reads the old log again, and then a record with the reported addresses.
         membership.learn(&named(&[100, 200, 300]), &none);
         assert_eq!(ports(&membership), [101, 201, 300]);
         membership.learn(&named(&[101, 201, 300]), &none);
         assert_eq!(moved(&membership), [false; 3]);
-        // It was told to others alone that it has moved again.
+        // Node 2 has moved again, and has reported that to other nodes only.
         membership.learn(&named(&[101, 202, 300]), &none);
         assert_eq!(ports(&membership), [101, 202, 300]);
         assert_eq!(moved(&membership), [false; 3]);
-        // Until its removal is committed a node is reached: its word may be what that waits for.
+        // A node stays known until its removal is committed, since its acknowledgement may be needed for that.
         membership.learn(&named(&[101, 202]), &BTreeSet::from([node(1), node(2), node(3)]));
         assert_eq!(ports(&membership), [101, 202, 300]);
         membership.learn(&named(&[101, 202]), &BTreeSet::from([node(1), node(2)]));

@@ -1,7 +1,7 @@
 //! Connections to the other nodes of a group.
 //!
-//! Between two nodes are two connections, each used in one direction: whoever has dialled writes, and the other
-//! reads. Each has a thread of its own that blocks. What does not arrive is lost, and the replicas bear that.
+//! Each pair of nodes has two connections, each used in one direction: the node that dialled writes, and the other
+//! reads. Each connection has its own blocking thread. Messages may be lost, and the replicas are built for that.
 
 mod admission;
 mod bytes;
@@ -35,47 +35,48 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// The node, as it tells others.
+/// What a node tells the others about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) node: NodeId,
     /// The id of the group's store.
     pub(crate) store: u64,
-    /// Threads, which are shards.
+    /// The number of threads, which is the number of shards.
     pub(crate) threads: u16,
     pub(crate) addresses: Addresses,
 }
 
-/// News from other nodes.
+/// Messages of the connections to the host.
 #[derive(Debug)]
 pub(crate) enum Inbound {
-    /// From a member, or one that was a moment ago.
+    /// From a member, or from a node that was a member until a moment ago.
     Packet { from: NodeId, packet: Packet },
-    /// A member has greeted, and is reached there.
+    /// A member has connected, and can be reached at these addresses.
     Hello { from: NodeId, addresses: Addresses },
-    /// There are connections in both directions.
+    /// Connections in both directions are established.
     Connected(NodeId),
-    /// One of them has ended.
+    /// One of the two connections has ended.
     Lost(NodeId),
-    /// A node asks to be admitted.
+    /// A node asks to join.
     Join { request: JoinRequest, answer: JoinReply },
-    /// A member of another group takes this node for one of its own.
+    /// A member of another group has dialled this node as one of its own members.
     Mistaken { by: NodeId, at: SocketAddr, target: NodeId },
-    /// Somebody was refused, or broke off; told once a second at most.
+    /// A connection was refused or has failed. Reported at most once a second.
     Strange { text: String },
 }
 
-/// Where it is put: called by several threads, with the connections locked, so it must neither wait nor use them.
+/// Receives these messages. Several threads call it while they hold the lock of the connections, so it must neither
+/// block nor use the connections.
 type Inbox = Box<dyn Fn(Inbound) + Send + Sync>;
 
-/// The way to the store of this process: a new connection, which speaks RESP.
+/// Opens a new connection to the store of this process. It speaks RESP.
 pub(crate) type Enter = Box<dyn Fn() -> io::Result<UnixStream> + Send + Sync>;
 
-/// The connections. They end when this is dropped.
+/// The connections to all other nodes. Dropping it closes them.
 pub(crate) struct Peers {
     roster: Arc<Roster>,
     links: BTreeMap<NodeId, Way>,
-    /// Threads of links that were stopped.
+    /// Threads of links that were stopped and may not have ended yet.
     ending: Vec<JoinHandle<()>>,
     listener: TcpListener,
     door: Option<JoinHandle<()>>,
@@ -88,7 +89,7 @@ struct Way {
 }
 
 impl Peers {
-    /// Begins to dial these members, and to accept connections of theirs.
+    /// Starts to dial these members and to accept their connections.
     pub(crate) fn start(
         (listener, members): (TcpListener, &[(NodeId, SocketAddr)]),
         own: Identity,
@@ -99,19 +100,21 @@ impl Peers {
         let roster = Arc::new(Roster::new(own, (Box::new(inbox), enter), sockets, clocks));
         let (links, ending) = (BTreeMap::new(), Vec::new());
         let mut peers = Peers { roster, links, ending, listener, door: None };
-        // A member that is faster than this would be refused as a stranger.
+        // The members must be known before the first connection is accepted: a member that connects earlier would be
+        // refused.
         peers.set(members);
         let listener = peers.listener.try_clone()?;
         peers.door = Some(door::start(listener, Arc::clone(&peers.roster))?);
         Ok(peers)
     }
 
-    /// The way for doors of this process to the store of another node.
+    /// Returns the connections by which doors of this process reach the store of another node.
     pub(crate) fn passages(&self) -> Passages {
         Passages::new(Arc::clone(&self.roster))
     }
 
-    /// The members and their addresses for nodes; this node may be among them. Others are let go.
+    /// Sets the members, each with its address for nodes. This node may be among them. Connections to all others are
+    /// closed, and a member with a new address is dialled again.
     pub(crate) fn set(&mut self, members: &[(NodeId, SocketAddr)]) {
         self.ending.retain(|thread| !thread.is_finished());
         let others = members.iter().filter(|(node, _)| *node != self.roster.own.node);
@@ -132,7 +135,7 @@ impl Peers {
                 Ok(thread) => {
                     self.links.insert(link.node, Way { link, thread });
                 }
-                // The next time the members are set is another try.
+                // The link is missing until the members are set again, which tries once more.
                 Err(error) => {
                     tracing::error!("no thread for the connection to node {}: {error}", link.node);
                 }
@@ -140,7 +143,8 @@ impl Peers {
         }
     }
 
-    /// Sends a packet when a connection stands and not too much waits; it may be lost all the same.
+    /// Sends a packet to a node. Returns false if it is not connected or too much is queued. A packet that was accepted
+    /// may still be lost.
     pub(crate) fn send(&mut self, to: NodeId, packet: Packet) -> bool {
         if !packet.is_sendable() {
             tracing::error!(
@@ -155,7 +159,7 @@ impl Peers {
 
     fn stop(&mut self) {
         self.roster.stop();
-        // Whoever accepts is woken by this.
+        // This wakes the thread that accepts.
         if let Err(error) = socket2::SockRef::from(&self.listener).shutdown(Shutdown::Both) {
             tracing::debug!("the listener for nodes was closed before: {error}");
         }

@@ -1,4 +1,4 @@
-//! The thread that keeps a shard's part of the group on the device.
+//! The thread that writes and syncs one shard's log and ballot.
 
 use super::device_state::DeviceState;
 use crate::clock::Clock;
@@ -10,10 +10,11 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
-/// Pause before a full disk is tried again.
+/// Pause before a write to a full disk is retried.
 const FULL_PAUSE: Duration = Duration::from_millis(200);
 
-/// Starts the thread, which tells what it has done, and shows how it fares.
+/// Starts the thread. It reports what it has stored to `tell`, and returns the state of the device, which it keeps up
+/// to date.
 pub(super) fn start(
     shard: u16,
     mut device: LogDevice<Directory>,

@@ -1,19 +1,19 @@
-//! What a node knows of its group, for whoever shows it: clients of the cluster protocol, INFO, metrics.
+//! What a node knows of its group, for STATUS, INFO, metrics and clients of the cluster protocol.
 
 use scurry_consensus::replica::NodeId;
 use scurry_consensus::shard::{Health, Outlook, ShardView, Voter};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 
-/// A view that is older was shown by a node that stands still, or stood, ms.
+/// Greatest age of a view, ms. An older one means that the host thread has stalled.
 const SHOWN_MS_MAX: i64 = 1_000;
 
-/// Where a node is reached.
+/// The addresses of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Addresses {
-    /// By the other nodes.
+    /// For the other nodes.
     pub(crate) peer: SocketAddr,
-    /// By clients: the machine of all ports below.
+    /// For clients: the IP of all ports below.
     pub(crate) ip: IpAddr,
     /// The main port.
     pub(crate) main: u16,
@@ -26,22 +26,22 @@ pub(crate) struct Addresses {
 pub(crate) struct Member {
     pub(crate) id: NodeId,
     pub(crate) addresses: Addresses,
-    /// False for a node that takes entries and has no vote yet, by the members in force.
+    /// False for a learner: a node that receives entries and has no vote yet in the members in force.
     pub(crate) votes: bool,
-    /// True for this node, and for one whose connection stands.
+    /// True for this node, and for a node that is connected in both directions.
     pub(crate) is_connected: bool,
-    /// True for one that has told something before, and tells nothing any more although its connection stands.
+    /// True for a node that has sent its health before and has stopped sending it, although it is still connected.
     pub(crate) is_silent: bool,
-    /// The health that it has told; none where that is too long ago.
+    /// The last health that it sent. None if that is too long ago.
     pub(crate) health: Option<Health>,
-    /// Entries that the leader knows it to lack, over all shards; none where this node does not lead.
+    /// Entries that it lacks, over all shards, as far as the leader knows. None if this node does not lead.
     pub(crate) lag: Option<u64>,
-    /// Whether it lacks entries, and has stored none of them for a second, as far as this node knows.
+    /// Whether it lacks entries and has stored none of them for a second, as far as this node knows.
     pub(crate) stands_still: bool,
 }
 
 impl Member {
-    /// True for this node, and for one that is connected and has not fallen silent.
+    /// Reports whether this is the own node, or a connected one that is not silent.
     pub(crate) fn is_reached(&self) -> bool {
         self.is_connected && !self.is_silent
     }
@@ -53,8 +53,8 @@ impl Member {
     }
 }
 
-/// Why a node cannot go: too few of those with a vote that stay are reached. `voters` are all, each with
-/// whether this node reaches it.
+/// Returns why a node cannot be removed: without it, no majority of the voters is reached. `voters` are all nodes with
+/// a vote, each with whether this node reaches it.
 pub(crate) fn too_few_without(
     gone: NodeId,
     voters: impl Iterator<Item = (NodeId, bool)>,
@@ -70,63 +70,63 @@ pub(crate) fn too_few_without(
     })
 }
 
-/// A node's view of its group.
+/// The group as one node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
-    /// The node whose view it is.
+    /// The node that has this view.
     pub(crate) node: NodeId,
-    /// When it was shown, ms of uptime.
+    /// When the view was made, ms of uptime.
     pub(crate) shown_ms: i64,
-    /// By how much its wall clock is ahead of the middle one of the nodes' clocks, ms.
+    /// By how much this node's wall clock is ahead of the middle one of all nodes' clocks, ms.
     pub(crate) clock_off_ms: i64,
-    /// All nodes, this one among them, ascending by id.
+    /// All nodes, including this one, in ascending order of their ids.
     pub(crate) members: Vec<Member>,
-    /// By shard, which is by thread.
+    /// One entry per shard, which is one per thread.
     pub(crate) shards: Vec<ShardView>,
 }
 
 impl View {
-    /// A member.
+    /// Returns a member by its id.
     pub(crate) fn member(&self, id: NodeId) -> Option<&Member> {
         self.members.iter().find(|member| member.id == id)
     }
 
-    /// The member that leads a shard.
+    /// Returns the member that leads a shard. None without a leader, or if the leader is not a member here.
     pub(crate) fn leader(&self, shard: u16) -> Option<&Member> {
         self.member(self.shards.get(usize::from(shard))?.leader?)
     }
 
-    /// Nodes that have a vote.
+    /// Returns the nodes with a vote.
     pub(crate) fn voters(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| member.votes)
     }
 
-    /// Nodes with a vote that this one reaches, itself included.
+    /// Returns how many nodes with a vote this node reaches, including itself.
     pub(crate) fn reached(&self) -> usize {
         self.voters().filter(|member| member.is_reached()).count()
     }
 
-    /// Why a node cannot be removed: see [`too_few_without`].
+    /// Returns why a node cannot be removed: see [`too_few_without`].
     pub(crate) fn too_few_without(&self, gone: NodeId) -> Option<String> {
         too_few_without(gone, self.voters().map(|member| (member.id, member.is_reached())))
     }
 
-    /// Nodes with a vote that have to agree.
+    /// Returns how many nodes with a vote make a majority.
     pub(crate) fn needed(&self) -> usize {
         self.voters().count() / 2 + 1
     }
 
-    /// True when all shards are served here.
+    /// Reports whether this node serves all shards.
     pub(crate) fn serves_all(&self) -> bool {
         !self.shards.is_empty() && self.shards.iter().all(|shard| shard.serves)
     }
 
-    /// True when this node leads the first shard, and so all, or is about to.
+    /// Reports whether this node leads the first shard: then it leads all, or soon will.
     pub(crate) fn leads(&self) -> bool {
         self.shards.first().is_some_and(|shard| shard.leader == Some(self.node))
     }
 
-    /// Why nobody leads: a majority that is not there, or an election.
+    /// Returns why no node leads: no majority is reached, or an election is in progress.
     pub(crate) fn why_nobody(&self) -> String {
         let (reached, needed) = (self.reached(), self.needed());
         if reached < needed {
@@ -139,8 +139,8 @@ impl View {
         "an election is under way: try again".to_owned()
     }
 
-    /// Why service would end with one more node lost; none when it goes on without any one of them. Known to the leader:
-    /// another node does not know who lacks what. `now_ms` is the uptime at which it is asked.
+    /// Returns why service would end if one more node were lost. None if it continues without any one node. Only the
+    /// leader knows it: the other nodes do not know which entries each node lacks. `now_ms` is the present uptime.
     pub(crate) fn cannot_lose(&self, now_ms: i64) -> Option<String> {
         let age_ms = now_ms - self.shown_ms;
         if age_ms > SHOWN_MS_MAX {
@@ -149,7 +149,7 @@ impl View {
         if let Some(shard) = self.shards.iter().position(|shard| shard.leader.is_none()) {
             return Some(format!("shard {shard} has no leader"));
         }
-        // What others lack of a shard is known where it is led.
+        // Only the leader of a shard knows what others lack of it, so all shards need the same leader here.
         if self.shards.iter().any(|shard| shard.leader != self.shards[0].leader) {
             return Some(
                 "the shards have different leaders until one node leads them all".to_owned(),
@@ -174,7 +174,7 @@ impl View {
     }
 }
 
-/// The newest view, which one thread writes and others read.
+/// The newest view. The host thread replaces it, and other threads read it.
 #[derive(Debug)]
 pub(crate) struct Board {
     view: RwLock<Arc<View>>,
@@ -185,12 +185,12 @@ impl Board {
         Board { view: RwLock::new(Arc::new(view)) }
     }
 
-    /// The newest.
+    /// Returns the newest view.
     pub(crate) fn view(&self) -> Arc<View> {
         self.view.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Puts another in its place.
+    /// Replaces the view.
     pub(crate) fn show(&self, view: View) {
         *self.view.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(view);
     }

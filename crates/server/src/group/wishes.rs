@@ -1,5 +1,5 @@
-//! Wishes of operators: each is begun, and answered when it has ended, so that whoever was answered may rely on it. One that
-//! does not end is answered with what has begun.
+//! Requests of operators: TRANSFER and REMOVE. Each gets its reply when the change has ended, so that the operator can
+//! rely on it. A request that does not end in time gets an error that says how far it is.
 
 use super::membership::{Membership, Wish};
 use crate::mail::mesh::MailboxSender;
@@ -7,28 +7,28 @@ use crate::mail::message::Message;
 use crate::ticket::Sender;
 use scurry_consensus::shard::ShardGroup;
 
-/// Wishes that are watched, and answers that are kept for a thread that takes no mail, at most.
+/// Most requests that are in progress, and most replies that wait for a thread with a full mailbox.
 const OPEN_MAX: usize = 16;
-/// Ticks after which a wish is answered that has not ended: 10 s.
+/// Ticks after which a request that has not ended gets an error: 10 s.
 const OPEN_TICKS_MAX: u32 = 334;
-/// Ticks for which an answer is kept for a thread that takes no mail: 3 s.
+/// Ticks for which a reply is kept for a thread whose mailbox is full: 3 s.
 const KEPT_TICKS_MAX: u32 = 100;
 
-/// A wish that has begun.
+/// A request in progress.
 struct Open {
     wish: Wish,
     sender: Sender,
     ticks: u32,
 }
 
-/// An answer on its way.
+/// A reply that was not delivered yet.
 struct Answer {
     sender: Sender,
     bytes: Vec<u8>,
     ticks: u32,
 }
 
-/// The wishes that have begun, and the way to those who wait for their ends.
+/// The requests in progress, and the mailboxes for their replies.
 pub(super) struct Wishes {
     letterboxes: Vec<MailboxSender>,
     open: Vec<Open>,
@@ -36,22 +36,22 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    /// Nobody wants anything; the ways to the threads, by thread.
+    /// Creates an empty list. `letterboxes` are the mailboxes of the threads, by thread.
     pub(super) fn new(letterboxes: Vec<MailboxSender>) -> Wishes {
         Wishes { letterboxes, open: Vec::new(), answers: Vec::new() }
     }
 
-    /// True while no more can be watched.
+    /// Reports whether no further request can be accepted.
     pub(super) fn are_too_many(&self) -> bool {
         self.open.len() >= OPEN_MAX
     }
 
-    /// Watches a wish that has begun.
+    /// Adds a request that has begun.
     pub(super) fn watch(&mut self, wish: Wish, sender: Sender) {
         self.open.push(Open { wish, sender, ticks: 0 });
     }
 
-    /// A tick has passed: answers what has ended, and what has not for too long.
+    /// Counts a tick: replies to requests that have ended or timed out.
     pub(super) fn tick(&mut self, groups: &[ShardGroup], membership: &Membership) {
         for mut open in std::mem::take(&mut self.open) {
             open.ticks += 1;
@@ -66,7 +66,7 @@ impl Wishes {
         self.deliver();
     }
 
-    /// Answers whoever wants this.
+    /// Replies to a request with its outcome. A failure is also logged.
     pub(super) fn answer(&mut self, sender: Sender, wish: Wish, outcome: Result<(), String>) {
         let (Wish::Transfer(id) | Wish::Remove(id)) = wish;
         let bytes = match outcome {
@@ -82,7 +82,7 @@ impl Wishes {
         self.deliver();
     }
 
-    /// Posts the answers. A thread that has too much mail gets its later.
+    /// Posts the replies. One for a thread with a full mailbox is kept for the next tick.
     fn deliver(&mut self) {
         for mut answer in std::mem::take(&mut self.answers) {
             let Some(letterbox) = self.letterboxes.get(usize::from(answer.sender.core)) else {
@@ -97,7 +97,7 @@ impl Wishes {
     }
 }
 
-/// The end of a wish; none while it is under way.
+/// Returns the outcome of a request. None while it is in progress.
 fn outcome(
     wish: Wish,
     groups: &[ShardGroup],
@@ -110,6 +110,7 @@ fn outcome(
             if groups.iter().all(|group| group.leader() == Some(to)) {
                 return Some(Ok(()));
             }
+            // This leader serves again without a change in progress, so the transfer was given up.
             let stays =
                 "it has not taken over, and this node leads on: look at its log and its lag";
             is_settled.then(|| Err(stays.to_owned()))
@@ -117,6 +118,7 @@ fn outcome(
         Wish::Remove(id) => {
             let leader = groups.first().and_then(ShardGroup::leader);
             if !leads && leader.is_some_and(|leader| leader != membership.node()) {
+                // A new leader may or may not commit the removal: only its state can tell.
                 return Some(Err(
                     "another node leads now: its SCUR.REPLICA STATUS shows whether the removal was \
                      committed; stop nothing before"
@@ -128,6 +130,8 @@ fn outcome(
                 !membership.is_joint() && membership.members.iter().all(|member| member != id)
             };
             if groups.iter().all(is_gone) {
+                // Removed in the log of this node. The reply waits until a majority knows it, since the change could
+                // otherwise be lost with this leader.
                 let voters = groups.first().and_then(ShardGroup::voters).unwrap_or_default();
                 return membership.are_known(groups, voters).then_some(Ok(()));
             }
@@ -137,7 +141,7 @@ fn outcome(
     }
 }
 
-/// Words about a wish that has not ended for long.
+/// Returns the error for a request that has timed out.
 fn unended(wish: Wish) -> String {
     match wish {
         Wish::Transfer(_) => {

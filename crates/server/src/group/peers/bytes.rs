@@ -1,17 +1,18 @@
-//! Numbers, addresses and texts as bytes, little-endian, read with every length checked; and sheets: bytes
-//! with their length and checksum in front, as which all that is not a packet travels.
+//! Encodes and decodes numbers, addresses and texts in little-endian bytes, with every length checked; and sheets,
+//! which are bytes after their length and checksum. Everything between nodes that is not a packet is sent as a sheet.
 
 use crate::group::view::Addresses;
 use scurry_engine::checksum;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes of a sheet at most, without what is in front of it.
+/// Greatest length of a sheet, bytes, without its header.
 const SHEET_LEN_MAX: usize = 256 << 10;
-/// Bytes in front of a sheet, and of a packet: length u32, checksum u32.
+/// Bytes of the header of a sheet or a packet: length u32, checksum u32.
 pub(super) const FRONT_LEN: usize = 8;
 
-/// A reader of what is left.
+/// A reader that holds the bytes which were not read yet. Its methods return None if too few are left or their value is
+/// not valid.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -37,14 +38,14 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// So many bytes.
+    /// Reads `len` bytes.
     pub(super) fn slice(&mut self, len: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(bytes)
     }
 
-    /// Bytes behind their length.
+    /// Reads a length and that many bytes.
     pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
         let len = self.u32()?;
         self.slice(usize::try_from(len).ok()?)
@@ -82,12 +83,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A length; what is longer than 4 GiB is refused before it gets here.
+/// Appends a length. Callers refuse anything longer than 4 GiB before this.
 pub(super) fn put_len(out: &mut Vec<u8>, len: usize) {
     out.extend(u32::try_from(len).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-/// Bytes behind their length.
+/// Appends the length of these bytes, then the bytes.
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_len(out, bytes.len());
     out.extend(bytes);
@@ -115,19 +116,20 @@ pub(super) fn put_addresses(out: &mut Vec<u8>, addresses: &Addresses) {
     put_address(out, addresses.peer);
     put_ip(out, addresses.ip);
     out.extend(addresses.main.to_le_bytes());
-    // A node has no more threads than a u16 counts.
+    // A node has at most `u16::MAX` threads.
     out.extend(u16::try_from(addresses.cores.len()).unwrap_or(u16::MAX).to_le_bytes());
     addresses.cores.iter().for_each(|port| out.extend(port.to_le_bytes()));
 }
 
-/// Appends a sheet.
+/// Appends a sheet with its header.
 pub(super) fn put_sheet(out: &mut Vec<u8>, sheet: &[u8]) {
     put_len(out, sheet.len());
     out.extend(checksum(0, sheet).to_le_bytes());
     out.extend(sheet);
 }
 
-/// The bytes of the next sheet. Memory is taken as they arrive.
+/// Reads the next sheet, without its header. Memory grows only as the bytes arrive, so that a false length costs
+/// nothing.
 pub(super) fn read_sheet(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut front = [0; FRONT_LEN];
     from.read_exact(&mut front)?;
@@ -145,7 +147,7 @@ pub(super) fn read_sheet(from: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(sheet)
 }
 
-/// Length and checksum.
+/// Splits a header into length and checksum.
 pub(super) fn front_of(front: [u8; FRONT_LEN]) -> (u32, u32) {
     let [a, b, c, d, e, f, g, h] = front;
     (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
@@ -158,7 +160,7 @@ pub(super) fn check_sum(stored: u32, computed: u32) -> io::Result<()> {
     Err(malformed(format!("its checksum is {stored:08x} and that of its bytes {computed:08x}")))
 }
 
-/// Bytes that are not what they should be: the connection is to be closed.
+/// Returns the error for bytes that are not valid. The connection has to be closed.
 pub(super) fn malformed(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.into())
 }

@@ -1,12 +1,12 @@
-//! Words of two nodes about a snapshot that the leader sends to one that is too far behind for its log;
-//! docs/formats/between-nodes.md has the bytes.
+//! Messages between two nodes about a snapshot, which the leader sends to a node that lacks more than its log still
+//! has. docs/formats/between-nodes.md has the bytes.
 
 use super::bytes::{Reader, put_bytes};
 use scurry_codec::{GroupMembers, LogBase};
 use scurry_consensus::shard::{Offer, Word};
 use scurry_engine::{LogId, checksum};
 
-/// A word and the number of the snapshot.
+/// A message and the number of the snapshot that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CatchUp {
     pub(crate) number: u64,
@@ -47,7 +47,7 @@ impl CatchUp {
         out
     }
 
-    /// Reads what was encoded for this log, and nothing else.
+    /// Decodes a message about a snapshot of this log. An error if it is not one, or has extra bytes.
     pub(crate) fn decode(log: LogId, bytes: &[u8]) -> Result<CatchUp, String> {
         let mut from = Reader(bytes);
         let read = (|| {

@@ -1,5 +1,5 @@
-//! Who a node is, for the others: its certificate, its key and the CA of the group, read anew for each connection, so
-//! that files which were replaced count from the next connection on.
+//! How a node proves its identity to the others: its certificate, its key and the CA of the group. The files are read
+//! again for each connection, so that replaced files are used from the next connection on.
 
 use crate::net::tls::pem;
 use crate::net::tls::validity::{Expiry, ExpiryGauge, Peers};
@@ -22,13 +22,13 @@ const CERTIFICATE: &str = "the certificate for nodes";
 const KEY: &str = "the private key for nodes";
 const CA: &str = "the CA of the group";
 
-/// The files, and what was in them.
+/// The paths of the files, and what was last read from them.
 pub(crate) struct Credentials {
     files: NodeTlsSettings,
-    /// The address by which other nodes reach this one.
+    /// The IP at which other nodes reach this one. The certificate must name it.
     ip: IpAddr,
     kept: Mutex<Kept>,
-    /// End of the certificate's validity, for who shows it.
+    /// When the certificate expires, for metrics.
     gauge: Arc<ExpiryGauge>,
 }
 
@@ -36,14 +36,14 @@ struct Kept {
     texts: Texts,
     sides: Sides,
     expiry: Option<Expiry>,
-    /// The fault of files that were replaced, as it was logged.
+    /// The last error of replaced files that was logged. None while they are valid.
     said: Option<String>,
 }
 
-/// Bytes of the files: certificate, key, CA.
+/// Contents of the files: certificate, key, CA.
 type Texts = [Vec<u8>; 3];
 
-/// The parts of both sides in a handshake.
+/// TLS settings for the two sides of a handshake.
 #[derive(Clone, Debug)]
 pub(super) struct Sides {
     pub(super) dialler: Arc<ClientConfig>,
@@ -51,8 +51,8 @@ pub(super) struct Sides {
 }
 
 impl Credentials {
-    /// Reads the files, which must be what other nodes accept of the node at this address.
-    /// The gauge shows the end of the certificate's validity from now on.
+    /// Reads the files, and checks that other nodes would accept them from a node at this address. From now on the
+    /// gauge shows when the certificate expires.
     pub(crate) fn read(
         files: &NodeTlsSettings,
         ip: IpAddr,
@@ -67,7 +67,7 @@ impl Credentials {
         Ok(Credentials { files: files.clone(), ip, kept: Mutex::new(kept), gauge })
     }
 
-    /// Files that others may refuse.
+    /// Reads the files without checking whether other nodes would accept them.
     #[cfg(test)]
     pub(super) fn unchecked(files: &NodeTlsSettings, ip: IpAddr) -> Credentials {
         let texts = texts(files).expect("files");
@@ -76,8 +76,8 @@ impl Credentials {
         Credentials { files: files.clone(), ip, kept, gauge: Arc::default() }
     }
 
-    /// The newest that can be used. Files that cannot be, such as a new certificate beside the old key, leave those
-    /// before them in use.
+    /// Returns the settings of the newest usable files. While the files cannot be used, such as a new certificate with
+    /// the old key, the previous ones stay in use.
     pub(super) fn sides(&self) -> Sides {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match self.newer(&kept.texts) {
@@ -101,7 +101,7 @@ impl Credentials {
         kept.sides.clone()
     }
 
-    /// News of the files; none where they have not changed.
+    /// Reads the files again. None if they have not changed.
     fn newer(&self, before: &Texts) -> Result<Option<Kept>, TlsError> {
         let texts = texts(&self.files)?;
         if texts == *before {
@@ -119,7 +119,7 @@ impl Kept {
         Ok(Kept { texts, sides, expiry, said: None })
     }
 
-    /// Shows the end of the certificate's validity, and warns of one that is near.
+    /// Sets the gauge to the end of validity, and logs a warning if that is near.
     fn show_expiry(&self, files: &NodeTlsSettings, gauge: &ExpiryGauge) {
         gauge.set(self.expiry);
         let warning =
@@ -144,19 +144,19 @@ fn texts(files: &NodeTlsSettings) -> Result<Texts, TlsError> {
     ])
 }
 
-/// The name of a node in its certificate.
+/// Returns the name that the certificate of a node at this IP must have.
 pub(super) fn name_of(ip: IpAddr) -> ServerName<'static> {
     ServerName::IpAddress(ip.to_canonical().into())
 }
 
-/// The contents of the files.
+/// The parsed files, with the means to check other certificates.
 struct Parts {
     provider: Arc<CryptoProvider>,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// How certificates of nodes that were dialled are looked at.
+    /// Checks certificates of nodes that this one has dialled.
     of_doors: Arc<WebPkiServerVerifier>,
-    /// The same for those of nodes that dial.
+    /// Checks certificates of nodes that have dialled this one.
     of_diallers: Arc<dyn ClientCertVerifier>,
 }
 
@@ -191,13 +191,14 @@ impl Parts {
             .with_client_cert_verifier(Arc::clone(&self.of_diallers))
             .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(refused)?;
-        // Nothing to resume a session with, so each handshake looks at certificates. The side that was dialled says no more
-        // than its answer: whoever has dialled takes bytes after it for the end of the connection.
+        // Without tickets no session is resumed, so each handshake checks certificates. Also, the side that was dialled
+        // must send nothing after its answer: the dialling side takes any further bytes for the end of the connection.
         door.send_tls13_tickets = 0;
         Ok(Sides { dialler: Arc::new(dialler), door: Arc::new(door) })
     }
 
-    /// Looks at the certificate as other nodes will: signed by the CA, valid now, for both sides and for this address.
+    /// Checks the certificate as other nodes will: signed by the CA, valid now, usable for both sides, and for this
+    /// address.
     fn check(&self, files: &NodeTlsSettings, ip: IpAddr) -> Result<(), TlsError> {
         let refused = |error: rustls::Error| {
             let why = match error {

@@ -1,4 +1,5 @@
-//! Connections that other nodes have dialled: accepted, greeted, then read or carried on, each by a thread.
+//! Accepts connections that other nodes have dialled. A thread of each connection answers the greeting, and then reads
+//! packets or carries a passage.
 
 use super::Inbound;
 use super::admission::JoinRequest;
@@ -16,11 +17,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Pause after accepting has failed.
+/// Pause after accepting a connection has failed.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The thread that accepts. It ends, and those that it has started, when the roster stops and the listener is
-/// shut down.
+/// Starts the thread that accepts connections. It ends, together with the threads that it has started, when the roster
+/// stops and the listener is shut down.
 pub(super) fn start(listener: TcpListener, roster: Arc<Roster>) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name("nodes".to_owned()).spawn(move || accept(&listener, &roster))
 }
@@ -36,7 +37,7 @@ fn accept(listener: &TcpListener, roster: &Arc<Roster>) {
             },
             Err(_) if roster.is_stopping() => {}
             Err(error) => {
-                // Such as too many open files: tried again when some may have been closed.
+                // For example, too many files are open: some may be closed by the next attempt.
                 roster.strange("", format!("cannot accept a connection of a node: {error}"));
                 roster.pause(PAUSE);
             }
@@ -64,7 +65,8 @@ fn begin(
         .map_err(|error| format!("no thread for a connection from {address}: {error}"))
 }
 
-/// Greets and reads. Whoever is refused hears why, and so does the host.
+/// Answers the greeting and reads packets until the connection ends. A refusal is sent to the other side and reported
+/// to the host.
 fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roster>) {
     let connection = format!("a connection from {address} was closed: ");
     let tell = |words| roster.strange(&connection, words);
@@ -92,6 +94,7 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
         }
         Err(Unreadable::Io(error)) => return silent(error),
     };
+    // The slot is for the greeting alone: it must be free for others while this connection lives.
     drop(place);
     if let Err(error) = welcome(roster).write(&mut socket).and_then(|()| socket.settle()) {
         return silent(error);
@@ -113,7 +116,7 @@ fn serve(stream: TcpStream, address: SocketAddr, place: Seat, roster: &Arc<Roste
                 tell(format!("node {from} sent {error}"));
                 break;
             }
-            // Such as a node that was killed.
+            // For example, the other node was killed.
             Err(error) => {
                 tracing::debug!(node = %from, "a connection has ended: {error}");
                 break;
@@ -128,7 +131,7 @@ fn welcome(roster: &Roster) -> Answer {
     Answer::Welcome { store: own.store, node: own.node, threads: own.threads }
 }
 
-/// Carries the questions of a member's door to the store of this process, and the answers back.
+/// Carries the requests of a member's door to the store of this process, and the replies back.
 fn let_pass(mut socket: Socket, near: UnixStream, passing: &Passing, roster: &Roster) {
     let node = passing.node;
     tracing::debug!(%node, "the door of a node has connected");
@@ -137,15 +140,15 @@ fn let_pass(mut socket: Socket, near: UnixStream, passing: &Passing, roster: &Ro
     socket.close();
 }
 
-/// Somebody who has greeted and is let in.
+/// What an accepted connection is for.
 enum Met {
     Member(Incoming),
     Joiner(JoinRequest),
-    /// With a connection to the store.
+    /// A passage, with a connection to the store of this process.
     Passing(Passing, UnixStream),
 }
 
-/// Reads the greeting, and lets in whoever may be.
+/// Reads the greeting, and checks who has sent it. An error has the words of the refusal.
 fn meet(socket: &mut Socket, place: &Seat, roster: &Arc<Roster>) -> Result<Met, Unreadable> {
     let greeting = Greeting::read(socket)?;
     let (Greeting::Hello(Hello { addresses, .. })

@@ -1,4 +1,4 @@
-//! TLS on a socket between two nodes, which blocks: the handshake is part of the first read or write.
+//! TLS on a blocking socket between two nodes. The first read or write also does the handshake.
 
 use super::credentials::{Sides, name_of};
 use crate::net::tls_words::certificate_words;
@@ -11,25 +11,25 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Write};
 use std::net::IpAddr;
 
-/// Means of every node of a group, for whoever lacks them.
+/// Advice at the end of each message about certificates.
 const CURE: &str = "all nodes of a group have certificates of one CA, each for the address by which the others \
                     reach it: --replicate-tls-cert, --replicate-tls-key, --replicate-tls-ca";
 
-/// Secrets and records of a connection.
+/// The TLS state of a connection.
 pub(super) struct Encryption {
     tls: Connection,
-    /// Nothing more is read or written.
+    /// The error that has ended the connection. Nothing more is read or written after it.
     fault: Option<Error>,
 }
 
 impl Encryption {
-    /// The side that has dialled this address.
+    /// Creates the side that has dialled this address.
     pub(super) fn dialler(sides: Sides, ip: IpAddr) -> io::Result<Encryption> {
         let tls = ClientConnection::new(sides.dialler, name_of(ip)).map_err(io::Error::other)?;
         Ok(Encryption { tls: tls.into(), fault: None })
     }
 
-    /// The side that was dialled.
+    /// Creates the side that was dialled.
     pub(super) fn door(sides: Sides) -> io::Result<Encryption> {
         let tls = ServerConnection::new(sides.door).map_err(io::Error::other)?;
         Ok(Encryption { tls: tls.into(), fault: None })
@@ -49,7 +49,7 @@ impl Encryption {
         }
     }
 
-    /// Takes as much as it can hold, and sends that.
+    /// Encrypts as many bytes as the buffer of TLS holds, and sends them. Returns how many.
     pub(super) fn write<S: Read + Write>(
         &mut self,
         wire: &mut BufReader<S>,
@@ -61,8 +61,8 @@ impl Encryption {
         Ok(len)
     }
 
-    /// Reads what has come, on a wire that never waits, after the handshake. What is to be sent stays: both sides would
-    /// wait for each other if neither took anything before it has sent its own.
+    /// Reads decrypted bytes that have arrived, on a non-blocking socket after the handshake. It does not send what is
+    /// queued: if each side sent first, both could wait for the other to read.
     pub(super) fn take<S: Read + Write>(
         &mut self,
         wire: &mut BufReader<S>,
@@ -76,7 +76,8 @@ impl Encryption {
         }
     }
 
-    /// Takes as much as it can hold, on a wire that never waits, when all that was taken before is sent.
+    /// Encrypts as many bytes as the buffer of TLS holds, on a non-blocking socket, once all earlier ones were sent.
+    /// Returns how many; some of them may still be queued.
     pub(super) fn put<S: Read + Write>(
         &mut self,
         wire: &mut BufReader<S>,
@@ -90,7 +91,7 @@ impl Encryption {
         }
     }
 
-    /// Whether the other side has shown a certificate for this address.
+    /// Checks that the certificate of the other side is for this address.
     pub(super) fn vouches_for(&self, ip: IpAddr) -> Result<(), String> {
         let checked = match self.tls.peer_certificates() {
             Some([own, ..]) => ParsedCertificate::try_from(own)
@@ -104,7 +105,7 @@ impl Encryption {
         })
     }
 
-    /// Changes the keys with the next write, as a long connection does on its own.
+    /// Changes the keys with the next write, as TLS does by itself on a long connection.
     #[cfg(test)]
     pub(super) fn change_keys(&mut self) {
         self.tls.refresh_traffic_keys().expect("it has shaken hands");
@@ -121,7 +122,7 @@ impl Encryption {
         self.push(wire)
     }
 
-    /// Sends all records that wait.
+    /// Sends all queued records.
     pub(super) fn push<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
         while self.tls.wants_write() {
             match self.tls.write_tls(wire.get_mut()) {
@@ -134,12 +135,12 @@ impl Encryption {
         Ok(())
     }
 
-    /// Takes records that have come, or waits for some.
+    /// Reads and decrypts the records that have arrived, or waits for some.
     fn pull<S: Read + Write>(&mut self, wire: &mut BufReader<S>) -> io::Result<()> {
         let ended = first_byte(wire)?.is_none();
         self.tls.read_tls(wire)?;
         if let Err(error) = self.tls.process_new_packets() {
-            // What tells the other side of it; it may be gone.
+            // This sends the alert to the other side, which may have gone.
             let _ = self.push(wire);
             let distrust = distrust(&error);
             self.fault = Some(error);
@@ -152,7 +153,7 @@ impl Encryption {
     }
 }
 
-/// The other side is not trusted, or does not trust this one: the words that say why, within an [`io::Error`].
+/// The error for a side that does not trust the other, with the reason. It is carried inside an [`io::Error`].
 #[derive(Debug)]
 pub(super) struct Distrust(pub(super) String);
 
@@ -168,11 +169,11 @@ fn distrust(error: &Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, Distrust(words(error)))
 }
 
-/// A fault in words, with its cure.
+/// Returns the reason of an error in words, with what to do about it.
 fn words(error: &Error) -> String {
     match error {
         Error::NoCertificatesPresented => format!("it has shown no certificate; {CURE}"),
-        // The second is of a CA that was made anew under the same name.
+        // `BadSignature` is the error for a CA that was created again under the same name.
         Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,
         ) => format!("the CA of this node has not signed its certificate; {CURE}"),
@@ -192,7 +193,7 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// The next byte, which stays where it is; none at the end.
+/// Returns the next byte without consuming it. None at the end of the stream.
 pub(super) fn first_byte(wire: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         match wire.fill_buf() {

@@ -1,5 +1,5 @@
-//! What a connection between nodes begins with: the dialer says who it is and what it wants, the other side
-//! answers or refuses in words. docs/formats/between-nodes.md has the bytes.
+//! The greeting of a connection between nodes: the dialling node sends its identity and what it wants, and the other
+//! side answers or refuses with a reason. docs/formats/between-nodes.md has the bytes.
 
 use super::admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
 use super::bytes::{
@@ -11,31 +11,31 @@ use crate::group::view::Addresses;
 use scurry_consensus::replica::NodeId;
 use std::io::{self, Read, Write};
 
-/// The first bytes of each side.
+/// The first bytes that each side sends.
 const MAGIC: [u8; 8] = *b"SCURNODE";
-/// Bytes of the magic and of the versions.
+/// Bytes of the magic and the versions.
 const OPENING_LEN: usize = 12;
 /// The lowest and the highest version that this release speaks.
 const VERSIONS: (u16, u16) = (1, 3);
-/// A text of a refusal, bytes; more is cut.
+/// Greatest length of a text in an answer, bytes. Longer ones are cut.
 const TEXT_LEN_MAX: usize = 4096;
 
-/// A node of a group that wants to send to another, or to ask what it keeps.
+/// The greeting of a member, which wants to send packets or to open a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
-    /// The store of the group.
+    /// The id of the group's store.
     pub(super) store: u64,
-    /// The dialer.
+    /// The dialling node.
     pub(super) node: NodeId,
-    /// The node that it takes the other side for.
+    /// The node that it expects at this address.
     pub(super) target: NodeId,
-    /// Threads of its store, which are shards.
+    /// The number of its threads, which is the number of shards.
     pub(super) threads: u16,
-    /// Where it is reached.
+    /// The addresses of the dialling node.
     pub(super) addresses: Addresses,
 }
 
-/// The dialer's beginning.
+/// What the dialling side sends first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
     Hello(Hello),
@@ -44,23 +44,23 @@ pub(super) enum Greeting {
     Passage(Hello),
 }
 
-/// The other side's.
+/// What the side that was dialled answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Packets may follow.
+    /// The node may send packets.
     Welcome { store: u64, node: NodeId, threads: u16 },
-    /// Nothing has changed on the refusing side.
+    /// The reason of a refusal. Nothing has changed on the side that refuses.
     Refusal(String),
-    /// To a node that asks to be admitted.
+    /// The answer to a request to join.
     Join(JoinAnswer),
 }
 
-/// Why a beginning is none.
+/// Why a greeting or an answer could not be read.
 #[derive(Debug)]
 pub(super) enum Unreadable {
-    /// The connection has ended, or was too slow.
+    /// The connection has ended or was too slow.
     Io(io::Error),
-    /// To be refused, in these words.
+    /// It is refused, for this reason.
     Words(String),
 }
 
@@ -76,7 +76,7 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// Greets, on a socket that was dialled, and gives the answer, and the highest version that both sides speak.
+/// Sends a greeting on a socket that was dialled. Returns the answer, and the highest version that both sides speak.
 pub(super) fn greet(socket: &mut Socket, greeting: &Greeting) -> Result<(Answer, u16), Unreadable> {
     let written = greeting.write(socket).map_err(Unreadable::from);
     let answer = written.and_then(|()| Answer::read(socket));
@@ -91,7 +91,7 @@ impl Greeting {
         send(&self.sheet(), to)
     }
 
-    /// The next bytes of a connection, as a greeting. The versions that both speak have one form.
+    /// Reads a greeting. It has the same form in all versions that this release speaks.
     pub(super) fn read(from: &mut impl Read) -> Result<Greeting, Unreadable> {
         let version = read_opening(from)?;
         let Some(spoken) = version.spoken else {
@@ -157,14 +157,14 @@ impl Answer {
         send(&self.sheet(), to)
     }
 
-    /// The next bytes of a connection, as an answer, and the highest version that both sides speak.
+    /// Reads an answer. Returns it with the highest version that both sides speak.
     pub(super) fn read(from: &mut impl Read) -> Result<(Answer, u16), Unreadable> {
         let version = read_opening(from)?;
         let sheet = read_sheet(from)?;
         let mut reader = Reader(&sheet);
         let answer = Answer::of(&mut reader).filter(|_| reader.0.is_empty());
         match (version.spoken, answer) {
-            // Refusals have the same form in all versions, and say it better.
+            // Refusals have the same form in all versions, and their reason is better than one about versions.
             (spoken, Some(answer @ Answer::Refusal(_))) => Ok((answer, spoken.unwrap_or(0))),
             (Some(spoken), Some(answer)) => Ok((answer, spoken)),
             (Some(spoken), None) => {
@@ -194,7 +194,7 @@ impl Answer {
                 sheet.extend(generation.to_le_bytes());
                 sheet.extend(restored.to_le_bytes());
                 sheet.extend(threads.to_le_bytes());
-                // A group has no more members.
+                // A group has fewer members than `u8::MAX`.
                 sheet.push(u8::try_from(members.len()).unwrap_or(u8::MAX));
                 for GroupMember { id, votes, addresses } in members {
                     sheet.extend(id.get().to_le_bytes());
@@ -247,7 +247,7 @@ fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
     Some(Accepted { store, generation, restored, founder, threads, members })
 }
 
-/// Magic, versions and a sheet, in one write.
+/// Writes magic, versions and a sheet in one call.
 fn send(sheet: &[u8], to: &mut impl Write) -> io::Result<()> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(VERSIONS.0.to_le_bytes());
@@ -257,10 +257,10 @@ fn send(sheet: &[u8], to: &mut impl Write) -> io::Result<()> {
     to.flush()
 }
 
-/// The versions of the other side.
+/// The versions that the other side speaks.
 struct Version {
     theirs: (u16, u16),
-    /// The highest that both speak.
+    /// The highest that both sides speak. None if there is no common version.
     spoken: Option<u16>,
 }
 
@@ -340,7 +340,7 @@ mod tests {
         ]
     }
 
-    /// The greeting that was sent, and what comes of the bytes when they are cut or changed.
+    /// Checks that each value can be read back, and that no cut or changed bytes are accepted.
     fn check<T: PartialEq + std::fmt::Debug>(
         all: Vec<T>,
         write: fn(&T, &mut Vec<u8>) -> io::Result<()>,
@@ -354,7 +354,7 @@ mod tests {
                 let outcome = read(&mut &bytes[..len]);
                 assert!(matches!(outcome, Err(Unreadable::Io(_))), "{len}: {outcome:?}");
             }
-            // Versions are in front of what is checked.
+            // The versions are not covered by the checksum.
             for at in (0..MAGIC.len()).chain(OPENING_LEN..bytes.len()) {
                 let mut other = bytes.clone();
                 other[at] ^= 0x41;
@@ -377,7 +377,7 @@ mod tests {
     fn fields_that_cannot_be_are_no_greeting() {
         for (at, value) in [(0, 9), (9, 0), (17, 0)] {
             let mut sheet = greetings()[0].sheet();
-            // The kind, or the whole number of a node.
+            // The kind is one byte, the id of a node eight.
             let len = if at == 0 { 1 } else { 8 };
             sheet[at..at + len].fill(value);
             let mut bytes = Vec::new();
@@ -392,7 +392,7 @@ mod tests {
         assert!(matches!(Greeting::read(&mut &bytes[..]), Err(Unreadable::Words(_))));
     }
 
-    /// The bytes with other versions in them.
+    /// Returns the bytes with other versions in their opening.
     fn in_versions(mut bytes: Vec<u8>, lowest: u16, highest: u16) -> Vec<u8> {
         bytes[8..10].copy_from_slice(&lowest.to_le_bytes());
         bytes[10..12].copy_from_slice(&highest.to_le_bytes());

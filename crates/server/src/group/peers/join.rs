@@ -1,4 +1,4 @@
-//! Admission of a node that has no log yet: it asks a member, which asks its host, or names the leader.
+//! How a node without a log joins a group: it asks a member, which passes the request to its host or names the leader.
 
 use super::admission::{Accepted, JoinAnswer, JoinRequest};
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
@@ -11,22 +11,23 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a member has for its answer, ms: it may have to agree with others.
+/// How long a member may take to answer, ms. The change has to be committed first.
 const ANSWER_MS: i64 = 10_000;
-/// Pause before all are asked once more.
+/// Pause before all addresses are asked again.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Reasons why nobody has admitted the node are told at once, after so long, ms, and then less and less often.
+/// The reasons why no node has admitted this one are logged at once, again after this time, ms, and then at intervals
+/// that double up to [`TELL_EVERY_MS_MAX`].
 const TELL_AFTER_MS: i64 = 2_000;
 const TELL_EVERY_MS_MAX: i64 = 60_000;
-/// Members that are asked one behind another because each names the next.
+/// Most addresses that are asked in a row because each answer names the next as the leader.
 const ELSEWHERE_MAX: usize = 8;
 
-/// How long a greeting is waited for by a node that is in no group yet, ms.
+/// How long a node without a group waits for the greeting of a connection, ms.
 const LOOK_MS: i64 = 500;
-/// Between two looks.
+/// Pause between two attempts to accept a connection.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
-/// The way back to a node that asks to be admitted. Dropped, it lets the node ask again.
+/// Answers a node that has asked to join. Dropping it closes the connection, and the node asks again.
 pub(crate) struct JoinReply {
     node: NodeId,
     socket: Box<Socket>,
@@ -45,12 +46,12 @@ impl JoinReply {
         JoinReply { node, socket: Box::new(socket), _place: place, roster }
     }
 
-    /// Answers. A node that is accepted may connect from now on, before it is set as a member.
+    /// Sends the answer. An admitted node may connect from now on, before it is set as a member.
     pub(crate) fn send(mut self, answer: JoinAnswer) {
         if matches!(answer, JoinAnswer::Accepted(_)) {
             self.roster.admit(self.node);
         }
-        // A few bytes into an empty socket: this does not wait.
+        // The few bytes fit into the empty send buffer, so this does not block.
         self.socket.allow(self.roster.sockets.greeting_ms);
         if let Err(error) = Answer::Join(answer).write(&mut *self.socket) {
             tracing::debug!(node = %self.node, "an answer to a join did not arrive: {error}");
@@ -65,9 +66,13 @@ impl std::fmt::Debug for JoinReply {
     }
 }
 
-/// Answers those who come to the port of a node that is in no group yet, for as long as it `goes_on`. Returns the words
-/// of the first that looks for a node of a group here, which has lost its directory then; none when it is over. Whoever
-/// asks to be admitted is told to ask again.
+/// Answers connections to a node that is in no group yet, while `goes_on` returns true. Returns a message if a member
+/// of a group looks for one of its nodes here: then this node has lost its directory. None if that did not happen. A
+/// node that asks to join is told to ask again later.
+///
+/// # Errors
+///
+/// If the mode of the listener cannot be changed.
 pub(crate) fn is_looked_for(
     listener: &TcpListener,
     sockets: &Sockets,
@@ -77,7 +82,7 @@ pub(crate) fn is_looked_for(
     let mut found = None;
     while found.is_none() && goes_on() {
         match listener.accept() {
-            // Whoever breaks off looks for nobody.
+            // A connection that fails before its greeting is ignored.
             Ok((stream, _)) => {
                 found = stream
                     .set_nonblocking(false)
@@ -85,7 +90,7 @@ pub(crate) fn is_looked_for(
                     .ok()
                     .and_then(|mut socket| look(&mut socket));
             }
-            // Nobody is there, or it cannot be had now.
+            // No connection is waiting, or it cannot be accepted now.
             Err(_) => std::thread::sleep(LOOK_PAUSE), // tidy: allow (a listener has no time-out)
         }
     }
@@ -118,8 +123,12 @@ fn look(socket: &mut Socket) -> Option<String> {
     found
 }
 
-/// Asks to be admitted, at any of these addresses, until there is an answer. None when this node begins a group itself:
-/// `is_to_begin` is asked again and again.
+/// Asks these addresses in turn to admit this node, until one does. Returns None if this node is to begin a group
+/// itself, which `is_to_begin` reports; it is called before each attempt.
+///
+/// # Errors
+///
+/// If a node refuses this one, or its answer is not valid.
 pub(crate) fn ask_to_join(
     addresses: &[SocketAddr],
     request: &JoinRequest,
@@ -127,7 +136,7 @@ pub(crate) fn ask_to_join(
     sockets: &Sockets,
 ) -> Result<Option<Accepted>, String> {
     let now_ms = || sockets.clock.read().uptime_ms;
-    // The reason of each address, since the next one may keep this node waiting for another.
+    // The last reason of each address: an address that was asked later may have a different one.
     let mut whys = BTreeMap::new();
     let asked = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     tracing::info!("this node asks to be admitted to the group of {asked}");
@@ -151,7 +160,7 @@ pub(crate) fn ask_to_join(
     }
 }
 
-/// Asks at an address, and whoever is named there.
+/// Asks at an address, and follows answers that name the leader. None if no node has admitted this one yet.
 fn ask_one(
     mut address: SocketAddr,
     request: &JoinRequest,
@@ -182,12 +191,12 @@ fn ask_one(
     Ok(None)
 }
 
-/// The words about all addresses.
+/// Returns the reasons of all addresses as one text.
 fn all(whys: &BTreeMap<SocketAddr, String>) -> String {
     whys.values().map(String::as_str).collect::<Vec<_>>().join("; ")
 }
 
-/// Asks one member.
+/// Sends the request to one node and returns its answer.
 fn ask(
     address: SocketAddr,
     request: &JoinRequest,

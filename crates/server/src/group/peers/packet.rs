@@ -1,21 +1,21 @@
-//! What nodes send each other once they have greeted: a message of a shard's replica and the frames that it
-//! describes, or a part of a snapshot for a node that is far behind. docs/formats/between-nodes.md has the bytes.
+//! Packets, which nodes send after the greeting: a message of a shard's replica with the frames of its entries, a part
+//! of a snapshot, a clock or a health. docs/formats/between-nodes.md has the bytes.
 
 use super::bytes::{FRONT_LEN, check_sum, front_of, malformed, put_len};
 use scurry_engine::checksum;
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
 
-/// Bytes of a packet at most, without length and checksum: a frame that holds the longest transaction, and room.
+/// Greatest length of a packet, bytes, without its header: one frame with the longest transaction, and some more.
 pub(super) const PACKET_LEN_MAX: usize = 80 << 20;
-/// Frames in a packet at most.
+/// Most frames in a packet.
 pub(super) const BODIES_MAX: usize = 4096;
-/// Subjects of packets.
+/// What a packet is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// A message of a replica, and frames.
+    /// A message of a replica, with frames.
     Replica,
-    /// A word about a snapshot that is sent, and its bytes.
+    /// A message about a snapshot, with bytes of it.
     CatchUp,
     /// The time of the sender's wall clock.
     Clock,
@@ -39,35 +39,35 @@ impl Subject {
             .find(|subject| subject.number() == number)
     }
 }
-/// Bytes between the checksum and the lengths of bodies: kind u8, shard u16, length of the message u32,
-/// count of bodies u32.
+/// Bytes between the header and the lengths of the bodies: kind u8, shard u16, length of the message u32, number of
+/// bodies u32.
 const FIXED_LEN: usize = 1 + 2 + 4 + 4;
 
-/// A message and the frames that it describes.
+/// A message, with the frames that it describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
     pub(crate) subject: Subject,
-    /// The shard whose replicas it is between.
+    /// The shard that the message is about.
     pub(crate) shard: u16,
-    /// A message of `scurry_consensus::replica`, a word of [`CatchUp`](super::CatchUp), a time, or a health, encoded.
+    /// The encoded message: one of `scurry_consensus::replica`, a [`CatchUp`](super::CatchUp), a time, or a health.
     pub(crate) message: Vec<u8>,
-    /// The frames among its entries, in their order; bytes of a snapshot.
+    /// The frames of the message's entries, in their order, or bytes of a snapshot.
     pub(crate) bodies: Vec<Arc<Vec<u8>>>,
 }
 
 impl Packet {
-    /// Bytes on the wire, without length and checksum.
+    /// Returns its length on the wire, bytes, without the header.
     pub(super) fn len(&self) -> usize {
         let bodies: usize = self.bodies.iter().map(|body| body.len()).sum();
         FIXED_LEN + 4 * self.bodies.len() + self.message.len() + bodies
     }
 
-    /// True when the other side takes it.
+    /// Reports whether it is within the limits, so that the other side accepts it.
     pub(super) fn is_sendable(&self) -> bool {
         self.bodies.len() <= BODIES_MAX && self.len() <= PACKET_LEN_MAX
     }
 
-    /// All of it that stands before the bodies, whose bytes are not copied.
+    /// Returns its bytes before the bodies, including the header. The bodies are not copied.
     fn head(&self) -> Vec<u8> {
         let mut head =
             Vec::with_capacity(FRONT_LEN + FIXED_LEN + 4 * self.bodies.len() + self.message.len());
@@ -86,7 +86,7 @@ impl Packet {
     }
 }
 
-/// Writes packets one behind another, with as few calls as the system allows.
+/// Writes packets in order, with as few system calls as possible.
 pub(super) fn write_packets(packets: &[Packet], to: &mut impl Write) -> io::Result<()> {
     let heads: Vec<Vec<u8>> = packets.iter().map(Packet::head).collect();
     let mut slices = Vec::new();
@@ -95,7 +95,8 @@ pub(super) fn write_packets(packets: &[Packet], to: &mut impl Write) -> io::Resu
         slices.extend(packet.bodies.iter().map(|body| IoSlice::new(body)));
     }
     let mut slices = &mut slices[..];
-    // Those that are empty at its beginning would look like the end of the connection.
+    // This skips empty slices at the beginning. Writing only those would return 0, which looks like the end of the
+    // connection.
     IoSlice::advance_slices(&mut slices, 0);
     while !slices.is_empty() {
         match to.write_vectored(slices) {
@@ -108,7 +109,7 @@ pub(super) fn write_packets(packets: &[Packet], to: &mut impl Write) -> io::Resu
     to.flush()
 }
 
-/// The next packet; none where the connection ends in front of one.
+/// Reads the next packet. None if the connection ends before one begins.
 pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
     let mut front = [0; FRONT_LEN];
     let mut had = 0;
@@ -150,11 +151,11 @@ pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
     Ok(Some(Packet { subject, shard, message, bodies }))
 }
 
-/// The rest of a packet.
+/// The rest of a packet that is being read.
 struct Part<'a, R> {
     from: &'a mut R,
     left: usize,
-    /// Checksum of what was read.
+    /// Checksum of the bytes that were read.
     sum: u32,
 }
 
@@ -166,7 +167,7 @@ impl<R: Read> Part<'_, R> {
         Ok(())
     }
 
-    /// An error where not so many are left.
+    /// Returns an error if fewer bytes are left than `len`.
     fn need(&self, len: usize) -> io::Result<()> {
         if len <= self.left {
             return Ok(());
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(read_packet(&mut from).unwrap(), None, "the end in front of a packet");
     }
 
-    /// A sink that takes little at a time, as a socket does whose buffer is nearly full.
+    /// A writer that accepts few bytes at a time, as a socket does whose buffer is nearly full.
     struct Narrow(Vec<u8>);
 
     impl Write for Narrow {
@@ -276,7 +277,7 @@ mod tests {
         }
     }
 
-    /// The error of a packet with other bytes in the front.
+    /// Returns the error of a packet in which these bytes were replaced.
     fn error_with(at: usize, bytes: &[u8]) -> String {
         let mut all = bytes_of(&[Packet {
             subject: Subject::Replica,

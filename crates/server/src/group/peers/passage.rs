@@ -1,6 +1,6 @@
-//! Passages: connections by which the HTTP door of a node asks the store of the node that leads. Who has dialled greets
-//! as a member does; from then on bytes go in both directions, between the socket and one within each process. There
-//! they look like what the door of that process asks, so a passage has what the door has, and no more.
+//! Passages: connections by which the HTTP door of a node asks the store of the leader. The dialling node greets as a
+//! member does. After that, bytes are passed in both directions, on each node between the socket and a local one. To
+//! the leader's store a passage looks like a connection of the HTTP door in its own process, so it has the same rights.
 
 use super::greeting::Greeting;
 use super::roster::{NoLink, Roster};
@@ -14,12 +14,12 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A part of the time for a greeting between nodes: requests wait for this one, and are told sooner.
+/// Divisor of the time for a greeting between nodes: clients wait for a passage, so it fails sooner.
 const HASTE: i64 = 5;
-/// Bytes that are on their way in one direction.
+/// Size of the buffer for each direction, bytes.
 const BUFFER_LEN: usize = 64 << 10;
 
-/// The passages that this node has dialled, all to the node that leads. They end with this.
+/// The passages that this node has dialled, all to the leader. Dropping it closes them.
 pub(crate) struct Passages {
     roster: Arc<Roster>,
     state: Arc<Mutex<State>>,
@@ -28,13 +28,13 @@ pub(crate) struct Passages {
 #[derive(Default)]
 struct State {
     leader: Option<(NodeId, SocketAddr)>,
-    /// Passages to it, also those that are not connected yet.
+    /// Sockets of the passages to the leader, including those that are not connected yet, by number.
     open: BTreeMap<u64, TcpStream>,
-    /// The number of the last one.
+    /// The number of the last passage.
     last: u64,
 }
 
-/// A passage among those that are open, until it is dropped.
+/// The entry of an open passage. Dropping it removes the entry.
 struct Opened {
     state: Arc<Mutex<State>>,
     number: u64,
@@ -51,7 +51,8 @@ impl Passages {
         Passages { roster, state: Arc::default() }
     }
 
-    /// The leader, and its address for nodes. Passages to another node end: who waits there may ask anew.
+    /// Sets the leader, with its address for nodes. Passages to another node are closed, so that clients that wait
+    /// there can retry.
     pub(crate) fn leader_is(&self, leader: Option<(NodeId, SocketAddr)>) {
         let mut state = locked(&self.state);
         if state.leader != leader {
@@ -60,8 +61,11 @@ impl Passages {
         }
     }
 
-    /// A connection to the store of the node that leads; it speaks RESP, and does not block. An error in words means
-    /// that nothing was sent.
+    /// Opens a non-blocking connection to the store of the leader, which speaks RESP.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words. Nothing was sent then.
     pub(crate) fn open(&self) -> Result<UnixStream, String> {
         let leader = locked(&self.state).leader;
         let (node, address) = leader.ok_or("no node of the group leads: try again")?;
@@ -81,7 +85,7 @@ impl Passages {
         let stream = dialling.connect(address, within_ms)?;
         let mut socket = self.roster.sockets.dialled(stream, within_ms)?;
         self.roster.introduce(&mut socket, node, Greeting::Passage)?;
-        // A socket that was not connected yet was not shut down when another node came to lead.
+        // `State::end` may have run before the socket was connected, when shutting it down had no effect.
         if !locked(&self.state).open.contains_key(&opened.number) {
             return Err(elsewhere().into());
         }
@@ -96,7 +100,7 @@ impl Passages {
         Ok(ours)
     }
 
-    /// One more, unless another node leads by now.
+    /// Registers a passage, unless another node leads by now.
     fn opened(&self, to: (NodeId, SocketAddr), stream: TcpStream) -> io::Result<Opened> {
         let mut state = locked(&self.state);
         if state.leader != Some(to) {
@@ -118,7 +122,7 @@ impl Drop for Passages {
 impl State {
     fn end(&mut self) {
         for stream in std::mem::take(&mut self.open).into_values() {
-            // It may have ended, or not have begun.
+            // An error means that it has ended, or is not connected yet.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
@@ -132,8 +136,8 @@ fn elsewhere() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "another node has come to lead")
 }
 
-/// Moves bytes between a node and a socket of this process until one of both has ended, and the other has got what was
-/// sent before.
+/// Passes bytes between the socket of a node and a local one, until one of them has ended and everything read from it
+/// was sent.
 pub(super) fn carry(far: &mut Socket, mut near: UnixStream) -> io::Result<()> {
     far.set_nonblocking()?;
     near.set_nonblocking(true)?;
@@ -146,7 +150,7 @@ pub(super) fn carry(far: &mut Socket, mut near: UnixStream) -> io::Result<()> {
     let mut events = Events::with_capacity(4);
     let (mut out, mut back) = (Flow::default(), Flow::default());
     loop {
-        // The poller tells of each change once: both directions go on until they would wait.
+        // The poller reports each change only once, so both directions run until they would block.
         while out.step(&mut near, far)? | back.step(far, &mut near)? {}
         if out.is_over || back.is_over {
             return Ok(());
@@ -159,11 +163,11 @@ pub(super) fn carry(far: &mut Socket, mut near: UnixStream) -> io::Result<()> {
     }
 }
 
-/// One side of a passage, which never waits.
+/// One side of a passage. Its calls do not block.
 trait Side {
     fn take(&mut self, room: &mut [u8]) -> io::Result<usize>;
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Sends what was put and has not left; an error while some of it stays.
+    /// Sends what [`Side::put`] has accepted and not sent. An error while some of it is left.
     fn push(&mut self) -> io::Result<()>;
 }
 
@@ -195,20 +199,20 @@ impl Side for UnixStream {
     }
 }
 
-/// One direction.
+/// One direction of a passage.
 #[derive(Default)]
 struct Flow {
     bytes: Vec<u8>,
-    /// Put of them.
+    /// How many of the bytes [`Side::put`] has accepted.
     put: usize,
-    /// Nothing more comes.
+    /// The sender has closed its side, or has failed.
     has_ended: bool,
-    /// And all of it has left.
+    /// That is so, and all its bytes were sent.
     is_over: bool,
 }
 
 impl Flow {
-    /// Moves some bytes; false when it would have to wait.
+    /// Moves some bytes. Returns false if it would block.
     fn step(&mut self, from: &mut impl Side, to: &mut impl Side) -> io::Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -219,7 +223,7 @@ impl Flow {
             let taken = now(|| from.take(&mut self.bytes));
             self.bytes.truncate(*taken.as_ref().ok().and_then(Option::as_ref).unwrap_or(&0));
             moves = !matches!(taken, Ok(None));
-            // An end without a word is an end, too: what came before it goes on.
+            // A failed read counts as an end: bytes that were read before are still sent.
             self.has_ended = moves && self.bytes.is_empty();
         }
         if self.put < self.bytes.len()
@@ -236,7 +240,7 @@ impl Flow {
     }
 }
 
-/// The outcome; none when it is to be tried again when the poller says so.
+/// Runs an operation. Returns None if it would block and has to wait for the next event.
 fn now<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<Option<T>> {
     loop {
         match act() {

@@ -1,5 +1,5 @@
-//! Who is there: members, connections in both directions, what the host is told of them, and the way to each
-//! node: a thread that dials it, again and again while it must, and writes what waits.
+//! State that all threads of the connections share: the members, the connections in both directions, and what the host
+//! was told of them. Also the link to each node: a thread that dials it, retries, and writes the queued packets.
 
 use super::bytes::malformed;
 use super::greeting::{Answer, Greeting, Hello, Unreadable, greet};
@@ -16,37 +16,36 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Connections that are being greeted at most.
+/// Most accepted connections that have not finished the greeting.
 pub(super) const GREETING_MAX: usize = 64;
-/// Passages of one node that stand at most: twice as many as its door uses, as those that it has given up may still
-/// be there.
+/// Most open passages from one node: twice as many as its door uses, since abandoned ones may still be open.
 pub(super) const PASSAGES_MAX: usize = 32;
-/// Between two strange things that are told, ms.
+/// Interval between two reports of refused or failed connections, ms.
 const STRANGE_MS: i64 = 1_000;
-/// Between two times that the same is told, ms.
+/// Interval between two reports with the same words, ms: one hour.
 const SAME_MS: i64 = 3_600_000;
-/// Strange things that are told apart.
+/// Most different reports that are remembered. At this number all are forgotten.
 const STRANGE_MAX: usize = 64;
-/// Answer to a node that is not known here.
+/// Words of the refusal of a node that is not known here.
 const NOT_YET: &str = "it has not been admitted yet";
-/// Refusals in these words, one behind another, after which they are told of: a node that joins knows members that
-/// have not heard of it yet. A minute of them.
+/// Refusals with [`NOT_YET`] in a row before one is logged. They are normal for a node that has just joined: it knows
+/// members that have not heard of it yet. This many take about a minute.
 const NOT_YET_TIMES: u32 = 80;
-/// Nodes that were members since this one was started, and are none.
+/// Most former members that are remembered.
 const FORMER_MAX: usize = 64;
 
-/// How often a refusal has to come before the log tells it.
+/// Returns how often a refusal must occur before it is logged.
 fn times_before_told(words: &str) -> u32 {
     if words.contains(NOT_YET) { NOT_YET_TIMES } else { 1 }
 }
 
-/// State that all threads of the connections share.
+/// The shared state of the connections, with the settings that all threads need.
 pub(super) struct Roster {
     pub(super) own: Identity,
     pub(super) sockets: Sockets,
     pub(super) clocks: Arc<Clocks>,
     inbox: Inbox,
-    /// A connection to the store of this process.
+    /// Opens a connection to the store of this process.
     pub(super) enter: Enter,
     state: Mutex<State>,
     stopped: Condvar,
@@ -56,48 +55,48 @@ pub(super) struct Roster {
 struct State {
     stopping: bool,
     members: BTreeSet<NodeId>,
-    /// Nodes that the host has admitted and not named among the members yet.
+    /// Nodes that the host has admitted and has not set as members yet.
     admitted: BTreeSet<NodeId>,
     links: BTreeMap<NodeId, Arc<Link>>,
     peers: BTreeMap<NodeId, Peer>,
-    /// Accepted connections that have not greeted yet, or wait for the answer to a join.
+    /// Accepted connections that have not finished the greeting, or wait for the answer to a join request; by number.
     greeting: BTreeMap<u64, TcpStream>,
-    /// Passages that members have dialled, by the numbers of their connections.
+    /// Passages that members have dialled, by the number of the connection.
     passages: BTreeMap<u64, (NodeId, TcpStream)>,
-    /// The number of the last connection that was accepted.
+    /// The number of the last accepted connection.
     last: u64,
-    /// When the last strange thing was told, ms of uptime.
+    /// When the last refusal or failure was reported, ms of uptime.
     strange_ms: Option<i64>,
-    /// By its words: how often it came, and when it was told.
+    /// For the words of each report: how often it has occurred, and when it was last reported.
     strange: BTreeMap<String, (u32, Option<i64>)>,
-    /// Nodes that were members, and are none any more.
+    /// Nodes that were members since this one was started, and are not any more.
     former: BTreeSet<NodeId>,
 }
 
 /// The connections with one node.
 #[derive(Default)]
 struct Peer {
-    /// With its number.
+    /// The connection that the node has dialled, and its number.
     incoming: Option<(u64, TcpStream)>,
     outgoing: bool,
-    /// The host takes it for connected.
+    /// Whether the host was last told that the node is connected.
     told: bool,
 }
 
-/// A place among the connections that are being greeted, given back when it is dropped.
+/// A slot among the connections that are being greeted. Dropping it frees the slot.
 pub(super) struct Seat {
     roster: Arc<Roster>,
     number: u64,
 }
 
-/// A connection by which a member sends, until it is dropped.
+/// A connection on which a member sends. Dropping it ends its registration.
 pub(super) struct Incoming {
     roster: Arc<Roster>,
     pub(super) node: NodeId,
     number: u64,
 }
 
-/// A passage that a member has dialled, until it is dropped.
+/// A passage that a member has dialled. Dropping it ends its registration.
 pub(super) struct Passing {
     roster: Arc<Roster>,
     pub(super) node: NodeId,
@@ -120,7 +119,7 @@ impl Drop for Incoming {
     fn drop(&mut self) {
         let mut state = self.roster.state();
         let Some(peer) = state.peers.get_mut(&self.node) else { return };
-        // A newer one may have taken its place.
+        // A newer connection of the node may have replaced this one.
         if peer.incoming.take_if(|(number, _)| *number == self.number).is_some() {
             self.roster.tell(&mut state, self.node);
         }
@@ -132,7 +131,7 @@ impl State {
         self.members.contains(&node) || self.admitted.contains(&node)
     }
 
-    /// Remembers who is a member no more.
+    /// Updates the former members for a new set of members.
     fn note_former(&mut self, members: &BTreeSet<NodeId>) {
         self.former.extend(&self.members);
         self.former.retain(|node| !members.contains(node));
@@ -157,13 +156,13 @@ impl Roster {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands something to the host.
+    /// Passes a message to the host.
     pub(super) fn hand(&self, inbound: Inbound) {
         (self.inbox)(inbound);
     }
 
-    /// Tells the host of something strange that a connection has led to: not too often, and the same once until the
-    /// members change.
+    /// Reports a refused or failed connection to the host: at most one report a second, and the same words once an
+    /// hour, or again after the members have changed.
     pub(super) fn strange(&self, connection: &str, words: String) {
         let now_ms = self.sockets.clock.read().uptime_ms;
         let is_over = |before_ms: Option<i64>, pause_ms| {
@@ -184,7 +183,7 @@ impl Roster {
         }
     }
 
-    /// A place for a new connection; none when there are too many, or when this node stops.
+    /// Returns a slot for a new connection. None if too many are being greeted, or if this node is stopping.
     pub(super) fn place(self: &Arc<Self>, stream: &TcpStream) -> Option<Seat> {
         let copy = stream.try_clone().ok()?;
         let mut state = self.state();
@@ -197,7 +196,7 @@ impl Roster {
         Some(Seat { roster: Arc::clone(self), number })
     }
 
-    /// Lets a node that has greeted send. Its older connection, if it has one, is closed.
+    /// Registers the connection on which a member will send. An older connection of the node is closed.
     pub(super) fn arrive(
         self: &Arc<Self>,
         hello: &Hello,
@@ -207,17 +206,17 @@ impl Roster {
         let (mut state, stream) = self.check_in(hello, place)?;
         let peer = state.peers.entry(node).or_default();
         if let Some((_, before)) = peer.incoming.replace((place.number, stream)) {
-            // It may have ended.
+            // An error means that it has ended already.
             let _ = before.shutdown(Shutdown::Both);
         }
         self.hand(Inbound::Hello { from: node, addresses: hello.addresses.clone() });
         self.tell(&mut state, node);
-        // It is there: whoever waits to dial it again need not wait.
+        // The node is up: the link need not wait before it dials again.
         state.links.get(&node).inspect(|link| link.is_there());
         Ok(Incoming { roster: Arc::clone(self), node, number: place.number })
     }
 
-    /// Lets the door of a member ask the store of this process.
+    /// Registers a passage, by which the door of a member asks the store of this process.
     pub(super) fn pass(self: &Arc<Self>, hello: &Hello, place: &Seat) -> Result<Passing, String> {
         let node = hello.node;
         let (mut state, stream) = self.check_in(hello, place)?;
@@ -229,7 +228,7 @@ impl Roster {
         Ok(Passing { roster: Arc::clone(self), node, number: place.number })
     }
 
-    /// Takes the connection of a member out of those that are being greeted.
+    /// Checks that a connection is a member's, and takes it out of those that are being greeted.
     fn check_in(
         &self,
         hello: &Hello,
@@ -254,7 +253,7 @@ impl Roster {
         Ok((state, stream))
     }
 
-    /// Whether the dialer is of this group, and means this node.
+    /// Checks that the dialling node is of this group and means this node.
     fn check(&self, hello: &Hello) -> Result<(), String> {
         let Identity { node, store, threads, .. } = self.own;
         if hello.node == node {
@@ -278,7 +277,7 @@ impl Roster {
         check_threads(hello.threads, threads)
     }
 
-    /// A node that the host has admitted.
+    /// Lets a node connect that the host has admitted, before it is set as a member.
     pub(super) fn admit(&self, node: NodeId) {
         let mut state = self.state();
         if !state.members.contains(&node) {
@@ -286,11 +285,12 @@ impl Roster {
         }
     }
 
-    /// The members, and who writes to each of them. Connections of others are closed.
+    /// Sets the members and the links to them. Connections of other nodes are closed.
     pub(super) fn set(&self, members: BTreeSet<NodeId>, links: BTreeMap<NodeId, Arc<Link>>) {
         self.clocks.keep_only(&members);
         let mut state = self.state();
-        // A member that is removed later is not taken for one that is still to come.
+        // A node that is a member now loses the entry that was for the time before. If it stayed, the node could still
+        // connect after a removal.
         state.admitted.retain(|node| !members.contains(node));
         if state.members != members {
             state.note_former(&members);
@@ -305,30 +305,30 @@ impl Roster {
                 before.get(&node).map(Arc::as_ptr) == state.links.get(&node).map(Arc::as_ptr);
             let Some(peer) = state.peers.get_mut(&node) else { continue };
             if let Some((_, stream)) = peer.incoming.take_if(|_| !known) {
-                // It may have ended.
+                // An error means that it has ended already.
                 let _ = stream.shutdown(Shutdown::Both);
             }
             peer.outgoing &= same;
             self.tell(&mut state, node);
         }
         for (_, stream) in state.passages.values().filter(|(node, _)| !state.knows(*node)) {
-            // It may have ended.
+            // An error means that it has ended already.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// A connection that was dialled stands, or has ended.
+    /// Notes that the connection of a link was established or has ended.
     pub(super) fn dialled(&self, link: &Link, stands: bool) {
         let mut state = self.state();
-        // Another link may have taken its place.
+        // A newer link to the same node may have replaced this one. Its connection is not affected.
         if state.links.get(&link.node).is_some_and(|now| std::ptr::eq(&raw const **now, link)) {
             state.peers.entry(link.node).or_default().outgoing = stands;
             self.tell(&mut state, link.node);
         }
     }
 
-    /// Tells the host whether a node is connected, where that has changed. The state stays locked, so that the
-    /// host hears it in the order in which it was.
+    /// Tells the host whether a node is connected, if that has changed. The state stays locked meanwhile, so that the
+    /// host gets these messages in the order of the events.
     fn tell(&self, state: &mut State, node: NodeId) {
         let Some(peer) = state.peers.get_mut(&node) else { return };
         let connected = peer.incoming.is_some() && peer.outgoing;
@@ -342,8 +342,8 @@ impl Roster {
         }
     }
 
-    /// Greets a member on a socket that was dialled, and looks at its answer. Gives the highest version that both
-    /// sides speak.
+    /// Sends this node's greeting on a socket that was dialled, and checks the answer. Returns the highest version of
+    /// the protocol that both sides speak.
     pub(super) fn introduce(
         &self,
         socket: &mut Socket,
@@ -369,7 +369,7 @@ impl Roster {
         }
     }
 
-    /// Closes what was accepted; nothing more is.
+    /// Closes all accepted connections, and refuses further ones.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.stopping = true;
@@ -386,7 +386,7 @@ impl Roster {
         self.state().stopping
     }
 
-    /// Waits, but not when this node stops.
+    /// Waits, or returns at once if this node is stopping.
     pub(super) fn pause(&self, pause: Duration) {
         let state = self.state();
         let outcome = self.stopped.wait_timeout_while(state, pause, |state| !state.stopping);
@@ -394,7 +394,7 @@ impl Roster {
     }
 }
 
-/// The stores of both sides of a connection are the same.
+/// Refuses a node with another store.
 pub(super) fn check_store(theirs: u64, own: u64) -> Result<(), String> {
     if theirs == own {
         return Ok(());
@@ -416,29 +416,29 @@ pub(super) fn check_threads(theirs: u16, own: u16) -> Result<(), String> {
     ))
 }
 
-/// Bytes that wait for one node at most. A longer packet has to be the only one.
+/// Most bytes that are queued for one node. A longer packet is accepted only by an empty queue.
 const WAITING_LEN_MAX: usize = 16 << 20;
-/// The first pause before another try; each further one is twice as long.
+/// The first pause before another attempt. Each further one is twice as long.
 const PAUSE_FIRST: Duration = Duration::from_millis(20);
-/// The longest pause where nobody has answered.
+/// The longest pause after an attempt without an answer.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// The longest pause where the other side has refused.
+/// The longest pause after a refusal.
 const PAUSE_REFUSED_MAX: Duration = Duration::from_millis(750);
 
-/// The version of the protocol since which nodes tell their clocks.
+/// The first version of the protocol in which nodes send their clocks.
 const CLOCKS_SINCE: u16 = 2;
-/// The version of the protocol since which nodes tell their health.
+/// The first version of the protocol in which nodes send their health.
 const HEALTH_SINCE: u16 = 3;
-/// Between two looks whether one is due, where nothing else is sent.
+/// Longest time without a look whether a clock message is due.
 const CLOCK_PAUSE: Duration = Duration::from_millis(500);
 
-/// The time of this node's wall clock, for another one.
+/// Returns the packet with the time of this node's wall clock.
 fn clock_packet(time: Time) -> Packet {
     let message = time.0.to_le_bytes().to_vec();
     Packet { subject: Subject::Clock, shard: 0, message, bodies: Vec::new() }
 }
 
-/// The way to one node, as its thread and others see it.
+/// The link to one node, shared by its thread and those that send.
 pub(super) struct Link {
     pub(super) node: NodeId,
     pub(super) address: SocketAddr,
@@ -449,24 +449,24 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Waiting {
     packets: Vec<Packet>,
-    /// Bytes of these, and of those that are being written.
+    /// Bytes of the queued packets, and of those that are being written.
     len: usize,
-    /// Packets are taken, as this version of the protocol has them.
+    /// The version of the protocol that the connection uses. None without a connection: packets are then refused.
     connected: Option<u16>,
-    /// The connection is to end, because the other side has ended it.
+    /// The other side has closed the connection, so the thread has to end it.
     over: bool,
-    /// Somebody knows that the node is there.
+    /// The node has just connected to this one: the thread dials it without waiting.
     there: bool,
     stopping: bool,
-    /// The socket, also while it is not connected yet.
+    /// The socket, even before it is connected, so that [`Link::stop`] can shut it down.
     socket: Option<TcpStream>,
 }
 
 /// Why there is no connection.
 pub(super) enum NoLink {
-    /// Nobody was there, or it did not answer.
+    /// The node did not accept the connection or did not answer.
     Away(io::Error),
-    /// One of both sides does not want it.
+    /// One of the two sides has refused.
     Refused(String),
 }
 
@@ -485,7 +485,8 @@ impl Link {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a packet, unless there is no connection or too much waits.
+    /// Queues a packet. Returns false if there is no connection, the other side does not know the subject, or too much
+    /// is queued.
     pub(super) fn send(&self, packet: Packet) -> bool {
         let len = packet.len();
         let mut waiting = self.waiting();
@@ -500,24 +501,24 @@ impl Link {
         true
     }
 
-    /// The node is there: a pause ends.
+    /// Notes that the node is up, which ends the pause before the next attempt.
     pub(super) fn is_there(&self) {
         self.waiting().there = true;
         self.bell.notify_one();
     }
 
-    /// Ends the thread, which may still be at its end when this returns.
+    /// Tells the thread to end. It may still be running when this returns.
     pub(super) fn stop(&self) {
         let mut waiting = self.waiting();
         waiting.stopping = true;
         if let Some(socket) = &waiting.socket {
-            // It may have ended.
+            // An error means that it has ended already.
             let _ = socket.shutdown(Shutdown::Both);
         }
         self.bell.notify_one();
     }
 
-    /// The thread.
+    /// Dials the node, writes packets until the connection ends, and starts again, until the link is stopped.
     pub(super) fn run(&self, roster: &Roster) {
         let mut pause = PAUSE_FIRST;
         let (mut said, mut refusals) = (String::new(), 0);
@@ -558,7 +559,7 @@ impl Link {
         }
     }
 
-    /// Forgets the socket and what waits for it.
+    /// Clears the socket and the queue.
     fn hang_up(&self) {
         let mut waiting = self.waiting();
         (waiting.socket, waiting.connected, waiting.over) = (None, None, false);
@@ -570,7 +571,7 @@ impl Link {
         let dialling = Dialling::new(self.address)?;
         self.waiting().socket = Some(dialling.copy()?);
         let stream = dialling.connect(self.address, greeting_ms)?;
-        // A socket that was not connected yet was not shut down by a stop.
+        // `stop` may have been called before the socket was connected, when shutting it down had no effect.
         if self.waiting().stopping {
             return Err(NoLink::Away(io::ErrorKind::ConnectionAborted.into()));
         }
@@ -581,13 +582,13 @@ impl Link {
         Ok((socket, version))
     }
 
-    /// Writes what comes until the connection ends, and notices the end when there is nothing to write, too.
+    /// Writes packets until the connection ends. A second thread notices its end while there is nothing to write.
     fn use_up(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
         let copy = socket.copy()?;
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name(format!("at-node-{}", self.node));
             watcher.spawn_scoped(scope, || {
-                // The other side says nothing: whatever there is to read is the end.
+                // The other side sends nothing after its answer, so whatever this reads is the end.
                 let said = copy.peek(&mut [0]);
                 tracing::debug!(node = %self.node, "the other side has ended it: {said:?}");
                 self.waiting().over = true;
@@ -599,8 +600,8 @@ impl Link {
         })
     }
 
-    /// Writes what comes, until the connection ends or is to end, and what this node's clock shows, to a node that
-    /// understands it: first of all, so that nobody who has a vote of this node lacks it.
+    /// Writes packets and this node's clock, if the other side understands it, until the connection ends or has to end.
+    /// The clock is written first, so that a node which gets a vote from this one has its clock already.
     fn write(&self, socket: &mut Socket, clocks: Option<&Clocks>) -> io::Result<()> {
         let mut telling = Telling::default();
         loop {
@@ -629,7 +630,7 @@ impl Link {
     }
 }
 
-/// The thread of a link.
+/// Starts the thread of a link.
 pub(super) fn start(link: &Arc<Link>, roster: &Arc<Roster>) -> io::Result<JoinHandle<()>> {
     let (link, roster) = (Arc::clone(link), Arc::clone(roster));
     let name = format!("to-node-{}", link.node);

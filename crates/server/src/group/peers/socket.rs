@@ -1,4 +1,4 @@
-//! A socket between two nodes: greeted within a time, then used in one direction.
+//! A socket between two nodes. The greeting has a time limit; after it the socket is used in one direction.
 
 use super::credentials::Credentials;
 use super::encryption::{Distrust, Encryption, first_byte};
@@ -10,37 +10,36 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A connection and its greeting take so long at most, ms.
+/// Time limit for the greeting of a connection, ms. It also bounds connecting, see [`CONNECT_MAX`].
 const GREETING_MS: i64 = 5_000;
-/// A write that the other side does not take for so long ends the connection.
+/// Longest write. If the other side accepts nothing for so long, the connection ends.
 const WRITE_MAX: Duration = Duration::from_secs(10);
-/// Bytes that the other side has not acknowledged for so long end the connection: after a network that was cut a
-/// new one carries sooner than the next try of an old one.
+/// How long sent bytes may stay unacknowledged before the connection ends. After a network cut, a new connection works
+/// sooner than the next retransmission on an old one.
 pub(super) const UNHEARD_MAX: Duration = Duration::from_secs(2);
-/// A connection that is not there after this is tried anew.
+/// Time limit for connecting, after which the caller tries again.
 const CONNECT_MAX: Duration = Duration::from_secs(1);
-/// A connection on which nothing came for so long is asked whether it is there.
+/// Time without received bytes after which the kernel probes the connection.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// Between two such questions.
+/// Interval between two probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-/// Answers that may be missing.
+/// Probes without an answer after which the connection ends.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Bytes that are taken from a socket at once; longer reads go past the buffer.
+/// Bytes that one read takes from a socket. Longer reads bypass the buffer.
 const READ_LEN: usize = 64 << 10;
-/// Bytes that are thrown away at most while a connection ends.
+/// Most bytes that are discarded while a connection is being closed.
 const REST_LEN_MAX: usize = 1 << 20;
-/// The first byte of a TLS handshake, and of no greeting: RFC 8446 section 5.1.
+/// The first byte of a TLS handshake, which no greeting begins with: RFC 8446 section 5.1.
 const HANDSHAKE: u8 = 22;
 
-/// The maker of sockets that are ready for use, plain ones or with TLS: one way for those that were dialled and one for
-/// those that were accepted.
+/// Prepares sockets for use, plain or with TLS: one function for dialled ones, and one for accepted ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Sockets {
     pub(super) clock: Clock,
-    /// A connection and its greeting take so long at most, ms.
+    /// Time limit for the greeting of a connection, ms.
     pub(super) greeting_ms: i64,
-    /// The certificate that this node shows; none for plain connections.
+    /// The certificate of this node. None for plain connections.
     pub(super) credentials: Option<Arc<Credentials>>,
 }
 
@@ -50,12 +49,12 @@ impl Sockets {
         Sockets { clock: Clock::start(Time(0)), greeting_ms: GREETING_MS, credentials }
     }
 
-    /// The clock by which connections end.
+    /// Returns the clock that the time limits use.
     pub(crate) fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// A socket whose use may take so long until it is settled.
+    /// Prepares a dialled socket. The time limit holds until [`Socket::settle`].
     pub(super) fn dialled(&self, stream: TcpStream, ms: i64) -> io::Result<Socket> {
         let ip = stream.peer_addr()?.ip();
         let wire = self.wire(stream, ms)?;
@@ -68,7 +67,7 @@ impl Sockets {
         Ok(Socket { wire, layer })
     }
 
-    /// The same for one that was accepted, when its first byte is there: it tells whether the other side speaks TLS.
+    /// Prepares an accepted socket. It waits for the first byte, which shows whether the other side speaks TLS.
     pub(super) fn accepted(&self, stream: TcpStream, ms: i64) -> io::Result<Socket> {
         let mut wire = self.wire(stream, ms)?;
         let first = first_byte(&mut wire)?.ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -101,7 +100,7 @@ impl Sockets {
     }
 }
 
-/// A socket that is not connected yet; a copy of it can be shut down by another thread meanwhile.
+/// A socket that is not connected yet. Another thread can shut down a copy of it meanwhile.
 pub(super) struct Dialling {
     socket: socket2::Socket,
 }
@@ -113,7 +112,7 @@ impl Dialling {
         })
     }
 
-    /// Another name of the socket.
+    /// Returns a second handle of the same socket.
     pub(super) fn copy(&self) -> io::Result<TcpStream> {
         Ok(self.socket.try_clone()?.into())
     }
@@ -122,7 +121,8 @@ impl Dialling {
         let within = Duration::from_millis(u64::try_from(ms).unwrap_or(0).max(1)).min(CONNECT_MAX);
         self.socket.connect_timeout(&address.into(), within)?;
         let stream: TcpStream = self.socket.into();
-        // A port that nobody has may connect to itself where it is one of those that systems give away.
+        // Connecting to a local port in the ephemeral range on which no process listens can connect the socket to
+        // itself.
         if stream.local_addr()? == stream.peer_addr()? {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
@@ -130,7 +130,7 @@ impl Dialling {
     }
 }
 
-/// Why a plain node is refused where TLS is spoken, and the other way round.
+/// Why a plain connection is refused where nodes use TLS, and the other way round.
 const TOO_LITTLE: &str = "nodes of this group speak TLS with each other and show certificates: start every one with \
                           --replicate-tls-cert, --replicate-tls-key and --replicate-tls-ca";
 const TOO_MUCH: &str = "it speaks TLS, and this node speaks none with other nodes: start every node of a group with \
@@ -142,16 +142,17 @@ pub(super) struct Socket {
     layer: Layer,
 }
 
-/// The step between a socket's bytes and the wire's.
+/// The layer between the caller's bytes and those on the wire.
 enum Layer {
     Plain,
     Tls(Box<Encryption>),
-    /// The other side begins in another way than this node does: it can be told so, in plain words, and is not read.
+    /// The other side uses TLS and this node does not, or the other way round. The reason can be written to it in plain
+    /// bytes, and reads fail with it.
     Stranger(&'static str),
 }
 
 impl Socket {
-    /// From now on reads wait for ever and writes for some seconds.
+    /// Ends the time limit: from now on reads wait without limit, and writes for [`WRITE_MAX`].
     pub(super) fn settle(&mut self) -> io::Result<()> {
         let timed = self.timed();
         timed.until_ms = None;
@@ -159,16 +160,17 @@ impl Socket {
         timed.stream.set_write_timeout(Some(WRITE_MAX))
     }
 
-    /// From now on nothing waits: [`Socket::take`] and [`Socket::put`] say that they would.
+    /// Makes the socket non-blocking and ends the time limit. [`Socket::take`] and [`Socket::put`] then return
+    /// `WouldBlock` instead of waiting.
     pub(super) fn set_nonblocking(&mut self) -> io::Result<()> {
         let timed = self.timed();
         timed.until_ms = None;
-        // TCP takes a client at either end that reads nothing for a network that is cut.
+        // A client at either end that reads nothing looks to TCP like a cut network, so it gets more time here.
         SockRef::from(&timed.stream).set_tcp_user_timeout(Some(WRITE_MAX))?;
         timed.stream.set_nonblocking(true)
     }
 
-    /// Bytes that have come, where nothing waits. They come also while the other side takes none.
+    /// Reads bytes that have arrived, on a non-blocking socket. It works even while the other side reads nothing.
     pub(super) fn take(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match &mut self.layer {
             Layer::Tls(encryption) => encryption.take(&mut self.wire, bytes),
@@ -176,7 +178,7 @@ impl Socket {
         }
     }
 
-    /// Sends as much as can be sent, where nothing waits. With TLS a part of it may stay until [`Socket::push`].
+    /// Sends as many bytes as possible, on a non-blocking socket. With TLS some may stay queued until [`Socket::push`].
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.layer {
             Layer::Tls(encryption) => encryption.put(&mut self.wire, bytes),
@@ -184,7 +186,7 @@ impl Socket {
         }
     }
 
-    /// Sends what stayed.
+    /// Sends the bytes that [`Socket::put`] has queued.
     pub(super) fn push(&mut self) -> io::Result<()> {
         match &mut self.layer {
             Layer::Tls(encryption) => encryption.push(&mut self.wire),
@@ -192,18 +194,18 @@ impl Socket {
         }
     }
 
-    /// More time, from now on.
+    /// Sets a new time limit that begins now.
     pub(super) fn allow(&mut self, ms: i64) {
         let timed = self.timed();
         timed.until_ms = Some(timed.clock.read().uptime_ms + ms);
     }
 
-    /// Another name of the socket.
+    /// Returns a second handle of the same socket.
     pub(super) fn copy(&mut self) -> io::Result<TcpStream> {
         self.timed().stream.try_clone()
     }
 
-    /// Whether the other side may say that it is reached at this address. Without TLS nobody asks.
+    /// Checks that the certificate of the other side is for this address. Without TLS nothing is checked.
     pub(super) fn vouches_for(&self, ip: IpAddr) -> Result<(), String> {
         match &self.layer {
             Layer::Tls(encryption) => encryption.vouches_for(ip),
@@ -211,7 +213,7 @@ impl Socket {
         }
     }
 
-    /// The next write is the first with other keys.
+    /// Changes the keys of TLS with the next write.
     #[cfg(test)]
     pub(super) fn change_keys(&mut self) {
         let Layer::Tls(encryption) = &mut self.layer else { panic!("no TLS") };
@@ -219,14 +221,15 @@ impl Socket {
     }
 
     pub(super) fn close(&mut self) {
-        // It may be closed already.
+        // An error means that it is closed already.
         let _ = self.timed().stream.shutdown(Shutdown::Both);
     }
 
-    /// Closes a connection that has not been settled when the other side does, or when its time is over: to close it with
-    /// bytes that nobody has read could take back the words that were sent last.
+    /// Closes a connection before it is settled. It waits until the other side closes or the time limit ends, and
+    /// discards what arrives: closing a socket with unread bytes resets the connection, and the last message could be
+    /// lost.
     pub(super) fn part(&mut self) {
-        // It may be closed already.
+        // An error means that it is closed already.
         let _ = self.timed().stream.shutdown(Shutdown::Write);
         let (mut rest, mut left) = ([0; 4096], REST_LEN_MAX);
         while left > 0
@@ -270,7 +273,7 @@ impl Write for Socket {
     }
 }
 
-/// A stream whose reads and writes end at a time, all together.
+/// A stream with one time limit for all its reads and writes.
 struct Timed {
     stream: TcpStream,
     clock: Clock,
@@ -278,7 +281,7 @@ struct Timed {
 }
 
 impl Timed {
-    /// The time that is left; none for no end.
+    /// Returns the time that is left. None without a limit. An error if it is over.
     fn left(&self) -> io::Result<Option<Duration>> {
         let Some(until_ms) = self.until_ms else { return Ok(None) };
         match u64::try_from(until_ms - self.clock.read().uptime_ms) {
