@@ -85,7 +85,7 @@ pub(crate) struct Moved {
     pub(super) replayed: bool,
     /// The account's version after it was first executed.
     pub(super) version: i64,
-    /// Of a debit or refund what was moved, else what is there afterwards.
+    /// The amount that a debit or refund moved; otherwise the balance afterwards.
     pub(super) amount: Quantity,
     #[serde(flatten)]
     pub(super) why: Why,
@@ -121,7 +121,7 @@ pub(crate) struct SessionAnswer {
 /// The outcome of one item.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemAnswer {
-    /// The rating group, or another name of what is charged.
+    /// Key of the item: its rating group, or another name.
     pub(super) key: Key,
     /// `OK`, or the result code of the ledger.
     pub(super) code: &'static str,
@@ -215,9 +215,9 @@ pub(super) struct CounterBody {
     pub(super) unit: String,
     /// Value of the counter.
     pub(super) value: Quantity,
-    /// When it begins anew, in UTC.
+    /// When it resets, in UTC.
     pub(super) period: String,
-    /// When it begins anew; null where it does not.
+    /// When it resets; null where it does not.
     pub(super) resets_at_ms: Option<i64>,
 }
 
@@ -240,11 +240,11 @@ pub(super) struct LimitBody {
     pub(super) left: Quantity,
     /// Amount that was used beyond it.
     pub(super) overrun: Quantity,
-    /// When it begins anew, in UTC moved by the offset.
+    /// When it resets, in UTC moved by the offset.
     pub(super) period: String,
     /// Minutes by which the clocks of the time zone are ahead of UTC.
     pub(super) offset_minutes: i64,
-    /// When it begins anew; null where it does not.
+    /// When it resets; null where it does not.
     pub(super) resets_at_ms: Option<i64>,
 }
 
@@ -294,7 +294,7 @@ pub(crate) struct StatementBody {
     pub(super) account: String,
     /// Where the statement goes on; null when it is whole.
     pub(super) cursor: Option<String>,
-    /// False when entries of the period, or behind the cursor, are not kept any more.
+    /// False when entries of the period, or after the cursor, are no longer kept.
     pub(super) complete: bool,
     /// The time of the oldest entry of any account that is kept; null when there is none.
     pub(super) kept_from_ms: Option<i64>,
@@ -364,13 +364,13 @@ pub(crate) struct OpenSession {
     pub(super) validity_ms: i64,
     /// The supervision time: without a request for so long the session expires.
     pub(super) tcc_ms: i64,
-    /// Treatment of use beyond what is there.
+    /// Treatment of use beyond the balance.
     pub(super) overrun: String,
     /// The highest request number; null before the first.
     pub(super) last_request: Option<i64>,
     /// Base64.
     pub(super) data: String,
-    /// Items, with what was granted and used of each.
+    /// Items, with the grant and the use of each.
     pub(super) items: Vec<OpenItem>,
     /// Account of the session.
     pub(super) account: AccountBody,
@@ -378,7 +378,7 @@ pub(crate) struct OpenSession {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OpenItem {
-    /// The rating group, or another name of what is charged.
+    /// Key of the item: its rating group, or another name.
     pub(super) key: Key,
     /// Unit that is counted.
     pub(super) unit: String,

@@ -53,7 +53,7 @@ pub(super) struct BucketCreation {
     pub(super) allowance: Option<Allowance>,
 }
 
-/// Recurring credit of a bucket: what is left when a period begins expires.
+/// Recurring credit of a bucket: the rest expires when a period begins.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Allowance {
@@ -152,7 +152,7 @@ pub(super) struct Debit {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ItemAmount {
-    /// The rating group, or another name of what is charged.
+    /// Key of the item: its rating group, or another name.
     pub(super) key: Key,
     /// Unit that is counted.
     pub(super) unit: Name,
@@ -185,7 +185,7 @@ pub(super) struct Count {
     pub(super) amount: Amount<{ i64::MIN }>,
     /// Of a counter that is made by this; `events` unless told otherwise.
     pub(super) unit: Option<Name>,
-    /// When a counter that is made by this begins anew.
+    /// When a counter that this creates resets.
     pub(super) period: Option<Period>,
 }
 
@@ -198,7 +198,7 @@ pub(super) struct Count {
 pub(super) struct LimitSetting {
     /// Units of it count; open sessions where there is none.
     pub(super) unit: Option<Name>,
-    /// Key of the item whose units count alone.
+    /// Key of the only item whose units count.
     pub(super) item: Option<Key>,
     /// Units in a period, or sessions that may be open.
     pub(super) amount: Amount<0>,
@@ -226,7 +226,7 @@ pub(super) struct SessionOpening {
     /// unless told otherwise.
     #[schemars(range(min = 1, max = TCC_MS_MAX), extend("x-scurry-limit" = "tcc_ms_max"))]
     pub(super) tcc_ms: Option<i64>,
-    /// Treatment of use beyond what is there.
+    /// Treatment of use beyond the balance.
     pub(super) overrun: Option<Overrun>,
     /// One denied item denies all.
     #[serde(default)]
@@ -242,7 +242,7 @@ pub(super) struct SessionOpening {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ItemRequest {
-    /// The rating group, or another name of what is charged.
+    /// Key of the item: its rating group, or another name.
     pub(super) key: Key,
     /// Unit that is counted.
     pub(super) unit: Name,
@@ -252,7 +252,7 @@ pub(super) struct ItemRequest {
     pub(super) min: Option<Amount<0>>,
 }
 
-/// Use so far, and the request for what comes next.
+/// Use so far, and the request for the next grant.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionUpdate {
@@ -288,13 +288,13 @@ pub(super) struct SessionUpdate {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("if" = {}, "then" = any_of(something_of(&["used", "requested"], &[]))))]
 pub(super) struct UpdatedItem {
-    /// The rating group, or another name of what is charged.
+    /// Key of the item: its rating group, or another name.
     pub(super) key: Key,
     /// Unit that is counted.
     pub(super) unit: Name,
     /// Units that were used since the last report.
     pub(super) used: Option<Amount<0>>,
-    /// Replaces what the item holds.
+    /// Replaces the item's hold.
     pub(super) requested: Option<Amount<0>>,
     /// At most `requested`.
     pub(super) min: Option<Amount<0>>,
@@ -323,7 +323,7 @@ pub(super) struct SessionEnd {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndedItem {
-    /// The rating group, or another name of what is charged.
+    /// Key of the item: its rating group, or another name.
     pub(super) key: Key,
     /// Unit that is counted.
     pub(super) unit: Name,

@@ -170,7 +170,7 @@ pub(crate) enum Status {
     Closed,
 }
 
-/// Treatment of use beyond what is there.
+/// Treatment of use beyond the balance.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Overrun {
@@ -178,7 +178,7 @@ pub(crate) enum Overrun {
     Clamp,
 }
 
-/// When a counter begins anew, in UTC.
+/// When a counter resets, in UTC.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Period {
