@@ -153,6 +153,8 @@ pub struct Replica {
     confirmed: Vec<ReadTicket>,
     behind: Vec<NodeId>,
     membership_shown: bool,
+    /// The commit index that the host was told last.
+    told: Index,
 }
 
 impl Replica {
@@ -184,7 +186,8 @@ impl Replica {
             max_committed_size_per_ready: settings.append_bytes,
         };
         let membership = Membership { members: log.base().members.clone(), outgoing: Vec::new() };
-        let stores = Stores::new(log.vote());
+        let stores = Stores::new(log.vote(), log.last());
+        let told = log.base().index;
         let random = settings.seed;
         // All that the engine refuses was checked before.
         let engine = RawNode::new(&config, log, &Logger::root(Discard, o!()))
@@ -207,6 +210,7 @@ impl Replica {
             confirmed: Vec::new(),
             behind: Vec::new(),
             membership_shown: false,
+            told,
         };
         replica.draw_patience();
         replica.advance();
@@ -236,7 +240,13 @@ impl Replica {
         }
         let vote = self.stores.durable_vote();
         let settings = Settings { seed: self.random, ..self.settings.clone() };
-        Ok(Replica::new(settings, Recovered { vote, ..recovered })?)
+        let replica = Replica::new(settings, Recovered { vote, ..recovered })?;
+        // What this replica has promised binds its successor.
+        let durable = replica.stores.durable_vote();
+        assert!(durable.term >= vote.term, "a term goes back with another log");
+        assert!(durable.term > vote.term || durable == vote, "a vote is forgotten with a log");
+        assert!(replica.last() == came.1, "the new log ends elsewhere than it was said to");
+        Ok(replica)
     }
 
     /// Advances the replica's time by one tick of the host's clock.
@@ -286,6 +296,9 @@ impl Replica {
         let outcome = self.engine.propose(Vec::new(), Vec::new());
         self.advance();
         outcome.map_err(|_| NotLeader { leader: None })?;
+        // The host keeps the frame under this index, and confirms its turn when the index is committed.
+        let kind = self.entry(index).map(|entry| entry.kind);
+        assert!(kind == Some(Kind::Frame(descriptor)), "another entry is at {index:?}: {kind:?}");
         Ok(index)
     }
 
@@ -342,7 +355,11 @@ impl Replica {
             self.incoming.clear();
         }
         self.advance();
-        if outcome.is_ok() && taken { Ok(index) } else { Err(ChangeError::Busy) }
+        if outcome.is_err() || !taken {
+            return Err(ChangeError::Busy);
+        }
+        assert!(self.engine.store().turn(index).is_some(), "{index:?} is not about members");
+        Ok(index)
     }
 
     /// Records that messages to this node are being lost.
@@ -360,6 +377,8 @@ impl Replica {
             // The snapshot may be newer than the one that the engine planned for; the engine continues after it, but
             // never beyond this log.
             progress.pending_snapshot = progress.pending_snapshot.max(index.0.min(last));
+            // The engine would look for the entry after it.
+            assert!(progress.pending_snapshot <= last, "a node is sent what the log does not have");
         }
         self.engine.report_snapshot(peer.get(), SnapshotStatus::Finish);
         self.advance();
@@ -404,7 +423,10 @@ impl Replica {
     /// of the new base.
     pub fn compact(&mut self, to: Index) -> Index {
         let to = to.min(Index(self.engine.raft.raft_log.applied));
+        let before = self.base().index;
         self.engine.mut_store().compact(to);
+        assert!(self.base().index >= before, "the base goes back");
+        self.check();
         self.base().index
     }
 
@@ -424,6 +446,8 @@ impl Replica {
             self.advance();
         }
         let committed = self.committed();
+        assert!(committed >= self.told, "the commit index goes back: {:?}", self.told);
+        self.told = committed;
         let standing = self.standing();
         let changed = self.shown.replace(standing) != Some(standing);
         let shown = std::mem::replace(&mut self.membership_shown, true);
@@ -436,6 +460,36 @@ impl Replica {
             reads: std::mem::take(&mut self.confirmed),
             behind: std::mem::take(&mut self.behind),
         }
+    }
+
+    /// Asserts what holds between two calls, of the engine and of what this replica keeps beside it.
+    fn check(&self) {
+        let raft = &self.engine.raft;
+        let log = &raft.raft_log;
+        let (applied, committed) = (Index(log.applied), Index(log.committed));
+        // base <= applied <= committed <= last
+        assert!(self.base().index <= applied, "an entry is removed before it has taken effect");
+        assert!(applied <= committed, "an entry has taken effect before it is committed");
+        assert!(committed <= self.last(), "more is committed than the log has");
+        // Members take effect with their entry: after a crash the node would count votes by older ones.
+        assert!(applied <= self.stores.durable_last(), "an entry takes effect before it is stored");
+        assert!(committed >= self.told, "the commit index goes back: {:?}", self.told);
+        let log = self.engine.store();
+        assert!(log.last() == self.last(), "the engine's log ends elsewhere");
+        assert!(log.last_term() <= Term(raft.term), "the log ends in a term after the node's");
+        let latest = self.stores.latest_vote();
+        let given = (Term(raft.term), NodeId::new(raft.vote));
+        assert!((latest.term, latest.candidate) == given, "the engine's vote is not to be stored");
+        assert!(
+            self.seen == (Term(raft.term), raft.state),
+            "a change of term or role is unnoticed"
+        );
+        let leads = raft.state == StateRole::Leader;
+        assert!(self.begins.is_some() == leads, "only a leader has a first entry");
+        assert!(self.begins <= Some(self.last()), "a leader has no entry of its term");
+        assert!(!leads || raft.promotable(), "a node without a vote leads");
+        assert!(!leads || given.1 == Some(self.settings.id), "a leader has voted for another");
+        assert!(self.incoming.is_empty(), "content is kept for an entry of an earlier input");
     }
 
     /// Returns the id of this node.
@@ -631,6 +685,8 @@ impl Replica {
                 self.turn(Index(entry.index));
             }
             if let Some(last) = committed.last() {
+                // The engine gives what is stored only; what it applies it never takes back.
+                assert!(Index(last.index) <= self.stores.durable_last(), "applied before stored");
                 self.engine.advance_apply_to(last.index);
             }
             messages.append(&mut self.engine.raft.msgs);
@@ -641,6 +697,7 @@ impl Replica {
         for message in messages {
             self.route(&message);
         }
+        self.check();
     }
 
     /// Adds the engine's entries to the log, with their content. Returns the first index that they replaced, and the
@@ -648,12 +705,18 @@ impl Replica {
     fn adopt(&mut self, entries: &[RaftEntry]) -> (Option<Index>, Vec<Entry>) {
         let Some(first) = entries.first() else { return (None, Vec::new()) };
         let begin = self.incoming.first().map_or(u64::MAX, |entry| entry.index.0);
+        let leads = self.engine.raft.state == StateRole::Leader;
         let content = |entry: &RaftEntry| {
             let at = entry.index.checked_sub(begin).and_then(|at| usize::try_from(at).ok());
             let known = at.and_then(|at| self.incoming.get(at));
-            known
-                .filter(|known| known.term.0 == entry.term)
-                .map_or_else(|| convert::made_by_engine(entry), Entry::clone)
+            let Some(known) = known.filter(|known| known.term.0 == entry.term) else {
+                // Nodes would have different entries at one index.
+                assert!(leads, "the content of entry {} has gone astray", entry.index);
+                return convert::made_by_engine(entry);
+            };
+            let is_turn = matches!(known.kind, Kind::Members(_) | Kind::Switched);
+            assert!(is_turn == convert::is_turn(entry), "entry {} has another kind", entry.index);
+            known.clone()
         };
         let entries: Vec<Entry> = entries.iter().map(content).collect();
         let (log, first) = (self.engine.mut_store(), Index(first.index));
@@ -693,6 +756,7 @@ impl Replica {
         if now == self.seen {
             return;
         }
+        assert!(now.0 >= self.seen.0, "a term goes back: {:?} after {:?}", now.0, self.seen.0);
         self.seen = now;
         self.begins =
             (now.1 == StateRole::Leader).then(|| self.engine.store().first_of_last_term(now.0));
@@ -739,6 +803,25 @@ impl Replica {
     /// Passes a message to the host. Asserts that the promise it makes is on the device.
     fn leave(&mut self, message: Message) {
         let durable = self.stores.durable_vote();
+        let own = self.settings.id;
+        assert!(message.from == own && message.to != own, "a message has another sender");
+        // A message of an older term may name entries that a newer leader has replaced since.
+        let is_of_now = message.term == durable.term;
+        match message.body {
+            Body::Appended { index, .. } if is_of_now => {
+                // The leader counts this node for the entry: after a crash nobody else may have it.
+                let last = self.stores.durable_last();
+                assert!(index <= last, "{index:?} is acknowledged, the device has up to {last:?}");
+            }
+            Body::AskVote { before: false, .. } | Body::Append { .. } if is_of_now => {
+                // After a crash the node could vote for another candidate of the term that it leads.
+                assert!(durable.candidate == Some(own), "a candidate has not stored its own vote");
+            }
+            Body::Heartbeat { committed, .. } => {
+                assert!(committed <= self.committed(), "a leader tells of a later commit");
+            }
+            _ => {}
+        }
         match message.body {
             // No promise.
             Body::AskVote { before: true, .. }
@@ -770,5 +853,7 @@ impl Replica {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let drawn = usize::try_from((mixed >> 33) % (election as u64 + 1)).unwrap_or(0);
         self.patience = election + usize::from(self.settings.patience) + drawn;
+        // Half of the nodes would always be first, or the engine would refuse the number.
+        assert!(drawn <= election, "a node waits for longer than two election timeouts");
     }
 }

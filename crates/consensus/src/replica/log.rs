@@ -130,7 +130,24 @@ impl Log {
         }
         log.vote = vote;
         log.committed = committed.clamp(log.base.index, index);
+        // The engine starts with these: it would vote in a term that the log has passed.
+        assert!(log.vote.term >= log.last_term(), "the vote is older than the log");
+        assert!(log.committed <= log.last(), "more is committed than the log has");
+        log.check();
         Ok(log)
+    }
+
+    /// Asserts what holds between two calls.
+    fn check(&self) {
+        let Base { index, term, .. } = self.base;
+        assert!((index == Index(0)) == (term == Term(0)), "a base has an index without a term");
+        assert!(self.last_term() >= term, "the log ends in an older term than its base");
+        assert!(self.end(self.last()) >= self.begin, "the log has fewer bytes than its base");
+        let turns = (self.turns.first_key_value(), self.turns.last_key_value());
+        if let (Some((first, _)), Some((last, _))) = turns {
+            assert!(*first > index, "a removed entry is still about members");
+            assert!(*last <= self.last(), "an entry about members lies after the end");
+        }
     }
 
     pub(crate) fn base(&self) -> &Base {
@@ -145,6 +162,11 @@ impl Log {
         Index(self.base.index.0 + self.slots.len() as u64)
     }
 
+    /// Returns the term of the last entry, or of the base.
+    pub(crate) fn last_term(&self) -> Term {
+        self.slots.back().map_or(self.base.term, |slot| slot.term)
+    }
+
     fn slot(&self, index: Index) -> Option<&Slot> {
         let at = index.0.checked_sub(self.base.index.0 + 1)?;
         self.slots.get(usize::try_from(at).ok()?)
@@ -157,7 +179,10 @@ impl Log {
 
     /// Returns the bytes of the frames after `from`, up to and including `to`.
     pub(crate) fn bytes(&self, from: Index, to: Index) -> u64 {
-        self.end(to).saturating_sub(self.end(from))
+        let (begin, end) = (self.end(from), self.end(to));
+        // A negative length would let the leader append without a bound.
+        assert!(begin <= end, "bytes are counted backwards, from {from:?} to {to:?}");
+        end - begin
     }
 
     /// Returns the term of an entry, or of the base.
@@ -202,6 +227,8 @@ impl Log {
         let (end, index, term) = (self.end(self.last()), self.last().next(), entry.term);
         // All later reads would take an entry at a wrong position for another entry.
         assert!(entry.index == index, "{:?} is put in the place of {index:?}", entry.index);
+        // Elections compare the last terms: an older one after a newer one would let a shorter log win.
+        assert!(term >= self.last_term(), "the term of {index:?} is older than the one before");
         let empty = Slot { term, first: 0, last: 0, end, checksum: 0, kind: SlotKind::Empty };
         let turn = Slot { kind: SlotKind::Turn, ..empty };
         self.slots.push_back(match &entry.kind {
@@ -224,10 +251,13 @@ impl Log {
 
     /// Removes all entries from this index on. Returns true when it has removed any.
     pub(crate) fn truncate(&mut self, from: Index) -> bool {
-        let kept = from.0.saturating_sub(self.base.index.0 + 1);
+        // What is up to the base was committed, and a snapshot shows it.
+        assert!(from > self.base.index, "{from:?} is cut off a log that begins after it");
+        let kept = from.0 - self.base.index.0 - 1;
         let cut = kept < self.slots.len() as u64;
         self.slots.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
         self.turns.split_off(&from);
+        self.check();
         cut
     }
 
@@ -241,8 +271,13 @@ impl Log {
         self.begin = self.end(to);
         self.turns = self.turns.split_off(&to.next());
         let count = usize::try_from(to.0 - self.base.index.0).unwrap_or(usize::MAX);
+        let (last, end) = (self.last(), self.end(self.last()));
         self.slots.drain(..count);
         self.base = base;
+        // Only the beginning goes: the entries after it keep their places and their bytes.
+        assert!(self.last() == last, "the log ends elsewhere after it was made shorter");
+        assert!(self.end(last) == end, "bytes of kept entries were lost with the removed ones");
+        self.check();
     }
 
     /// Returns the base of a log that starts after this entry. Within a change of members it is the base before the
@@ -261,7 +296,10 @@ impl Log {
         if let Some((before, _)) = joint {
             to = before;
         }
+        // What was removed cannot be had again.
+        assert!(to >= self.base.index, "the base goes back to {to:?}");
         let term = self.term_of(to).unwrap_or_default();
+        assert!(term >= self.base.term, "the term of the base goes back");
         Base { index: to, term, members: members.clone() }
     }
 }
@@ -305,6 +343,7 @@ impl Storage for Log {
         if high > self.last().0 + 1 {
             return Err(StorageError::Unavailable.into());
         }
+        assert!(low <= high, "entries are asked for backwards");
         // The limit is in bytes of frames; the engine would count the bytes of its own entries, which have no content.
         let (mut count, before) = (high - low, self.end(Index(low - 1)));
         if let Some(max) = max_size.into() {
@@ -321,7 +360,10 @@ impl Storage for Log {
             let slot = self.slot(index)?;
             Some(engine_entry(slot.term, index, slot.kind == SlotKind::Turn))
         };
-        Ok((low..low + count).filter_map(entry).collect())
+        let entries: Vec<RaftEntry> = (low..low + count).filter_map(entry).collect();
+        // The receiver takes entries by their place in the append: a gap would move those after it.
+        assert!(entries.len() as u64 == count, "an entry within the log is missing");
+        Ok(entries)
     }
 
     fn term(&self, index: u64) -> raft::Result<u64> {

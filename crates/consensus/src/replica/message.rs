@@ -109,8 +109,41 @@ impl Message {
         }
     }
 
+    /// Asserts what [`Message::decode`] requires of a message: the receiver would refuse any other and close the
+    /// connection.
+    fn check(&self) {
+        let is_term = |term: Term| term > Term(0) && term.0 < NUMBER_MAX;
+        assert!(is_term(self.term), "a message has no term: {:?}", self.term);
+        let is_position = |index, term| (index == Index(0)) == (term == Term(0));
+        match &self.body {
+            Body::Append { previous, previous_term, entries, .. } => {
+                assert!(is_position(*previous, *previous_term), "an append is after no entry");
+                assert!(*previous_term <= self.term, "an append is after an entry of a later term");
+                let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return };
+                assert!(first.index == previous.next(), "an append has a gap before its entries");
+                let end = previous.0 + entries.len() as u64;
+                assert!(last.index == Index(end), "an append has a gap within its entries");
+                assert!(first.term >= *previous_term, "terms fall before an append's entries");
+                assert!(last.term >= first.term, "terms fall within an append");
+                assert!(last.term <= self.term, "an append has an entry of a later term");
+            }
+            Body::AskVote { last, last_term, committed, committed_term, .. } => {
+                assert!(
+                    is_position(*last, *last_term),
+                    "a candidate names an entry without a term"
+                );
+                assert!(is_position(*committed, *committed_term), "a commit has no term");
+            }
+            Body::Vote { committed, committed_term, .. } => {
+                assert!(is_position(*committed, *committed_term), "a commit has no term");
+            }
+            _ => {}
+        }
+    }
+
     /// Appends the message's bytes to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        self.check();
         let kind = match &self.body {
             Body::Append { .. } => 1,
             Body::Appended { .. } => 2,

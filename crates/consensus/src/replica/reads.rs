@@ -26,10 +26,27 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
+    /// Asserts what holds between two calls: a round that confirms a read confirms all reads before it.
+    fn check(&self) {
+        let (Some(first), Some(last)) = (self.waiting.front(), self.waiting.back()) else { return };
+        assert!(last.ticket == ReadTicket(self.tickets), "a read's ticket is out of order");
+        assert!(first.ticket <= last.ticket, "reads wait out of order");
+        assert!(first.last <= last.last, "an earlier read shows more than a later one");
+        assert!(last.round <= Some(self.rounds), "a read waits for a round that was not begun");
+        if last.round.is_some() {
+            assert!(first.round.is_some(), "a round was begun for a later read alone");
+            assert!(first.round <= last.round, "an earlier read waits for a later round");
+        }
+        if last.confirmed {
+            assert!(first.confirmed, "a later read is confirmed before an earlier one");
+        }
+    }
+
     pub(crate) fn ask(&mut self, last: Index) -> ReadTicket {
         self.tickets += 1;
         let ticket = ReadTicket(self.tickets);
         self.waiting.push_back(Waiting { ticket, last, round: None, confirmed: false });
+        self.check();
         ticket
     }
 
@@ -43,15 +60,19 @@ impl Reads {
         for read in self.waiting.iter_mut().rev().take_while(|read| read.round.is_none()) {
             read.round = Some(self.rounds);
         }
+        self.check();
         Some(self.rounds)
     }
 
     /// Records that a majority has answered this round; it confirms the reads of earlier rounds too.
     pub(crate) fn answered(&mut self, round: Round) {
+        // Another leadership's round says nothing about this one.
+        assert!(round <= self.rounds, "{round:?} is answered and was not begun");
         for read in &mut self.waiting {
             // A round confirms every read that was requested before it started.
             read.confirmed |= read.round.is_some_and(|of| of <= round);
         }
+        self.check();
     }
 
     /// Removes the reads that may be answered with this commit index, and appends them to `out`.
@@ -62,6 +83,7 @@ impl Reads {
             out.push(read.ticket);
             self.waiting.pop_front();
         }
+        self.check();
     }
 
     /// Removes all reads: a node that no longer leads can confirm none.

@@ -38,6 +38,8 @@ pub(crate) struct Stores {
     durable: Vote,
     /// The newest vote, which may still be pending.
     latest: Vote,
+    /// The last entry on the device.
+    durable_last: Index,
 }
 
 /// The outcome of completed stores.
@@ -50,8 +52,39 @@ pub(crate) struct Stored {
 }
 
 impl Stores {
-    pub(crate) fn new(durable: Vote) -> Stores {
-        Stores { tickets: 0, gathered: None, under_way: VecDeque::new(), durable, latest: durable }
+    /// Creates the stores of a node that has read this vote and a log that ends here from its device.
+    pub(crate) fn new(durable: Vote, durable_last: Index) -> Stores {
+        Stores {
+            tickets: 0,
+            gathered: None,
+            under_way: VecDeque::new(),
+            durable,
+            latest: durable,
+            durable_last,
+        }
+    }
+
+    /// Asserts what holds between two calls.
+    fn check(&self) {
+        let (durable, latest) = (self.durable, self.latest);
+        assert!(durable.term <= latest.term, "the device has a term that was never reached");
+        let is_kept = durable.candidate.is_none() || durable.candidate == latest.candidate;
+        assert!(durable.term < latest.term || is_kept, "a vote on the device was taken back");
+        if self.are_done() {
+            assert!(self.durable == self.latest, "a vote waits for no store");
+        }
+        if let (Some(first), Some(last)) = (self.under_way.front(), self.under_way.back()) {
+            assert!(last.ticket == Ticket(self.tickets), "a ticket was given out of order");
+            assert!(first.ticket <= last.ticket, "stores are under way out of order");
+            assert!(first.number <= last.number, "the engine's steps are stored out of order");
+        }
+        if let Some(gathered) = &self.gathered {
+            let has_vote = gathered.vote.is_some();
+            assert!(has_vote || !gathered.entries.is_empty(), "a store has nothing to store");
+            assert!(gathered.vote.is_none_or(|vote| vote == self.latest), "a vote is not stored");
+            let before = self.under_way.back().map_or(0, |store| store.number);
+            assert!(gathered.number > before, "a step of the engine is stored twice");
+        }
     }
 
     /// Returns true when no store is pending or in progress.
@@ -62,6 +95,16 @@ impl Stores {
     /// Returns the vote on the device.
     pub(crate) fn durable_vote(&self) -> Vote {
         self.durable
+    }
+
+    /// Returns the newest vote, which may still be pending.
+    pub(crate) fn latest_vote(&self) -> Vote {
+        self.latest
+    }
+
+    /// Returns the last entry on the device.
+    pub(crate) fn durable_last(&self) -> Index {
+        self.durable_last
     }
 
     /// Adds to the pending store. Returns false when there is nothing to store and no store to wait for.
@@ -114,11 +157,14 @@ impl Stores {
             (None, _) => {}
         }
         gathered.entries.extend(entries);
+        self.check();
         true
     }
 
     /// Holds a message until everything that is pending or in progress now is stored. Returns it when nothing is.
     pub(crate) fn hold(&mut self, message: Message) -> Option<Message> {
+        // It would leave when a store is complete that does not have its term.
+        assert!(message.term <= self.latest.term, "a message has a term that no store has");
         let gathered = self.gathered.as_mut().map(|gathered| &mut gathered.held);
         let held = gathered.or_else(|| self.under_way.back_mut().map(|store| &mut store.held));
         let Some(held) = held else { return Some(message) };
@@ -147,15 +193,24 @@ impl Stores {
             entries.is_sorted_by(|a, b| a.index.next() == b.index && a.term <= b.term),
             "entries of a store do not follow each other"
         );
+        // A start would find a log that ends before entries that were acknowledged.
+        let first = entries.first().map(|entry| entry.index);
+        assert!(
+            truncate_from.is_none() || truncate_from == first,
+            "entries are removed from {truncate_from:?} and replaced from {first:?}"
+        );
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let last = entries.last().map(|entry| entry.index);
         self.under_way.push_back(UnderWay { ticket, number, vote, truncate_from, last, held });
+        self.check();
         Some(Store { ticket, vote, truncate_from, entries, committed })
     }
 
     /// Completes all stores up to this ticket.
     pub(crate) fn stored(&mut self, ticket: Ticket) -> Stored {
+        // The host would confirm what this replica has never asked for.
+        assert!(ticket <= Ticket(self.tickets), "{ticket:?} is stored and was never given");
         let (mut stored, mut last) = (Stored::default(), None);
         while self.under_way.front().is_some_and(|store| store.ticket <= ticket) {
             let Some(store) = self.under_way.pop_front() else { break };
@@ -165,6 +220,7 @@ impl Stores {
             assert!(self.durable.term >= before.term, "the durable term goes back");
             stored.number = Some(store.number);
             last = store.last.or(last);
+            self.durable_last = store.last.unwrap_or(self.durable_last);
             stored.released.extend(store.held);
         }
         // The engine compares index and term of the entry that was stored last. After a truncation the same entry may
@@ -174,6 +230,7 @@ impl Stores {
         if to_come.flatten().any(|from| last.is_some_and(|last| from <= last)) {
             stored.number = None;
         }
+        self.check();
         stored
     }
 }
@@ -196,12 +253,12 @@ mod tests {
     }
 
     fn vote() -> Vote {
-        Vote::default()
+        Vote { term: Term(1), candidate: None }
     }
 
     #[test]
     fn what_was_not_taken_yet_is_one_store() {
-        let mut stores = Stores::new(vote());
+        let mut stores = Stores::new(vote(), Index(0));
         assert!(stores.gather(1, vote(), None, entries(1, 4..=6)));
         assert!(stores.gather(2, vote(), Some(Index(6)), entries(2, 6..=6)));
         let store = stores.take(Index(3)).unwrap();
@@ -218,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_message_waits_for_all_that_is_to_be_stored_when_it_is_made() {
-        let mut stores = Stores::new(vote());
+        let mut stores = Stores::new(vote(), Index(0));
         assert_eq!(stores.hold(appended(0)), Some(appended(0)), "nothing is to be stored");
         stores.gather(1, vote(), None, entries(1, 1..=1));
         let first = stores.take(Index(0)).unwrap().ticket;
@@ -237,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_a_later_store_takes_back_is_not_stored() {
-        let mut stores = Stores::new(vote());
+        let mut stores = Stores::new(vote(), Index(0));
         let mut take = |number, truncate_from, entries| {
             stores.gather(number, vote(), truncate_from, entries);
             stores.take(Index(0)).unwrap().ticket

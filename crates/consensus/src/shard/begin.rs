@@ -109,7 +109,11 @@ pub fn begin<D: Disk>(
     let end = End { index: applied.index, sequence: applied.sequence, at, chain };
     let mut kept = Bodies::new(seal, end);
     for frame in tail {
-        kept.push_stored(frame).ok_or("a frame of the log is none")?;
+        kept.push_stored(frame).ok_or("a frame of the log is none, or is not the next one")?;
+    }
+    if kept.end().index.0 != last {
+        let end = kept.end().index.0;
+        return Err(format!("the log ends at entry {last} and can be read up to {end}"));
     }
     let named = found.entries.iter().rev().find_map(|entry| {
         let bytes = entry.members.as_ref().filter(|bytes| bytes.len() > 1)?;

@@ -53,6 +53,20 @@ impl Bodies {
         Bodies { seal, before: end, kept: VecDeque::new(), len: 0 }
     }
 
+    /// Asserts what holds between two calls: each kept entry follows the one before it.
+    fn check(&self) {
+        let (Some(first), Some(last)) = (self.kept.front(), self.kept.back()) else {
+            assert!(self.len == 0, "bytes are counted of frames that are gone");
+            return;
+        };
+        assert!(first.behind.index == self.before.index.next(), "the first kept entry has a gap");
+        let end = self.before.index.0 + self.kept.len() as u64;
+        assert!(last.behind.index == Index(end), "a kept entry is missing or twice there");
+        assert!(first.behind.sequence > self.before.sequence, "a kept entry has no record");
+        assert!(last.behind.sequence >= first.behind.sequence, "sequences of kept entries fall");
+        assert!(self.len >= last.body.len(), "a kept frame is not counted");
+    }
+
     /// Returns the empty end of another log, after its base.
     pub(crate) fn begun_at(&self, base: End) -> Bodies {
         Bodies::new(self.seal, base)
@@ -93,11 +107,15 @@ impl Bodies {
 
     /// Removes the entries from this index on.
     pub(crate) fn truncate(&mut self, from: Index) {
+        // Frames are dropped after they are committed and applied, and these are never cut off.
+        assert!(from > self.before.index, "{from:?} is cut off and was dropped as committed");
         while self.kept.back().is_some_and(|kept| kept.behind.index >= from)
             && let Some(kept) = self.kept.pop_back()
         {
             self.len -= kept.body.len();
         }
+        assert!(self.end().index < from, "the log still has {from:?}");
+        self.check();
     }
 
     /// Appends an entry in the form that this node stores: with the given frame, or a new one for an entry that no
@@ -109,6 +127,8 @@ impl Bodies {
         mark: Mark,
     ) -> Result<Body, String> {
         let end = self.end();
+        // A start would take a torn end of the log for damage.
+        assert!(mark.synced <= end.sequence, "a frame calls later records synced: {mark:?}");
         let body = match body {
             Some(body) => body,
             None if entry.kind == Kind::Empty => Arc::new(self.group_frame(&[])),
@@ -151,17 +171,28 @@ impl Bodies {
             chain: place.next_chain(self.seal),
         };
         let body = Arc::new(bytes);
+        // A start reads back exactly this place, or finds no log here.
+        assert!(self.end_behind(&body) == Some(behind), "a frame does not say where it belongs");
         self.len += body.len();
         self.kept.push_back(Kept { body: body.clone(), behind });
+        self.check();
         Ok(body)
     }
 
-    /// Appends a stored entry with the frame that was read from the device.
+    /// Appends a stored entry with the frame that was read from the device. None for a frame that is damaged or does
+    /// not follow the end.
     pub(crate) fn push_stored(&mut self, bytes: Vec<u8>) -> Option<()> {
-        let Framed::Frame(_) = read_frame(self.seal, &bytes) else { return None };
-        let behind = end_behind(self.seal, &bytes)?;
+        let Framed::Frame(frame) = read_frame(self.seal, &bytes) else { return None };
+        let (end, behind) = (self.end(), end_behind(self.seal, &bytes)?);
+        let follows = behind.index == end.index.next()
+            && frame.first() == end.sequence.next().0
+            && behind.sequence > end.sequence;
+        if !follows {
+            return None;
+        }
         self.len += bytes.len();
         self.kept.push_back(Kept { body: Arc::new(bytes), behind });
+        self.check();
         Some(())
     }
 
@@ -180,6 +211,9 @@ impl Bodies {
     /// device, so that a recovery does not take earlier damage for a torn write. `term` is that of the last entry.
     pub(crate) fn mark(&self, term: Term, mark: Mark) -> Option<Vec<u8>> {
         let end = self.end();
+        // A start refuses a log that ends before what a mark calls synced.
+        assert!(mark.synced <= end.sequence, "a mark calls later records synced: {mark:?}");
+        assert!(mark.committed <= end.index, "a mark calls later entries committed: {mark:?}");
         let mut writer = FrameWriter::new(self.seal, end.sequence.next().0);
         writer.seal(0, end.at);
         let mut frame = Vec::new();
@@ -204,6 +238,7 @@ impl Bodies {
             self.len -= kept.body.len();
             self.before = kept.behind;
         }
+        self.check();
     }
 
     /// Returns true when a received frame matches the description in its entry.

@@ -139,7 +139,9 @@ impl Progress {
 
     /// Records that everything up to a sequence is committed and on this node's device.
     pub fn commit(&self, sequence: Sequence) {
-        self.committed.store(sequence.0, Ordering::Release);
+        let before = self.committed.swap(sequence.0, Ordering::Release);
+        // The core may have shown what it was told before.
+        assert!(before <= sequence.0, "the commit goes back from {before} to {sequence:?}");
     }
 
     /// Returns the bytes of frames that the core has sent and that are neither committed nor given up.
@@ -154,7 +156,9 @@ impl Progress {
 
     /// Subtracts bytes that are committed or given up.
     pub fn settled(&self, bytes: u64) {
-        self.uncommitted.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.uncommitted.fetch_sub(bytes, Ordering::Relaxed);
+        // Below 0 the count wraps, and the core executes nothing any more.
+        assert!(before >= bytes, "{bytes} bytes are settled and {before} were sent");
     }
 
     /// Returns the last sequence that the core's shard shows.

@@ -27,6 +27,21 @@ pub struct Order {
     pub sure: Sequence,
 }
 
+impl Order {
+    /// Asserts what the group promises and the device relies on. Called on both sides of the channel.
+    pub(crate) fn check(&self) {
+        let Order { vote, truncate_from, frames, first, last, sure, .. } = self;
+        assert!(*first <= last.next(), "an order ends before it begins");
+        assert!(frames.is_empty() == (*first == last.next()), "an order has records and no frame");
+        let records = last.next().0 - first.0;
+        assert!(frames.len() as u64 <= records, "a frame of an order has no record");
+        // Entries are removed to make room for others at their place.
+        assert!(truncate_from.is_none() || !frames.is_empty(), "an order removes and adds nothing");
+        assert!(sure <= last, "an order calls more committed than the log has");
+        assert!(vote.is_none_or(|vote| vote.term > 0), "an order has a vote of no term");
+    }
+}
+
 /// Work for the device.
 #[derive(Debug)]
 pub enum Task {
@@ -99,6 +114,7 @@ impl<D: Disk> LogDevice<D> {
         let (batch, next) = match task {
             Task::Store(order) => take(order, more),
             Task::Mark { mut frame, next: first, sure } => {
+                assert!(sure < first, "a mark calls more committed than the log has");
                 let marked = patiently((tell, rest), || self.writer.write(first.0, &mut frame));
                 return match marked.and_then(|()| self.writer.sync()) {
                     Ok(()) => {
@@ -157,10 +173,20 @@ impl<D: Disk> LogDevice<D> {
         let mut bytes = Vec::new();
         let mut first = Sequence(0);
         let mut is_dirty = false;
+        let mut before: Option<&Order> = None;
         for order in batch {
+            order.check();
+            if let Some(before) = before.replace(order) {
+                assert!(before.ticket < order.ticket, "orders come in another order than tickets");
+                assert!(before.sure <= order.sure, "what is committed goes back");
+                let follows = order.truncate_from.is_some() || order.first == before.last.next();
+                assert!(follows, "records are missing between two orders");
+            }
             if let Some(vote) = order.vote {
                 // This syncs: the vote is durable before the entries that follow it.
                 patiently(told, || ballot.raise(vote).map_err(io::Error::other))?;
+                // The file keeps a greater vote: it would be another promise than the one that is sent.
+                assert!(ballot.newest() == vote, "the device has a later vote than is given");
             }
             if let Some(index) = order.truncate_from {
                 // The frames of earlier orders are written and synced before the truncation, which may remove some of

@@ -56,6 +56,13 @@ impl Grouped {
         }
     }
 
+    /// Asserts what holds between two calls.
+    fn check(&self) {
+        // A turn's replies leave when it is confirmed: the open one still gets some.
+        assert!(self.turn > self.end.progress.confirmed(), "the open turn is confirmed already");
+        assert!(!self.is_paused || self.leads(), "a core pauses that does not lead");
+    }
+
     /// Returns true while commands are executed here.
     #[inline]
     pub fn leads(&self) -> bool {
@@ -154,6 +161,7 @@ impl Grouped {
         }
         self.turn.0 += 1;
         self.shows = false;
+        self.check();
     }
 
     /// Carries out the host's orders. Returns true when the shard was replaced or this node no longer leads: a snapshot
@@ -163,6 +171,7 @@ impl Grouped {
         while let Some(order) = self.end.order() {
             match order {
                 ToCore::Apply(frames) => {
+                    assert!(self.part == Part::Follows, "a core that leads is given entries");
                     // The host sends frames only when the shard shows nothing beyond the commit.
                     self.is_in_doubt = false;
                     for frame in frames {
@@ -175,6 +184,9 @@ impl Grouped {
                     self.end.progress.note_applied(Sequence(shard.sequence()));
                 }
                 ToCore::Lead { epoch, sequence, at } => {
+                    assert!(self.part == Part::Follows, "a core is to lead and still does");
+                    // It would execute commands without what was committed before.
+                    assert!(shard.sequence() == sequence.get(), "a core leads and lacks records");
                     shard.follow_to(sequence.next().get(), at);
                     self.part = Part::Leads(epoch);
                     self.is_in_doubt = false;
@@ -192,16 +204,23 @@ impl Grouped {
                     }
                 }
                 ToCore::Resume { sequence, at } => {
+                    assert!(self.is_paused, "a core goes on that has not paused");
+                    assert!(shard.sequence() <= sequence.get(), "a paused core has executed more");
                     shard.follow_to(sequence.next().get(), at);
                     self.is_paused = false;
                 }
                 ToCore::Resign => {
+                    assert!(self.leads(), "a core is to resign and does not lead");
                     self.part = Part::Resigns;
                     self.is_paused = false;
                     is_void = true;
                 }
                 ToCore::Await => self.is_in_doubt = true,
                 ToCore::Replace(remade) => {
+                    assert!(
+                        self.part == Part::Follows,
+                        "the shard of a core that leads is replaced"
+                    );
                     self.is_in_doubt = false;
                     *shard = *remade.shard;
                     self.floor = self.floor.max(Some(remade.at));
@@ -210,6 +229,7 @@ impl Grouped {
                 }
             }
         }
+        self.check();
         is_void
     }
 
@@ -221,6 +241,13 @@ impl Grouped {
     fn apply(&self, shard: &mut Shard, bytes: &[u8]) -> Result<(), String> {
         let seal = self.log.seal_in(LogFormat::Replicated);
         let frame = checked_frame(seal, bytes).ok_or("a frame of the log is none")?;
+        let next = shard.sequence() + 1;
+        if frame.first() != next {
+            return Err(format!(
+                "a frame of the log begins with change {}, not {next}",
+                frame.first()
+            ));
+        }
         shard.apply_frame(&frame).map_err(|(sequence, error)| {
             format!("change {sequence} of the log does not fit what is in memory: {error}")
         })?;
@@ -238,5 +265,6 @@ impl Grouped {
             self.end.progress.note_applied(Sequence(shard.sequence()));
             self.end.tell(FromCore::Resigned { executed: Sequence(shard.sequence()) });
         }
+        self.check();
     }
 }

@@ -81,6 +81,7 @@ impl Healths {
 
     /// Sets the present time of a monotonic clock.
     pub fn is_now(&mut self, now_ns: u64) {
+        assert!(now_ns >= self.now_ns, "a monotonic clock goes back");
         self.now_ns = now_ns;
     }
 

@@ -207,7 +207,7 @@ impl ShardGroup {
         if shows.is_some() {
             core.order(ToCore::Await);
         }
-        ShardGroup {
+        let group = ShardGroup {
             shard,
             replica,
             bodies,
@@ -251,7 +251,71 @@ impl ShardGroup {
             came: None,
             next: None,
             began: None,
+        };
+        group.check();
+        group
+    }
+
+    /// Asserts what holds between two calls, while nothing has broken this node.
+    fn check(&self) {
+        if self.broken.is_some() {
+            return;
         }
+        let (committed, sequence, end) =
+            (self.committed, self.committed_sequence, self.bodies.end());
+        // base <= dropped frames <= committed <= end, as entries and as records
+        let base = Index(self.base.index);
+        assert!(self.replica.base().index == base, "the replica's log begins elsewhere");
+        assert!(self.bodies.before().index <= committed, "a frame is dropped before its commit");
+        assert!(base <= committed, "entries are removed before they are committed");
+        assert!(committed <= end.index, "more is committed than the log has");
+        assert!(Sequence(self.base.sequence) <= sequence, "the base shows what is not committed");
+        assert!(sequence <= end.sequence, "more records are committed than the log has");
+        assert!(self.stored_sequence <= end.sequence, "more is stored than the log has");
+        assert!(self.marked.synced <= self.stored_sequence, "a mark calls too much stored");
+        assert!(self.marked.committed <= committed, "a mark calls too much committed");
+        assert!(committed <= self.replica.committed(), "the replica has not committed as much");
+        // A core sees a record when a majority has it and this device as well.
+        let shown = self.core.progress.committed();
+        assert!(shown <= sequence, "the core sees what is not committed");
+        assert!(shown <= self.stored_sequence, "the core sees what is not stored here");
+        // Replies wait while their entry is not committed, in the order of their turns.
+        if let (Some(first), Some(last)) = (self.turns.front(), self.turns.back()) {
+            assert!(first.1 > committed, "a committed turn waits");
+            assert!(first.0 <= last.0 && first.1 <= last.1, "turns wait out of order");
+        }
+        if let (Some(first), Some(last)) = (self.reads.front(), self.reads.back()) {
+            assert!(first.0 <= last.0 && first.1 <= last.1, "reads wait out of order");
+        }
+        if let (Some(first), Some(last)) = (self.lens.front(), self.lens.back()) {
+            assert!(first.0 > committed, "bytes of a committed entry count as uncommitted");
+            assert!(first.0 <= last.0, "lengths of entries are out of order");
+        }
+        let is_given = self.cut.is_none_or(|(ticket, _)| Some(ticket) <= self.ordered);
+        assert!(is_given, "entries are to be removed by an order that was not given");
+        self.check_part();
+    }
+
+    /// Asserts what holds in the present state of the core.
+    fn check_part(&self) {
+        match self.part {
+            Part::Follows { given } => {
+                assert!(given <= self.committed, "a core is given what is not committed");
+                assert!(Index(self.base.index) <= given, "a core lacks entries that were removed");
+            }
+            Part::Leads(epoch) | Part::Pauses { epoch, .. } => {
+                assert!(self.leads(), "a core executes commands and another node leads");
+                assert!(epoch == Epoch(self.epochs), "a core leads in a leadership that has ended");
+            }
+            Part::Resigns { committed } => {
+                assert!(committed.index <= self.committed, "a core resigns after the commit");
+            }
+            Part::Rebuilds { .. } => {}
+        }
+        assert!(
+            self.transfer_ticks.is_none() || self.leads(),
+            "another node's lead is handed over"
+        );
     }
 
     /// Returns the group's state for status and metrics.
@@ -499,6 +563,7 @@ impl ShardGroup {
             FromCore::Broken(why) => self.stop(why),
         }
         self.append();
+        self.check();
     }
 
     fn is_epoch(&self, said: Epoch) -> bool {
@@ -520,6 +585,8 @@ impl ShardGroup {
                     };
                     match self.replica.append(descriptor) {
                         Ok(index) => {
+                            let before = self.lens.back().map_or(self.committed, |last| last.0);
+                            assert!(index > before, "a frame is put before an earlier one");
                             let term = self.replica.standing().term;
                             self.lens.push_back((index, frame.len() as u64));
                             self.incoming.insert((index, term), Body::new(frame));
@@ -595,6 +662,7 @@ impl ShardGroup {
         match stored {
             Stored::Begun => self.begin_anew(),
             Stored::Done { ticket, last } => {
+                assert!(Some(ticket) <= self.ordered, "the device has done what was not ordered");
                 self.is_full = false;
                 self.device_ticks = (Some(ticket) < self.ordered).then_some(0);
                 // An order before the cut may have stored records after `left`, which the cut removes.
@@ -606,7 +674,9 @@ impl ShardGroup {
                     }
                 };
                 if let Some(last) = last {
-                    self.stored_sequence = last.min(left);
+                    let stored = last.min(left);
+                    assert!(stored >= self.stored_sequence, "the device has less than before");
+                    self.stored_sequence = stored;
                 }
                 self.replica.stored(ticket);
             }
@@ -622,6 +692,7 @@ impl ShardGroup {
                 self.stop(format!("the log cannot be trusted any more: {error}"));
             }
         }
+        self.check();
     }
 
     /// Carries out the effects of all inputs.
@@ -646,9 +717,14 @@ impl ShardGroup {
         }
         // Frames that no store has taken belong to entries that the replica has refused, or had already.
         self.incoming.clear();
+        let is_whole = self.bodies.end().index == self.replica.last();
+        assert!(is_whole || self.broken.is_some(), "an entry of the replica has no frame here");
+        let waits = self.turns.back().map(|(_, index)| *index);
+        assert!(waits <= Some(self.replica.last()), "a turn waits for an entry that is not there");
         self.go_on(outlet);
         self.shorten(outlet);
         self.exchange(outlet);
+        self.check();
     }
 
     fn take(&mut self, effects: Effects, before: LogPosition, outlet: &mut impl Outlet) {
@@ -695,6 +771,8 @@ impl ShardGroup {
             }
             self.bodies.truncate(from);
             let left = self.bodies.end().sequence;
+            // The core has seen these, and a majority has them.
+            assert!(left >= self.committed_sequence, "committed records are cut off");
             // Neither marks nor the stored sequence may claim records that are removed.
             self.marked.synced = self.marked.synced.min(left);
             self.stored_sequence = self.stored_sequence.min(left);
@@ -723,6 +801,8 @@ impl ShardGroup {
             last,
             sure: self.committed_sequence,
         };
+        order.check();
+        assert!(self.ordered < Some(ticket), "orders are given out of order: {ticket:?}");
         self.ordered = Some(ticket);
         self.quiet_ticks = 0;
         self.device_ticks.get_or_insert(0);
@@ -821,6 +901,8 @@ impl ShardGroup {
     fn commit(&mut self, committed: Index) {
         if committed > self.committed {
             let Some(end) = self.bodies.behind(committed) else { return };
+            assert!(end.index == committed, "another entry is kept in the place of {committed:?}");
+            assert!(end.sequence > self.committed_sequence, "a committed entry has no record");
             self.committed = committed;
             self.committed_sequence = end.sequence;
             self.stuck_ticks = 0;
@@ -861,7 +943,8 @@ impl ShardGroup {
                 if self.may_serve() && given == self.committed {
                     self.epochs += 1;
                     let epoch = Epoch(self.epochs);
-                    let End { sequence, at, .. } = self.bodies.end();
+                    let End { index, sequence, at, .. } = self.bodies.end();
+                    assert!(index == given, "a core leads and lacks entries of the log");
                     self.core.order(ToCore::Lead { epoch, sequence, at });
                     self.part = Part::Leads(epoch);
                 }
@@ -882,6 +965,7 @@ impl ShardGroup {
                 if self.stored_sequence >= sequence && sequence >= shows {
                     self.part = Part::Rebuilds { under_way: true, shows };
                     let number = sequence.get();
+                    assert!(sequence <= self.bodies.end().sequence, "memory is made of too much");
                     tracing::info!(shard = self.shard, sequence = number, "memory is made anew");
                     outlet.rebuild(self.shard, LogPosition { index: self.committed, sequence });
                 }
@@ -906,7 +990,8 @@ impl ShardGroup {
     fn carry_on(&mut self, epoch: Epoch) {
         match self.plans.pop_front() {
             None => {
-                let End { sequence, at, .. } = self.bodies.end();
+                let End { index, sequence, at, .. } = self.bodies.end();
+                assert!(index == self.committed, "a core goes on after what is not committed");
                 self.core.order(ToCore::Resume { sequence, at });
                 self.part = Part::Leads(epoch);
             }
@@ -960,11 +1045,15 @@ impl ShardGroup {
     pub fn rebuilt(&mut self, outcome: Result<Remade, String>, index: Index) {
         match outcome {
             Ok(remade) => {
+                let is_asked = matches!(self.part, Part::Rebuilds { under_way: true, .. });
+                assert!(is_asked, "a shard is recovered that was not asked for");
+                assert!(index <= self.committed, "a shard shows what is not committed");
                 self.core.order(ToCore::Replace(remade));
                 self.part = Part::Follows { given: index };
             }
             Err(why) => self.stop(why),
         }
+        self.check();
     }
 
     /// Records that a node has replaced its log by a snapshot of this one, up to this index.
@@ -1061,7 +1150,10 @@ impl ShardGroup {
             Some(end) => end,
             None => {
                 let body = outlet.read(self.shard, self.sequence_of(index))?;
-                self.bodies.end_behind(&body).filter(|end| end.index == index)?
+                let begin = Sequence(self.base.sequence);
+                let records = begin.next()..=self.committed_sequence;
+                let end = self.bodies.end_behind(&body).filter(|end| end.index == index);
+                end.filter(|end| records.contains(&end.sequence))?
             }
         };
         Some(base_of(&base, end))
@@ -1078,7 +1170,11 @@ impl ShardGroup {
         if base.index <= self.base.index {
             return;
         }
-        self.replica.compact(Index(base.index));
+        assert!(base.index <= self.committed.0, "the log is cut after the commit");
+        assert!(base.sequence > self.base.sequence, "a base goes back");
+        let begins = self.replica.compact(Index(base.index));
+        // The device removes what the replica no longer has, and nothing else.
+        assert!(begins == Index(base.index), "the replica's log begins at {begins:?}");
         tracing::info!(shard = self.shard, entry = base.index, "the log was made shorter");
         self.base = base.clone();
         if self.store.send(Task::Forget(base)).is_err() {
@@ -1108,7 +1204,14 @@ impl ShardGroup {
         else {
             return;
         };
+        // What another node says is no promise of this one: a base that shows less has no place here.
+        let is_later = |came: &Came| Sequence(came.offer.base.sequence) >= self.committed_sequence;
         match self.successor(&came.base) {
+            Ok(_) if !is_later(&came) => {
+                let word =
+                    Word::Refused("its base has fewer records than are committed".to_owned());
+                outlet.answer(self.shard, came.from, came.number, word);
+            }
             Ok(replica) => {
                 tracing::info!(
                     shard = self.shard,
@@ -1151,7 +1254,11 @@ impl ShardGroup {
             at: Time(base.at),
             chain: base.chain,
         };
+        assert!(self.cut.is_none(), "a log is replaced while its entries are removed");
+        assert!(replica.last() == end.index, "the new log has entries before it has begun");
         self.replica = replica;
+        // The new replica's tickets begin again.
+        self.ordered = None;
         self.bodies = self.bodies.begun_at(end);
         self.incoming.clear();
         (self.committed, self.committed_sequence) = (end.index, end.sequence);
@@ -1163,6 +1270,7 @@ impl ShardGroup {
         self.part = Part::Rebuilds { under_way: false, shows: Sequence(as_of) };
         self.named = members.or(self.named.take());
         self.membership_changed = true;
+        self.check();
     }
 
     /// Returns how many entries a node lacks. None when this node does not lead, or the node is not a member.

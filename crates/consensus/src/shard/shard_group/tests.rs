@@ -125,6 +125,7 @@ impl Alone {
         writer.seal(0, Time(1));
         let mut frames = Vec::new();
         writer.take(&mut frames);
+        self.group.core.progress.sent(frames.len() as u64);
         self.group.core_says(FromCore::Frames { epoch: Epoch(epoch), turn: Turn(turn), frames });
     }
 
