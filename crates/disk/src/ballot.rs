@@ -51,7 +51,9 @@ fn open_to(
 /// Returns the bytes of the file of a node that has not voted.
 pub(crate) fn bytes_of(manifest: &Manifest) -> Vec<u8> {
     let logs = (0..manifest.threads).map(|core| (manifest.log(core), Vote::default()));
-    LogBallot::<DiskFile>::file_of(logs)
+    let bytes = LogBallot::<DiskFile>::file_of(logs);
+    assert!(!LogBallot::<DiskFile>::has_begun(&bytes), "a node that has not voted has a vote");
+    bytes
 }
 
 /// Reports whether a file of this name may hold a vote. A first start that was interrupted leaves one without votes.

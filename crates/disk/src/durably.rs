@@ -21,6 +21,11 @@ pub(crate) fn replace(
     path: &Path,
     bytes: &[u8],
 ) -> io::Result<()> {
+    // Only this directory is synced: a rename within another one could be lost.
+    assert!(path.parent() == Some(directory), "{} is in another directory", path.display());
+    assert!(new.parent() == Some(directory), "{} is in another directory", new.display());
+    // A crash while `path` itself is written would leave neither the old bytes nor the new ones.
+    assert!(new != path, "{} would be written in its place", path.display());
     let mut file = create(new, mode).map_err(cannot("create", new))?;
     file.write_all(bytes).map_err(cannot("write", new))?;
     file.sync_all().map_err(cannot("sync", new))?;

@@ -72,6 +72,7 @@ fn fill(
         match read(offset, &mut buffer[filled..]) {
             Ok(0) => break,
             Ok(len) => {
+                assert!(len <= buffer.len() - filled, "a read has filled more than its buffer");
                 filled += len;
                 offset += len as u64;
             }

@@ -13,6 +13,8 @@ use std::path::Path;
 const NAME: &str = "LOCK";
 /// Longest process id in the file, with room to spare.
 const PID_LEN_MAX: u64 = 32;
+/// Digits of the greatest process id, and the end of the line.
+const _: () = assert!(PID_LEN_MAX > u32::MAX.ilog10() as u64 + 2);
 
 /// The lock of a store, held until it is dropped or the process ends. The file stays: if it were removed, another
 /// process could lock a new one while this lock is held.

@@ -45,6 +45,7 @@ pub struct Manifest {
 impl Manifest {
     /// Returns the manifest of a new store.
     pub fn new(store: u64, threads: u16) -> Manifest {
+        assert!(threads > 0, "a store has no thread");
         Manifest { store, generation: GENERATION_FIRST, threads, restored: 0 }
     }
 
@@ -55,6 +56,8 @@ impl Manifest {
 
     /// Returns the id of a core's log, unique among all logs.
     pub fn log(&self, core: u16) -> LogId {
+        // The id would be that of a log which no core owns, or of another generation's.
+        assert!(core < self.threads, "core {core} of a store of {} threads", self.threads);
         let place = u64::from(self.generation) << 16 | u64::from(core);
         LogId { id: self.store ^ place, core: u32::from(core) }
     }
@@ -73,7 +76,9 @@ impl Manifest {
         if restored > 0 {
             writeln!(text, "restored {restored}").expect("a string takes everything");
         }
-        sealed(text)
+        let text = sealed(text);
+        assert!(text.len() as u64 <= LEN_MAX, "a manifest is longer than is read");
+        text
     }
 
     /// Parses exactly what `to_text` writes.

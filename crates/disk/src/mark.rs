@@ -44,6 +44,7 @@ pub(crate) fn end_begin(directory: &Path) -> io::Result<()> {
 
 /// Marks a directory as retired: it is never served again as a node of its group.
 pub(crate) fn retire(directory: &Path, why: &str) -> io::Result<()> {
+    assert!(!why.trim().is_empty(), "a node is retired without a reason");
     let (new, path) = (directory.join(RETIRED_NEW), directory.join(RETIRED));
     replace(directory, (&new, FILE_MODE), &path, format!("{why}\n").as_bytes())
 }

@@ -62,6 +62,8 @@ pub fn read_least(
 /// Returns the bytes of the file for a generation whose logs have this reach, in the order of the cores.
 pub(crate) fn bytes_of(manifest: &Manifest, sequences: &[u64]) -> Vec<u8> {
     let logs = (0..manifest.threads).map(|core| manifest.log(core));
+    // Without a note, a start would not notice that the files of a core are missing.
+    assert!(sequences.len() == usize::from(manifest.threads), "a log has no reach, or two");
     LogReach::<DiskFile>::file_of(logs.zip(sequences.iter().copied()))
 }
 
@@ -71,11 +73,13 @@ pub(crate) fn raise(
     manifest: &Manifest,
     sequences: &[u64],
 ) -> Result<bool, StoreError> {
+    assert!(sequences.len() == usize::from(manifest.threads), "a log has no reach, or two");
     for (core, &sequence) in (0..manifest.threads).zip(sequences) {
         let Some(mut reach) = open(directory, manifest, core)? else { return Ok(false) };
         let raised = reach.raise(sequence);
         let path = path_of(directory, manifest.generation);
         raised.map_err(|source| StoreError::Reach { path, source })?;
+        assert!(reach.sequence() >= sequence, "a reach was raised and is lower");
     }
     Ok(true)
 }

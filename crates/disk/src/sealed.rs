@@ -15,8 +15,10 @@ pub(crate) enum Unreadable {
 
 /// Appends the checksum to the lines.
 pub(crate) fn sealed(mut lines: String) -> String {
+    assert!(lines.ends_with('\n'), "the checksum would stand in the last line");
     let crc = CRC.checksum(lines.as_bytes());
     writeln!(lines, "{TITLE}{crc:08x}").expect("a string takes everything");
+    assert!(body_of(lines.as_bytes()).is_ok(), "a start would take these lines for damaged");
     lines
 }
 

@@ -57,7 +57,11 @@ impl Store {
     /// Replaces the manifest durably. After a crash either the old one or the new one is there.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.path.join(MANIFEST_NEW), self.path.join(MANIFEST));
-        Ok(replace(&self.path, (&new, FILE_MODE), &path, manifest.to_text().as_bytes())?)
+        let text = manifest.to_text();
+        // Without its manifest no start finds the store.
+        let is_readable = Manifest::from_bytes(text.as_bytes()).as_ref() == Ok(manifest);
+        assert!(is_readable, "a manifest would not be read as it is written: {manifest:?}");
+        Ok(replace(&self.path, (&new, FILE_MODE), &path, text.as_bytes())?)
     }
 
     /// Returns the lower bound on what each core's files hold: [`read_least`].
@@ -137,8 +141,15 @@ impl Store {
     /// Replaces the identity of this node and the addresses of the others, durably. After a crash either the old file
     /// or the new one is there. A new node writes it last, after the manifest and the ballot.
     pub fn write_group(&self, group: &GroupFile) -> Result<(), StoreError> {
+        assert!(group.node > 0 && group.founder > 0, "a node has no identity: {group:?}");
         let (new, path) = (self.path.join(GROUP_NEW), self.path.join(GROUP));
-        Ok(replace(&self.path, (&new, FILE_MODE), &path, group.to_text().as_bytes())?)
+        let text = group.to_text();
+        // The members are what other nodes have told: no start would read a list with a node twice.
+        if GroupFile::from_bytes(text.as_bytes()).as_ref() != Ok(group) {
+            let text = format!("the members cannot be written to {}: {group:?}", path.display());
+            return Err(io::Error::new(ErrorKind::InvalidInput, text).into());
+        }
+        Ok(replace(&self.path, (&new, FILE_MODE), &path, text.as_bytes())?)
     }
 
     /// Refuses a node of a group, for a server that was started without a group.
@@ -206,6 +217,8 @@ impl Store {
 
     /// Removes a generation with everything in it, durably.
     pub fn remove_generation(&self, generation: u32) -> io::Result<()> {
+        let in_use = self.manifest().ok().flatten().map(|manifest| manifest.generation);
+        assert!(in_use != Some(generation), "generation {generation} is in use and to be removed");
         let path = self.path_of(generation);
         fs::remove_dir_all(&path).map_err(cannot("remove", &path))?;
         reach::remove(&self.path, generation)?;
@@ -339,7 +352,10 @@ fn mend<N: Note>(mut noted: NoteFile<DiskFile, N>, core: u16, path: &Path) -> Op
     let found =
         format!("{path}: one of the two copies of what it says of thread {core} was damaged");
     Some(match noted.mend() {
-        Ok(_) => format!("{found}: the other one was used, and it was written anew"),
+        Ok(_) => {
+            assert!(!noted.is_damaged(), "a copy was rewritten and is still damaged");
+            format!("{found}: the other one was used, and it was written anew")
+        }
         // The damaged copy is still ignored, as before.
         Err(error) => {
             format!("{found}: the other one was used, and it was not written anew: {error}")

@@ -13,6 +13,10 @@ const PIECE_LEN: usize = 1 << 20;
 #[repr(C, align(4096))]
 struct Zeros([u8; PIECE_LEN]);
 
+// A device refuses a direct write that is not in whole blocks, from memory that begins at one.
+const _: () = assert!(PIECE_LEN.is_multiple_of(BLOCK_LEN));
+const _: () = assert!(align_of::<Zeros>() >= BLOCK_LEN);
+
 static ZEROS: Zeros = Zeros([0; PIECE_LEN]);
 
 /// Writes zeros. When direct writes are not possible they go through the cache and are synced.

@@ -202,6 +202,7 @@ fn what_a_store_must_hold_is_noted_beside_it() {
     let other = Manifest { store: 3, ..manifest };
     let error = store.least(&other).expect_err("another store").to_string();
     assert!(error.contains("reach-g1: it belongs to another log"), "{error}");
+    store.write_manifest(&MANIFEST).expect("written");
     store.remove_generation(1).expect("removed");
     assert!(!path.join("reach-g1").exists());
     // Later generations begin with snapshots, and so always have directories.
