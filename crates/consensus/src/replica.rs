@@ -219,11 +219,23 @@ impl Replica {
 
     /// Returns a replica of the same node with the log that a peer has streamed, for a node that lacked entries.
     /// Everything that this replica has acknowledged is in the new log, or was never committed.
+    ///
+    /// | case | leads | stores | end of the new log, against this one | outcome |
+    /// |---|---|---|---|---|
+    /// | @A | yes | any | any | refused: `Leader` |
+    /// | @B | no | under way | any | refused: `Busy`, to be tried again |
+    /// | @C | no | done | up to the base, or an entry that is here in the same term | refused: `Present` |
+    /// | @D | no | done | an older term, or the same term and before the end | refused: `Older` |
+    /// | @E | no | done | a newer term, or the same term and after the end | the new log with this replica's vote |
+    ///
+    /// In @E an invalid log is refused: `Recovered`.
     pub fn replace(&self, recovered: Recovered) -> Result<Replica, ReplaceError> {
         if self.engine.raft.state == StateRole::Leader {
+            // @A
             return Err(ReplaceError::Leader);
         }
         if !self.stores.are_done() {
+            // @B
             return Err(ReplaceError::Busy);
         }
         let end = |base: &Base, last: Option<&Entry>| {
@@ -233,11 +245,14 @@ impl Replica {
         let own = (self.term_of(self.last()).unwrap_or_default(), self.last());
         let is_here = came.1 <= self.base().index || self.term_of(came.1) == Some(came.0);
         if is_here {
+            // @C
             return Err(ReplaceError::Present(came.1));
         }
         if came < own {
+            // @D
             return Err(ReplaceError::Older { came, own });
         }
+        // @E
         let vote = self.stores.durable_vote();
         let settings = Settings { seed: self.random, ..self.settings.clone() };
         let replica = Replica::new(settings, Recovered { vote, ..recovered })?;
@@ -571,19 +586,33 @@ impl Replica {
         Err(NotLeader { leader: NodeId::new(raft.leader_id) })
     }
 
-    /// Returns true when the node may become a candidate, or leads already.
+    // When does the node stand for election? It is alone when its own vote is a majority.
+    //
+    // | case | leads | alone | stores | yields | is needed | a tick | StandNow of a leader |
+    // |---|---|---|---|---|---|---|---|
+    // | @A | yes | any | any | any | any | passes: it sends heartbeats | of its own term: the engine ignores it |
+    // | @B | no | yes | under way | any | any | does not pass | ignored |
+    // | @C | no | yes | done | any | any | passes: it stands after its own timeout | stands, unless it yields |
+    // | @D | no | no | any | no | any | as @C | stands |
+    // | @E | no | no | any | yes | no | passes: it stands four timeouts later | ignored |
+    // | @F | no | no | any | yes | yes | as @C | ignored |
+    //
+    // `campaign` is a tick of @A to @F at which the timeout is over. A StandNow of a newer term ends a lead first, so
+    // a leader is in @B to @F for it.
+
+    /// Returns true when the node may become a candidate, or leads already: all cases but @B.
     fn may_stand(&self) -> bool {
         self.engine.raft.state == StateRole::Leader || self.may_win()
     }
 
-    /// Returns false while the only voter has something to store: the engine makes such a node the leader at once, and
+    /// Returns false while the only voter has something to store (@B): the engine makes such a node the leader at once, and
     /// asserts that its log is stored.
     fn may_win(&self) -> bool {
         let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
         !is_alone || self.stores.are_done()
     }
 
-    /// Returns the ticks that a yielding node waits in addition to its own timeout.
+    /// Returns the ticks that a yielding node waits in addition to its own timeout: none but in @E.
     fn yielding_ticks(&self) -> usize {
         let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
         let waits = self.yields && !self.is_needed && !is_alone;
@@ -627,7 +656,8 @@ impl Replica {
             })),
             // The term of the election is not stored yet, so no vote was requested.
             Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
-            // A newer term turns a leader into a follower first, which may then become a candidate like any other.
+            // @A to @F. A newer term turns a leader into a follower first, which may then become a candidate like any
+            // other.
             Body::StandNow => Ok((leads || self.may_win()) && !self.yields),
             _ => Ok(true),
         }
@@ -711,7 +741,7 @@ impl Replica {
             let known = at.and_then(|at| self.incoming.get(at));
             let Some(known) = known.filter(|known| known.term.0 == entry.term) else {
                 // Nodes would have different entries at one index.
-                assert!(leads, "the content of entry {} has gone astray", entry.index);
+                assert!(leads, "the content of entry {} is missing", entry.index);
                 return convert::made_by_engine(entry);
             };
             let is_turn = matches!(known.kind, Kind::Members(_) | Kind::Switched);
@@ -766,27 +796,41 @@ impl Replica {
     }
 
     /// Sends an engine's message now, or holds it until every store that it may depend on is complete.
+    ///
+    /// | case | message | it promises | leaves |
+    /// |---|---|---|---|
+    /// | @A | pre-vote, its response, response to a heartbeat | nothing | now |
+    /// | @B | of a leader: append, heartbeat, StandNow | its term | now if the term is on the device |
+    /// | @C | response without an entry, to the leader of an older term | its term | as @B |
+    /// | @D | a vote, a request for one, a response to entries | a vote, a term or entries | after all present stores |
+    /// | @E | a snapshot | nothing | never: the host sends one |
+    /// | @F | has entries that the log no longer has, or stays within the engine | nothing | never |
+    ///
+    /// @B and @C are as @D while their term is not on the device. `leave` asserts the promise once more.
     fn route(&mut self, message: &raft::eraftpb::Message) {
+        // @E
         if message.get_msg_type() == MessageType::MsgSnapshot {
             self.behind.extend(NodeId::new(message.to));
             return;
         }
+        // @F
         let Some(message) = convert::from_engine(message, self.engine.store()) else { return };
         let leaves_now = match message.body {
-            // No promise.
+            // @A
             Body::AskVote { before: true, .. }
             | Body::Vote { before: true, .. }
             | Body::Alive { .. } => true,
-            // Followers may store entries of this term. A sole voter leads before its term is stored, and after a crash
+            // @B: followers may store entries of this term. A sole voter leads before its term is stored, and after a crash
             // could lead the same term again with other entries.
             Body::Append { .. } | Body::Heartbeat { .. } | Body::StandNow => {
                 message.term <= self.stores.durable_vote().term
             }
-            // Names no entry, and tells a leader that a newer term exists; it must arrive even while this node's device
+            // @C: names no entry, and tells a leader that a newer term exists; it must arrive even while this node's device
             // hangs.
             Body::Appended { index: Index(0), .. } => {
                 message.term <= self.stores.durable_vote().term
             }
+            // @D
             _ => false,
         };
         if let Body::Appended { index, .. } = message.body {
@@ -809,7 +853,7 @@ impl Replica {
         let is_of_now = message.term == durable.term;
         match message.body {
             Body::Appended { index, .. } if is_of_now => {
-                // The leader counts this node for the entry: after a crash nobody else may have it.
+                // The leader counts this node for the entry: after a crash too few might have it.
                 let last = self.stores.durable_last();
                 assert!(index <= last, "{index:?} is acknowledged, the device has up to {last:?}");
             }

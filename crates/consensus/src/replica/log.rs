@@ -251,7 +251,7 @@ impl Log {
 
     /// Removes all entries from this index on. Returns true when it has removed any.
     pub(crate) fn truncate(&mut self, from: Index) -> bool {
-        // What is up to the base was committed, and a snapshot shows it.
+        // Entries up to the base are committed, and a snapshot shows them.
         assert!(from > self.base.index, "{from:?} is cut off a log that begins after it");
         let kept = from.0 - self.base.index.0 - 1;
         let cut = kept < self.slots.len() as u64;
@@ -296,7 +296,7 @@ impl Log {
         if let Some((before, _)) = joint {
             to = before;
         }
-        // What was removed cannot be had again.
+        // Removed entries do not come back.
         assert!(to >= self.base.index, "the base goes back to {to:?}");
         let term = self.term_of(to).unwrap_or_default();
         assert!(term >= self.base.term, "the term of the base goes back");

@@ -108,6 +108,17 @@ impl Stores {
     }
 
     /// Adds to the pending store. Returns false when there is nothing to store and no store to wait for.
+    ///
+    /// The host has not taken the pending store yet, so a cut need not reach the device when it falls within it:
+    ///
+    /// | case | the engine gives | pending entries | the pending store |
+    /// |---|---|---|---|
+    /// | @A | no vote and no entries | any | stays as it is |
+    /// | @B | a vote, entries or both, and no cut | any | gets the entries at its end |
+    /// | @C | a cut and entries from there | begin at or before the cut | drops its own from the cut on, then as @B |
+    /// | @D | a cut and entries from there | begin after the cut, or none | drops all and cuts the device, then as @B |
+    ///
+    /// In @D the device is cut at the earlier one of this cut and a cut of the pending store.
     pub(crate) fn gather(
         &mut self,
         number: u64,
@@ -131,6 +142,7 @@ impl Stores {
         );
         let vote = (vote != self.latest).then_some(vote);
         self.latest = vote.unwrap_or(self.latest);
+        // @A
         if vote.is_none() && entries.is_empty() {
             return !self.are_done();
         }
@@ -145,15 +157,17 @@ impl Stores {
         gathered.number = number;
         gathered.vote = vote.or(gathered.vote);
         match (truncate_from, gathered.entries.first().map(|entry| entry.index)) {
-            // Entries that the host has not taken yet are simply dropped.
+            // @C: entries that the host has not taken yet are simply dropped.
             (Some(from), Some(first)) if from >= first => {
                 gathered.entries.retain(|entry| entry.index < from);
             }
+            // @D
             (Some(from), _) => {
                 gathered.entries.clear();
                 let before = gathered.truncate_from.unwrap_or(from);
                 gathered.truncate_from = Some(from.min(before));
             }
+            // @B
             (None, _) => {}
         }
         gathered.entries.extend(entries);

@@ -933,13 +933,32 @@ impl ShardGroup {
     }
 
     /// Sends the core the entries that it lacks, and its next role.
+    ///
+    /// | case | the core | this node | what the core is told | then the core |
+    /// |---|---|---|---|---|
+    /// | @A | follows | may not serve | the committed entries that it lacks | follows |
+    /// | @B | follows | may serve | as @A; if that is the whole log, to lead | leads |
+    /// | @C | leads | has no plan | nothing | leads |
+    /// | @D | leads | has a plan | to pause | pauses |
+    /// | @E | pauses, and has not confirmed it | any | nothing | pauses |
+    /// | @F | pauses, and has confirmed it | may not serve | nothing | pauses |
+    /// | @G | pauses, and has confirmed it | may serve, has a plan | nothing: the plan is begun | pauses |
+    /// | @H | pauses, and has confirmed it | may serve, has no plan | to go on | leads |
+    /// | @I | resigns | any | nothing: the core must first report its last sequence | resigns |
+    /// | @J | waits for a rebuild | lacks commits or stores for it | nothing | waits for a rebuild |
+    /// | @K | waits for a rebuild | has stored and committed enough | nothing: the rebuild starts | rebuilds |
+    /// | @L | rebuilds | any | nothing | rebuilds |
+    ///
+    /// A node that no longer leads goes from @C to @H to @I before this, in `stand`. From @I the core goes to @A if all
+    /// records that it had executed were committed by then, else to @J; from @L to @A with its new shard.
     fn go_on(&mut self, outlet: &mut impl Outlet) {
         match self.part {
+            // @A
             Part::Follows { given } => {
                 let given = self.give(given, outlet);
                 self.part = Part::Follows { given };
                 self.bodies.evict(given);
-                // The core leads only after it has applied the whole log, all of which is committed.
+                // @B: the core leads only after it has applied the whole log, all of which is committed.
                 if self.may_serve() && given == self.committed {
                     self.epochs += 1;
                     let epoch = Epoch(self.epochs);
@@ -949,19 +968,23 @@ impl ShardGroup {
                     self.part = Part::Leads(epoch);
                 }
             }
+            // @C
             Part::Leads(_) => {
                 self.bodies.evict(self.committed);
+                // @D
                 if !self.plans.is_empty() {
                     self.pause();
                 }
             }
+            // @G, @H
             Part::Pauses { epoch, is_still: true, .. } if self.may_serve() => {
                 self.carry_on(epoch);
             }
+            // @J
             Part::Rebuilds { under_way: false, shows } => {
                 self.bodies.evict(self.committed);
                 let sequence = self.committed_sequence;
-                // The rebuild reads the device, so the device must have everything up to the target.
+                // @K: the rebuild reads the device, so the device must have everything up to the target.
                 if self.stored_sequence >= sequence && sequence >= shows {
                     self.part = Part::Rebuilds { under_way: true, shows };
                     let number = sequence.get();
@@ -970,6 +993,7 @@ impl ShardGroup {
                     outlet.rebuild(self.shard, LogPosition { index: self.committed, sequence });
                 }
             }
+            // @E, @F, @I, @L
             Part::Pauses { .. } | Part::Resigns { .. } | Part::Rebuilds { .. } => {}
         }
     }
@@ -989,16 +1013,19 @@ impl ShardGroup {
     /// Starts the next plan of a paused core, or ends the pause.
     fn carry_on(&mut self, epoch: Epoch) {
         match self.plans.pop_front() {
+            // @H
             None => {
                 let End { index, sequence, at, .. } = self.bodies.end();
                 assert!(index == self.committed, "a core goes on after what is not committed");
                 self.core.order(ToCore::Resume { sequence, at });
                 self.part = Part::Leads(epoch);
             }
+            // @G
             Some(Plan::Transfer(to)) => {
                 // The core stays paused until the transfer has ended.
                 self.transfer_ticks = self.replica.transfer(to).is_ok().then_some(0);
             }
+            // @G
             Some(Plan::Change { members, record }) => {
                 let mut bytes = Vec::new();
                 record.encode(&mut bytes);
@@ -1194,9 +1221,20 @@ impl ShardGroup {
     }
 
     /// Starts to replace the log by one that begins with the received snapshot.
+    ///
+    /// | case | the core, and this node's term | the log, by `Replica::replace` | action |
+    /// |---|---|---|---|
+    /// | @A | leads, pauses, resigns or rebuilds; or the sender's term is later | any | the snapshot waits |
+    /// | @B | follows or waits for a rebuild, in the sender's term or later | can be replaced | the device begins it |
+    /// | @C | as @B | can be replaced, but the base has fewer records than are committed | the sender is refused |
+    /// | @D | as @B | stores are under way | the snapshot waits |
+    /// | @E | as @B | has the entries already | the sender is told that it is done |
+    /// | @F | as @B | is newer, the base is invalid, or this node leads | the sender is refused |
+    ///
+    /// After @B the replica ignores all messages until the new log is on the device.
     fn exchange(&mut self, outlet: &mut impl Outlet) {
-        // Wait until the core is in a state in which its shard may be replaced, and this node has reached the sender's
-        // term.
+        // @A: wait until the core is in a state in which its shard may be replaced, and this node has reached the
+        // sender's term.
         let is_idle =
             matches!(self.part, Part::Follows { .. } | Part::Rebuilds { under_way: false, .. });
         let Some(came) =
@@ -1204,14 +1242,16 @@ impl ShardGroup {
         else {
             return;
         };
-        // What another node says is no promise of this one: a base that shows less has no place here.
+        // Another node may send a wrong base: one with fewer records than are committed here is refused.
         let is_later = |came: &Came| Sequence(came.offer.base.sequence) >= self.committed_sequence;
         match self.successor(&came.base) {
+            // @C
             Ok(_) if !is_later(&came) => {
                 let word =
                     Word::Refused("its base has fewer records than are committed".to_owned());
                 outlet.answer(self.shard, came.from, came.number, word);
             }
+            // @B
             Ok(replica) => {
                 tracing::info!(
                     shard = self.shard,
@@ -1224,11 +1264,13 @@ impl ShardGroup {
                     self.stop("the thread of the log has ended");
                 }
             }
+            // @D
             Err(ReplaceError::Busy) => self.came = Some(came),
-            // The leader did not know that this node has these entries.
+            // @E: the leader did not know that this node has these entries.
             Err(ReplaceError::Present(_)) => {
                 outlet.answer(self.shard, came.from, came.number, Word::Done)
             }
+            // @F
             Err(error) => {
                 let word = Word::Refused(error.to_string());
                 outlet.answer(self.shard, came.from, came.number, word);
