@@ -1,6 +1,6 @@
 //! The simulated fabric's interface for programs and tests.
 
-use crate::net::{Cause, End, Limits, Net, Region, State, Told, Work};
+use crate::net::{Cause, End, Limits, Net, Region, SimEvent, State, Work};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -55,14 +55,14 @@ impl Fabric {
     /// Drops a completion that the end ignores, which frees its place in the send queue.
     pub(crate) fn forget_completion(&self, end: usize) {
         let this = &mut self.net.borrow_mut().ends[end];
-        if matches!(this.events.back(), Some(Told::Sent(_))) {
+        if matches!(this.events.back(), Some(SimEvent::Sent(_))) {
             this.events.pop_back();
             this.untold.pop_front();
         }
     }
 
     /// Takes the next event of an end.
-    pub fn take(&self, end: usize) -> Option<Told> {
+    pub fn take(&self, end: usize) -> Option<SimEvent> {
         self.net.borrow_mut().ends[end].take()
     }
 

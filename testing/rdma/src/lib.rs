@@ -14,9 +14,9 @@ mod stream;
 mod valkey;
 
 pub use fabric::Fabric;
-pub use net::{Cause, Limits, Told};
+pub use net::{Cause, Limits, SimEvent};
 pub use queue::{SimQueue, SimStaging, SimWindow};
-pub use raw::Raw;
+pub use raw::RawPeer;
 pub use run::{Report, run, settings};
 pub use side::{Pace, Side};
 pub use stream::{Sizes, Stream};

@@ -2,7 +2,7 @@
 //! flight. Nothing moves by itself: the caller chooses the end that executes its next request. So
 //! connections overtake each other, and requests of one connection do not.
 
-use scurry_rdma_proto::fabric::{Event, Target};
+use scurry_rdma_proto::fabric::{Event, RemoteAddress};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -36,7 +36,7 @@ impl Default for Limits {
 
 /// An event that an end has not taken yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum SimEvent {
     /// A control message.
     Control(Vec<u8>),
     /// An immediate.
@@ -47,15 +47,15 @@ pub enum Told {
     Broken,
 }
 
-impl Told {
+impl SimEvent {
     /// Returns the same event in the form that an endpoint takes.
     #[must_use]
     pub fn event(&self) -> Event<'_> {
         match self {
-            Told::Control(bytes) => Event::Control(bytes),
-            Told::Immediate(told) => Event::Immediate(*told),
-            Told::Sent(number) => Event::Sent(*number),
-            Told::Broken => Event::Broken,
+            SimEvent::Control(bytes) => Event::Control(bytes),
+            SimEvent::Immediate(told) => Event::Immediate(*told),
+            SimEvent::Sent(number) => Event::Sent(*number),
+            SimEvent::Broken => Event::Broken,
         }
     }
 }
@@ -63,7 +63,7 @@ impl Told {
 /// Effect of a request when it is executed.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    Write { bytes: Vec<u8>, to: Target, immediate: Option<u32> },
+    Write { bytes: Vec<u8>, to: RemoteAddress, immediate: Option<u32> },
     Send(Vec<u8>),
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct End {
     pub(crate) carried: VecDeque<(u64, bool)>,
     /// Posted requests that are not reported complete.
     pub(crate) untold: VecDeque<(u64, Option<Rc<Cell<usize>>>)>,
-    pub(crate) events: VecDeque<Told>,
+    pub(crate) events: VecDeque<SimEvent>,
     pub(crate) pinned: usize,
 }
 
@@ -147,7 +147,7 @@ impl Net {
         }
     }
 
-    fn allows(&self, peer: usize, to: Target, len: usize) -> Option<usize> {
+    fn allows(&self, peer: usize, to: RemoteAddress, len: usize) -> Option<usize> {
         let region = self.regions.get(&to.key).filter(|region| region.owner == peer)?;
         let offset = usize::try_from(to.address.checked_sub(region.address)?).ok()?;
         (offset.checked_add(len)? <= region.len).then_some(offset)
@@ -179,8 +179,8 @@ impl Net {
         let receiver = &mut self.ends[peer];
         receiver.entries -= usize::from(message);
         receiver.events.extend(match work.act {
-            Act::Write { immediate, .. } => immediate.map(Told::Immediate),
-            Act::Send(bytes) => Some(Told::Control(bytes)),
+            Act::Write { immediate, .. } => immediate.map(SimEvent::Immediate),
+            Act::Send(bytes) => Some(SimEvent::Control(bytes)),
         });
         self.ends[end].carried.push_back((work.number, work.signalled));
         true
@@ -203,7 +203,7 @@ impl End {
         if self.state == State::Up {
             self.state = State::Broken;
             self.leaving.clear();
-            self.events.push_back(Told::Broken);
+            self.events.push_back(SimEvent::Broken);
         }
     }
 
@@ -214,17 +214,17 @@ impl End {
         }
         let Some((number, signalled)) = self.carried.pop_front() else { return false };
         if signalled {
-            self.events.push_back(Told::Sent(number));
+            self.events.push_back(SimEvent::Sent(number));
         }
         true
     }
 
-    pub(crate) fn take(&mut self) -> Option<Told> {
+    pub(crate) fn take(&mut self) -> Option<SimEvent> {
         if self.state == State::Dead {
             return None;
         }
         let told = self.events.pop_front()?;
-        if let Told::Sent(number) = told {
+        if let SimEvent::Sent(number) = told {
             while let Some((_, held)) = self.untold.pop_front_if(|(first, _)| *first <= number) {
                 if let Some(held) = held {
                     held.set(held.get() - 1);

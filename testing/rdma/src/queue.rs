@@ -3,7 +3,7 @@
 
 use crate::fabric::Fabric;
 use crate::net::{Act, Work};
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging, Target, Window};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, RemoteAddress, SendFlags, Staging, Window};
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
@@ -32,7 +32,13 @@ impl SimQueue {
     }
 
     /// Queues a write of arbitrary bytes to any address.
-    pub fn write_raw(&mut self, number: u64, bytes: &[u8], to: Target, immediate: Option<u32>) {
+    pub fn write_raw(
+        &mut self,
+        number: u64,
+        bytes: &[u8],
+        to: RemoteAddress,
+        immediate: Option<u32>,
+    ) {
         self.post(number, Act::Write { bytes: bytes.to_vec(), to, immediate }, true, None);
     }
 
@@ -179,16 +185,16 @@ impl Queue for SimQueue {
         number: u64,
         from: &SimStaging,
         part: Range<usize>,
-        to: Target,
+        to: RemoteAddress,
         immediate: Option<u32>,
-        manner: Manner,
+        flags: SendFlags,
     ) {
         let inline_max = self.fabric.limits(self.end).inline_max;
-        assert!(!manner.inline || part.len() <= inline_max, "too long to be inline");
-        assert!(manner.inline || from.is_registered(), "the vector is not where it was registered");
+        assert!(!flags.inline || part.len() <= inline_max, "too long to be inline");
+        assert!(flags.inline || from.is_registered(), "the vector is not where it was registered");
         let bytes = from.bytes()[part].to_vec();
-        let held = (!manner.inline).then(|| Rc::clone(&from.held));
-        self.post(number, Act::Write { bytes, to, immediate }, manner.signalled, held);
+        let held = (!flags.inline).then(|| Rc::clone(&from.held));
+        self.post(number, Act::Write { bytes, to, immediate }, flags.signalled, held);
     }
 
     fn send(&mut self, number: u64, message: &[u8; CONTROL_LEN], signalled: bool) {

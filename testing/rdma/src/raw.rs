@@ -1,14 +1,14 @@
 //! A peer that posts arbitrary requests, so that it can break rules that an endpoint keeps.
 
 use crate::fabric::Fabric;
-use crate::net::Told;
+use crate::net::SimEvent;
 use crate::queue::{SimQueue, SimWindow};
-use scurry_rdma_proto::fabric::{Queue, Target, Window};
+use scurry_rdma_proto::fabric::{Queue, RemoteAddress, Window};
 use scurry_rdma_proto::{Memory, Message};
 
 /// One end of a connection without an endpoint.
 #[derive(Debug)]
-pub struct Raw {
+pub struct RawPeer {
     fabric: Fabric,
     /// Number of the end in the fabric.
     pub end: usize,
@@ -16,16 +16,16 @@ pub struct Raw {
     number: u64,
 }
 
-impl Raw {
+impl RawPeer {
     /// Creates a peer with this many receive entries.
     ///
     /// # Panics
     /// When its limits do not allow them.
     #[must_use]
-    pub fn new(fabric: &Fabric, end: usize, receives: usize) -> Raw {
+    pub fn new(fabric: &Fabric, end: usize, receives: usize) -> RawPeer {
         let mut queue = SimQueue::new(fabric, end);
         queue.post_receives(receives).expect("there is room");
-        Raw { fabric: fabric.clone(), end, queue, number: 0 }
+        RawPeer { fabric: fabric.clone(), end, queue, number: 0 }
     }
 
     /// Registers memory for the other end.
@@ -63,7 +63,7 @@ impl Raw {
     }
 
     /// Writes arbitrary bytes to any address.
-    pub fn write(&mut self, bytes: &[u8], to: Target, immediate: Option<u32>) {
+    pub fn write(&mut self, bytes: &[u8], to: RemoteAddress, immediate: Option<u32>) {
         self.number += 1;
         self.queue.write_raw(self.number, bytes, to, immediate);
         self.flush();
@@ -73,9 +73,9 @@ impl Raw {
     ///
     /// # Panics
     /// When the entry is refused.
-    pub fn take(&mut self) -> Option<Told> {
+    pub fn take(&mut self) -> Option<SimEvent> {
         let told = self.fabric.take(self.end)?;
-        if matches!(told, Told::Control(_) | Told::Immediate(_)) {
+        if matches!(told, SimEvent::Control(_) | SimEvent::Immediate(_)) {
             self.queue.post_receives(1).expect("it was there before");
         }
         Some(told)
@@ -87,7 +87,7 @@ impl Raw {
     /// When the other end sends an invalid message.
     pub fn announced(&mut self) -> Option<Memory> {
         while let Some(told) = self.take() {
-            if let Told::Control(bytes) = told
+            if let SimEvent::Control(bytes) = told
                 && let Message::RegisterXferMemory(memory) =
                     Message::decode(&bytes).expect("endpoints send messages")
             {

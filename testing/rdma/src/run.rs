@@ -32,7 +32,7 @@ pub struct Report {
     /// Writes, and writes with an immediate.
     pub writes: [u64; 2],
     /// Vectors that outgrew their registration.
-    pub registered_anew: u64,
+    pub reregistrations: u64,
     /// Windows announced.
     pub announcements: u64,
 }
@@ -44,7 +44,7 @@ impl Report {
         self.faulty += other.faulty;
         self.silent += other.silent;
         self.bytes += other.bytes;
-        self.registered_anew += other.registered_anew;
+        self.reregistrations += other.reregistrations;
         self.announcements += other.announcements;
         for i in 0..2 {
             self.copied[i] += other.copied[i];
@@ -61,7 +61,7 @@ impl Report {
         self.stalls[1] += counts.stalls_out;
         self.writes[0] += counts.writes;
         self.writes[1] += counts.immediates;
-        self.registered_anew += counts.registered_anew;
+        self.reregistrations += counts.reregistrations;
         self.announcements += counts.announcements;
     }
 }
@@ -247,7 +247,7 @@ fn close(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
         assert!(counts.queue_high <= settings.send_depth as u64, "{counts:?}");
         // Control messages may be in flight in addition to data.
         assert!(counts.in_flight_high <= settings.in_flight_max as u64 + 16, "{counts:?}");
-        assert_eq!(counts.bytes_out, side.says.passed());
+        assert_eq!(counts.bytes_out, side.requests_out.passed());
         report.count(counts);
     }
 }

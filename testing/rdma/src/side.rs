@@ -33,9 +33,9 @@ pub struct Side {
     /// True when the peer is gone, and everything that it sent was read.
     pub ended: bool,
     /// Requests that the side sends.
-    pub says: Stream,
+    pub requests_out: Stream,
     /// Requests that the side expects.
-    pub hears: Stream,
+    pub requests_in: Stream,
     /// Length of the longest request sent or received, bytes.
     longest: usize,
     readable: bool,
@@ -60,14 +60,14 @@ impl Side {
         let queue = SimQueue::new(fabric, end);
         let mut endpoint = Endpoint::new(queue, role, settings, 0).expect("there is memory");
         endpoint.open(0).expect("nothing is wrong yet");
-        let [says, hears] = streams;
+        let [requests_out, requests_in] = streams;
         Side {
             end,
             endpoint: Some(endpoint),
             fault: None,
             ended: false,
-            says,
-            hears,
+            requests_out,
+            requests_in,
             longest: 0,
             readable: false,
             looked: true,
@@ -113,7 +113,7 @@ impl Side {
     #[must_use]
     pub fn is_done(&self) -> bool {
         let unsent = self.endpoint.as_ref().map_or(0, Endpoint::unsent);
-        self.says.next().is_none() && self.hears.next().is_none() && unsent == 0
+        self.requests_out.next().is_none() && self.requests_in.next().is_none() && unsent == 0
     }
 
     /// Reports whether it can continue.
@@ -174,11 +174,15 @@ impl Side {
             if !Stream::is_whole(rest) {
                 break;
             }
-            let next = self.hears.next().expect("no more is said than is to be heard");
-            assert!(rest.starts_with(next), "request at byte {} is another", self.hears.passed());
+            let next = self.requests_in.next().expect("no more is said than is to be heard");
+            assert!(
+                rest.starts_with(next),
+                "request at byte {} is another",
+                self.requests_in.passed()
+            );
             done += next.len();
             self.longest = self.longest.max(next.len());
-            self.hears.pass();
+            self.requests_in.pass();
         }
         endpoint.consume(done);
         self.looked |= most > 0;
@@ -193,11 +197,11 @@ impl Side {
         let begin = vector.len();
         while formed < most
             && before + vector.len() - begin < UNSENT_LEN_MAX
-            && let Some(next) = self.says.next()
+            && let Some(next) = self.requests_out.next()
         {
             vector.extend_from_slice(next);
             self.longest = self.longest.max(next.len());
-            self.says.pass();
+            self.requests_out.pass();
             formed += 1;
         }
         let len = vector.len() - begin;

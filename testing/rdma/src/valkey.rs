@@ -3,11 +3,11 @@
 //! answers feature messages, and the client refuses them.
 
 use crate::fabric::Fabric;
-use crate::net::Told;
+use crate::net::SimEvent;
 use crate::queue::SimWindow;
-use crate::raw::Raw;
+use crate::raw::RawPeer;
 use crate::stream::Stream;
-use scurry_rdma_proto::fabric::{Target, Window};
+use scurry_rdma_proto::fabric::{RemoteAddress, Window};
 use scurry_rdma_proto::{Feature, Memory, Message, Role};
 
 /// Receive entries of both.
@@ -18,7 +18,7 @@ pub const WINDOW_LEN: usize = 1024 * 1024;
 /// A program over such a peer.
 #[derive(Debug)]
 pub struct Valkey {
-    raw: Raw,
+    raw: RawPeer,
     role: Role,
     window: SimWindow,
     /// Bytes that have arrived in the window; all of them are read at once.
@@ -29,8 +29,8 @@ pub struct Valkey {
     heard: Vec<u8>,
     /// Formed bytes that are not written yet.
     unsent: Vec<u8>,
-    says: Stream,
-    hears: Stream,
+    requests_out: Stream,
+    requests_in: Stream,
     /// True when the connection is broken.
     pub broken: bool,
 }
@@ -45,10 +45,10 @@ impl Valkey {
         window_len: usize,
         streams: [Stream; 2],
     ) -> Valkey {
-        let mut raw = Raw::new(fabric, end, ENTRIES);
+        let mut raw = RawPeer::new(fabric, end, ENTRIES);
         let window = raw.window(window_len);
         raw.announce_window(&window);
-        let [says, hears] = streams;
+        let [requests_out, requests_in] = streams;
         Valkey {
             raw,
             role,
@@ -57,8 +57,8 @@ impl Valkey {
             theirs: None,
             heard: Vec::new(),
             unsent: Vec::new(),
-            says,
-            hears,
+            requests_out,
+            requests_in,
             broken: false,
         }
     }
@@ -79,30 +79,34 @@ impl Valkey {
     /// Reports whether it has sent and received everything.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.says.next().is_none() && self.hears.next().is_none() && self.unsent.is_empty()
+        self.requests_out.next().is_none()
+            && self.requests_in.next().is_none()
+            && self.unsent.is_empty()
     }
 
-    fn listen(&mut self, told: &Told) {
+    fn listen(&mut self, told: &SimEvent) {
         match told {
-            Told::Control(bytes) => match Message::decode(bytes).expect("32 bytes, a known kind") {
-                Message::RegisterXferMemory(memory) => self.theirs = Some((memory, 0)),
-                Message::Keepalive => {}
-                Message::GetServerFeature(feature) if self.role == Role::Server => {
-                    let none = Feature { select: feature.select, features: 0 };
-                    self.raw.send(&Message::GetServerFeature(none));
+            SimEvent::Control(bytes) => {
+                match Message::decode(bytes).expect("32 bytes, a known kind") {
+                    Message::RegisterXferMemory(memory) => self.theirs = Some((memory, 0)),
+                    Message::Keepalive => {}
+                    Message::GetServerFeature(feature) if self.role == Role::Server => {
+                        let none = Feature { select: feature.select, features: 0 };
+                        self.raw.send(&Message::GetServerFeature(none));
+                    }
+                    Message::SetClientFeature(_) if self.role == Role::Server => {}
+                    message => panic!("libvalkey gives up at {message:?}"),
                 }
-                Message::SetClientFeature(_) if self.role == Role::Server => {}
-                message => panic!("libvalkey gives up at {message:?}"),
-            },
-            Told::Immediate(len) => {
+            }
+            SimEvent::Immediate(len) => {
                 self.window.refresh();
                 let from = self.filled;
                 self.filled += *len as usize;
                 assert!(self.filled <= self.window.bytes().len(), "valkey-server asserts this");
                 self.heard.extend_from_slice(&self.window.bytes()[from..self.filled]);
             }
-            Told::Sent(_) => {}
-            Told::Broken => self.broken = true,
+            SimEvent::Sent(_) => {}
+            SimEvent::Broken => self.broken = true,
         }
     }
 
@@ -110,10 +114,10 @@ impl Valkey {
     fn read(&mut self) -> bool {
         let mut done = 0;
         while Stream::is_whole(&self.heard[done..]) {
-            let next = self.hears.next().expect("no more is said than is to be heard");
+            let next = self.requests_in.next().expect("no more is said than is to be heard");
             assert!(self.heard[done..].starts_with(next), "another request");
             done += next.len();
-            self.hears.pass();
+            self.requests_in.pass();
         }
         self.heard.drain(..done);
         let full = self.filled == self.window.bytes().len() && !self.broken;
@@ -129,16 +133,16 @@ impl Valkey {
         let mut wrote = false;
         loop {
             if self.unsent.is_empty() {
-                let Some(next) = self.says.next() else { return wrote };
+                let Some(next) = self.requests_out.next() else { return wrote };
                 self.unsent.extend_from_slice(next);
-                self.says.pass();
+                self.requests_out.pass();
             }
             let Some((memory, written)) = &mut self.theirs else { return wrote };
             let len = self.unsent.len().min(memory.length as usize - *written);
             if len == 0 {
                 return wrote;
             }
-            let to = Target { address: memory.address + *written as u64, key: memory.key };
+            let to = RemoteAddress { address: memory.address + *written as u64, key: memory.key };
             *written += len;
             let piece: Vec<u8> = self.unsent.drain(..len).collect();
             self.raw.write(&piece, to, Some(u32::try_from(len).expect("short")));

@@ -19,5 +19,5 @@ fn what_is_said_is_heard() {
     assert!(total.stalls[0] > 500 && total.stalls[1] > 2_000, "{total:?}");
     assert!(total.copied[0] > 1_000_000 && total.copied[1] > 1_000_000, "{total:?}");
     assert!(total.writes[1] + 100 < total.writes[0], "{total:?}");
-    assert!(total.registered_anew > 500 && total.announcements > 3_000, "{total:?}");
+    assert!(total.reregistrations > 500 && total.announcements > 3_000, "{total:?}");
 }

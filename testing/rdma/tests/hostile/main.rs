@@ -4,8 +4,8 @@
 mod world;
 
 use scurry_model::Random;
-use scurry_rdma_fabric::{Cause, Limits, Raw, SimQueue, Told};
-use scurry_rdma_proto::fabric::{Target, Window};
+use scurry_rdma_fabric::{Cause, Limits, RawPeer, SimEvent, SimQueue};
+use scurry_rdma_proto::fabric::{RemoteAddress, Window};
 use scurry_rdma_proto::{
     Endpoint, Fault, Feature, Message, Progress, Role, Settings, WINDOW_LEN_MIN,
 };
@@ -144,10 +144,10 @@ fn writes_by_the_key_of_another_connection() {
     let [stranger, mine] = world.fabric.connect([Limits::default(), Limits::default()]);
     let queue = SimQueue::new(&world.fabric, stranger);
     let stranger_side = Endpoint::new(queue, Role::Server, Settings::default(), 0).expect("memory");
-    let mut thief = Raw::new(&world.fabric, mine, 8);
+    let mut thief = RawPeer::new(&world.fabric, mine, 8);
     thief.write(&[b'x'; 100], victim, Some(100));
     assert_eq!(world.fabric.cause(mine), Some(Cause::Access));
-    assert_eq!(thief.take(), Some(Told::Broken));
+    assert_eq!(thief.take(), Some(SimEvent::Broken));
     assert_eq!(world.fabric.cause(world.end), None);
     drop((thief, stranger_side));
     // The window is unchanged, and its own peer can go on.
@@ -156,7 +156,7 @@ fn writes_by_the_key_of_another_connection() {
     let endpoint = world.victim.as_mut().expect("it is there");
     endpoint.progress();
     assert_eq!(endpoint.input(), b"xxxx");
-    world.go_on();
+    world.assert_others_finish();
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn writes_beyond_the_window() {
     assert_eq!(endpoint.progress(), Progress::End);
     assert!(matches!(endpoint.publish(), Err(Fault::Gone)));
     world.victim = None;
-    world.go_on();
+    world.assert_others_finish();
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_peer_that_dies_silently() {
     assert!(matches!(fault, Fault::Silent(15_000..)), "{fault:?}");
     assert!((15_000..=33_000).contains(&now_ms), "{now_ms}");
     world.victim = None;
-    world.go_on();
+    world.assert_others_finish();
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn anything_at_all() {
             }
         }
         world.victim = None;
-        world.go_on();
+        world.assert_others_finish();
     }
 }
 
@@ -246,7 +246,7 @@ fn a_window_that_is_none() {
     assert_eq!(world.fabric.cause(world.end), Some(Cause::Access));
     assert!(world.listen().is_none());
     world.victim = None;
-    world.go_on();
+    world.assert_others_finish();
 }
 
 /// The attacker's own keys and windows give no access either.
@@ -254,25 +254,25 @@ fn a_window_that_is_none() {
 fn the_victims_window_is_its_own() {
     let mut world = World::new(Role::Server);
     let own = world.attacker.window(65_536);
-    let to = Target { address: own.address(), key: own.key() };
+    let to = RemoteAddress { address: own.address(), key: own.key() };
     world.attacker.write(b"x", to, Some(1));
     assert_eq!(world.fabric.cause(world.end), Some(Cause::Access));
     drop(own);
     world.victim = None;
-    world.go_on();
+    world.assert_others_finish();
 }
 
 /// A peer overwrites bytes that it has announced, after they were read and perhaps checked.
 #[test]
 fn what_was_shown_stays_as_it_was() {
     let mut world = World::new(Role::Server);
-    let to = Target { address: world.window.address, key: world.window.key };
+    let to = RemoteAddress { address: world.window.address, key: world.window.key };
     world.attacker.write(b"GET mine", to, Some(8));
     assert!(world.listen().is_none());
     assert_eq!(shown(&mut world), b"GET mine");
     world.attacker.write(b"GET they", to, None);
     // A further announced byte makes the overwritten bytes visible, as on a device.
-    let behind = Target { address: to.address + 8, ..to };
+    let behind = RemoteAddress { address: to.address + 8, ..to };
     world.attacker.write(b"!", behind, Some(1));
     assert!(world.listen().is_none());
     assert_eq!(shown(&mut world), b"GET mine!");

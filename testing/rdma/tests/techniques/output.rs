@@ -98,7 +98,7 @@ fn a_vector_that_has_grown_is_registered_anew_and_not_kept() {
     let mut pair = Pair::new(Settings { staging_len: 1_000, ..in_place() });
     let usual = pair.client.pinned_bytes();
     assert!(say(&mut pair.client, &bytes(50_000)));
-    assert_eq!(pair.client.counts().registered_anew, 1);
+    assert_eq!(pair.client.counts().reregistrations, 1);
     assert!(pair.client.pinned_bytes() >= usual + 50_000);
     pair.deliver();
     assert_eq!(pair.client.pinned_bytes(), usual);

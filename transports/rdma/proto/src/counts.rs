@@ -18,7 +18,7 @@ pub struct Counts {
     /// Bytes copied into registered memory for sending.
     pub copied_out_bytes: u64,
     /// Vectors that outgrew their registration and were registered again.
-    pub registered_anew: u64,
+    pub reregistrations: u64,
     /// Stagings registered, including those registered again.
     pub registrations: u64,
     /// Writes posted.
@@ -62,7 +62,7 @@ impl Counts {
             copied_in_bytes,
             copies_out,
             copied_out_bytes,
-            registered_anew,
+            reregistrations,
             registrations,
             writes,
             immediates,
@@ -86,7 +86,7 @@ impl Counts {
         self.copied_in_bytes += copied_in_bytes;
         self.copies_out += copies_out;
         self.copied_out_bytes += copied_out_bytes;
-        self.registered_anew += registered_anew;
+        self.reregistrations += reregistrations;
         self.registrations += registrations;
         self.writes += writes;
         self.immediates += immediates;

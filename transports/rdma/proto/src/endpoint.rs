@@ -1,14 +1,14 @@
 //! One connection: the protocol together with its memory.
 
-use crate::allowance::Allowance;
+use crate::control_rate_limit::ControlRateLimit;
 use crate::counts::Counts;
 use crate::fabric::{CONTROL_LEN, Event, Queue};
 use crate::fault::Fault;
 use crate::inbound::{Inbound, Progress};
 use crate::output::Output;
-use crate::remote::Remote;
+use crate::peer_windows::PeerWindows;
+use crate::send_queue::SendQueue;
 use crate::settings::{Handling, Role, Settings};
-use crate::wire::Wire;
 use std::collections::VecDeque;
 
 /// Maximum number of feature requests that wait for an answer.
@@ -20,13 +20,13 @@ pub(crate) const ASKED_MAX: usize = 64;
 /// unusable and must be dropped; its queue is dropped before its memory.
 #[derive(Debug)]
 pub struct Endpoint<Q: Queue> {
-    pub(crate) wire: Wire<Q>,
+    pub(crate) send_queue: SendQueue<Q>,
     pub(crate) inbound: Inbound<Q::Window>,
     pub(crate) output: Output<Q::Staging>,
-    pub(crate) remote: Remote,
+    pub(crate) peer_windows: PeerWindows,
     pub(crate) settings: Settings,
     pub(crate) role: Role,
-    pub(crate) allowance: Allowance,
+    pub(crate) control_rate_limit: ControlRateLimit,
     /// True when the connection is established, so that requests can be posted.
     pub(crate) opened: bool,
     /// Feature words selected by the peer's feature requests that were not answered yet.
@@ -36,7 +36,7 @@ pub struct Endpoint<Q: Queue> {
     /// True when bytes wait for the peer to announce a window, and this stall was counted.
     pub(crate) stalled: bool,
     /// True when the peer waits for a window, and this stall was counted.
-    pub(crate) held_back: bool,
+    pub(crate) window_stall_counted: bool,
     /// A fault to be returned by the next call that can return one.
     pub(crate) fault: Option<Fault>,
     /// True when a fault was returned.
@@ -45,7 +45,7 @@ pub struct Endpoint<Q: Queue> {
     pub(crate) ended: bool,
     pub(crate) finishing: bool,
     /// Time of the last event.
-    pub(crate) heard_ms: i64,
+    pub(crate) last_event_ms: i64,
     /// Time when a tick last noticed received or sent data.
     pub(crate) active_ms: i64,
     /// Total of bytes received and sent at that time.
@@ -70,28 +70,32 @@ impl<Q: Queue> Endpoint<Q> {
         now_ms: i64,
     ) -> Result<Endpoint<Q>, Fault> {
         let settings = settings.bounded(role);
-        let mut wire = Wire::new(queue, &settings);
+        let mut send_queue = SendQueue::new(queue, &settings);
         let mut inbound = Inbound::new(settings.window_len, settings.windows);
-        inbound.add(wire.queue.window(settings.window_len).map_err(Fault::Memory)?);
-        wire.receive(settings.receives)?;
+        inbound.add(send_queue.queue.window(settings.window_len).map_err(Fault::Memory)?);
+        send_queue.receive(settings.receives)?;
         Ok(Endpoint {
-            wire,
+            send_queue,
             inbound,
             output: Output::new(settings.staging_len, settings.stagings),
-            remote: Remote::default(),
+            peer_windows: PeerWindows::default(),
             settings,
             role,
-            allowance: Allowance::new(settings.control_burst, settings.control_per_s, now_ms),
+            control_rate_limit: ControlRateLimit::new(
+                settings.control_burst,
+                settings.control_per_s,
+                now_ms,
+            ),
             opened: false,
             asked: VecDeque::with_capacity(ASKED_MAX),
             probed: None,
             stalled: false,
-            held_back: false,
+            window_stall_counted: false,
             fault: None,
             dead: false,
             ended: false,
             finishing: false,
-            heard_ms: now_ms,
+            last_event_ms: now_ms,
             active_ms: now_ms,
             bytes_seen: 0,
             waiting_since_ms: None,
@@ -107,7 +111,7 @@ impl<Q: Queue> Endpoint<Q> {
     pub fn open(&mut self, now_ms: i64) -> Result<(), Fault> {
         self.guard(|endpoint| {
             endpoint.opened = true;
-            endpoint.heard_ms = now_ms;
+            endpoint.last_event_ms = now_ms;
             endpoint.keepalive_due_ms = now_ms.saturating_add(endpoint.settings.keepalive_ms);
             endpoint.control()
         })
@@ -127,15 +131,15 @@ impl<Q: Queue> Endpoint<Q> {
                 endpoint.ended = true;
                 return Ok(());
             }
-            endpoint.heard_ms = now_ms;
+            endpoint.last_event_ms = now_ms;
             match event {
                 Event::Control(bytes) => endpoint.message(bytes, now_ms)?,
                 Event::Immediate(told) => endpoint.immediate(told, now_ms)?,
                 Event::Sent(number) => {
-                    endpoint.wire.counts.completions += 1;
-                    endpoint.wire.flight.done(number)?;
-                    let known = endpoint.wire.flight.known();
-                    endpoint.output.done(&mut endpoint.wire.queue, known);
+                    endpoint.send_queue.counts.completions += 1;
+                    endpoint.send_queue.in_flight.done(number)?;
+                    let known = endpoint.send_queue.in_flight.known();
+                    endpoint.output.done(&mut endpoint.send_queue.queue, known);
                 }
                 Event::Broken => {}
             }
@@ -149,8 +153,8 @@ impl<Q: Queue> Endpoint<Q> {
         if self.dead {
             return Progress::End;
         }
-        let found = self.inbound.progress(&mut self.wire.counts);
-        self.control_later();
+        let found = self.inbound.progress(&mut self.send_queue.counts);
+        self.send_control_deferring_fault();
         match found {
             // The end is reported only after all data before it was read.
             Progress::Drained(0) if self.ended => Progress::End,
@@ -168,7 +172,7 @@ impl<Q: Queue> Endpoint<Q> {
     /// Drops the first `len` bytes of the input.
     pub fn consume(&mut self, len: usize) {
         self.inbound.consume(len);
-        self.control_later();
+        self.send_control_deferring_fault();
     }
 
     /// Returns the input, and the vector to append replies to. The bytes that it already holds must stay.
@@ -177,7 +181,8 @@ impl<Q: Queue> Endpoint<Q> {
         // the fault.
         if self.settings.output == Handling::InPlace
             && !self.dead
-            && let Err(fault) = self.output.open(&mut self.wire.queue, &mut self.wire.counts)
+            && let Err(fault) =
+                self.output.open(&mut self.send_queue.queue, &mut self.send_queue.counts)
         {
             self.fault.get_or_insert(fault);
         }
@@ -205,13 +210,13 @@ impl<Q: Queue> Endpoint<Q> {
     /// closed without losing data: the protocol has no message for its end.
     pub fn finish(&mut self) {
         self.finishing = true;
-        self.control_later();
+        self.send_control_deferring_fault();
     }
 
     /// Reports whether all committed bytes are in the peer's memory, or the peer is gone.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let sent = self.output.unsent() == 0 && self.wire.flight.queued() == 0;
+        let sent = self.output.unsent() == 0 && self.send_queue.in_flight.queued() == 0;
         self.ended || self.dead || (self.finishing && sent)
     }
 
@@ -232,7 +237,7 @@ impl<Q: Queue> Endpoint<Q> {
     /// Returns the counters of the endpoint.
     #[must_use]
     pub fn counts(&self) -> &Counts {
-        &self.wire.counts
+        &self.send_queue.counts
     }
 
     /// Returns the settings, with every value in its range.
@@ -243,7 +248,7 @@ impl<Q: Queue> Endpoint<Q> {
 
     /// Returns the queue underneath.
     pub fn queue(&mut self) -> &mut Q {
-        &mut self.wire.queue
+        &mut self.send_queue.queue
     }
 
     /// Runs `call` unless a fault was returned before. Returns a kept fault instead, if there is one;

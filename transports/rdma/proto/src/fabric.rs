@@ -44,7 +44,7 @@ pub trait Staging {
 
 /// Where a write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct RemoteAddress {
     /// Address of the first byte in the peer's memory.
     pub address: u64,
     /// The key that the peer announced with the address.
@@ -53,7 +53,7 @@ pub struct Target {
 
 /// How a work request is executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct SendFlags {
     /// The bytes are copied into the work request, so the device does not read them later.
     pub inline: bool,
     /// The completion is reported as [`Event::Sent`]. The completion of a request that is not signalled is
@@ -112,9 +112,9 @@ pub trait Queue {
         number: u64,
         from: &Self::Staging,
         part: Range<usize>,
-        to: Target,
+        to: RemoteAddress,
         immediate: Option<u32>,
-        manner: Manner,
+        flags: SendFlags,
     );
 
     /// Queues a control message. It is always copied: inline, or into the connection's own memory.

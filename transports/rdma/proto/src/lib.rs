@@ -5,21 +5,21 @@
 //! the time, reads the bytes that have arrived, forms replies and publishes them.
 #![forbid(unsafe_code)]
 
-mod allowance;
 mod codec;
 mod control;
+mod control_rate_limit;
 mod counts;
 mod endpoint;
 pub mod fabric;
 mod fault;
-mod flight;
 mod inbound;
 mod output;
+mod peer_windows;
 mod publish;
-mod remote;
+mod requests_in_flight;
+mod send_queue;
 mod settings;
 mod timers;
-mod wire;
 
 pub use codec::{Feature, Memory, Message};
 pub use counts::Counts;

@@ -157,7 +157,7 @@ impl<S: Staging> Output<S> {
         }
         // Appending has moved or grown the vector, so the registration no longer covers its bytes.
         if !staged.staging.is_registered() {
-            counts.registered_anew += 1;
+            counts.reregistrations += 1;
             let vector = self.unregister(queue, staged);
             staged = self.register(queue, vector, counts)?;
         }

@@ -22,8 +22,8 @@ impl<Q: Queue> Endpoint<Q> {
         }
         self.guard(|endpoint| {
             endpoint.keep_alive(now_ms)?;
-            endpoint.look_after_peer(now_ms)?;
-            endpoint.rest(now_ms);
+            endpoint.check_peer_alive(now_ms)?;
+            endpoint.release_unused_buffers(now_ms);
             endpoint.control()
         })
     }
@@ -36,7 +36,7 @@ impl<Q: Queue> Endpoint<Q> {
         }
         let keepalive = self.sends_keepalives().then_some(self.keepalive_due_ms);
         let watched = self.settings.silence_ms > 0 && self.is_waiting();
-        let since = self.waiting_since_ms.unwrap_or(self.heard_ms).max(self.heard_ms);
+        let since = self.waiting_since_ms.unwrap_or(self.last_event_ms).max(self.last_event_ms);
         let second = self.suspected_ms.map(|ms| ms.saturating_add(SECOND_LOOK_MS));
         let first = since.saturating_add(self.settings.silence_ms);
         let silence = watched.then(|| second.unwrap_or(first));
@@ -55,26 +55,26 @@ impl<Q: Queue> Endpoint<Q> {
         }
         self.keepalive_due_ms = now_ms.saturating_add(self.settings.keepalive_ms);
         // A full queue needs no keepalive: its requests and their completions are signs of life.
-        if self.wire.flight.has_control_room() {
-            self.wire.send(&Message::Keepalive, true)?;
+        if self.send_queue.in_flight.has_control_room() {
+            self.send_queue.send(&Message::Keepalive, true)?;
         }
         Ok(())
     }
 
     /// Reports whether the endpoint waits for the device or the peer.
     fn is_waiting(&self) -> bool {
-        let window = self.output.unsent() > 0 && self.remote.room() == 0;
-        self.opened && (self.wire.flight.is_awaiting() || self.probed.is_some() || window)
+        let window = self.output.unsent() > 0 && self.peer_windows.room() == 0;
+        self.opened && (self.send_queue.in_flight.is_awaiting() || self.probed.is_some() || window)
     }
 
-    fn look_after_peer(&mut self, now_ms: i64) -> Result<(), Fault> {
+    fn check_peer_alive(&mut self, now_ms: i64) -> Result<(), Fault> {
         let silence_ms = self.settings.silence_ms;
         if silence_ms <= 0 || !self.is_waiting() {
             (self.waiting_since_ms, self.suspected_ms) = (None, None);
             return Ok(());
         }
         let since = *self.waiting_since_ms.get_or_insert(now_ms);
-        let silent_ms = now_ms.saturating_sub(since.max(self.heard_ms));
+        let silent_ms = now_ms.saturating_sub(since.max(self.last_event_ms));
         if silent_ms < silence_ms {
             self.suspected_ms = None;
             return Ok(());
@@ -88,13 +88,13 @@ impl<Q: Queue> Endpoint<Q> {
     }
 
     /// Releases unused memory when no data was received or sent for `idle_ms`.
-    fn rest(&mut self, now_ms: i64) {
-        let bytes = self.wire.counts.bytes_in + self.wire.counts.bytes_out;
+    fn release_unused_buffers(&mut self, now_ms: i64) {
+        let bytes = self.send_queue.counts.bytes_in + self.send_queue.counts.bytes_out;
         if std::mem::replace(&mut self.bytes_seen, bytes) != bytes {
             self.active_ms = now_ms;
         } else if now_ms.saturating_sub(self.active_ms) >= self.settings.idle_ms {
             self.inbound.release(true);
-            self.output.release(&mut self.wire.queue);
+            self.output.release(&mut self.send_queue.queue);
         }
     }
 }

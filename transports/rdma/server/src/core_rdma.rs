@@ -169,20 +169,20 @@ impl CoreAdapter for CoreRdma {
     fn poll(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<()> {
         let CoreRdma { hub, keys, spin, .. } = self;
         if hub.poll(|number, notice| tell_connection(keys, number, notice, tell))? > 0 {
-            spin.came(now_ns);
+            spin.record_arrival(now_ns);
         }
         Ok(())
     }
 
     fn may_wait(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<bool> {
         let CoreRdma { hub, keys, spin, .. } = self;
-        if spin.is_worth_it(now_ns) {
+        if spin.should_spin(now_ns) {
             return Ok(false);
         }
         // The core may sleep only if nothing arrived before the queues were armed.
         let count = hub.rest(|number, notice| tell_connection(keys, number, notice, tell))?;
         if count > 0 {
-            spin.came(now_ns);
+            spin.record_arrival(now_ns);
         }
         Ok(count == 0)
     }

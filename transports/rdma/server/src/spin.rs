@@ -21,7 +21,7 @@ impl Spin {
     }
 
     /// Records that something arrived.
-    pub(crate) fn came(&mut self, now_ns: u64) {
+    pub(crate) fn record_arrival(&mut self, now_ns: u64) {
         // A pause counts as at most twice the spin time, so that one very long pause is forgotten
         // as fast as a short one.
         let pause_ns = now_ns.saturating_sub(self.last_ns).min(2 * self.most_ns);
@@ -31,7 +31,7 @@ impl Spin {
     }
 
     /// Reports whether the core should poll again at once.
-    pub(crate) fn is_worth_it(&self, now_ns: u64) -> bool {
+    pub(crate) fn should_spin(&self, now_ns: u64) -> bool {
         self.pause_ns < self.most_ns && now_ns.saturating_sub(self.last_ns) < self.most_ns
     }
 }
@@ -44,28 +44,28 @@ mod tests {
     fn it_spins_while_requests_come_fast_and_not_for_longer_than_it_may() {
         let mut spin = Spin::new(50);
         let mut now_ns = 1_000_000;
-        assert!(!spin.is_worth_it(now_ns));
+        assert!(!spin.should_spin(now_ns));
         for _ in 0..20 {
             now_ns += 5_000;
-            spin.came(now_ns);
+            spin.record_arrival(now_ns);
         }
-        assert!(spin.is_worth_it(now_ns + 49_999));
-        assert!(!spin.is_worth_it(now_ns + 50_000));
+        assert!(spin.should_spin(now_ns + 49_999));
+        assert!(!spin.should_spin(now_ns + 50_000));
         // Two rare requests do not stop the spinning, but a dozen do.
         for number in 0..12 {
             now_ns += 10_000_000;
-            spin.came(now_ns);
-            assert!(number > 1 || spin.is_worth_it(now_ns), "{number}");
+            spin.record_arrival(now_ns);
+            assert!(number > 1 || spin.should_spin(now_ns), "{number}");
         }
-        assert!(!spin.is_worth_it(now_ns));
+        assert!(!spin.should_spin(now_ns));
     }
 
     #[test]
     fn without_time_it_never_spins() {
         let mut spin = Spin::new(0);
         for now_ns in 1..100 {
-            spin.came(now_ns);
-            assert!(!spin.is_worth_it(now_ns));
+            spin.record_arrival(now_ns);
+            assert!(!spin.should_spin(now_ns));
         }
     }
 }

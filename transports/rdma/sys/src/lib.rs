@@ -11,4 +11,4 @@ pub mod inline;
 pub mod library;
 pub mod verbs;
 
-pub use library::{Absent, Library};
+pub use library::{Library, LibraryMissing};

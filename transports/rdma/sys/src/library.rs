@@ -15,7 +15,7 @@ const LIBRARIES: [&CStr; 2] = [c"libibverbs.so.1", c"librdmacm.so.1"];
 /// A library that is missing, or lacks a function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no RDMA here: {what}; install rdma-core's libibverbs1, librdmacm1 and ibverbs-providers")]
-pub struct Absent {
+pub struct LibraryMissing {
     /// Message of the dynamic linker.
     pub what: String,
 }
@@ -30,7 +30,7 @@ macro_rules! library {
         }
 
         impl Library {
-            fn load(find: &impl Fn(&str) -> Result<*mut c_void, Absent>) -> Result<Library, Absent> {
+            fn load(find: &impl Fn(&str) -> Result<*mut c_void, LibraryMissing>) -> Result<Library, LibraryMissing> {
                 Ok(Library {
                     $($name: {
                         let pointer = find(stringify!($name))?;
@@ -135,12 +135,12 @@ impl Library {
     ///
     /// # Errors
     /// When one of them is missing or lacks a function.
-    pub fn open() -> Result<&'static Library, Absent> {
-        static LIBRARY: OnceLock<Result<Library, Absent>> = OnceLock::new();
+    pub fn open() -> Result<&'static Library, LibraryMissing> {
+        static LIBRARY: OnceLock<Result<Library, LibraryMissing>> = OnceLock::new();
         LIBRARY.get_or_init(|| Library::open_named(&LIBRARIES)).as_ref().map_err(Clone::clone)
     }
 
-    fn open_named(names: &[&CStr]) -> Result<Library, Absent> {
+    fn open_named(names: &[&CStr]) -> Result<Library, LibraryMissing> {
         let handles = names.iter().map(|name| open(name)).collect::<Result<Vec<_>, _>>()?;
         Library::load(&|name| {
             let symbol = CString::new(name).expect("a name has no NUL");
@@ -149,13 +149,13 @@ impl Library {
                 let pointer = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
                 (!pointer.is_null()).then_some(pointer)
             });
-            found.ok_or_else(|| Absent { what: format!("the libraries lack {name}") })
+            found.ok_or_else(|| LibraryMissing { what: format!("the libraries lack {name}") })
         })
     }
 }
 
 /// Opens a library, which is never closed.
-fn open(name: &CStr) -> Result<*mut c_void, Absent> {
+fn open(name: &CStr) -> Result<*mut c_void, LibraryMissing> {
     // SAFETY: the name ends with NUL; the libraries' initialization is trusted.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if !handle.is_null() {
@@ -165,10 +165,10 @@ fn open(name: &CStr) -> Result<*mut c_void, Absent> {
     // thread.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
-        return Err(Absent { what: format!("{} does not open", name.to_string_lossy()) });
+        return Err(LibraryMissing { what: format!("{} does not open", name.to_string_lossy()) });
     }
     // SAFETY: the pointer is not null, so it is a string that ends with NUL.
-    Err(Absent { what: unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() })
+    Err(LibraryMissing { what: unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The channel for connection events, and one such event.
 
+use crate::os_errors;
 use crate::raw::Raw;
-use crate::refusal;
 use scurry_rdma_sys::Library;
 use scurry_rdma_sys::cm::{rdma_cm_id, rdma_event_channel};
 use std::ffi::CStr;
@@ -35,7 +35,7 @@ impl EventChannel {
     pub(crate) fn new(library: &'static Library) -> io::Result<EventChannel> {
         // SAFETY: the function has no arguments.
         let raw = Raw::new(unsafe { (library.rdma_create_event_channel)() }).ok_or_else(|| {
-            refusal::last("no RDMA device here: cannot open /dev/infiniband/rdma_cm")
+            os_errors::last("no RDMA device here: cannot open /dev/infiniband/rdma_cm")
         })?;
         let channel = EventChannel { library, raw };
         do_not_wait(channel.fd())?;
@@ -60,7 +60,7 @@ impl EventChannel {
             let error = io::Error::last_os_error();
             return match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
-                _ => Err(refusal::last("cannot read an event of a connection")),
+                _ => Err(os_errors::last("cannot read an event of a connection")),
             };
         }
         // SAFETY: an event and its id stay valid until the event is acknowledged: destroying an id
@@ -99,7 +99,7 @@ pub(crate) fn do_not_wait(fd: BorrowedFd<'_>) -> io::Result<()> {
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
     // SAFETY: as above.
     if flags < 0 || unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
-        return Err(refusal::last("cannot set a descriptor to not wait"));
+        return Err(os_errors::last("cannot set a descriptor to not wait"));
     }
     Ok(())
 }

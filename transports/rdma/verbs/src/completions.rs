@@ -2,8 +2,8 @@
 
 use crate::channel::do_not_wait;
 use crate::device::Device;
+use crate::os_errors::{last, numbered};
 use crate::raw::Raw;
-use crate::refusal::{last, numbered};
 use libc::{c_int, c_uint};
 use scurry_rdma_sys::inline::{ibv_poll_cq, ibv_req_notify_cq};
 use scurry_rdma_sys::verbs::{ibv_comp_channel, ibv_cq, ibv_wc};

@@ -5,7 +5,7 @@ use crate::channel::EventChannel;
 use crate::connection::{Connection, Settings};
 use crate::hub::Hub;
 use crate::id::Id;
-use crate::refusal;
+use crate::os_errors;
 use scurry_rdma_sys::cm::{
     RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_ROUTE_RESOLVED,
 };
@@ -46,7 +46,7 @@ impl Hub {
         connection.id().connect()?;
         step.wait(RDMA_CM_EVENT_ESTABLISHED)?;
         // From now on the hub reads the connection's events.
-        self.take_in(connection, queue, settings)
+        self.admit_established(connection, queue, settings)
     }
 }
 
@@ -73,7 +73,7 @@ impl Step<'_> {
                 }
                 // A signal interrupted the wait; the timeout starts again.
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                -1 => return Err(refusal::last("cannot wait for a connection")),
+                -1 => return Err(os_errors::last("cannot wait for a connection")),
                 _ => {}
             }
         };

@@ -1,15 +1,15 @@
 //! One connection: implements the protocol's queue with a queue pair.
 
 use crate::completions::CompletionQueue;
-use crate::counters::Tally;
+use crate::counters::ConnectionCounters;
 use crate::domain::Domain;
 use crate::id::Id;
 use crate::link::Link;
 use crate::memory::{Block, Staging, Window};
+use crate::os_errors::numbered;
 use crate::postings::{Bytes, Postings};
-use crate::refusal::numbered;
-use crate::registration::Writers;
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging as _, Target};
+use crate::registration::RegistrationAccess;
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, RemoteAddress, SendFlags, Staging as _};
 use scurry_rdma_sys::inline::{ibv_post_recv, ibv_post_send};
 use scurry_rdma_sys::verbs::{ibv_qp_cap, ibv_recv_wr, ibv_send_wr, ibv_sge};
 use std::io;
@@ -92,7 +92,10 @@ impl Connection {
         let link = Link::new(number, &domain, settings.receive_entries, departed.clone())?;
         let messages = if room.max_inline_data < CONTROL_LEN as u32 {
             let len = room.max_send_wr as usize * CONTROL_LEN;
-            Some(Messages { block: Block::new(&domain, len, Writers::Nobody)?, next: 0 })
+            Some(Messages {
+                block: Block::new(&domain, len, RegistrationAccess::ReadOnly)?,
+                next: 0,
+            })
         } else {
             None
         };
@@ -187,7 +190,7 @@ impl Connection {
                 }
             }
         }
-        Tally::add(&self.domain.tally.receive_doorbells, 1);
+        ConnectionCounters::add(&self.domain.tally.receive_doorbells, 1);
         let mut bad = ptr::null_mut();
         // SAFETY: the queue pair is alive, and the list was just built; the block that it points to outlives
         // the queue pair.
@@ -239,11 +242,11 @@ impl Queue for Connection {
         number: u64,
         from: &Staging,
         part: Range<usize>,
-        to: Target,
+        to: RemoteAddress,
         immediate: Option<u32>,
-        manner: Manner,
+        flags: SendFlags,
     ) {
-        let bytes = if manner.inline {
+        let bytes = if flags.inline {
             match from.bytes().get(part) {
                 Some(bytes) if bytes.len() <= self.inline_max() => Bytes::Copied(bytes),
                 Some(_) => return self.fault = Some("more is to be sent inline than fits"),
@@ -255,7 +258,7 @@ impl Queue for Connection {
                 Err(fault) => return self.fault = Some(fault),
             }
         };
-        self.postings.write(number, bytes, to, immediate, manner);
+        self.postings.write(number, bytes, to, immediate, flags);
     }
 
     fn send(&mut self, number: u64, message: &[u8; CONTROL_LEN], signalled: bool) {
@@ -281,8 +284,8 @@ impl Queue for Connection {
         if self.postings.is_empty() {
             return Ok(());
         }
-        Tally::add(&self.domain.tally.doorbells, 1);
-        Tally::add(&self.domain.tally.requests, self.postings.len() as u64);
+        ConnectionCounters::add(&self.domain.tally.doorbells, 1);
+        ConnectionCounters::add(&self.domain.tally.requests, self.postings.len() as u64);
         let mut bad: *mut ibv_send_wr = ptr::null_mut();
         // SAFETY: the queue pair is alive, and the list was just built. The call reads inline bytes;
         // registered bytes stay valid by the contract of the trait, or the device refuses them.

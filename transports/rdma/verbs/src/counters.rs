@@ -53,14 +53,14 @@ impl Counters {
 
 /// Counters that connections update, from any thread.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ConnectionCounters {
     pub(crate) doorbells: AtomicU64,
     pub(crate) requests: AtomicU64,
     pub(crate) receive_doorbells: AtomicU64,
     pub(crate) registrations: AtomicU64,
 }
 
-impl Tally {
+impl ConnectionCounters {
     /// Adds `more` to one of the counters.
     pub(crate) fn add(count: &AtomicU64, more: u64) {
         count.fetch_add(more, Ordering::Relaxed);

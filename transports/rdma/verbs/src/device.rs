@@ -2,7 +2,7 @@
 
 use crate::raw::Raw;
 use scurry_rdma_sys::verbs::{ibv_context, ibv_device_attr};
-use scurry_rdma_sys::{Absent, Library};
+use scurry_rdma_sys::{Library, LibraryMissing};
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 pub enum Unavailable {
     /// The libraries are missing.
     #[error(transparent)]
-    Libraries(#[from] Absent),
+    Libraries(#[from] LibraryMissing),
     /// No device, or none that supports connections.
     #[error(
         "no RDMA device here: the kernel has none{0}; a device in software is made with: \
@@ -87,7 +87,7 @@ impl Device {
         let status =
             unsafe { (self.library.ibv_query_device)(self.context.get(), attributes.as_mut_ptr()) };
         if status != 0 {
-            return Err(crate::refusal::numbered("cannot ask the device what it can do", status));
+            return Err(crate::os_errors::numbered("cannot ask the device what it can do", status));
         }
         // SAFETY: the value was zeroed and then filled.
         let attributes = unsafe { attributes.assume_init() };

@@ -1,10 +1,10 @@
 //! A protection domain: registered memory, and the queue pairs that may use it.
 
 use crate::budget::Budget;
-use crate::counters::Tally;
+use crate::counters::ConnectionCounters;
 use crate::device::Device;
+use crate::os_errors;
 use crate::raw::Raw;
-use crate::refusal;
 use scurry_rdma_sys::verbs::ibv_pd;
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct Domain {
     raw: Raw<ibv_pd>,
     pub(crate) device: Device,
     pub(crate) budget: Arc<Budget>,
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) tally: Arc<ConnectionCounters>,
     /// Bytes pinned in the domain.
     pub(crate) pinned: AtomicU64,
 }
@@ -25,11 +25,11 @@ impl Domain {
     pub(crate) fn new(
         device: Device,
         budget: &Arc<Budget>,
-        tally: &Arc<Tally>,
+        tally: &Arc<ConnectionCounters>,
     ) -> io::Result<Domain> {
         // SAFETY: the device is open.
         let raw = Raw::new(unsafe { (device.library.ibv_alloc_pd)(device.context.get()) })
-            .ok_or_else(|| refusal::last("cannot make a protection domain"))?;
+            .ok_or_else(|| os_errors::last("cannot make a protection domain"))?;
         let (budget, tally) = (Arc::clone(budget), Arc::clone(tally));
         Ok(Domain { raw, device, budget, tally, pinned: AtomicU64::new(0) })
     }

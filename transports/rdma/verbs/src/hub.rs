@@ -5,7 +5,7 @@ mod arrivals;
 use crate::budget::Budget;
 use crate::channel::EventChannel;
 use crate::connection::{Connection, Parts, Settings};
-use crate::counters::{Counters, Tally};
+use crate::counters::{ConnectionCounters, Counters};
 use crate::device::Device;
 use crate::domain::Domain;
 use crate::id::Id;
@@ -45,7 +45,7 @@ pub struct Hub {
     /// Index of the queue that is polled first.
     first: usize,
     budget: Arc<Budget>,
-    tally: Arc<Tally>,
+    tally: Arc<ConnectionCounters>,
     counters: Counters,
     departed: (Sender<u32>, Receiver<u32>),
     leaving: Vec<u32>,
@@ -147,7 +147,7 @@ impl Hub {
     }
 
     /// Adds an established connection. Its id used a separate channel so far.
-    pub(crate) fn take_in(
+    pub(crate) fn admit_established(
         &mut self,
         mut connection: Connection,
         queue: usize,

@@ -5,8 +5,8 @@ use crate::channel::EventChannel;
 use crate::completions::CompletionQueue;
 use crate::device::{Device, Unavailable};
 use crate::domain::Domain;
+use crate::os_errors::{check, last};
 use crate::raw::Raw;
-use crate::refusal::{check, last};
 use libc::c_void;
 use scurry_rdma_sys::Library;
 use scurry_rdma_sys::cm::{

@@ -10,6 +10,7 @@
 mod address;
 mod budget;
 mod channel;
+mod completion_queue_capacity;
 mod completions;
 mod connecting;
 mod connection;
@@ -21,12 +22,11 @@ mod id;
 mod link;
 mod listener;
 mod memory;
+mod os_errors;
 mod postings;
 mod queues;
 mod raw;
-mod refusal;
 mod registration;
-mod room;
 mod slots;
 mod stream;
 

@@ -3,7 +3,7 @@
 
 use crate::domain::Domain;
 use crate::memory::Block;
-use crate::registration::Writers;
+use crate::registration::RegistrationAccess;
 use crate::slots::free_slots;
 use scurry_rdma_proto::fabric::CONTROL_LEN;
 use std::io;
@@ -35,7 +35,8 @@ impl Link {
         entries: u32,
         departed: Sender<u32>,
     ) -> io::Result<Link> {
-        let block = Block::new(domain, entries as usize * CONTROL_LEN, Writers::Device)?;
+        let block =
+            Block::new(domain, entries as usize * CONTROL_LEN, RegistrationAccess::LocalWrite)?;
         let (posted, used) = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Link { number, block, entries, posted, used, departed })
     }

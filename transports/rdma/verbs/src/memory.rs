@@ -3,7 +3,7 @@
 
 use crate::budget::PAGE;
 use crate::domain::Domain;
-use crate::registration::{Registration, Writers};
+use crate::registration::{Registration, RegistrationAccess};
 use scurry_rdma_proto::fabric;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -55,11 +55,14 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub(crate) fn new(domain: &Arc<Domain>, len: usize, writers: Writers) -> io::Result<Block> {
+    pub(crate) fn new(
+        domain: &Arc<Domain>,
+        len: usize,
+        access: RegistrationAccess,
+    ) -> io::Result<Block> {
         let pages = Pages::new(len)?;
         // SAFETY: the pages are freed after the registration has ended, or never.
-        let registration =
-            unsafe { Registration::new(domain, pages.first.as_ptr(), len, writers)? };
+        let registration = unsafe { Registration::new(domain, pages.first.as_ptr(), len, access)? };
         Ok(Block { registration, pages: ManuallyDrop::new(pages) })
     }
 
@@ -106,7 +109,7 @@ pub struct Window(Block);
 
 impl Window {
     pub(crate) fn new(domain: &Arc<Domain>, len: usize) -> io::Result<Window> {
-        Block::new(domain, len, Writers::Peer).map(Window)
+        Block::new(domain, len, RegistrationAccess::RemoteWrite).map(Window)
     }
 }
 
@@ -163,7 +166,8 @@ impl Staging {
         let (first, room) = (vector.as_mut_ptr(), vector.capacity());
         // SAFETY: bytes are sent only while the vector lies where it was registered; if it has moved,
         // the system keeps the pages until the registration ends.
-        let registration = unsafe { Registration::new(domain, first, room, Writers::Nobody)? };
+        let registration =
+            unsafe { Registration::new(domain, first, room, RegistrationAccess::ReadOnly)? };
         let first = first as usize;
         Ok(Staging { registration, vector: ManuallyDrop::new(vector), first, room })
     }

@@ -1,6 +1,6 @@
 //! Work requests that wait for the doorbell, and the linked list that they are submitted as.
 
-use scurry_rdma_proto::fabric::{Manner, Target};
+use scurry_rdma_proto::fabric::{RemoteAddress, SendFlags};
 use scurry_rdma_sys::verbs::{
     IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
     ibv_send_wr, ibv_sge,
@@ -41,15 +41,15 @@ impl Postings {
         &mut self,
         number: u64,
         bytes: Bytes<'_>,
-        to: Target,
+        to: RemoteAddress,
         immediate: Option<u32>,
-        manner: Manner,
+        flags: SendFlags,
     ) {
         let opcode = match immediate {
             Some(_) => IBV_WR_RDMA_WRITE_WITH_IMM,
             None => IBV_WR_RDMA_WRITE,
         };
-        let request = self.push(number, opcode, manner.signalled);
+        let request = self.push(number, opcode, flags.signalled);
         request.imm_data = immediate.unwrap_or(0).to_be();
         (request.remote_addr, request.rkey) = (to.address, to.key);
         self.carry(bytes);

@@ -2,9 +2,9 @@
 //! are made, each as large as all earlier ones together. So few queues are polled, and no memory is
 //! pinned for connections that are never made.
 
+use crate::completion_queue_capacity::next_room;
 use crate::completions::{CompletionChannel, CompletionQueue};
 use crate::device::Device;
-use crate::room::next_room;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;

@@ -1,24 +1,24 @@
 //! Memory registered for use by a device: pinned, and identified by a key.
 
 use crate::budget::{Share, pinned_bytes};
-use crate::counters::Tally;
+use crate::counters::ConnectionCounters;
 use crate::domain::Domain;
+use crate::os_errors;
 use crate::raw::Raw;
-use crate::refusal;
 use scurry_rdma_sys::verbs::{IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, ibv_mr};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Writers into registered memory. The device may read all of it.
+/// What a registration allows besides reads by the local device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writers {
-    /// None.
-    Nobody,
-    /// The local device, for receive entries.
-    Device,
-    /// The peer.
-    Peer,
+pub(crate) enum RegistrationAccess {
+    /// Nothing writes to it.
+    ReadOnly,
+    /// The local device writes to it, for receive entries.
+    LocalWrite,
+    /// The peer writes to it.
+    RemoteWrite,
 }
 
 /// A memory registration. [`Registration::end`] or dropping it ends it.
@@ -40,23 +40,23 @@ impl Registration {
         domain: &Arc<Domain>,
         first: *mut u8,
         len: usize,
-        writers: Writers,
+        access: RegistrationAccess,
     ) -> io::Result<Registration> {
         if len == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no memory to register"));
         }
         let share = domain.budget.take(pinned_bytes(first as usize, len))?;
-        let access = match writers {
-            Writers::Nobody => 0,
-            Writers::Device => IBV_ACCESS_LOCAL_WRITE,
-            Writers::Peer => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+        let access = match access {
+            RegistrationAccess::ReadOnly => 0,
+            RegistrationAccess::LocalWrite => IBV_ACCESS_LOCAL_WRITE,
+            RegistrationAccess::RemoteWrite => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
         };
         // SAFETY: the domain is alive and held; the caller promises that the memory is valid.
         let raw =
             unsafe { (domain.device.library.ibv_reg_mr)(domain.get(), first.cast(), len, access) };
         let raw = Raw::new(raw)
-            .ok_or_else(|| refusal::last(&format!("cannot pin {} bytes", share.bytes())))?;
-        Tally::add(&domain.tally.registrations, 1);
+            .ok_or_else(|| os_errors::last(&format!("cannot pin {} bytes", share.bytes())))?;
+        ConnectionCounters::add(&domain.tally.registrations, 1);
         domain.pinned.fetch_add(share.bytes(), Ordering::Relaxed);
         Ok(Registration { raw: Some(raw), share, domain: Arc::clone(domain) })
     }
@@ -78,7 +78,7 @@ impl Registration {
     #[must_use]
     pub(crate) fn end(&mut self) -> bool {
         let Some(raw) = self.raw.take() else { return true };
-        Tally::add(&self.domain.tally.registrations, 1);
+        ConnectionCounters::add(&self.domain.tally.registrations, 1);
         self.domain.pinned.fetch_sub(self.share.bytes(), Ordering::Relaxed);
         // SAFETY: the registration is ended once, and the pointer is not used afterwards.
         unsafe { (self.domain.device.library.ibv_dereg_mr)(raw.get()) == 0 }

@@ -4,7 +4,7 @@ use crate::budget::Budget;
 use crate::connection::{Connection, Settings};
 use crate::device::Device;
 use crate::hub::{Hub, Notice};
-use crate::refusal;
+use crate::os_errors;
 use scurry_rdma_proto::{Counts, Endpoint, Fault, Progress, Role};
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -104,7 +104,7 @@ impl Stream {
         if unsafe { libc::poll(waiting.as_mut_ptr(), 2, ms) } < 0
             && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted
         {
-            return Err(refusal::last("cannot wait for a completion"));
+            return Err(os_errors::last("cannot wait for a completion"));
         }
         if waiting[0].revents != 0 {
             self.hub.notified()?;

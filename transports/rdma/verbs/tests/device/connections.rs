@@ -4,7 +4,7 @@ use crate::support::{
     LONG, MIB, SMALL, Seen, Side, accept, address, connect, listen, readable, target,
 };
 use scurry_rdma::{Device, Settings};
-use scurry_rdma_proto::fabric::{Manner, Queue};
+use scurry_rdma_proto::fabric::{Queue, SendFlags};
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
@@ -60,7 +60,7 @@ fn the_end_comes_after_what_was_sent_before_it() {
     let (mut accepted, mut made) = connect(address, &mut server, &mut client, &SMALL);
     let window = accepted.window(4096).unwrap();
     let staging = made.staging(b"last".to_vec()).unwrap();
-    let signalled = Manner { inline: false, signalled: true };
+    let signalled = SendFlags { inline: false, signalled: true };
     made.write(1, &staging, 0..4, target(&window), Some(4), signalled);
     made.ring().unwrap();
     client.until(made.number(), &Seen::Sent(1));

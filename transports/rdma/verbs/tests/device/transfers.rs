@@ -2,17 +2,17 @@
 
 use crate::support::{MIB, SMALL, Seen, Side, address, connect, readable, target, written};
 use scurry_rdma::Connection;
-use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Target};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Queue, RemoteAddress, SendFlags};
 use std::time::Duration;
 
-const SIGNALLED: Manner = Manner { inline: false, signalled: true };
-const INLINE: Manner = Manner { inline: true, signalled: false };
+const SIGNALLED: SendFlags = SendFlags { inline: false, signalled: true };
+const INLINE: SendFlags = SendFlags { inline: true, signalled: false };
 
 /// Writes these bytes to the target, with one doorbell.
-fn write_inline(from: &mut Connection, bytes: &[u8], to: Target, immediate: u32) {
+fn write_inline(from: &mut Connection, bytes: &[u8], to: RemoteAddress, immediate: u32) {
     let staging = from.staging(bytes.to_vec()).unwrap();
-    let manner = Manner { inline: true, signalled: true };
-    from.write(u64::from(immediate), &staging, 0..bytes.len(), to, Some(immediate), manner);
+    let flags = SendFlags { inline: true, signalled: true };
+    from.write(u64::from(immediate), &staging, 0..bytes.len(), to, Some(immediate), flags);
     from.ring().unwrap();
 }
 
@@ -28,8 +28,8 @@ fn writes_go_both_ways_and_immediates_tell_of_them() {
     use scurry_rdma_proto::fabric::Staging as _;
     question.vector().extend((0..9000u32).map(|at| at as u8));
     let to = target(&of_server);
-    let behind = Target { address: to.address + 5000, ..to };
-    made.write(10, &question, 0..5000, to, None, Manner::default());
+    let behind = RemoteAddress { address: to.address + 5000, ..to };
+    made.write(10, &question, 0..5000, to, None, SendFlags::default());
     made.write(11, &question, 5000..9000, behind, Some(9000), SIGNALLED);
     made.ring().unwrap();
     client.until(made.number(), &Seen::Sent(11));

@@ -4,7 +4,7 @@
 
 mod address;
 mod budget;
+mod completion_queue_capacity;
+mod os_errors;
 mod postings;
-mod refusal;
-mod room;
 mod slots;

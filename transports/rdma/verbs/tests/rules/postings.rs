@@ -4,7 +4,7 @@
 mod rules;
 
 use rules::{Bytes, Postings};
-use scurry_rdma_proto::fabric::{Manner, Target};
+use scurry_rdma_proto::fabric::{RemoteAddress, SendFlags};
 use scurry_rdma_sys::verbs::{
     IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
     ibv_sge,
@@ -50,16 +50,16 @@ fn follow(postings: &mut Postings) -> Vec<Read> {
     read
 }
 
-const TO: Target = Target { address: 0x1000, key: 7 };
+const TO: RemoteAddress = RemoteAddress { address: 0x1000, key: 7 };
 
 #[test]
 fn requests_leave_in_their_order_with_their_bytes() {
     let registered = b"staged".to_vec();
     let part = ibv_sge { addr: registered.as_ptr() as u64, length: 6, lkey: 9 };
     let mut postings = Postings::default();
-    let signalled = Manner { inline: false, signalled: true };
-    postings.write(1, Bytes::Registered(part), TO, None, Manner::default());
-    postings.write(2, Bytes::Copied(b"in"), TO, Some(0x0102_0304), Manner::default());
+    let signalled = SendFlags { inline: false, signalled: true };
+    postings.write(1, Bytes::Registered(part), TO, None, SendFlags::default());
+    postings.write(2, Bytes::Copied(b"in"), TO, Some(0x0102_0304), SendFlags::default());
     postings.send(3, Bytes::Copied(&[5; 32]), true);
     postings.write(4, Bytes::Copied(b""), TO, Some(0), signalled);
     assert_eq!((postings.len(), postings.is_empty()), (4, false));
@@ -94,11 +94,11 @@ fn requests_leave_in_their_order_with_their_bytes() {
 fn what_is_inline_is_copied_when_it_is_queued() {
     let mut postings = Postings::default();
     let mut bytes = *b"before";
-    postings.write(1, Bytes::Copied(&bytes), TO, None, Manner::default());
+    postings.write(1, Bytes::Copied(&bytes), TO, None, SendFlags::default());
     bytes = *b"behind";
     // Enough requests to move the copies to other memory.
     for number in 2..200 {
-        postings.write(number, Bytes::Copied(&[number as u8; 32]), TO, None, Manner::default());
+        postings.write(number, Bytes::Copied(&[number as u8; 32]), TO, None, SendFlags::default());
     }
     let read = follow(&mut postings);
     assert_eq!((read.len(), read[0].bytes.as_slice()), (199, b"before".as_slice()), "{bytes:?}");

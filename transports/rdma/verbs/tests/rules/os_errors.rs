@@ -1,6 +1,6 @@
 //! Error messages.
 
-#[path = "../../src/refusal.rs"]
+#[path = "../../src/os_errors.rs"]
 #[expect(dead_code, reason = "the crate uses the rest")]
 mod rules;
 

@@ -5,7 +5,7 @@ use crate::fault::Fault;
 
 /// State of the limit: the messages without data that the peer may still send.
 #[derive(Debug)]
-pub(crate) struct Allowance {
+pub(crate) struct ControlRateLimit {
     left: u32,
     burst: u32,
     per_s: u32,
@@ -13,9 +13,9 @@ pub(crate) struct Allowance {
     at_ms: i64,
 }
 
-impl Allowance {
-    pub(crate) fn new(burst: u32, per_s: u32, now_ms: i64) -> Allowance {
-        Allowance { left: burst, burst, per_s, at_ms: now_ms }
+impl ControlRateLimit {
+    pub(crate) fn new(burst: u32, per_s: u32, now_ms: i64) -> ControlRateLimit {
+        ControlRateLimit { left: burst, burst, per_s, at_ms: now_ms }
     }
 
     /// Credits one message without data, because a message with data has arrived.
@@ -42,9 +42,9 @@ mod tests {
     use super::*;
 
     /// Returns how many messages are allowed at this time.
-    fn spent(allowance: &mut Allowance, now_ms: i64) -> u32 {
+    fn spent(control_rate_limit: &mut ControlRateLimit, now_ms: i64) -> u32 {
         let mut count = 0;
-        while allowance.spend(now_ms).is_ok() {
+        while control_rate_limit.spend(now_ms).is_ok() {
             count += 1;
         }
         count
@@ -52,23 +52,23 @@ mod tests {
 
     #[test]
     fn a_burst_and_then_so_many_in_a_second() {
-        let mut allowance = Allowance::new(10, 4, 0);
-        assert_eq!(spent(&mut allowance, 0), 10);
-        assert_eq!(spent(&mut allowance, 249), 0);
-        assert_eq!(spent(&mut allowance, 1_000), 4);
-        assert_eq!(spent(&mut allowance, 100_000), 10);
+        let mut control_rate_limit = ControlRateLimit::new(10, 4, 0);
+        assert_eq!(spent(&mut control_rate_limit, 0), 10);
+        assert_eq!(spent(&mut control_rate_limit, 249), 0);
+        assert_eq!(spent(&mut control_rate_limit, 1_000), 4);
+        assert_eq!(spent(&mut control_rate_limit, 100_000), 10);
         // A clock that goes backwards credits nothing.
-        assert_eq!(spent(&mut allowance, 0), 0);
+        assert_eq!(spent(&mut control_rate_limit, 0), 0);
     }
 
     #[test]
     fn data_pays_for_as_many() {
-        let mut allowance = Allowance::new(3, 0, 0);
-        assert_eq!(spent(&mut allowance, 0), 3);
-        allowance.earn();
-        allowance.earn();
-        assert_eq!(spent(&mut allowance, 0), 2);
-        (0..100).for_each(|_| allowance.earn());
-        assert_eq!(spent(&mut allowance, 0), 3);
+        let mut control_rate_limit = ControlRateLimit::new(3, 0, 0);
+        assert_eq!(spent(&mut control_rate_limit, 0), 3);
+        control_rate_limit.earn();
+        control_rate_limit.earn();
+        assert_eq!(spent(&mut control_rate_limit, 0), 2);
+        (0..100).for_each(|_| control_rate_limit.earn());
+        assert_eq!(spent(&mut control_rate_limit, 0), 3);
     }
 }

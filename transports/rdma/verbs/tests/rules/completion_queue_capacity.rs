@@ -1,6 +1,6 @@
 //! Capacities of a hub's completion queues.
 
-#[path = "../../src/room.rs"]
+#[path = "../../src/completion_queue_capacity.rs"]
 mod rules;
 
 use rules::next_room;

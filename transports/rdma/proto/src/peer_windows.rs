@@ -2,7 +2,7 @@
 //! last, then the next one is, which the peer may have announced already.
 
 use crate::codec::Memory;
-use crate::fabric::Target;
+use crate::fabric::RemoteAddress;
 use crate::fault::Fault;
 use crate::settings::{WINDOW_LEN_MAX, WINDOW_LEN_MIN};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ pub(crate) const AHEAD_MAX: usize = 4;
 
 /// The windows that the peer has announced.
 #[derive(Debug)]
-pub(crate) struct Remote {
+pub(crate) struct PeerWindows {
     /// The window that is written now; `None` before the first announcement.
     current: Option<Memory>,
     /// Bytes of the current window that were written.
@@ -22,14 +22,14 @@ pub(crate) struct Remote {
     full_at: u64,
 }
 
-impl Default for Remote {
-    fn default() -> Remote {
+impl Default for PeerWindows {
+    fn default() -> PeerWindows {
         let ahead = VecDeque::with_capacity(AHEAD_MAX);
-        Remote { current: None, written: 0, ahead, full_at: 0 }
+        PeerWindows { current: None, written: 0, ahead, full_at: 0 }
     }
 }
 
-impl Remote {
+impl PeerWindows {
     /// Records a window that the peer announces. When the current window is full, the announcement
     /// means that the peer has read all of it. Returns the number of messages that the peer has
     /// processed for certain, 0 if unknown.
@@ -63,10 +63,10 @@ impl Remote {
         self.current.map_or(0, |memory| (memory.length - self.written) as usize)
     }
 
-    /// Returns where the next bytes go. At most [`Remote::room`] bytes fit there.
-    pub(crate) fn target(&self) -> Option<Target> {
+    /// Returns where the next bytes go. At most [`PeerWindows::room`] bytes fit there.
+    pub(crate) fn target(&self) -> Option<RemoteAddress> {
         let memory = self.current?;
-        Some(Target { address: memory.address + u64::from(self.written), key: memory.key })
+        Some(RemoteAddress { address: memory.address + u64::from(self.written), key: memory.key })
     }
 
     /// Records that `len` bytes were posted; `messages` is the number of messages posted so far,
@@ -97,48 +97,48 @@ mod tests {
 
     #[test]
     fn a_window_is_filled_to_its_last_byte_before_the_next() {
-        let mut remote = Remote::default();
-        assert_eq!((remote.room(), remote.target()), (0, None));
-        remote.announced(memory(1_000)).expect("sound");
-        remote.announced(memory(900_000)).expect("sound");
-        remote.wrote(100, 1);
-        assert_eq!(remote.target(), Some(Target { address: 1_100, key: 7 }));
-        assert_eq!(remote.room(), LEN as usize - 100);
-        remote.wrote(LEN as usize - 100, 2);
-        assert_eq!(remote.target(), Some(Target { address: 900_000, key: 7 }));
-        remote.wrote(LEN as usize, 3);
-        assert_eq!(remote.room(), 0);
-        assert_eq!(remote.announced(memory(5)).ok(), Some(3));
-        assert_eq!(remote.target(), Some(Target { address: 5, key: 7 }));
+        let mut peer_windows = PeerWindows::default();
+        assert_eq!((peer_windows.room(), peer_windows.target()), (0, None));
+        peer_windows.announced(memory(1_000)).expect("sound");
+        peer_windows.announced(memory(900_000)).expect("sound");
+        peer_windows.wrote(100, 1);
+        assert_eq!(peer_windows.target(), Some(RemoteAddress { address: 1_100, key: 7 }));
+        assert_eq!(peer_windows.room(), LEN as usize - 100);
+        peer_windows.wrote(LEN as usize - 100, 2);
+        assert_eq!(peer_windows.target(), Some(RemoteAddress { address: 900_000, key: 7 }));
+        peer_windows.wrote(LEN as usize, 3);
+        assert_eq!(peer_windows.room(), 0);
+        assert_eq!(peer_windows.announced(memory(5)).ok(), Some(3));
+        assert_eq!(peer_windows.target(), Some(RemoteAddress { address: 5, key: 7 }));
     }
 
     #[test]
     fn lengths_are_bounded_and_do_not_change() {
         for length in [0, 65_535, 16 * 1024 * 1024 + 1, u32::MAX] {
-            let found = Remote::default().announced(Memory { length, ..memory(0) });
+            let found = PeerWindows::default().announced(Memory { length, ..memory(0) });
             assert!(matches!(found, Err(Fault::WindowLength(told)) if told == length));
         }
         for length in [65_536, 16 * 1024 * 1024] {
-            let mut remote = Remote::default();
-            remote.announced(Memory { length, ..memory(0) }).expect("allowed");
-            let found = remote.announced(Memory { length: 1_000_000, ..memory(0) });
+            let mut peer_windows = PeerWindows::default();
+            peer_windows.announced(Memory { length, ..memory(0) }).expect("allowed");
+            let found = peer_windows.announced(Memory { length: 1_000_000, ..memory(0) });
             assert!(matches!(found, Err(Fault::WindowChanged { before, .. }) if before == length));
         }
     }
 
     #[test]
     fn a_window_ends_within_the_addresses() {
-        let found = Remote::default().announced(memory(u64::MAX - 10));
+        let found = PeerWindows::default().announced(memory(u64::MAX - 10));
         assert!(matches!(found, Err(Fault::WindowAddress(_))), "{found:?}");
-        Remote::default().announced(memory(u64::MAX - u64::from(LEN))).expect("the last one");
+        PeerWindows::default().announced(memory(u64::MAX - u64::from(LEN))).expect("the last one");
     }
 
     #[test]
     fn few_windows_are_kept() {
-        let mut remote = Remote::default();
+        let mut peer_windows = PeerWindows::default();
         for _ in 0..=AHEAD_MAX {
-            remote.announced(memory(0)).expect("kept");
+            peer_windows.announced(memory(0)).expect("kept");
         }
-        assert!(matches!(remote.announced(memory(0)), Err(Fault::Windows(AHEAD_MAX))));
+        assert!(matches!(peer_windows.announced(memory(0)), Err(Fault::Windows(AHEAD_MAX))));
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::codec::Message;
 use crate::counts::Counts;
-use crate::fabric::{Manner, Queue, Target};
+use crate::fabric::{Queue, RemoteAddress, SendFlags};
 use crate::fault::Fault;
-use crate::flight::{Flight, Request};
+use crate::requests_in_flight::{Request, RequestsInFlight};
 use crate::settings::Settings;
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(crate) struct Write {
     /// Range of bytes in the staging to send.
     pub(crate) part: Range<usize>,
-    pub(crate) to: Target,
+    pub(crate) to: RemoteAddress,
     /// Number of bytes since the last immediate, when this write announces them to the peer.
     pub(crate) immediate: Option<u32>,
     /// True when the staging becomes free once this write completes.
@@ -23,9 +23,9 @@ pub(crate) struct Write {
 
 /// A queue with its counters and the state of its requests.
 #[derive(Debug)]
-pub(crate) struct Wire<Q> {
+pub(crate) struct SendQueue<Q> {
     pub(crate) queue: Q,
-    pub(crate) flight: Flight,
+    pub(crate) in_flight: RequestsInFlight,
     pub(crate) counts: Counts,
     inline_max: usize,
     batch: bool,
@@ -37,10 +37,10 @@ pub(crate) struct Wire<Q> {
     repost: usize,
 }
 
-impl<Q: Queue> Wire<Q> {
-    pub(crate) fn new(queue: Q, settings: &Settings) -> Wire<Q> {
-        Wire {
-            flight: Flight::new(settings),
+impl<Q: Queue> SendQueue<Q> {
+    pub(crate) fn new(queue: Q, settings: &Settings) -> SendQueue<Q> {
+        SendQueue {
+            in_flight: RequestsInFlight::new(settings),
             counts: Counts::default(),
             inline_max: settings.inline_max.min(queue.inline_max()),
             batch: settings.batch_doorbells,
@@ -80,8 +80,8 @@ impl<Q: Queue> Wire<Q> {
         self.counts.immediates += u64::from(write.immediate.is_some());
         self.counts.inline += u64::from(inline);
         self.counts.bytes_out += write.part.len() as u64;
-        let manner = Manner { inline, signalled };
-        self.queue.write(number, from, write.part, write.to, write.immediate, manner);
+        let flags = SendFlags { inline, signalled };
+        self.queue.write(number, from, write.part, write.to, write.immediate, flags);
         self.left()?;
         Ok(number)
     }
@@ -105,11 +105,11 @@ impl<Q: Queue> Wire<Q> {
     }
 
     fn posted(&mut self, request: Request) -> (u64, bool) {
-        let (number, signalled) = self.flight.post(request);
+        let (number, signalled) = self.in_flight.post(request);
         let counts = &mut self.counts;
         counts.signalled += u64::from(signalled);
-        counts.in_flight_high = counts.in_flight_high.max(self.flight.unanswered());
-        counts.queue_high = counts.queue_high.max(self.flight.queued() as u64);
+        counts.in_flight_high = counts.in_flight_high.max(self.in_flight.unanswered());
+        counts.queue_high = counts.queue_high.max(self.in_flight.queued() as u64);
         (number, signalled)
     }
 

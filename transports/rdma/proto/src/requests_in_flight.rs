@@ -24,7 +24,7 @@ struct Mark {
 
 /// Bookkeeping of a send queue. Requests are numbered from 1.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct RequestsInFlight {
     depth: usize,
     signal_every: usize,
     messages_max: u64,
@@ -39,9 +39,9 @@ pub(crate) struct Flight {
     marks: VecDeque<Mark>,
 }
 
-impl Flight {
-    pub(crate) fn new(settings: &Settings) -> Flight {
-        Flight {
+impl RequestsInFlight {
+    pub(crate) fn new(settings: &Settings) -> RequestsInFlight {
+        RequestsInFlight {
             depth: settings.send_depth,
             signal_every: settings.signal_every,
             messages_max: settings.in_flight_max as u64,
@@ -145,8 +145,8 @@ mod tests {
     const DATA: Request = Request { message: true, awaited: false };
     const AWAITED: Request = Request { message: true, awaited: true };
 
-    fn flight(settings: Settings) -> Flight {
-        Flight::new(&settings.bounded(Role::Client))
+    fn flight(settings: Settings) -> RequestsInFlight {
+        RequestsInFlight::new(&settings.bounded(Role::Client))
     }
 
     #[test]
