@@ -102,10 +102,14 @@ impl Store {
         let ballots = ballot::path_of(&self.path, manifest.generation);
         for core in 0..manifest.threads {
             if let Some(reach) = self.reach(manifest, core)? {
-                said.extend(mend(reach, core, &reach::path_of(&self.path, manifest.generation)));
+                said.extend(repair_damaged_copy(
+                    reach,
+                    core,
+                    &reach::path_of(&self.path, manifest.generation),
+                ));
             }
             if ballots.exists() {
-                said.extend(mend(self.ballot(manifest, core)?, core, &ballots));
+                said.extend(repair_damaged_copy(self.ballot(manifest, core)?, core, &ballots));
             }
         }
         Ok(said)
@@ -344,14 +348,18 @@ fn generations(path: &Path) -> io::Result<Vec<u32>> {
 }
 
 /// Rewrites the damaged copy of a note, if one is damaged. Returns a message about it.
-fn mend<N: Note>(mut noted: NoteFile<DiskFile, N>, core: u16, path: &Path) -> Option<String> {
+fn repair_damaged_copy<N: Note>(
+    mut noted: NoteFile<DiskFile, N>,
+    core: u16,
+    path: &Path,
+) -> Option<String> {
     if !noted.is_damaged() {
         return None;
     }
     let path = path.display();
     let found =
         format!("{path}: one of the two copies of what it says of thread {core} was damaged");
-    Some(match noted.mend() {
+    Some(match noted.repair_damaged_copy() {
         Ok(_) => {
             assert!(!noted.is_damaged(), "a copy was rewritten and is still damaged");
             format!("{found}: the other one was used, and it was written anew")

@@ -17,7 +17,7 @@ use scurry_ledger::{
     Account, Command, Counted, Create, Elsewhere, LimitTerms, Op, PackedRecord, Records,
     Remembered, Time,
 };
-use sessions::{Brought, PackedSessions};
+use sessions::{LoadedSession, PackedSessions};
 use std::borrow::Cow;
 use std::mem;
 
@@ -33,9 +33,9 @@ pub struct AccountParts {
     sessions: PackedSessions,
     tombstones: PackedRecordStore,
     transactions: PackedRecordStore,
-    brought: Vec<Brought>,
-    brought_tombstones: Vec<Vec<u8>>,
-    brought_transactions: Vec<Vec<u8>>,
+    loaded: Vec<LoadedSession>,
+    loaded_tombstones: Vec<Vec<u8>>,
+    loaded_transactions: Vec<Vec<u8>>,
     /// Bytes of memory at the last measurement.
     measured: usize,
 }
@@ -116,7 +116,7 @@ impl AccountParts {
     /// Moves the parts of a whole account into a new annex.
     pub(crate) fn of(account: &mut Account) -> AccountParts {
         let mut annex = AccountParts::default();
-        annex.take_back(account);
+        annex.unload_parts(account);
         annex
     }
 
@@ -154,36 +154,41 @@ impl AccountParts {
             + self.transactions.memory_bytes()
     }
 
-    /// Brings the needed parts, and the sessions that are due at its time `now`, into an account that has all of its
+    /// Loads the needed parts, and the sessions that are due at its time `now`, into an account that has all of its
     /// parts in the annex.
-    pub(crate) fn bring(&mut self, account: &mut Account, needed: &NeededParts<'_>, now: Time) {
-        let AccountParts { sessions, tombstones, transactions, brought, .. } = self;
-        brought.clear();
+    pub(crate) fn load_parts(
+        &mut self,
+        account: &mut Account,
+        needed: &NeededParts<'_>,
+        now: Time,
+    ) {
+        let AccountParts { sessions, tombstones, transactions, loaded, .. } = self;
+        loaded.clear();
         let mut named: Vec<u64> = Vec::new();
         if needed.all {
-            brought.extend(sessions.numbers().map(|at| sessions.bring(at, &mut account.sessions)));
+            loaded.extend(sessions.numbers().map(|at| sessions.load(at, &mut account.sessions)));
         } else {
             for number in needed.sessions.iter().filter_map(|id| sessions.find(id)) {
                 if !named.contains(&number) {
-                    let one = sessions.bring(number, &mut account.sessions);
+                    let one = sessions.load(number, &mut account.sessions);
                     if one.is_due(now) {
                         account.sessions.pop();
                     } else {
-                        brought.push(one);
+                        loaded.push(one);
                         named.push(number);
                     }
                 }
             }
             // In reverse order, so that closing the first due session moves no other.
-            brought.extend(
-                sessions.due(now).rev().map(|at| sessions.bring(at, &mut account.sessions)),
-            );
+            loaded
+                .extend(sessions.due(now).rev().map(|at| sessions.load(at, &mut account.sessions)));
         }
-        self.brought_tombstones = bring(tombstones, &needed.sessions, &mut account.tombstones);
-        self.brought_transactions =
-            bring(transactions, &needed.transactions, &mut account.transactions);
+        self.loaded_tombstones =
+            load_records(tombstones, &needed.sessions, &mut account.tombstones);
+        self.loaded_transactions =
+            load_records(transactions, &needed.transactions, &mut account.transactions);
         let mut elsewhere = Elsewhere {
-            sessions: self.sessions.len() - self.brought.len(),
+            sessions: self.sessions.len() - self.loaded.len(),
             first_deadline: self.sessions.first_deadline(now, &named).filter(|_| !needed.all),
             tombstones: self.tombstones.sums(now),
             transactions: self.transactions.sums(now),
@@ -196,16 +201,21 @@ impl AccountParts {
         **account.elsewhere.get_or_insert_default() = elsewhere;
     }
 
-    /// Moves the parts that were brought in, and new ones, from the account back into the annex after a Commit, and
+    /// Moves the parts that were loaded, and new ones, from the account back into the annex after a Commit, and
     /// drops the parts that are due to be forgotten. The account has no parts afterwards.
-    pub(crate) fn take_back(&mut self, account: &mut Account) {
+    pub(crate) fn unload_parts(&mut self, account: &mut Account) {
         let now = account.changed_at;
-        self.sessions.take_back(&self.brought, &mut account.sessions, now);
-        self.brought.clear();
-        take_back(&mut self.tombstones, &mut self.brought_tombstones, &mut account.tombstones, now);
-        take_back(
+        self.sessions.unload(&self.loaded, &mut account.sessions, now);
+        self.loaded.clear();
+        unload_records(
+            &mut self.tombstones,
+            &mut self.loaded_tombstones,
+            &mut account.tombstones,
+            now,
+        );
+        unload_records(
             &mut self.transactions,
-            &mut self.brought_transactions,
+            &mut self.loaded_transactions,
             &mut account.transactions,
             now,
         );
@@ -215,7 +225,7 @@ impl AccountParts {
     /// Copies all parts into an account that has none; the annex keeps them.
     pub fn copy_to(&self, account: &mut Account) {
         for number in self.sessions.numbers() {
-            self.sessions.bring(number, &mut account.sessions);
+            self.sessions.load(number, &mut account.sessions);
         }
         self.tombstones.copy_to(&mut account.tombstones);
         self.transactions.copy_to(&mut account.transactions);
@@ -234,7 +244,7 @@ impl AccountParts {
         image
     }
 
-    /// Returns the sums of the annex, when nothing is brought in and nothing counts as due.
+    /// Returns the sums of the annex, when nothing is loaded and nothing counts as due.
     pub fn sums(&self) -> Elsewhere {
         let never = Time(i64::MIN);
         Elsewhere {
@@ -297,29 +307,29 @@ impl AccountPartsMap {
 }
 
 /// Copies the records of these ids into the account, and returns them to detect changes later.
-fn bring<T: Remembered>(
+fn load_records<T: Remembered>(
     apart: &PackedRecordStore,
     ids: &[&[u8]],
     records: &mut Records<T>,
 ) -> Vec<Vec<u8>> {
-    let mut brought: Vec<Vec<u8>> = Vec::new();
+    let mut loaded: Vec<Vec<u8>> = Vec::new();
     for record in ids.iter().filter_map(|id| apart.find(id)) {
-        if brought.iter().all(|known| known != record.bytes) {
+        if loaded.iter().all(|known| known != record.bytes) {
             records.insert_packed(record);
-            brought.push(record.bytes.to_vec());
+            loaded.push(record.bytes.to_vec());
         }
     }
-    brought
+    loaded
 }
 
-fn take_back<T: Remembered>(
+fn unload_records<T: Remembered>(
     apart: &mut PackedRecordStore,
-    brought: &mut Vec<Vec<u8>>,
+    loaded: &mut Vec<Vec<u8>>,
     records: &mut Records<T>,
     now: Time,
 ) {
     apart.forget(now);
-    for before in brought.drain(..) {
+    for before in loaded.drain(..) {
         let before = PackedRecord::first_of(&before).expect("it was a record");
         let after = records.iter_packed().find(|record| record.id == before.id);
         if after.is_none_or(|after| after != before) {

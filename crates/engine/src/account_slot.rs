@@ -13,34 +13,34 @@ use scurry_ledger::{Bound, Change, Code, Command, Decision, Op, Rejection, Time,
 ///
 /// A host implements the methods without a body. It calls the others, and overrides none.
 pub trait AccountSlot {
-    /// Returns the slate of the host.
-    fn slate(&mut self) -> &mut WorkingAccount;
+    /// Returns the working account of the host.
+    fn working(&mut self) -> &mut WorkingAccount;
 
-    /// Returns the slate, and the annex of its account if that is kept in parts.
+    /// Returns the working account, and its annex if it is kept in parts.
     fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>);
 
     /// Stores an annex with the account; None removes it.
     fn keep_annex(&mut self, annex: Option<AccountParts>);
 
-    /// Unpacks the account onto the slate, None when no account is stored. The parts of an account that is kept in
-    /// parts are not brought in.
+    /// Unpacks the account into the working account, None when no account is stored. The annex of an
+    /// account that is kept in parts is not loaded.
     fn load(&mut self) -> Result<(), WrongType>;
 
     /// Reports whether the host is out of memory, so that commands that need more are refused.
     fn refuses_memory(&mut self) -> bool;
 
-    /// Passes a Change on, to the log or to replicas. At this time the slate has the account after the Change; the
+    /// Passes a Change on, to the log or to replicas. The working account already has the Change; the
     /// stored account is still the one before it.
-    fn hand_on(&mut self, change: &Change);
+    fn emit_change(&mut self, change: &Change);
 
-    /// Passes on that the image on the slate replaces the account.
-    fn hand_on_image(&mut self);
+    /// Passes on that the image of the working account replaces the account.
+    fn emit_image(&mut self);
 
-    /// Subtracts the account from the totals as the slate remembers it, and adds it as it is now.
+    /// Subtracts the account from the totals as it was when loaded, and adds it as it is now.
     fn count(&mut self);
 
-    /// Stores the slate's image, in place or as a new entry. `due` is the next time something in the account is due,
-    /// for the timer.
+    /// Stores the image of the working account, in place or as a new entry. `due` is the next time something in it is
+    /// due, for the timer.
     fn put(&mut self, due: Option<Time>);
 
     /// Removes the stored account, if any: it was deleted.
@@ -58,17 +58,17 @@ pub trait AccountSlot {
             return Outcome::WrongType;
         }
         self.prepare(now, command);
-        match self.slate().decide(command, now) {
+        match self.working().decide(command, now) {
             Decision::Replay(answer) => Outcome::Answer { answer, replayed: true },
             Decision::Reject(rejection) => Outcome::Reject(rejection),
             Decision::Commit(change, _) if self.refuses_memory() => {
-                self.slate().reuse(change);
+                self.working().reuse(change);
                 Outcome::OutOfMemory
             }
             Decision::Commit(change, _)
-                if self.slate().is_apart() && self.is_full(command, &change) =>
+                if self.working().is_apart() && self.is_full(command, &change) =>
             {
-                self.slate().reuse(change);
+                self.working().reuse(change);
                 Outcome::Reject(self.full(now))
             }
             Decision::Commit(change, answer) => {
@@ -81,20 +81,20 @@ pub trait AccountSlot {
     /// Prepares the loaded account for a decision on a command.
     #[inline]
     fn prepare(&mut self, now: Time, command: &Command<'_>) {
-        if self.slate().is_apart() {
+        if self.working().is_apart() {
             self.load_parts_for(command, now);
         }
-        self.slate().remember();
+        self.working().remember();
     }
 
     /// Decides on one command of a chain as if it were alone. The account is loaded.
     fn decide_link(&mut self, now: Time, command: &Command<'_>) -> Decision {
         self.prepare(now, command);
-        match self.slate().decide(command, now) {
+        match self.working().decide(command, now) {
             Decision::Commit(change, _)
-                if self.slate().is_apart() && self.is_full(command, &change) =>
+                if self.working().is_apart() && self.is_full(command, &change) =>
             {
-                self.slate().reuse(change);
+                self.working().reuse(change);
                 Decision::Reject(self.full(now))
             }
             decision => decision,
@@ -105,15 +105,15 @@ pub trait AccountSlot {
     fn decide_denied(&mut self, now: Time, command: &Command<'_>) -> Decision {
         self.load().expect("it was loaded before");
         self.prepare(now, command);
-        self.slate().decide_denied(command, now)
+        self.working().decide_denied(command, now)
     }
 
     /// Passes a Change on and stores the account after it.
     #[inline]
     fn commit(&mut self, change: Change) {
-        self.hand_on(&change);
+        self.emit_change(&change);
         self.store();
-        self.slate().reuse(change);
+        self.working().reuse(change);
     }
 
     /// Loads the needed parts of the account in their state at `now`: due expiries count as processed, and nothing is
@@ -123,12 +123,12 @@ pub trait AccountSlot {
         match self.parts() {
             (WorkingAccount { account: Some(account), .. }, Some(annex)) if needed.all => {
                 annex.copy_to(account);
-                self.slate().note_whole();
+                self.working().note_whole();
             }
-            (_, Some(_)) => self.bring(needed, now),
+            (_, Some(_)) => self.load_parts(needed, now),
             (_, None) => {}
         }
-        self.slate().view(now);
+        self.working().view(now);
         Ok(())
     }
 
@@ -136,15 +136,15 @@ pub trait AccountSlot {
     /// The host has disarmed the timer before.
     fn tick(&mut self, at: Time) -> Result<Option<Change>, WrongType> {
         self.load()?;
-        match self.slate().next_due() {
+        match self.working().next_due() {
             Some(due) if due <= at => {
-                if self.slate().is_apart() {
-                    self.bring(&NeededParts::default(), at);
+                if self.working().is_apart() {
+                    self.load_parts(&NeededParts::default(), at);
                 }
-                let slate = self.slate();
-                slate.remember();
-                let change = slate.tick(at).expect("what is due gives a Change");
-                self.hand_on(&change);
+                let working = self.working();
+                working.remember();
+                let change = working.tick(at).expect("what is due gives a Change");
+                self.emit_change(&change);
                 self.store();
                 Ok(Some(change))
             }
@@ -159,19 +159,19 @@ pub trait AccountSlot {
     /// existing account is replaced only when `replace` is set.
     fn load_image(&mut self, image: &[u8], replace: bool) -> Result<(), LoadError> {
         self.load().map_err(|WrongType| LoadError::WrongType)?;
-        if self.slate().account.is_some() && !replace {
+        if self.working().account.is_some() && !replace {
             return Err(LoadError::Exists);
         }
         if self.refuses_memory() {
             return Err(LoadError::OutOfMemory);
         }
-        let slate = self.slate();
-        slate.remember();
-        decode_foreign_account(image, slate.account_mut()).map_err(LoadError::Image)?;
+        let working = self.working();
+        working.remember();
+        decode_foreign_account(image, working.account_mut()).map_err(LoadError::Image)?;
         self.make_whole();
         // Encodes the image with this version's writer, whichever version wrote the input.
-        self.slate().pack();
-        self.hand_on_image();
+        self.working().pack();
+        self.emit_image();
         self.store();
         Ok(())
     }
@@ -186,73 +186,73 @@ pub trait AccountSlot {
                 | Command::Status { txn: None, .. }
                 | Command::Delete { .. }
         ) && !change.ops.iter().any(|op| matches!(op, Op::NoteLate(_)));
-        let (slate, annex) = self.parts();
-        !makes_room && annex.is_some_and(|annex| annex.bytes() >= slate.account_len_max())
+        let (working, annex) = self.parts();
+        !makes_room && annex.is_some_and(|annex| annex.bytes() >= working.account_len_max())
     }
 
     /// Returns the rejection for an account at its length limit.
     fn full(&mut self, now: Time) -> Rejection {
-        let (slate, annex) = self.parts();
+        let (working, annex) = self.parts();
         let first = annex.and_then(|annex| annex.sums().next_due());
         Rejection {
             code: Code::Busy,
             why: "the account remembers as much as one may: retry then with the same id",
             bound: Some(Bound {
                 name: "account_len_max",
-                max: slate.account_len_max(),
+                max: working.account_len_max(),
                 wait_ms: first.map(|first| first.0.saturating_sub(now.0).max(0)),
             }),
             expired_ms: None,
         }
     }
 
-    /// Stops keeping the account in parts: all of it is on the slate and replaces the annex.
+    /// Stops keeping the account in parts: all of it is in the working account and replaces the annex.
     fn make_whole(&mut self) {
-        if self.slate().is_apart() {
-            self.slate().set_apart(false);
+        if self.working().is_apart() {
+            self.working().set_apart(false);
             self.keep_annex(None);
         }
     }
 
-    /// Brings onto the slate the parts that a command needs of an account that is kept in parts.
+    /// Loads the parts that a command needs of an account that is kept in parts.
     fn load_parts_for(&mut self, command: &Command<'_>, now: Time) {
-        if let Some(account) = &self.slate().account {
+        if let Some(account) = &self.working().account {
             let needed = NeededParts::by(command, account);
-            self.bring(&needed, now);
+            self.load_parts(&needed, now);
         }
     }
 
-    /// Brings onto the slate the needed parts of an account that is kept in parts.
-    fn bring(&mut self, needed: &NeededParts<'_>, now: Time) {
+    /// Loads the needed parts of an account that is kept in parts.
+    fn load_parts(&mut self, needed: &NeededParts<'_>, now: Time) {
         let (WorkingAccount { account: Some(account), .. }, Some(annex)) = self.parts() else {
             return;
         };
-        annex.bring(account, needed, now.on(Some(account)));
+        annex.load_parts(account, needed, now.on(Some(account)));
         if needed.all {
-            self.slate().note_whole();
+            self.working().note_whole();
         }
     }
 
-    /// Applies an encoded Change to the loaded account. After an error the account on the slate is invalid.
+    /// Applies an encoded Change to the loaded account. After an error the working account is invalid.
     fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
-        if !self.slate().is_apart() {
-            return self.slate().apply(change);
+        if !self.working().is_apart() {
+            return self.working().apply(change);
         }
         let mut facts = Change { at: Time(0), ops: Vec::new() };
         decode_change(change, &mut facts)?;
-        self.bring(&NeededParts::by_facts(&facts.ops), facts.at);
-        apply(&mut self.slate().account, &facts);
-        self.take_back();
+        self.load_parts(&NeededParts::by_facts(&facts.ops), facts.at);
+        apply(&mut self.working().account, &facts);
+        self.unload_parts();
         Ok(())
     }
 
     /// Moves the parts back into the annex, or switches between whole and in parts when the size calls for it.
-    fn take_back(&mut self) {
-        if let (slate, Some(annex)) = self.parts() {
-            let apart_len = slate.apart_len();
+    fn unload_parts(&mut self) {
+        if let (working, Some(annex)) = self.parts() {
+            let apart_len = working.apart_len();
             // Without an account it was deleted.
-            if let Some(account) = &mut slate.account {
-                annex.take_back(account);
+            if let Some(account) = &mut working.account {
+                annex.unload_parts(account);
                 // A quarter of the threshold, so that an account near it does not switch back and forth.
                 if annex.bytes() >= apart_len / 4 {
                     return;
@@ -261,33 +261,33 @@ pub trait AccountSlot {
             }
             self.make_whole();
         } else {
-            let slate = self.slate();
-            if let Some(account) = &mut slate.account {
+            let working = self.working();
+            if let Some(account) = &mut working.account {
                 let annex = AccountParts::of(account);
-                slate.set_apart(true);
+                working.set_apart(true);
                 self.keep_annex(Some(annex));
             }
         }
     }
 
-    /// Stores the account of the slate after a Commit, and updates totals and timers. The account was loaded from here,
+    /// Stores the working account after a Commit, and updates totals and timers. The account was loaded from here,
     /// and its share of the totals was remembered before the change.
     fn store(&mut self) {
-        if self.slate().is_apart() {
-            self.take_back();
+        if self.working().is_apart() {
+            self.unload_parts();
         }
         // Packs the image first: it is written in narrower stores than the copy reads, so the stores should reach the
         // cache before the copy. The work in between gives them time.
-        let slate = self.slate();
-        slate.pack();
-        if slate.is_busy() {
-            self.take_back();
-            self.slate().pack();
+        let working = self.working();
+        working.pack();
+        if working.is_busy() {
+            self.unload_parts();
+            self.working().pack();
         }
         self.count();
-        let slate = self.slate();
-        if slate.account.is_some() {
-            let due = slate.next_due();
+        let working = self.working();
+        if working.account.is_some() {
+            let due = working.next_due();
             self.put(due);
         } else {
             self.remove();

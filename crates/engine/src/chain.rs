@@ -1,5 +1,5 @@
-//! Runs a chain of commands on several accounts: all are decided first, then all are stored or none. Each account is on
-//! its own slate meanwhile, so nothing has to be undone.
+//! Runs a chain of commands on several accounts: all are decided first, then all are stored or none. Each link has its
+//! own working account meanwhile, so nothing has to be undone.
 
 use crate::{AccountSlot, ChainOutcome};
 use scurry_ledger::{Answer, Change, Decision, Link, Time, Verdict, check_chain, is_denial, judge};
@@ -7,9 +7,9 @@ use std::iter::zip;
 
 /// Access to the accounts of a chain.
 pub trait AccountSlots {
-    /// Returns the account of a link; it is valid until the next call. The content of its slate is kept until the end
-    /// of the chain.
-    fn home(&mut self, link: usize) -> impl AccountSlot;
+    /// Returns the account of a link; it is valid until the next call. The content of its working account is kept
+    /// until the end of the chain.
+    fn slot(&mut self, link: usize) -> impl AccountSlot;
 }
 
 /// Reusable buffers for chains.
@@ -24,31 +24,31 @@ impl ChainRoom {
     /// Runs a chain (docs/ledger.md section 15). Its answers are in `answers` afterwards.
     pub fn run(
         &mut self,
-        homes: &mut impl AccountSlots,
+        slots: &mut impl AccountSlots,
         now: Time,
         links: &[Link<'_>],
     ) -> ChainOutcome {
         if let Err(rejection) = check_chain(links) {
             return ChainOutcome::Reject(rejection);
         }
-        let now = match self.decide(homes, now, links) {
+        let now = match self.decide(slots, now, links) {
             Ok(now) => now,
             Err(link) => {
-                self.give_up(homes);
+                self.give_up(slots);
                 return ChainOutcome::WrongType { link };
             }
         };
         let verdict = judge(&self.decisions);
         match verdict {
             Verdict::Reject(rejection) => {
-                self.give_up(homes);
+                self.give_up(slots);
                 return ChainOutcome::Reject(rejection);
             }
-            Verdict::Commit | Verdict::Deny if homes.home(0).refuses_memory() => {
-                self.give_up(homes);
+            Verdict::Commit | Verdict::Deny if slots.slot(0).refuses_memory() => {
+                self.give_up(slots);
                 return ChainOutcome::OutOfMemory;
             }
-            Verdict::Deny => self.deny(homes, now, links),
+            Verdict::Deny => self.deny(slots, now, links),
             Verdict::Commit | Verdict::Replay => {}
         }
         self.answers.clear();
@@ -57,7 +57,7 @@ impl ChainRoom {
         for (link, decision) in self.decisions.drain(..).enumerate() {
             match decision {
                 Decision::Commit(change, answer) => {
-                    homes.home(link).commit(change);
+                    slots.slot(link).commit(change);
                     self.answers.push(answer);
                 }
                 Decision::Replay(answer) => self.answers.push(answer),
@@ -71,7 +71,7 @@ impl ChainRoom {
     /// Changes. Fails with the index of a link whose key holds another kind.
     fn decide(
         &mut self,
-        homes: &mut impl AccountSlots,
+        slots: &mut impl AccountSlots,
         clock: Time,
         links: &[Link<'_>],
     ) -> Result<Time, usize> {
@@ -79,10 +79,10 @@ impl ChainRoom {
         loop {
             let mut latest = now;
             for (at, link) in links.iter().enumerate() {
-                let mut home = homes.home(at);
-                home.load().map_err(|_| at)?;
-                latest = latest.on(home.slate().account.as_ref());
-                self.decisions.push(home.decide_link(latest, &link.command));
+                let mut slot = slots.slot(at);
+                slot.load().map_err(|_| at)?;
+                latest = latest.on(slot.working().account.as_ref());
+                self.decisions.push(slot.decide_link(latest, &link.command));
             }
             if latest == now {
                 return Ok(latest);
@@ -90,19 +90,20 @@ impl ChainRoom {
             // The clock is earlier than an account's last Change, because it was set back: decide again at the later
             // time.
             now = latest;
-            self.give_up(homes);
+            self.give_up(slots);
         }
     }
 
     /// Decides again, as denied by the chain, the links that were not denied themselves.
-    fn deny(&mut self, homes: &mut impl AccountSlots, now: Time, links: &[Link<'_>]) {
+    fn deny(&mut self, slots: &mut impl AccountSlots, now: Time, links: &[Link<'_>]) {
         for (at, (decision, link)) in zip(&mut self.decisions, links).enumerate() {
             if let Decision::Commit(change, answer) = decision
                 && !is_denial(answer)
             {
-                let mut home = homes.home(at);
-                home.slate().reuse(std::mem::replace(change, Change { at: now, ops: Vec::new() }));
-                *decision = home.decide_denied(now, &link.command);
+                let mut slot = slots.slot(at);
+                slot.working()
+                    .reuse(std::mem::replace(change, Change { at: now, ops: Vec::new() }));
+                *decision = slot.decide_denied(now, &link.command);
                 let Decision::Commit(..) = decision else {
                     unreachable!("a command that is committed alone is so when its chain denies it")
                 };
@@ -111,10 +112,10 @@ impl ChainRoom {
     }
 
     /// Discards the decisions.
-    fn give_up(&mut self, homes: &mut impl AccountSlots) {
+    fn give_up(&mut self, slots: &mut impl AccountSlots) {
         for (link, decision) in self.decisions.drain(..).enumerate() {
             if let Decision::Commit(change, _) = decision {
-                homes.home(link).slate().reuse(change);
+                slots.slot(link).working().reuse(change);
             }
         }
     }

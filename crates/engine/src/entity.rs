@@ -99,7 +99,7 @@ pub struct VersionClock {
 
 impl EntityTerms<'_> {
     /// Returns the version of a write, or None if its conditions do not hold.
-    pub fn agree(
+    pub fn version_if_allowed(
         &self,
         found: EntityFound<'_>,
         clock: &VersionClock,

@@ -10,11 +10,11 @@ mod event;
 mod origin;
 mod reader;
 
-pub use derive::{Told, events_of};
+pub use derive::{EventWithOrigin, events_of};
 pub use event::{Ending, Event, Movement};
 pub use origin::{Origin, OriginItem};
 pub use reader::{
-    EventAt, EventReader, Found, Read, ReadBack, ReadEventsError, Span, Stop, Wanted,
+    EventAt, EventFilter, EventReader, Found, Read, ReadBack, ReadEventsError, Span, Stop,
 };
 
 /// A threshold for each bucket of a unit.

@@ -40,15 +40,15 @@ pub use entity::{
 };
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use events::{
-    Ending, Event, EventAt, EventReader, Found, Low, Movement, Origin, OriginItem, Read, ReadBack,
-    ReadEventsError, Span, Stop, Told, Wanted, events_of,
+    Ending, Event, EventAt, EventFilter, EventReader, EventWithOrigin, Found, Low, Movement,
+    Origin, OriginItem, Read, ReadBack, ReadEventsError, Span, Stop, events_of,
 };
 pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
     BASE_NAME, Batch, Commits, Cut, Durability, Failed, FollowError, FramePosition, History,
-    LogBallot, LogError, LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, NoteFile,
-    Room, SEGMENT_LEN_MAX, Vote, clear_incoming, forget, incoming_name, is_disk_full, is_spare,
+    LogBallot, LogError, LogFollower, LogReach, LogReader, LogSpace, LogWriter, Note, NoteError,
+    NoteFile, SEGMENT_LEN_MAX, Vote, clear_incoming, forget, incoming_name, is_disk_full, is_spare,
     read_base, remove_unclaimed_spares, segment_name, segment_of, sync_behind, write_base,
 };
 pub use log_id::{LogId, checksum};

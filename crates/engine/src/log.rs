@@ -3,11 +3,11 @@
 //! [`Commits`] belongs to the shard and knows what is durable. [`LogWriter`] runs where writes may block. [`LogReader`]
 //! reads a log back and tells a torn end from damage. [`LogFollower`] reads the log while it is being written.
 
-mod ahead;
 mod base;
 mod commits;
 mod error;
 mod follower;
+mod next_segment;
 mod note;
 mod reader;
 mod spare;
@@ -16,7 +16,7 @@ mod truncate;
 mod window;
 mod writer;
 
-pub(crate) use base::give_way;
+pub(crate) use base::remove_replaced_log;
 pub use base::{BASE_NAME, clear_incoming, incoming_name, read_base, write_base};
 pub use commits::{Batch, Commits, Durability, Failed, is_disk_full};
 pub use error::LogError;
@@ -28,16 +28,16 @@ pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// Reserved space of the log. Commits that fit into it cannot find the disk full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct LogSpace {
     /// Bytes that the open segment can still take, 0 before the first one.
     pub left: u64,
     /// Bytes of frames that the next segment can take, 0 while its space is not reserved.
     pub ahead: u64,
 }
 
-impl Room {
+impl LogSpace {
     /// State before the writer has reported its space.
-    const UNKNOWN: Room = Room { left: u64::MAX, ahead: 0 };
+    const UNKNOWN: LogSpace = LogSpace { left: u64::MAX, ahead: 0 };
 
     /// Returns the bytes that surely fit, however they are divided into batches: a batch that does not fit into the
     /// open segment goes to the next one as a whole, and so do all later batches.

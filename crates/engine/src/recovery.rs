@@ -1,20 +1,20 @@
 //! Recovers a shard from files: the newest good snapshot, then the later records of the log.
 
-mod ahead;
 mod chunks;
 mod error;
 mod gathered;
 mod group;
+mod read_ahead;
 mod replay;
 
 use crate::log::{Cut, LogError, LogReader};
 use crate::log_id::LogId;
 use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, Prepared, Preparer, ReplayError, Shard, Step};
-use ahead::{Ahead, read_ahead};
 use chunks::Chunks;
 pub use error::RecoveryError;
 pub use group::{GroupEntry, GroupLog, look_at_group, survey_group};
+use read_ahead::{ReadAhead, read_ahead};
 use replay::{RecordBatch, Replay, apply};
 use scurry_codec::{Entry, Record};
 use scurry_ledger::{Time, Totals};
@@ -209,7 +209,7 @@ pub fn recover<D: Disk>(
         reader = reader.in_group();
     }
     read.log_bytes_all = reader.bytes_ahead(limit)?;
-    let reading = |ahead: &mut Ahead<RecordBatch>| {
+    let reading = |ahead: &mut ReadAhead<RecordBatch>| {
         let mut replay = Replay::new(&hasher, &base, limit, read);
         // Frames after the limit are not read: they may be uncommitted, or damaged.
         while ahead.is_wanted()
@@ -217,15 +217,15 @@ pub fn recover<D: Disk>(
             && let Some(frame) = reader.frame()?
         {
             at = at.max(frame.at());
-            replay.frame(&frame, &mut |sheaf| ahead.give(sheaf))?;
+            replay.frame(&frame, &mut |batch| ahead.give(batch))?;
         }
-        replay.finish(&mut |sheaf| ahead.give(sheaf));
+        replay.finish(&mut |batch| ahead.give(batch));
         Ok::<_, RecoveryError>(replay.read)
     };
     let mut hashes = Vec::new();
-    let outcome: Result<_, RecoveryError> = read_ahead(reading, |sheaf| {
-        progress(&sheaf.read);
-        apply(sheaf, &mut hashes, sink)
+    let outcome: Result<_, RecoveryError> = read_ahead(reading, |batch| {
+        progress(&batch.read);
+        apply(batch, &mut hashes, sink)
     });
     read = outcome??;
     progress(&read);
@@ -367,7 +367,7 @@ fn restore_one<D: Disk>(
     read.entries_all = footer.entries;
     sink.make_room(footer.entries);
     let mut preparer = sink.preparer();
-    let reading = |ahead: &mut Ahead<Chunks>| {
+    let reading = |ahead: &mut ReadAhead<Chunks>| {
         let mut chunks = Chunks::default();
         let outcome = loop {
             match reader.next_chunk() {

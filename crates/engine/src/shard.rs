@@ -48,10 +48,10 @@ pub struct Shard {
     /// The greatest version that was issued or seen.
     version_last: Version,
     /// The account that the current command works on.
-    slate: WorkingAccount,
-    /// Reusable buffers for chains, and the accounts of a chain beyond the one on the slate.
+    working: WorkingAccount,
+    /// Reusable buffers for chains, and the working accounts of a chain beyond the first.
     chain_room: ChainRoom,
-    chain_slates: Vec<WorkingAccount>,
+    chain_accounts: Vec<WorkingAccount>,
     /// Parts of busy accounts that are stored outside their images.
     annexes: AccountPartsMap,
     /// Freed blocks of images that grew, for reuse.
@@ -77,13 +77,13 @@ impl Shard {
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,
-            slate: WorkingAccount::new(
+            working: WorkingAccount::new(
                 config.limits.clone(),
                 config.apart_len,
                 config.account_len_max,
             ),
             chain_room: ChainRoom::default(),
-            chain_slates: Vec::new(),
+            chain_accounts: Vec::new(),
             annexes: AccountPartsMap::default(),
             blocks: Blocks::new(STEP),
             journal: None,
@@ -189,13 +189,13 @@ impl Shard {
         if !self.table.at(place).is_over(now) {
             return Some(place);
         }
-        self.let_go(key.hash(), place);
+        self.remove_expired(key.hash(), place);
         None
     }
 
     /// Removes an expired entry. In a group the removal is logged: otherwise nodes whose clocks differ would disagree
     /// on which keys exist.
-    fn let_go(&mut self, hash: u64, place: Place) {
+    fn remove_expired(&mut self, hash: u64, place: Place) {
         self.stats.expired += 1;
         let entry = self.remove(hash, place);
         if let Some(journal) = &mut self.journal

@@ -1,5 +1,5 @@
-//! The account that a host works on, between its old image and its new one. A host uses one slate for all its commands,
-//! so that buffers are reused and not allocated per command.
+//! The account that a host works on, between its old image and its new one. A host uses one of them for
+//! all its commands, so that buffers are reused and not allocated per command.
 
 use scurry_codec::{
     ChangeError, ChangeVisitor, decode_part, encode_account_over, is_apart, mark_apart, read_change,
@@ -23,9 +23,9 @@ pub struct WorkingAccount {
     account_len_max: usize,
     /// The account's share of the totals before it was changed.
     before: AccountContribution,
-    /// The account is kept in parts: the slate has the part from its image, and the parts that were brought in.
+    /// The account is kept in parts: it has what its image has, and the parts that were loaded.
     is_apart: bool,
-    /// The account on the slate needs larger buffers than most.
+    /// The account needs larger buffers than most.
     is_long: bool,
     /// Buffer for the image, longer than the image.
     image: Vec<u8>,
@@ -38,13 +38,13 @@ pub struct WorkingAccount {
 }
 
 impl WorkingAccount {
-    /// Creates an empty slate with these limits. Accounts whose sessions, tombstones and transactions take more than
-    /// `apart_len` bytes are kept in parts, and none may take more than `account_len_max`.
+    /// Creates an empty working account with these limits. Accounts whose sessions, tombstones and transactions take
+    /// more than `apart_len` bytes are kept in parts, and none may take more than `account_len_max`.
     pub fn new(limits: Limits, apart_len: usize, account_len_max: usize) -> WorkingAccount {
         WorkingAccount { limits, apart_len, account_len_max, ..WorkingAccount::default() }
     }
 
-    /// Unpacks an image that this program has written or validated. None clears the slate.
+    /// Unpacks an image that this program has written or validated. None leaves no account.
     #[inline]
     pub fn unpack(&mut self, image: Option<&[u8]>) {
         if self.is_long {
@@ -73,7 +73,7 @@ impl WorkingAccount {
         (self.account, self.image, self.is_long) = (None, Vec::new(), false);
     }
 
-    /// Notes that an account that is kept in parts is on the slate as a whole.
+    /// Notes that an account that is kept in parts is loaded as a whole.
     pub(crate) fn note_whole(&mut self) {
         self.is_long = true;
     }
@@ -172,7 +172,7 @@ impl WorkingAccount {
         self.account_len_max
     }
 
-    /// Applies an encoded Change. After an error the account on the slate is invalid.
+    /// Applies an encoded Change. After an error the working account is invalid.
     pub(crate) fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
         self.named.clear();
         let WorkingAccount { account, named, .. } = self;

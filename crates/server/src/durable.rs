@@ -94,7 +94,7 @@ pub(crate) struct Durable {
     behind_ms: i64,
     syncing_behind: bool,
     /// The reach of the log cannot be noted beside it.
-    is_unsaid: bool,
+    is_reach_error_logged: bool,
     /// True once the reach was noted at the end of the run.
     has_ended: bool,
     /// The clock that measures batches; None without a log.
@@ -127,7 +127,7 @@ impl Durable {
             written_ms: 0,
             behind_ms: 0,
             syncing_behind: false,
-            is_unsaid: false,
+            is_reach_error_logged: false,
             has_ended: false,
             clock: None,
             given_ns: 0,

@@ -30,17 +30,17 @@ const ADDRESS_LEN: usize = size_of::<usize>();
 
 impl AccountValue {
     /// Makes the value of an account that is already counted in the totals.
-    pub(crate) fn new(slate: &WorkingAccount, annex: Option<Box<AccountParts>>) -> AccountValue {
-        with_address(slate.image(), annex, |bytes| {
-            AccountValue(Headed::new(Armed::NONE, bytes, spare(slate)))
+    pub(crate) fn new(working: &WorkingAccount, annex: Option<Box<AccountParts>>) -> AccountValue {
+        with_address(working.image(), annex, |bytes| {
+            AccountValue(Headed::new(Armed::NONE, bytes, spare(working)))
         })
     }
 
-    /// Replaces the account by the one on the slate. Keeps its annex unless a new one is given.
-    pub(crate) fn replace(&mut self, slate: &WorkingAccount, annex: Option<Box<AccountParts>>) {
-        let annex = if slate.is_apart() { annex.or_else(|| self.take_annex()) } else { None };
+    /// Replaces the account by the working account. Keeps its annex unless a new one is given.
+    pub(crate) fn replace(&mut self, working: &WorkingAccount, annex: Option<Box<AccountParts>>) {
+        let annex = if working.is_apart() { annex.or_else(|| self.take_annex()) } else { None };
         drop(self.take_annex());
-        with_address(slate.image(), annex, |bytes| self.0.replace(bytes, spare(slate)));
+        with_address(working.image(), annex, |bytes| self.0.replace(bytes, spare(working)));
     }
 
     /// Returns the image. Of an account kept in parts it is the image without the annex.
@@ -127,8 +127,8 @@ fn with_address<R>(
 }
 
 /// Returns spare bytes for about two further requests of open sessions. An account without sessions gets none.
-fn spare(slate: &WorkingAccount) -> usize {
-    let has_sessions = slate.account.as_ref().is_some_and(|account| !account.sessions.is_empty());
+fn spare(working: &WorkingAccount) -> usize {
+    let has_sessions = working.account.as_ref().is_some_and(|account| !account.sessions.is_empty());
     if has_sessions { 64 } else { 0 }
 }
 

@@ -31,9 +31,9 @@ impl<'d, 'c> AccountKey<'d, 'c> {
         AccountKey { is_bounded, ..self }
     }
 
-    /// Returns the key for a command that was already decided on the slate's account.
+    /// Returns the key for a command that was already decided on the working account.
     pub(crate) fn resumed(self) -> AccountKey<'d, 'c> {
-        let decided = self.desk.slate.account.as_ref();
+        let decided = self.desk.working.account.as_ref();
         let version_before = decided.map_or(0, |account| account.version.saturating_sub(1));
         AccountKey { version_before, ..self }
     }
@@ -49,22 +49,22 @@ impl<'d, 'c> AccountKey<'d, 'c> {
 }
 
 impl AccountSlot for AccountKey<'_, '_> {
-    fn slate(&mut self) -> &mut WorkingAccount {
-        &mut self.desk.slate
+    fn working(&mut self) -> &mut WorkingAccount {
+        &mut self.desk.working
     }
 
     fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>) {
-        let slate = &mut self.desk.slate;
-        if !slate.is_apart() {
-            return (slate, None);
+        let working = &mut self.desk.working;
+        if !working.is_apart() {
+            return (working, None);
         }
         if self.annex.is_some() {
-            return (slate, self.annex.as_deref_mut());
+            return (working, self.annex.as_deref_mut());
         }
         let value = self.key.value::<AccountValue>().ok().flatten();
         let address = value.map_or(std::ptr::null_mut(), |value| value.address());
         // SAFETY: the value of the key owns the annex. The caller has borrowed the key, and no other reference exists.
-        (slate, unsafe { address.as_mut() })
+        (working, unsafe { address.as_mut() })
     }
 
     fn keep_annex(&mut self, annex: Option<AccountParts>) {
@@ -78,14 +78,14 @@ impl AccountSlot for AccountKey<'_, '_> {
 
     fn load(&mut self) -> Result<(), WrongType> {
         let value = self.key.value::<AccountValue>()?;
-        let slate = &mut self.desk.slate;
-        slate.unpack(value.as_ref().map(|value| value.image()));
+        let working = &mut self.desk.working;
+        working.unpack(value.as_ref().map(|value| value.image()));
         if let (Some(account), Some(annex)) =
-            (&mut slate.account, value.as_ref().and_then(|value| value.annex()))
+            (&mut working.account, value.as_ref().and_then(|value| value.annex()))
         {
             **account.elsewhere.get_or_insert_default() = annex.sums();
         }
-        self.version_before = slate.account.as_ref().map_or(0, |account| account.version);
+        self.version_before = working.account.as_ref().map_or(0, |account| account.version);
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl AccountSlot for AccountKey<'_, '_> {
         self.is_bounded && self.context().is_out_of_memory()
     }
 
-    fn hand_on(&mut self, change: &Change) {
+    fn emit_change(&mut self, change: &Change) {
         let bytes = &mut self.desk.bytes;
         bytes.clear();
         bytes.extend_from_slice(&self.version_before.to_le_bytes());
@@ -101,27 +101,27 @@ impl AccountSlot for AccountKey<'_, '_> {
         self.key.context().replicate(APPLY, self.key.name(), bytes);
     }
 
-    fn hand_on_image(&mut self) {
-        let words = [IMAGE, self.desk.slate.image()];
+    fn emit_image(&mut self) {
+        let words = [IMAGE, self.desk.working.image()];
         self.key.context().replicate_words(APPLY, self.key.name(), &words);
     }
 
     fn count(&mut self) {
-        let slate = &self.desk.slate;
+        let working = &self.desk.working;
         // A deleted account leaves the totals when the server frees its value.
-        if let Some(account) = &slate.account {
-            account_totals::replace(slate.before(), Some(account));
+        if let Some(account) = &working.account {
+            account_totals::replace(working.before(), Some(account));
         }
     }
 
     fn put(&mut self, due: Option<Time>) {
         let (context, name) = (self.context(), self.key.name());
-        let (database, slate) = (context.database(), &self.desk.slate);
+        let (database, working) = (context.database(), &self.desk.working);
         if let Ok(Some(mut value)) = self.key.value::<AccountValue>() {
-            value.replace(slate, self.annex.take());
+            value.replace(working, self.annex.take());
             timers::arm(context, database, name.bytes(), value.armed(), due);
         } else {
-            let mut value = AccountValue::new(slate, self.annex.take());
+            let mut value = AccountValue::new(working, self.annex.take());
             timers::arm(context, database, name.bytes(), value.armed(), due);
             self.key.set(value);
         }

@@ -12,10 +12,10 @@ pub(crate) struct Desk {
     /// True if the server marks the client that imports slots.
     pub(crate) knows_slot_import: bool,
     /// Account that the current command works on.
-    pub(crate) slate: WorkingAccount,
-    /// Buffers of chains, and the slates of a chain's other accounts.
+    pub(crate) working: WorkingAccount,
+    /// Buffers of chains, and the working accounts of a chain's other links.
     pub(crate) chain_room: ChainRoom,
-    pub(crate) chain_slates: Vec<WorkingAccount>,
+    pub(crate) chain_accounts: Vec<WorkingAccount>,
     pub(crate) chain_scratch: ChainScratch<'static>,
     /// Buffers for the lists of a command.
     pub(crate) scratch: Scratch<'static>,
@@ -27,8 +27,8 @@ static DESK: Exclusive<Desk> = Exclusive::new();
 
 /// Initializes the shared state with these settings.
 pub(crate) fn lay_out(context: &Context, options: Options, knows_slot_import: bool) {
-    let slate = options.slate();
-    at(context, |desk| *desk = Desk { options, knows_slot_import, slate, ..Desk::default() });
+    let working = options.working();
+    at(context, |desk| *desk = Desk { options, knows_slot_import, working, ..Desk::default() });
 }
 
 /// Runs `work` with the shared state. Returns None if it is already in use.

@@ -43,8 +43,8 @@ pub(crate) enum OptionFault {
 }
 
 impl Options {
-    /// Returns a slate for these settings.
-    pub(crate) fn slate(&self) -> WorkingAccount {
+    /// Returns a working account for these settings.
+    pub(crate) fn working(&self) -> WorkingAccount {
         WorkingAccount::new(self.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX)
     }
 

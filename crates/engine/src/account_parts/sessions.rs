@@ -23,15 +23,15 @@ pub(super) struct PackedSessions {
     room: Vec<u8>,
 }
 
-/// A session that was brought into the account.
+/// A session that was loaded into the account.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Brought {
+pub(super) struct LoadedSession {
     number: u64,
     id: Id,
     deadline: Time,
 }
 
-impl Brought {
+impl LoadedSession {
     /// Reports whether its deadline has passed.
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.deadline <= now
@@ -76,27 +76,27 @@ impl PackedSessions {
     }
 
     /// Unpacks a session and appends it to the account's sessions.
-    pub(super) fn bring(&self, number: u64, sessions: &mut Vec<Session>) -> Brought {
+    pub(super) fn load(&self, number: u64, sessions: &mut Vec<Session>) -> LoadedSession {
         let mut session = Session::empty();
         // Only this program writes packed sessions, into its own memory.
         if let Err(error) = decode_session(&self.packed[&number], &mut session) {
             panic!("a session in memory is broken: {error}");
         }
-        let brought = Brought { number, id: session.id, deadline: session.deadline };
+        let loaded = LoadedSession { number, id: session.id, deadline: session.deadline };
         sessions.push(session);
-        brought
+        loaded
     }
 
-    /// Moves sessions back from the account after a Commit at `now`. Those that were brought in come first, in the same
+    /// Moves sessions back from the account after a Commit at `now`. Those that were loaded come first, in the same
     /// order; the rest are new. A session that was due has ended, and a new one may have its id.
-    pub(super) fn take_back(
+    pub(super) fn unload(
         &mut self,
-        brought: &[Brought],
+        loaded: &[LoadedSession],
         sessions: &mut Vec<Session>,
         now: Time,
     ) {
         let mut left = sessions.drain(..).peekable();
-        for one in brought {
+        for one in loaded {
             let same = left.next_if(|session| session.id == one.id && !one.is_due(now));
             match same {
                 Some(session) => self.write(one, &session),
@@ -120,11 +120,11 @@ impl PackedSessions {
         self.ids.insert(session.id.as_bytes(), number, |number| id_of(&packed[&number]));
     }
 
-    fn write(&mut self, brought: &Brought, session: &Session) {
-        let Brought { number, deadline, .. } = *brought;
+    fn write(&mut self, loaded: &LoadedSession, session: &Session) {
+        let LoadedSession { number, deadline, .. } = *loaded;
         self.room.clear();
         encode_session(session, &mut self.room);
-        let packed = self.packed.get_mut(&number).expect("it was brought from here");
+        let packed = self.packed.get_mut(&number).expect("it was loaded from here");
         self.bytes = self.bytes + self.room.len() - packed.len();
         if packed.len() == self.room.len() {
             packed.copy_from_slice(&self.room);
@@ -137,8 +137,8 @@ impl PackedSessions {
         }
     }
 
-    fn remove(&mut self, brought: &Brought) {
-        let Brought { number, id, deadline } = brought;
+    fn remove(&mut self, loaded: &LoadedSession) {
+        let LoadedSession { number, id, deadline } = loaded;
         self.ids.remove(id.as_bytes(), |at| at == *number);
         self.deadlines.remove(&(*deadline, *number));
         if let Some(packed) = self.packed.remove(number) {

@@ -6,7 +6,7 @@ use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind};
 
 /// An event with its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct EventWithOrigin {
     /// The event.
     pub event: Event,
     /// The origin.
@@ -15,7 +15,7 @@ pub struct Told {
 
 /// Derives the events of a Change, in the order of its facts. Movements of the same kind, bucket and item are combined
 /// into one event, at the place of the first.
-pub fn events_of(change: &Change, events: &mut Vec<Told>) {
+pub fn events_of(change: &Change, events: &mut Vec<EventWithOrigin>) {
     events.clear();
     let origins = Origins::of(change);
     // A short list: it has an entry for each combination of bucket, movement and item.
@@ -32,11 +32,11 @@ pub fn events_of(change: &Change, events: &mut Vec<Told>) {
                 }
                 _ => {
                     moved.push((movement, posting.bucket, events.len()));
-                    events.push(Told { event: Event::Moved(movement, posting), origin });
+                    events.push(EventWithOrigin { event: Event::Moved(movement, posting), origin });
                 }
             }
         } else if let Some(event) = event(op, &change.ops[at + 1..]) {
-            events.push(Told { event, origin: origins.of_fact(at) });
+            events.push(EventWithOrigin { event, origin: origins.of_fact(at) });
         }
     }
 }

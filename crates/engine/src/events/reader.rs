@@ -4,7 +4,7 @@ mod back;
 
 pub use back::ReadBack;
 
-use super::{Event, Low, Origin, Told, events_of};
+use super::{Event, EventWithOrigin, Low, Origin, events_of};
 use crate::{Disk, FollowError, LogFollower, LogId};
 use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
 use scurry_ledger::{Change, Name, Time};
@@ -32,7 +32,7 @@ impl EventAt {
 
 /// Filter of a reader.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct EventFilter<'a> {
     /// Thresholds.
     pub lows: &'a [Low],
     /// Only this account.
@@ -141,7 +141,7 @@ pub struct EventReader<D: Disk> {
 #[derive(Debug)]
 struct Translator {
     change: Change,
-    events: Vec<Told>,
+    events: Vec<EventWithOrigin>,
 }
 
 impl<D: Disk> EventReader<D> {
@@ -175,7 +175,7 @@ impl<D: Disk> EventReader<D> {
         &mut self,
         from: EventAt,
         durable: u64,
-        wanted: Wanted<'_>,
+        wanted: EventFilter<'_>,
         tell: &mut dyn FnMut(&Found<'_>) -> Stop,
     ) -> Result<Read, ReadEventsError> {
         let oldest = self.log.oldest()?.unwrap_or(durable + 1);
@@ -226,7 +226,7 @@ impl Translator {
         from: EventAt,
         written: Time,
         record: &Record<'_>,
-        wanted: Wanted<'_>,
+        wanted: EventFilter<'_>,
         tell: &mut dyn FnMut(&Found<'_>) -> Stop,
     ) -> Result<Option<EventAt>, ChangeError> {
         let (account, time, balances): (&[u8], Time, &[Balance]) = match *record {
@@ -267,7 +267,7 @@ impl Translator {
         }
         let mut at = EventAt { index: 0, ..from };
         for place in 0..self.events.len() {
-            let Told { event, origin } = &self.events[place];
+            let EventWithOrigin { event, origin } = &self.events[place];
             let balance = balance_of(event, balances);
             let is_other = |unit| {
                 let own = event.unit().or(balance.map(|balance| balance.unit));
@@ -319,8 +319,8 @@ impl Translator {
 }
 
 /// Wraps an event without the origin of a single command.
-fn whole(event: Event) -> Told {
-    Told { event, origin: Origin::default() }
+fn whole(event: Event) -> EventWithOrigin {
+    EventWithOrigin { event, origin: Origin::default() }
 }
 
 fn balance_of<'b>(event: &Event, balances: &'b [Balance]) -> Option<&'b Balance> {

@@ -59,12 +59,12 @@ pub fn write_base<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io::Resu
 /// after `base`. After a crash either the old log is intact, or the next survey completes the exchange.
 pub(super) fn begin_at<D: Disk>(disk: &mut D, log: LogId, base: &LogBase) -> io::Result<()> {
     write_base(disk, log, base)?;
-    give_way(disk, base.sequence)
+    remove_replaced_log(disk, base.sequence)
 }
 
 /// Removes the segments and snapshots of a replaced log, and gives the received snapshot its final name. The newest
 /// segment is removed first, so that a crash leaves no gap.
-pub(crate) fn give_way<D: Disk>(disk: &mut D, base: u64) -> io::Result<()> {
+pub(crate) fn remove_replaced_log<D: Disk>(disk: &mut D, base: u64) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
     segments.sort_unstable();

@@ -1,7 +1,7 @@
 //! Tracks the committed bytes and how many of them are durable. It belongs to the shard and does no I/O: batches go
 //! out, outcomes come back.
 
-use super::{LogWriter, NoteError, Room};
+use super::{LogSpace, LogWriter, NoteError};
 use crate::{Disk, Shard};
 use scurry_ledger::Time;
 use std::io;
@@ -28,9 +28,9 @@ pub struct Batch {
     sync: bool,
     written: bool,
     /// Space left in the log after this batch, in bytes.
-    room: Option<Room>,
+    room: Option<LogSpace>,
     /// Why the reach of the log could not be noted in the file beside it.
-    unsaid: Option<NoteError>,
+    reach_error: Option<NoteError>,
 }
 
 /// Failure of the log: it cannot be trusted until the server has restarted and read it again. No more replies may be
@@ -69,7 +69,7 @@ pub struct Commits {
     batches: u64,
     /// Bytes of the batch that is in flight.
     under_way: u64,
-    room: Room,
+    room: LogSpace,
 }
 
 impl Commits {
@@ -87,7 +87,7 @@ impl Commits {
             bytes: 0,
             batches: 0,
             under_way: 0,
-            room: Room::UNKNOWN,
+            room: LogSpace::UNKNOWN,
         }
     }
 
@@ -198,11 +198,11 @@ impl Commits {
         self.batches += 1;
         self.under_way = frames.len() as u64;
         let sync = self.durability == Durability::Fsync;
-        Batch { frames, first, last, sync, written: false, room: None, unsaid: None }
+        Batch { frames, first, last, sync, written: false, room: None, reach_error: None }
     }
 
     /// Records the space that the log's writer has left.
-    pub fn note_room(&mut self, room: Room) {
+    pub fn note_room(&mut self, room: LogSpace) {
         self.room = room;
     }
 
@@ -269,15 +269,15 @@ impl Batch {
         }
         if self.sync {
             writer.sync()?;
-            self.unsaid = writer.note_reach(self.last).err();
+            self.reach_error = writer.note_reach(self.last).err();
         }
         Ok(())
     }
 
     /// Returns why the reach of the log could not be noted in its file. The batch is durable all the same, and each
     /// further batch tries again.
-    pub fn unsaid(&self) -> Option<&NoteError> {
-        self.unsaid.as_ref()
+    pub fn reach_error(&self) -> Option<&NoteError> {
+        self.reach_error.as_ref()
     }
 }
 

@@ -126,7 +126,7 @@ impl<F: File, N: Note> NoteFile<F, N> {
     }
 
     /// Rewrites, durably, the copy that was damaged when the file was opened. Returns false when both were whole.
-    pub fn mend(&mut self) -> Result<bool, NoteError> {
+    pub fn repair_damaged_copy(&mut self) -> Result<bool, NoteError> {
         let Some(at) = self.damaged else { return Ok(false) };
         self.file.write_at(self.begin() + at * COPY_LEN, &copy_of(self.log, self.newest))?;
         self.file.sync()?;

@@ -1,10 +1,10 @@
 //! Writes the log: one segment after another.
 
-use super::ahead::Ahead;
 use super::base::{begin_at, write_base};
+use super::next_segment::NextSegment;
 use super::spare::retire;
 use super::truncate::truncate;
-use super::{LogReach, NoteError, Room, segment_name, segment_of};
+use super::{LogReach, LogSpace, NoteError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{LogBase, LogFormat, SegmentHeader};
@@ -25,7 +25,7 @@ pub struct LogWriter<D: Disk> {
     offset: u64,
     /// Files were created or renamed since the directory was last synced.
     is_dir_dirty: bool,
-    ahead: Ahead<D::File>,
+    next_segment: NextSegment<D::File>,
     /// The first sequence of the open segment.
     first: u64,
     /// The file that notes the reach of the log.
@@ -37,7 +37,7 @@ pub struct LogWriter<D: Disk> {
 impl<D: Disk> LogWriter<D> {
     /// Creates a writer that begins a segment with its first write.
     pub fn new(disk: D, log: LogId, len_max: u64) -> LogWriter<D> {
-        let ahead = Ahead::new(len_max);
+        let next_segment = NextSegment::new(len_max);
         LogWriter {
             disk,
             log,
@@ -45,7 +45,7 @@ impl<D: Disk> LogWriter<D> {
             file: None,
             offset: 0,
             is_dir_dirty: false,
-            ahead,
+            next_segment,
             first: 0,
             reach: None,
             format: LogFormat::Single,
@@ -141,7 +141,7 @@ impl<D: Disk> LogWriter<D> {
     /// Reserves space for the next segment, unless it is reserved. For hosts that accept no command the log might not
     /// have space for. After an error the next segment is created when this one is full.
     pub fn set_ahead(&mut self) -> io::Result<()> {
-        self.ahead.set_aside(&mut self.disk)
+        self.next_segment.set_aside(&mut self.disk)
     }
 
     /// Fills the next segment with zeros, twice as fast as this one is written, so that syncs have no metadata to
@@ -149,14 +149,14 @@ impl<D: Disk> LogWriter<D> {
     /// writing, a full disk is thus noticed while half of this segment is left. An error is not a failure of the log.
     pub fn fill_ahead(&mut self) -> io::Result<()> {
         self.set_ahead()?;
-        self.ahead.fill(&mut self.disk, 2 * self.offset)
+        self.next_segment.fill(&mut self.disk, 2 * self.offset)
     }
 
     /// Returns the reserved space in bytes.
-    pub fn room(&self) -> Room {
+    pub fn room(&self) -> LogSpace {
         let left = if self.file.is_some() { self.len_max.saturating_sub(self.offset) } else { 0 };
         let next = self.len_max.saturating_sub(SegmentHeader::LEN as u64);
-        Room { left, ahead: if self.ahead.is_there() { next } else { 0 } }
+        LogSpace { left, ahead: if self.next_segment.is_there() { next } else { 0 } }
     }
 
     /// Returns the bytes of the open segment.
@@ -176,7 +176,7 @@ impl<D: Disk> LogWriter<D> {
         self.is_dir_dirty = true;
         // Without [`LogWriter::set_ahead`] the space has to be found now.
         self.set_ahead()?;
-        let mut file = match self.ahead.take(&mut self.disk, &name) {
+        let mut file = match self.next_segment.take(&mut self.disk, &name) {
             Ok(Some(file)) => file,
             Ok(None) | Err(_) => self.disk.create(&name, self.len_max)?,
         };

@@ -1,6 +1,6 @@
 //! Chunks of a snapshot on their way from the reading thread to the restoring thread.
 
-use super::ahead::{LONG_LEN, Load};
+use super::read_ahead::{LONG_LEN, Load};
 use super::{Progress, RecoveryError, Sink, Unusable};
 use crate::snapshot::{SnapshotError, snapshot_name};
 use crate::{Prepared, Preparer};

@@ -2,7 +2,7 @@
 //! but not adjacent. After grouping, its account is found, unpacked and packed once for all of them. Keys are
 //! independent, so only the order within each key matters.
 
-use super::ahead::LONG_LEN;
+use super::read_ahead::LONG_LEN;
 use crate::key::position;
 use std::hint::black_box;
 

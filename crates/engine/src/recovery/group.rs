@@ -4,7 +4,8 @@
 use super::{RecoveryError, RequiredExtent};
 use crate::Disk;
 use crate::log::{
-    Cut, LogError, LogReader, clear_incoming, give_way, read_base, segment_name, segment_of,
+    Cut, LogError, LogReader, clear_incoming, read_base, remove_replaced_log, segment_name,
+    segment_of,
 };
 use crate::log_id::LogId;
 use crate::snapshot::Shown;
@@ -98,10 +99,10 @@ pub fn survey_group<D: Disk>(
         if least.sequence > sequence {
             return Err(RecoveryError::lost(sequence, least.sequence, None, None));
         }
-        give_way(disk, sequence).map_err(LogError::Directory)?;
+        remove_replaced_log(disk, sequence).map_err(LogError::Directory)?;
         found = read(disk)?;
     } else if base.is_some() && found.as_ref().is_some_and(|found| found.entries.is_empty()) {
-        give_way(disk, sequence).map_err(LogError::Directory)?;
+        remove_replaced_log(disk, sequence).map_err(LogError::Directory)?;
     }
     clear_incoming(disk).map_err(LogError::Directory)?;
     let found =

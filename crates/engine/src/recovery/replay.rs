@@ -1,6 +1,6 @@
 //! Applies the records of a log that are newer than the snapshot.
 
-use super::ahead::{LONG_LEN, Load};
+use super::read_ahead::{LONG_LEN, Load};
 use super::gathered::{Gathered, RECORDS_MAX};
 use super::{Base, Progress, RecoveryError, Sink};
 use crate::key::position;
@@ -132,25 +132,25 @@ impl<'b> Replay<'b> {
     }
 
     fn give(&mut self, part: usize, give: &mut impl FnMut(RecordBatch) -> RecordBatch) {
-        let mut sheaf = std::mem::take(&mut self.parts[part]);
-        self.gathered -= sheaf.records.len();
-        sheaf.records.sort();
-        sheaf.read = self.read;
-        self.parts[part] = give(sheaf);
+        let mut batch = std::mem::take(&mut self.parts[part]);
+        self.gathered -= batch.records.len();
+        batch.records.sort();
+        batch.read = self.read;
+        self.parts[part] = give(batch);
     }
 }
 
 /// Applies a sheaf, and empties it.
 pub(super) fn apply(
-    sheaf: &mut RecordBatch,
+    batch: &mut RecordBatch,
     hashes: &mut Vec<u64>,
     sink: &mut impl Sink,
 ) -> Result<(), RecoveryError> {
-    if let Some(sequence) = sheaf.clear.take() {
+    if let Some(sequence) = batch.clear.take() {
         let outcome = sink.replay(&Record::Clear);
         outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
     }
-    let part = &mut sheaf.records;
+    let part = &mut batch.records;
     part.load();
     let (mut place, mut loaded) = (0, 0);
     while place < part.len() {

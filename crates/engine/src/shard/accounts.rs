@@ -63,7 +63,7 @@ impl Shard {
     ) -> Result<&Account, ReadError> {
         let place = self.find(now, key);
         self.slot(key, place).view(now, needed).map_err(|WrongType| ReadError::WrongType)?;
-        self.slate.account.as_ref().ok_or(ReadError::UnknownAccount)
+        self.working.account.as_ref().ok_or(ReadError::UnknownAccount)
     }
 
     /// Returns the slot of a key, at which its account is or will be stored.
@@ -71,15 +71,15 @@ impl Shard {
         Slot { shard: self, key, place, is_bounded: false }
     }
 
-    /// Unpacks the account at a place onto the slate; without a place the slate is cleared.
+    /// Unpacks the account at a place into the working account, which is cleared without a place.
     pub(super) fn load(&mut self, place: Option<Place>) -> Result<(), WrongType> {
         let entry = place.map(|place| self.table.at(place));
         if entry.is_some_and(|entry| entry.kind() != Kind::Account) {
             return Err(WrongType);
         }
-        self.slate.unpack(entry.map(Entry::value));
-        if self.slate.is_apart()
-            && let (Some(entry), Some(account)) = (entry, &mut self.slate.account)
+        self.working.unpack(entry.map(Entry::value));
+        if self.working.is_apart()
+            && let (Some(entry), Some(account)) = (entry, &mut self.working.account)
         {
             **account.elsewhere.get_or_insert_default() = self.annexes.of(entry.key()).sums();
         }
@@ -114,14 +114,14 @@ impl Slot<'_> {
 }
 
 impl AccountSlot for Slot<'_> {
-    fn slate(&mut self) -> &mut WorkingAccount {
-        &mut self.shard.slate
+    fn working(&mut self) -> &mut WorkingAccount {
+        &mut self.shard.working
     }
 
     fn parts(&mut self) -> (&mut WorkingAccount, Option<&mut AccountParts>) {
-        let Shard { slate, annexes, .. } = &mut *self.shard;
-        let annex = if slate.is_apart() { annexes.get_mut(self.key.bytes()) } else { None };
-        (slate, annex)
+        let Shard { working, annexes, .. } = &mut *self.shard;
+        let annex = if working.is_apart() { annexes.get_mut(self.key.bytes()) } else { None };
+        (working, annex)
     }
 
     fn keep_annex(&mut self, annex: Option<AccountParts>) {
@@ -136,30 +136,30 @@ impl AccountSlot for Slot<'_> {
         self.is_bounded && self.shard.refuses_memory()
     }
 
-    fn hand_on(&mut self, change: &Change) {
+    fn emit_change(&mut self, change: &Change) {
         if let Some(journal) = &mut self.shard.journal {
-            journal.account(self.key.bytes(), change, self.shard.slate.account.as_ref());
+            journal.account(self.key.bytes(), change, self.shard.working.account.as_ref());
         }
     }
 
-    fn hand_on_image(&mut self) {
+    fn emit_image(&mut self) {
         if let Some(journal) = &mut self.shard.journal {
-            journal.image(self.key.bytes(), self.shard.slate.image());
+            journal.image(self.key.bytes(), self.shard.working.image());
         }
     }
 
     fn count(&mut self) {
-        let Shard { slate, totals, .. } = &mut *self.shard;
-        totals.replace(slate.before(), slate.account.as_ref());
+        let Shard { working, totals, .. } = &mut *self.shard;
+        totals.replace(working.before(), working.account.as_ref());
     }
 
     fn put(&mut self, due: Option<Time>) {
         self.shard.changes(self.key.bytes());
-        let Shard { slate, table, blocks, annexes, .. } = &mut *self.shard;
-        if slate.is_apart() {
+        let Shard { working, table, blocks, annexes, .. } = &mut *self.shard;
+        if working.is_apart() {
             annexes.measure(self.key.bytes());
         }
-        let image = slate.image();
+        let image = working.image();
         let place = match self.place {
             Some(place) => {
                 table.update(place, |entry| entry.set_value_among(image, blocks));

@@ -1,5 +1,5 @@
-//! Chains: commands on several accounts of the shard that all commit or none. Each account has its own slate, which is
-//! swapped with the shard's when it is worked on.
+//! Chains: commands on several accounts of the shard that all commit or none. Each link has its own
+//! working account, which is swapped with the shard's when it is worked on.
 
 use super::Shard;
 use crate::table::Place;
@@ -43,8 +43,8 @@ impl Shard {
         let outcome = room.run(&mut Slots::new(self, now, links, is_bounded), now, links);
         mem::swap(&mut room.answers, answers);
         self.chain_room = room;
-        for slate in &mut self.chain_slates {
-            slate.rest();
+        for working in &mut self.chain_accounts {
+            working.rest();
         }
         match outcome {
             ChainOutcome::Answers { replayed: true } => self.stats.replays += answers.len() as u64,
@@ -65,7 +65,7 @@ struct Slots<'s> {
     shard: &'s mut Shard,
     keys: [Key<'s>; CHAIN_MAX],
     places: [Option<Place>; CHAIN_MAX],
-    /// The link whose slate is currently the shard's.
+    /// The link whose working account is currently the shard's.
     turn: usize,
     is_bounded: bool,
 }
@@ -84,10 +84,10 @@ impl<'s> Slots<'s> {
         for (place, key) in places.iter_mut().zip(&keys[..len]) {
             *place = shard.find(now, *key);
         }
-        let Shard { config, chain_slates, .. } = &mut *shard;
-        while chain_slates.len() < len {
+        let Shard { config, chain_accounts, .. } = &mut *shard;
+        while chain_accounts.len() < len {
             let (apart_len, account_len_max) = (config.apart_len, config.account_len_max);
-            chain_slates.push(WorkingAccount::new(
+            chain_accounts.push(WorkingAccount::new(
                 config.limits.clone(),
                 apart_len,
                 account_len_max,
@@ -98,11 +98,11 @@ impl<'s> Slots<'s> {
 }
 
 impl AccountSlots for Slots<'_> {
-    fn home(&mut self, link: usize) -> impl AccountSlot {
+    fn slot(&mut self, link: usize) -> impl AccountSlot {
         if link != self.turn {
-            let Shard { slate, chain_slates, .. } = &mut *self.shard;
-            mem::swap(slate, &mut chain_slates[self.turn]);
-            mem::swap(slate, &mut chain_slates[link]);
+            let Shard { working, chain_accounts, .. } = &mut *self.shard;
+            mem::swap(working, &mut chain_accounts[self.turn]);
+            mem::swap(working, &mut chain_accounts[link]);
             self.turn = link;
         }
         let Slots { shard, keys, places, is_bounded, .. } = self;

@@ -73,7 +73,7 @@ impl Shard {
         let place = self.table.find_timer(hash, timer);
         let place = place.expect("a timer goes with its entry");
         self.load(Some(place)).expect("a timer of accounts is an account's");
-        match self.slate.next_due() {
+        match self.working.next_due() {
             Some(due) if tick_of(due) <= tick => {
                 let armed = self.timers.bring_near(timer, due, self.table.at(place).key());
                 self.table.at_mut(place).arm(armed);
@@ -130,7 +130,7 @@ impl Shard {
                 self.arm(hash, place, expires);
             }
             _ => {
-                self.let_go(hash, place);
+                self.remove_expired(hash, place);
             }
         }
         true

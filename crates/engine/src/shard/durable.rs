@@ -125,9 +125,9 @@ impl Shard {
             let Some(place) = self.table.find(key) else { continue };
             let mut identities = Vec::new();
             if self.load(Some(place)).is_ok() {
-                let before = AccountContribution::of(self.slate.account.as_ref());
+                let before = AccountContribution::of(self.working.account.as_ref());
                 self.totals.replace(&before, None);
-                identities = self.identities.of(self.slate.account.as_ref());
+                identities = self.identities.of(self.working.account.as_ref());
             }
             self.remove(key.hash(), place);
             self.identities_changed(key.hash(), &identities, &[]);
@@ -236,20 +236,20 @@ impl Shard {
         if let Some(counted) = prepared.counted {
             due = counted;
         } else if head.kind == Kind::Account {
-            decode_account(value, self.slate.account_mut())
+            decode_account(value, self.working.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key), error })?;
-            self.totals.replace(&AccountContribution::default(), self.slate.account.as_ref());
-            due = self.slate.next_due();
-            let identities = self.identities.of(self.slate.account.as_ref());
+            self.totals.replace(&AccountContribution::default(), self.working.account.as_ref());
+            due = self.working.next_due();
+            let identities = self.identities.of(self.working.account.as_ref());
             if value.len() > self.config.apart_len {
                 if let (image, Some(annex)) =
-                    AccountParts::divided(self.slate.account_mut(), self.config.apart_len)
+                    AccountParts::divided(self.working.account_mut(), self.config.apart_len)
                 {
                     self.annexes.set(key, Some(annex));
                     part = image;
                     value = &part;
                 }
-                self.slate.unpack(None);
+                self.working.unpack(None);
             }
             self.identities_replayed(hash, &[], &identities);
         }

@@ -63,7 +63,7 @@ impl Shard {
         let content = EntityContent { value: Some(value), expires };
         let (version, if_version) = (options.version, options.if_version);
         let terms = EntityTerms { version, if_version, content };
-        let Some(version) = self.agree(now, &stored, &terms)? else {
+        let Some(version) = self.version_if_allowed(now, &stored, &terms)? else {
             return Ok(stored.stands());
         };
         let is_over = expires.is_some_and(|time| time <= now);
@@ -103,7 +103,7 @@ impl Shard {
         if !stored.lives && options.version.is_none() {
             return Ok(stored.stands());
         }
-        let Some(version) = self.agree(now, &stored, &terms)? else {
+        let Some(version) = self.version_if_allowed(now, &stored, &terms)? else {
             return Ok(stored.stands());
         };
         if stored.place.is_none() && self.refuses_memory() {
@@ -161,7 +161,7 @@ impl Shard {
     }
 
     /// Returns the version of a write, or None if its conditions do not hold.
-    fn agree(
+    fn version_if_allowed(
         &self,
         now: Time,
         stored: &Stored,
@@ -177,7 +177,7 @@ impl Shard {
             node: self.config.node,
             ahead_ms_max: self.config.version_ahead_ms_max,
         };
-        terms.agree(found, &clock)
+        terms.version_if_allowed(found, &clock)
     }
 
     /// Writes an entity or a tombstone, and updates the index.

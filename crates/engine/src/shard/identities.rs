@@ -19,12 +19,12 @@ impl Shard {
         count: usize,
         mut visit: impl FnMut(&[u8]),
     ) -> bool {
-        let Shard { table, slate, identities, .. } = self;
+        let Shard { table, working, identities, .. } = self;
         let mut left = count;
         for hash in identities.find(kind, value) {
             for entry in table.of_hash(hash).filter(|entry| entry.kind() == Kind::Account) {
-                slate.unpack(Some(entry.value()));
-                if has(slate.account.as_ref(), kind, value) {
+                working.unpack(Some(entry.value()));
+                if has(working.account.as_ref(), kind, value) {
                     if left == 0 {
                         return true;
                     }
@@ -78,8 +78,8 @@ impl Shard {
         is_committed: bool,
     ) {
         if is_committed {
-            // The slate has the account as it was stored, or none.
-            let after = self.identities.of(self.slate.account.as_ref());
+            // The working account is as it was stored, or none.
+            let after = self.identities.of(self.working.account.as_ref());
             return self.identities_changed(key.hash(), before, &after);
         }
         let sequence = self.sequence();
@@ -97,8 +97,8 @@ impl Shard {
         let Some(entry) = entry.filter(|entry| entry.kind() == Kind::Account) else {
             return Vec::new();
         };
-        self.slate.unpack(Some(entry.value()));
-        self.identities.of(self.slate.account.as_ref())
+        self.working.unpack(Some(entry.value()));
+        self.identities.of(self.working.account.as_ref())
     }
 
     /// Returns the identities that an account will have after the command. Empty when the command will be refused, or
@@ -113,13 +113,13 @@ impl Shard {
         if !self.identities.has_unique() || self.load(place).is_err() {
             return Vec::new();
         }
-        if self.slate.is_apart() {
+        if self.working.is_apart() {
             self.slot(key, place).load_parts_for(command, now);
         }
-        match self.slate.decide(command, now) {
+        match self.working.decide(command, now) {
             Decision::Commit(change, _) => {
-                self.slate.reuse(change);
-                self.identities.of(self.slate.account.as_ref())
+                self.working.reuse(change);
+                self.identities.of(self.working.account.as_ref())
             }
             Decision::Replay(_) | Decision::Reject(_) => Vec::new(),
         }
@@ -137,9 +137,9 @@ impl Shard {
         if !self.identities.has_unique() || is_refused || self.load(place).is_err() {
             return Vec::new();
         }
-        self.slate.unpack(None);
-        match decode_foreign_account(image, self.slate.account_mut()) {
-            Ok(()) => self.identities.of(self.slate.account.as_ref()),
+        self.working.unpack(None);
+        match decode_foreign_account(image, self.working.account_mut()) {
+            Ok(()) => self.identities.of(self.working.account.as_ref()),
             Err(_) => Vec::new(),
         }
     }
@@ -173,11 +173,11 @@ impl Shard {
     pub(super) fn give_identities_up(&mut self) {
         if self.identities.has_unique() {
             let sequence = self.sequence();
-            let Shard { table, slate, identities, .. } = self;
+            let Shard { table, working, identities, .. } = self;
             table.walk(0, usize::MAX, |entry| {
                 if entry.kind() == Kind::Account {
-                    slate.unpack(Some(entry.value()));
-                    for one in identities.of(slate.account.as_ref()) {
+                    working.unpack(Some(entry.value()));
+                    for one in identities.of(working.account.as_ref()) {
                         identities.end(one, sequence);
                     }
                 }
@@ -191,11 +191,11 @@ impl Shard {
 
     /// Reports whether an account whose key has this hash has the identity. In rare cases two keys share a hash.
     fn is_called(&mut self, hash: u64, identity: Hashed) -> bool {
-        let Shard { table, slate, identities, .. } = self;
+        let Shard { table, working, identities, .. } = self;
         let is_account = |entry: &&Entry| entry.kind() == Kind::Account;
         table.of_hash(hash).filter(is_account).any(|entry| {
-            slate.unpack(Some(entry.value()));
-            identities.of(slate.account.as_ref()).contains(&identity)
+            working.unpack(Some(entry.value()));
+            identities.of(working.account.as_ref()).contains(&identity)
         })
     }
 }

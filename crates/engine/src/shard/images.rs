@@ -49,7 +49,7 @@ impl Shard {
     pub(super) fn replay_image(&mut self, id: &[u8], image: &[u8]) -> Result<(), ReplayError> {
         let key = self.table.hasher().key(id);
         let place = self.begin_replay(key)?;
-        decode_account(image, self.slate.account_mut())
+        decode_account(image, self.working.account_mut())
             .map_err(|error| ReplayError::Image { account: shown(id), error })?;
         self.slot(key, place).make_whole();
         self.store_replayed(key, place);

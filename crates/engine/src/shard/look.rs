@@ -136,7 +136,7 @@ impl Shard {
             // Due changes count as done but are not in the image yet; the next due time shows how far they have gone.
             let needed = NeededParts::default();
             self.slot(key, Some(place)).view(now, &needed).expect("it is an account");
-            self.slate.next_due().hash(hasher);
+            self.working.next_due().hash(hasher);
         }
     }
 

@@ -171,22 +171,22 @@ impl Shard {
         if self.load(place).is_err() {
             return Err(ReplayError::WrongType(shown(key.bytes())));
         }
-        self.slate.remember();
-        self.identities_before = self.identities.of(self.slate.account.as_ref());
+        self.working.remember();
+        self.identities_before = self.identities.of(self.working.account.as_ref());
         Ok(place)
     }
 
-    /// Stores the account of the slate after its Changes were replayed.
+    /// Stores the working account after its Changes were replayed.
     pub(super) fn store_replayed(&mut self, key: Key<'_>, place: Option<Place>) {
         let before = std::mem::take(&mut self.identities_before);
-        let after = self.identities.of(self.slate.account.as_ref());
+        let after = self.identities.of(self.working.account.as_ref());
         self.slot(key, place).store();
         if before != after {
             self.identities_replayed(key.hash(), &before, &after);
         }
     }
 
-    /// Applies a Change to the account on the slate.
+    /// Applies a Change to the working account.
     fn replay_change(
         &mut self,
         key: Key<'_>,
@@ -204,7 +204,7 @@ impl Shard {
         id: &[u8],
         left: impl Iterator<Item = Result<Left, RecordError>>,
     ) -> Result<(), ReplayError> {
-        let buckets = self.slate.account.as_ref().map_or(&[][..], |account| &account.buckets);
+        let buckets = self.working.account.as_ref().map_or(&[][..], |account| &account.buckets);
         for wanted in left {
             let wanted =
                 wanted.map_err(|error| ReplayError::Record { account: shown(id), error })?;

@@ -2,9 +2,9 @@
 //! its oldest ones sees every event once and in order, or is told of a gap.
 
 use scurry_engine::{
-    Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, Found,
-    LogId, LogWriter, Low, Movement, Origin, OriginItem, Outcome, Read, Shard, Span, Stop, Told,
-    Wanted, events_of, forget, segment_of,
+    Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventFilter, EventReader,
+    EventWithOrigin, File, Found, LogId, LogWriter, Low, Movement, Origin, OriginItem, Outcome,
+    Read, Shard, Span, Stop, events_of, forget, segment_of,
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Counted, Create, Cycle,
@@ -31,8 +31,8 @@ fn posting(bucket: u16, amount: i64) -> Posting {
     Posting { bucket: BucketNo(bucket), amount }
 }
 
-fn told(ops: Vec<Op>) -> Vec<Told> {
-    let mut told = vec![Told { event: Event::Deleted, origin: Origin::default() }];
+fn told(ops: Vec<Op>) -> Vec<EventWithOrigin> {
+    let mut told = vec![EventWithOrigin { event: Event::Deleted, origin: Origin::default() }];
     events_of(&Change { at: NOW, ops }, &mut told);
     told
 }
@@ -347,7 +347,7 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
         (moved(Movement::Settled, 5), of("s", Some(4), 1)),
         (reached("a", 100), of("s", Some(4), 1)),
     ];
-    assert_eq!(told(update), expected.map(|(event, origin)| Told { event, origin }));
+    assert_eq!(told(update), expected.map(|(event, origin)| EventWithOrigin { event, origin }));
     let answered = TombstoneKind::Answered {
         request: 9,
         digest: 1,
@@ -590,8 +590,8 @@ impl Store {
     }
 }
 
-const EVERYTHING: Wanted<'static> =
-    Wanted { lows: &[], account: None, period: Span { from: None, to: None }, unit: None };
+const EVERYTHING: EventFilter<'static> =
+    EventFilter { lows: &[], account: None, period: Span { from: None, to: None }, unit: None };
 
 /// Formats an event as a line.
 fn line(found: &Found<'_>) -> String {
@@ -608,7 +608,7 @@ fn read(
     reader: &mut EventReader<MemoryDisk>,
     from: EventAt,
     durable: u64,
-    wanted: Wanted<'_>,
+    wanted: EventFilter<'_>,
     count: usize,
 ) -> (Read, Vec<String>) {
     let mut lines = Vec::new();
@@ -662,7 +662,7 @@ fn readers_see_what_is_durable_in_order_and_once_however_little_they_take() {
 fn read_back(
     store: &Store,
     before: EventAt,
-    wanted: Wanted<'_>,
+    wanted: EventFilter<'_>,
     most: usize,
 ) -> (Vec<String>, u64, Option<Time>) {
     let (mut lines, mut looked, mut reached) = (Vec::new(), 0, None);
@@ -713,17 +713,17 @@ fn what_is_read_back_is_what_is_read_the_newest_first_however_little_is_taken() 
             assert_eq!((looked, reached), (steps.sequence - 1, begun), "all was looked through");
         }
         // Filtered by an account, by a period, and by both.
-        let own = Wanted { account: Some(b"b"), ..EVERYTHING };
+        let own = EventFilter { account: Some(b"b"), ..EVERYTHING };
         let from = NOW.plus_ms(adjustments * 8 / 10);
         let period = Span { from: Some(from), to: None };
-        for wanted in [own, Wanted { period, ..EVERYTHING }, Wanted { period, ..own }] {
+        for wanted in [own, EventFilter { period, ..EVERYTHING }, EventFilter { period, ..own }] {
             let (_, mut forwards) =
                 read(&mut store.reader(), EventAt::record(1), durable, wanted, usize::MAX);
             forwards.reverse();
             assert_eq!(read_back(&store, end, wanted, few).0, forwards);
             assert_eq!(read_back(&store, end, wanted, usize::MAX).0, forwards);
         }
-        let (lines, looked, _) = read_back(&store, end, Wanted { period, ..own }, usize::MAX);
+        let (lines, looked, _) = read_back(&store, end, EventFilter { period, ..own }, usize::MAX);
         assert!(!lines.is_empty() && looked < durable, "what is before the period is left alone");
     }
 }
@@ -760,7 +760,7 @@ fn a_period_has_what_happened_in_it_whatever_the_clock_does_and_little_is_read_f
         for to in times().step_by(13).map(Some).chain([None]) {
             let period = Span { from: Some(from), to };
             let mut seen = Vec::new();
-            let wanted = Wanted { period, ..EVERYTHING };
+            let wanted = EventFilter { period, ..EVERYTHING };
             let outcome = reader.read(begin, durable, wanted, &mut |found| {
                 seen.push(found.at);
                 Stop::GoOn
@@ -797,7 +797,7 @@ fn an_account_whose_clock_is_ahead_is_found_when_it_was_written() {
     let ours = NOW.plus_ms(200);
     let begin = reader.since(ours, durable).expect("it can be read");
     let period = Span { from: Some(ours), to: Some(NOW.plus_ms(250)) };
-    let wanted = Wanted { account: Some(b"a"), period, ..EVERYTHING };
+    let wanted = EventFilter { account: Some(b"a"), period, ..EVERYTHING };
     let (_, lines) = read(&mut reader, begin, durable, wanted, 99);
     assert_eq!(lines.len(), 5, "{lines:?}");
 }
@@ -811,7 +811,7 @@ fn a_unit_leaves_out_what_is_of_another_one() {
     store.execute("a", &Command::TopUp { txn: b"t", bucket, amount: 7, unit, attributes });
     let durable = store.sync();
     let told = |unit: &str| {
-        let wanted = Wanted { unit: Some(name(unit)), ..EVERYTHING };
+        let wanted = EventFilter { unit: Some(name(unit)), ..EVERYTHING };
         read(&mut store.reader(), EventAt::record(1), durable, wanted, 99).1
     };
     assert_eq!(told("cent"), ["1-0 a created", "1-1 a bucket-added 100", "1-2 a credited 100"]);
@@ -830,7 +830,7 @@ fn crossings_come_behind_the_last_change_of_their_bucket() {
     let durable = store.sync();
     let low = |unit, threshold| Low { unit: name(unit), threshold };
     let lows = [low("cent", 90), low("octet", 1_000), low("cent", 40)];
-    let wanted = Wanted { lows: &lows, ..EVERYTHING };
+    let wanted = EventFilter { lows: &lows, ..EVERYTHING };
     let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, wanted, usize::MAX);
     assert_eq!(
         lines,
@@ -853,7 +853,7 @@ fn crossings_come_behind_the_last_change_of_their_bucket() {
     // Crossings of the last wanted event are delivered with it.
     let (at, lines) = read(&mut store.reader(), EventAt::record(3), durable, wanted, 1);
     assert_eq!((at.next, lines.len()), (EventAt::record(4), 2));
-    let wanted = Wanted { account: Some(b"empty"), ..wanted };
+    let wanted = EventFilter { account: Some(b"empty"), ..wanted };
     let (at, lines) = read(&mut store.reader(), EventAt::record(2), durable, wanted, 2);
     assert_eq!((at.next, lines.len()), (EventAt::record(8), 4));
 }
@@ -928,7 +928,7 @@ fn everything_flushed_is_an_event_and_plain_keys_are_none() {
     let durable = store.sync();
     let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, EVERYTHING, 9);
     assert_eq!(lines, ["2-0  cleared"]);
-    let wanted = Wanted { account: Some(b"b"), ..EVERYTHING };
+    let wanted = EventFilter { account: Some(b"b"), ..EVERYTHING };
     let (at, lines) = read(&mut store.reader(), EventAt::record(1), durable, wanted, 9);
     assert_eq!((at.next.sequence, lines), (3, vec!["2-0  cleared".to_owned()]));
 }
@@ -943,7 +943,7 @@ fn an_account_of_another_store_is_told_as_a_whole() {
     to.shard.load_image(NOW, key, &image, false).expect("it is taken");
     let durable = to.sync();
     let told = |account| {
-        let wanted = Wanted { account, ..EVERYTHING };
+        let wanted = EventFilter { account, ..EVERYTHING };
         read(&mut to.reader(), EventAt::record(1), durable, wanted, 10).1
     };
     let all = told(None);

@@ -3,7 +3,7 @@
 
 use crate::mail::bell::Bell;
 use scurry_disk::Directory;
-use scurry_engine::{Batch, LogWriter, Room};
+use scurry_engine::{Batch, LogSpace, LogWriter};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,7 +21,7 @@ pub(super) enum Said {
     /// The result of writing and syncing a batch.
     Done(Batch, io::Result<()>),
     /// The result of preparing the next segment.
-    Ahead(Room, io::Result<()>),
+    Ahead(LogSpace, io::Result<()>),
 }
 
 /// The core's handle of the log's thread.

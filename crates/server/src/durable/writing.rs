@@ -4,7 +4,7 @@ use super::keeper::{Keeper, News};
 use super::log_thread::Said;
 use super::trouble::{Trouble, describe};
 use super::{Durable, FULL_RETRY_MS, NOT_NOTED, Way};
-use scurry_engine::{Batch, Room};
+use scurry_engine::{Batch, LogSpace};
 use std::io;
 
 impl Durable {
@@ -42,7 +42,7 @@ impl Durable {
     }
 
     /// Handles the outcome of preparing the next segment.
-    fn ahead(&mut self, room: Room, outcome: &io::Result<()>, uptime_ms: i64) {
+    fn ahead(&mut self, room: LogSpace, outcome: &io::Result<()>, uptime_ms: i64) {
         self.commits.note_room(room);
         if let Err(error) = outcome
             && self.shortage.why().is_none()
@@ -54,12 +54,12 @@ impl Durable {
 
     fn done(&mut self, batch: Batch, outcome: io::Result<()>, uptime_ms: i64) {
         let said = outcome.as_ref().err().map(describe);
-        if let Some(error) = batch.unsaid()
-            && !self.is_unsaid
+        if let Some(error) = batch.reach_error()
+            && !self.is_reach_error_logged
         {
             tracing::warn!("{NOT_NOTED}: {error}");
         }
-        self.is_unsaid = batch.unsaid().is_some();
+        self.is_reach_error_logged = batch.reach_error().is_some();
         match self.commits.done(batch, outcome) {
             Err(failed) => {
                 tracing::error!(

@@ -50,27 +50,27 @@ fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
 
 fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<(), String> {
     let say = |why: &dyn Display| why.to_string();
-    let mut home = AccountKey::new(desk, key);
-    home.load().map_err(|_| say(&WRONG_TYPE))?;
-    home.slate().remember();
+    let mut slot = AccountKey::new(desk, key);
+    slot.load().map_err(|_| say(&WRONG_TYPE))?;
+    slot.working().remember();
     match (args.at(2), args.get(3)) {
         // An empty argument stands for a duplicate that was answered: nothing has changed.
         (b"", None) => return Ok(()),
         (IMAGE, Some(image)) => {
-            home.slate().account = Some(account::read(image).map_err(|fault| say(&fault))?);
-            home.make_whole();
+            slot.working().account = Some(account::read(image).map_err(|fault| say(&fault))?);
+            slot.make_whole();
         }
         (bytes, None) => {
-            let held = home.version_before();
+            let held = slot.version_before();
             let (version, bytes) = bytes.split_first_chunk().ok_or_else(|| say(&"it is short"))?;
             if u64::from_le_bytes(*version) != held {
                 return Err(format!("it is for another version than the {held} that is here"));
             }
-            home.apply(bytes).map_err(|error| say(&error))?;
+            slot.apply(bytes).map_err(|error| say(&error))?;
         }
         _ => return Err(say(&"it has no change")),
     }
-    home.store();
+    slot.store();
     Ok(())
 }
 

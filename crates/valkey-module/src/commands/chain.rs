@@ -62,8 +62,8 @@ fn decide<'c>(
     keys.extend(key_positions(call.names).skip(1).map(open));
     let mut room = mem::take(&mut desk.chain_room);
     let is_bounded = *memory != Memory::Free;
-    let mut homes = Keys::new(desk, &mut keys, links, is_bounded);
-    match room.run(&mut homes, call.context.now(), links) {
+    let mut slots = Keys::new(desk, &mut keys, links, is_bounded);
+    match room.run(&mut slots, call.context.now(), links) {
         ChainOutcome::Answers { replayed } => {
             if replayed {
                 // Replicated so that a WAIT after this duplicate covers the original.
@@ -76,14 +76,14 @@ fn decide<'c>(
         ChainOutcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
     }
     desk.chain_room = room;
-    desk.chain_slates.iter_mut().for_each(WorkingAccount::rest);
+    desk.chain_accounts.iter_mut().for_each(WorkingAccount::rest);
 }
 
-/// Open keys of a chain's accounts. Each has its own slate, which is swapped onto the desk for its turn.
+/// Open keys of a chain's accounts. Each has its own working account, which is swapped onto the desk for its turn.
 struct Keys<'d, 'c> {
     desk: &'d mut Desk,
     keys: &'d mut [OpenKey<'c>],
-    /// Link whose slate is on the desk.
+    /// Link whose working account is on the desk.
     turn: usize,
     is_bounded: bool,
 }
@@ -95,19 +95,19 @@ impl<'d, 'c> Keys<'d, 'c> {
         links: &[Link<'_>],
         is_bounded: bool,
     ) -> Keys<'d, 'c> {
-        while desk.chain_slates.len() < links.len() {
-            desk.chain_slates.push(desk.options.slate());
+        while desk.chain_accounts.len() < links.len() {
+            desk.chain_accounts.push(desk.options.working());
         }
         Keys { desk, keys, turn: 0, is_bounded }
     }
 }
 
 impl AccountSlots for Keys<'_, '_> {
-    fn home(&mut self, link: usize) -> impl AccountSlot {
+    fn slot(&mut self, link: usize) -> impl AccountSlot {
         if link != self.turn {
-            let Desk { slate, chain_slates, .. } = &mut *self.desk;
-            mem::swap(slate, &mut chain_slates[self.turn]);
-            mem::swap(slate, &mut chain_slates[link]);
+            let Desk { working, chain_accounts, .. } = &mut *self.desk;
+            mem::swap(working, &mut chain_accounts[self.turn]);
+            mem::swap(working, &mut chain_accounts[link]);
             self.turn = link;
         }
         AccountKey::new(self.desk, &mut self.keys[link]).in_bounds(self.is_bounded).resumed()

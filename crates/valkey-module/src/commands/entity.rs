@@ -72,7 +72,7 @@ fn write(
                 let content = EntityContent { value, expires: value.and(expires) };
                 EntityFound { version: held.version, content }
             });
-            (found.version, found.content.value.is_some(), terms.agree(found, &clock))
+            (found.version, found.content.value.is_some(), terms.version_if_allowed(found, &clock))
         }
         Err(_) => return reply.error(WRONG_TYPE),
     };

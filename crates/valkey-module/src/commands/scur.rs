@@ -46,8 +46,8 @@ fn decide(
     reply: &mut Reply<'_>,
 ) {
     let is_bounded = call.spec.memory != Memory::Free;
-    let mut home = AccountKey::new(desk, key).in_bounds(is_bounded);
-    match home.run(call.context.now(), command) {
+    let mut slot = AccountKey::new(desk, key).in_bounds(is_bounded);
+    match slot.run(call.context.now(), command) {
         Outcome::Answer { answer, replayed } => {
             if replayed {
                 // Replicated so that a WAIT after this duplicate covers the original.
@@ -79,7 +79,7 @@ pub(super) fn read(
     if AccountKey::new(desk, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }
-    match &desk.slate.account {
+    match &desk.working.account {
         Some(account) => request.answer(reply, account, now),
         None => unknown_account(reply),
     }

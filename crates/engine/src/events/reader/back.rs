@@ -1,7 +1,7 @@
 //! Reads events from the newest to the oldest. Frames of a log can only be read forwards, so one pass over the frame
 //! headers of a segment finds positions in it; the stretches after them are then read from the newest to the oldest.
 
-use super::{EventAt, EventReader, Found, ReadEventsError, SCAN_LEN_MAX, Stop, Wanted};
+use super::{EventAt, EventFilter, EventReader, Found, ReadEventsError, SCAN_LEN_MAX, Stop};
 use crate::{Disk, FramePosition};
 use scurry_ledger::Time;
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ impl<D: Disk> EventReader<D> {
     pub fn read_back<T>(
         &mut self,
         before: EventAt,
-        wanted: Wanted<'_>,
+        wanted: EventFilter<'_>,
         most: usize,
         form: &mut dyn FnMut(&Found<'_>) -> T,
     ) -> Result<ReadBack<T>, ReadEventsError> {
@@ -94,7 +94,7 @@ impl<D: Disk> EventReader<D> {
         &mut self,
         place: FramePosition,
         end: u64,
-        wanted: Wanted<'_>,
+        wanted: EventFilter<'_>,
         newest: &mut Newest<T>,
         form: &mut dyn FnMut(&Found<'_>) -> T,
     ) -> Result<usize, ReadEventsError> {

@@ -5,7 +5,7 @@ use crate::mail::bell::Bell;
 use crate::mail::message::{Ask, Statement};
 use crate::ticket::Sender;
 use scurry_disk::Directory;
-use scurry_engine::{EventAt, EventReader, LogId, Read, ReadEventsError, Stop, Wanted};
+use scurry_engine::{EventAt, EventFilter, EventReader, LogId, Read, ReadEventsError, Stop};
 use scurry_resp::{Position, Reply};
 use std::io;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ fn tell(
     reader: &mut EventReader<Directory>,
     log: Log,
     (ask, durable): (&Ask, u64),
-    (from, wanted): (EventAt, Wanted<'_>),
+    (from, wanted): (EventAt, EventFilter<'_>),
 ) -> Result<(Read, Told), ReadEventsError> {
     let (mut told, mut left) = (Told::default(), ask.count);
     let read = reader.read(from, durable, wanted, &mut |found| {
@@ -114,7 +114,8 @@ fn follow(
     job: &Job,
 ) -> Result<Outcome, ReadEventsError> {
     let ask = &job.ask;
-    let wanted = Wanted { lows: &ask.lows, account: ask.account.as_deref(), ..Wanted::default() };
+    let wanted =
+        EventFilter { lows: &ask.lows, account: ask.account.as_deref(), ..EventFilter::default() };
     let from = job.at.unwrap_or(EventAt::record(0));
     let (read, told) = tell(reader, log, (ask, job.durable), (from, wanted))?;
     // A reader that starts at the oldest event misses nothing.
@@ -134,9 +135,9 @@ fn follow(
     Ok(Outcome::Reply(out))
 }
 
-fn wanted<'a>(ask: &'a Ask, statement: &Statement) -> Wanted<'a> {
+fn wanted<'a>(ask: &'a Ask, statement: &Statement) -> EventFilter<'a> {
     let account = ask.account.as_deref();
-    Wanted { account, period: statement.period, unit: statement.unit, lows: &[] }
+    EventFilter { account, period: statement.period, unit: statement.unit, lows: &[] }
 }
 
 fn state(

@@ -10,7 +10,7 @@ const PIECE_LEN: usize = 1 << 20;
 
 /// The next segment of a log.
 #[derive(Debug)]
-pub(super) struct Ahead<F> {
+pub(super) struct NextSegment<F> {
     /// Bytes of a segment.
     len: u64,
     next: Option<Next<F>>,
@@ -23,9 +23,9 @@ struct Next<F> {
     filled: u64,
 }
 
-impl<F: File> Ahead<F> {
-    pub(super) fn new(len: u64) -> Ahead<F> {
-        Ahead { len, next: None }
+impl<F: File> NextSegment<F> {
+    pub(super) fn new(len: u64) -> NextSegment<F> {
+        NextSegment { len, next: None }
     }
 
     /// Reports whether space for the next segment is reserved.

@@ -20,7 +20,7 @@ pub(super) trait Load: Default + Send {
 }
 
 /// The reader's end of the hand-over.
-pub(super) struct Ahead<T> {
+pub(super) struct ReadAhead<T> {
     ready: SyncSender<T>,
     applied: Receiver<T>,
     /// Loads that were handed over and not returned.
@@ -29,10 +29,10 @@ pub(super) struct Ahead<T> {
     is_over: bool,
 }
 
-impl<T: Load> Ahead<T> {
-    fn new() -> (Ahead<T>, Receiver<T>, Sender<T>) {
+impl<T: Load> ReadAhead<T> {
+    fn new() -> (ReadAhead<T>, Receiver<T>, Sender<T>) {
         let ((ready, loads), (back, applied)) = (sync_channel(WAITING_MAX), channel());
-        (Ahead { ready, applied, under_way: 0, is_over: false }, loads, back)
+        (ReadAhead { ready, applied, under_way: 0, is_over: false }, loads, back)
     }
 
     /// Hands a load over, and returns an empty one to fill.
@@ -59,10 +59,10 @@ impl<T: Load> Ahead<T> {
 /// Reads on another thread and applies on this one, one load after another; returns the result of reading. When both
 /// fail, the error of applying is returned, because it is earlier in the files.
 pub(super) fn read_ahead<T: Load, R: Send, E: From<RecoveryError>>(
-    read: impl FnOnce(&mut Ahead<T>) -> R + Send,
+    read: impl FnOnce(&mut ReadAhead<T>) -> R + Send,
     mut apply: impl FnMut(&mut T) -> Result<(), E>,
 ) -> Result<R, E> {
-    let (mut ahead, loads, back) = Ahead::new();
+    let (mut ahead, loads, back) = ReadAhead::new();
     scope(move |scope| {
         let reader = Builder::new()
             .name("recovery-reads".to_owned())
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn nothing_is_under_way_beside_a_long_load() {
         let applied = AtomicU64::new(0);
-        let read = |ahead: &mut Ahead<Vec<u64>>| {
+        let read = |ahead: &mut ReadAhead<Vec<u64>>| {
             for number in 1..=2_000 {
                 let is_long = number % 9 == 0;
                 ahead.give(vec![number; if is_long { 2 } else { 1 }]);
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn loads_come_in_their_order_and_few_are_there_at_once() {
         let (given, mut applied, mut places) = (AtomicU64::new(0), 0, Vec::new());
-        let read = |ahead: &mut Ahead<Vec<u64>>| {
+        let read = |ahead: &mut ReadAhead<Vec<u64>>| {
             let mut load = Vec::new();
             for number in 0..1_000 {
                 assert!(ahead.is_wanted() && load.is_empty());
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_fault_in_applying_ends_the_reading_and_counts() {
-        let read = |ahead: &mut Ahead<u64>| {
+        let read = |ahead: &mut ReadAhead<u64>| {
             let mut number = 0;
             while ahead.is_wanted() {
                 ahead.give(number);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_fault_in_applying_a_long_load_is_not_waited_for() {
-        let read = |ahead: &mut Ahead<Vec<u64>>| {
+        let read = |ahead: &mut ReadAhead<Vec<u64>>| {
             ahead.give(vec![1]);
             ahead.give(vec![2, 2]);
             ahead.is_wanted()
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_lies_before_a_fault_in_reading_is_applied() {
-        let read = |ahead: &mut Ahead<u64>| {
+        let read = |ahead: &mut ReadAhead<u64>| {
             for number in 1..=50 {
                 ahead.give(number);
             }
