@@ -53,7 +53,8 @@ pub struct AdapterRequest {
 
 /// Calls the closure with the connection of this key, if it exists, and the core's time, ms of uptime. Afterwards the
 /// connection has a turn.
-pub type Tell<'a> = dyn FnMut(usize, &mut dyn FnMut(&mut dyn AdapterConnection, i64)) + 'a;
+pub type WithConnection<'a> =
+    dyn FnMut(usize, &mut dyn FnMut(&mut dyn AdapterConnection, i64)) + 'a;
 
 /// The part of an adapter that one core owns.
 pub trait CoreAdapter: Send {
@@ -70,20 +71,20 @@ pub trait CoreAdapter: Send {
     fn readable(
         &mut self,
         descriptor: usize,
-        tell: &mut Tell<'_>,
+        tell: &mut WithConnection<'_>,
     ) -> io::Result<Vec<AdapterRequest>>;
 
     /// Passes events that have arrived to their connections. Called in every turn.
     ///
     /// # Errors
     /// When the adapter itself fails; the server stops.
-    fn poll(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<()>;
+    fn poll(&mut self, now_ns: u64, tell: &mut WithConnection<'_>) -> io::Result<()>;
 
     /// Reports whether the core may wait for events without missing one.
     ///
     /// # Errors
     /// When the adapter itself fails; the server stops.
-    fn may_wait(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<bool>;
+    fn may_wait(&mut self, now_ns: u64, tell: &mut WithConnection<'_>) -> io::Result<bool>;
 
     /// Accepts a connection; `key` names it in later events.
     ///

@@ -3,10 +3,10 @@
 
 pub(crate) mod gather;
 pub(crate) mod memory;
+mod notifications;
 pub(crate) mod reader;
 mod requests;
 mod state;
-mod told;
 pub(crate) mod turn_requests;
 
 pub(crate) use state::{Executed, Turn};

@@ -1,9 +1,9 @@
 //! The event loop of a core. It waits for events, reads its mail, accepts connections, gives each connection a turn,
 //! and runs due timers. A core owns all that it touches; a server with more cores runs more of these loops.
 
+mod accepting;
 mod adapter;
 mod closing;
-mod entering;
 mod followers;
 mod lobby;
 mod mail;
@@ -16,7 +16,7 @@ pub(crate) use stopping::{EndsWhileStarting, Signals, survive_file_limit};
 use crate::adapter::CoreAdapter;
 use crate::connection::Connection;
 use crate::connection::memory::Pool;
-use crate::durable::{Fate, Held};
+use crate::durable::{HeldOutput, ReleaseOutcome};
 use crate::execute::node::Node;
 use crate::mail::bundle::Bundle;
 use crate::measures::latency::Event;
@@ -164,17 +164,17 @@ impl Core {
     fn turns(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            let mut patience = self.patience();
+            let mut poll_timeout = self.poll_timeout();
             // Sleep only if no mail has arrived and no thread has a report.
-            if !patience.is_zero()
+            if !poll_timeout.is_zero()
                 && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
             {
-                patience = Duration::ZERO;
+                poll_timeout = Duration::ZERO;
             }
-            if !patience.is_zero() && !self.adapter_may_wait()? {
-                patience = Duration::ZERO;
+            if !poll_timeout.is_zero() && !self.adapter_may_wait()? {
+                poll_timeout = Duration::ZERO;
             }
-            self.wait(&mut events, patience)?;
+            self.wait(&mut events, poll_timeout)?;
             self.node.mesh.wake_up();
             self.node.look_at_the_clock();
             self.node.turn_began();
@@ -229,8 +229,8 @@ impl Core {
     }
 
     /// Waits for events. An interrupted wait is not an error.
-    fn wait(&mut self, events: &mut Events, patience: Duration) -> io::Result<()> {
-        match self.poll.poll(events, Some(patience)) {
+    fn wait(&mut self, events: &mut Events, poll_timeout: Duration) -> io::Result<()> {
+        match self.poll.poll(events, Some(poll_timeout)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
             _ => Ok(()),
         }
@@ -265,7 +265,7 @@ impl Core {
     }
 
     /// Returns how long to wait for events.
-    fn patience(&mut self) -> Duration {
+    fn poll_timeout(&mut self) -> Duration {
         let due = self.node.shard.next_due().filter(|_| self.node.durable.takes_commits());
         let accepting = self.acceptors.iter().any(Acceptor::is_ready);
         let waiting = self.ticking
@@ -280,7 +280,7 @@ impl Core {
         // Overdue timers become runnable within about a millisecond: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
         let longest =
-            longest.min(self.node.durable.patience_ms(self.node.now.uptime_ms).unwrap_or(longest));
+            longest.min(self.node.durable.ms_until_due(self.node.now.uptime_ms).unwrap_or(longest));
         let ms = if waiting { 0 } else { until_due.clamp(1, longest) };
         Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
@@ -296,19 +296,21 @@ impl Core {
     fn release(&mut self) {
         while let Some((held, fate)) = self.node.durable.release() {
             match (held, fate) {
-                (Held::Mail(core, message), Fate::Leaves) => self.node.mesh.send(core, message),
-                (Held::Mail(core, message), Fate::Lost) => {
+                (HeldOutput::Mail(core, message), ReleaseOutcome::Durable) => {
+                    self.node.mesh.send(core, message)
+                }
+                (HeldOutput::Mail(core, message), ReleaseOutcome::Lost) => {
                     self.node.mesh.send(core, message.lost());
                 }
-                (Held::Call(call), Fate::Leaves) => self.node.give(call.0, call.1),
-                (Held::Call(call), Fate::Lost) => {
+                (HeldOutput::Call(call), ReleaseOutcome::Durable) => self.node.give(call.0, call.1),
+                (HeldOutput::Call(call), ReleaseOutcome::Lost) => {
                     let why = "the log has failed, or another node leads".to_owned();
                     self.node.give(call.0, Err(CallError::Unknown(why)));
                 }
-                (Held::Replies(ticket), _) if self.connection(ticket).is_none() => {}
-                (Held::Replies(ticket), Fate::Leaves) => self.enqueue(ticket.key),
+                (HeldOutput::Replies(ticket), _) if self.connection(ticket).is_none() => {}
+                (HeldOutput::Replies(ticket), ReleaseOutcome::Durable) => self.enqueue(ticket.key),
                 // The replies show changes that are not known to be durable and never will be.
-                (Held::Replies(ticket), Fate::Lost) => self.close(ticket.key),
+                (HeldOutput::Replies(ticket), ReleaseOutcome::Lost) => self.close(ticket.key),
             }
         }
         if self.node.durable.is_to_be_given_up() {

@@ -5,8 +5,8 @@ mod divide;
 pub(crate) mod events;
 mod finish;
 mod held;
-mod keeper;
 mod log_thread;
+mod maintenance_thread;
 mod pace;
 mod snapshots;
 mod start;
@@ -14,7 +14,7 @@ mod start_grouped;
 mod trouble;
 mod writing;
 
-pub(crate) use held::{Fate, Held};
+pub(crate) use held::{HeldOutput, ReleaseOutcome};
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use start_grouped::{GroupPlan, open_grouped};
@@ -25,8 +25,8 @@ use crate::durable::events::Events;
 use crate::mail::bell::Bell;
 use crate::mail::report::DurableReport;
 use crate::measures::histogram::Histogram;
-use keeper::{Hand, Keeper, Task};
 use log_thread::LogThread;
+use maintenance_thread::{MaintenanceState, MaintenanceTask, MaintenanceThread};
 use scurry_codec::LogFormat;
 use scurry_consensus::shard::{CoreEnd, Grouped};
 use scurry_disk::Directory;
@@ -50,21 +50,21 @@ const SYNC_BEHIND_MS: i64 = 1_000;
 const NOT_NOTED: &str = "how far the log has come was not noted beside it";
 
 /// Where batches go.
-enum Way {
+enum BatchSink {
     /// There is no log.
     None,
     /// The core itself writes: the page cache takes batches at once.
-    Here(Box<LogWriter<Directory>>),
+    Inline(Box<LogWriter<Directory>>),
     /// A thread writes and syncs.
-    There(LogThread),
+    Thread(LogThread),
     /// A group keeps the log on several machines.
     Group(Box<Grouped>),
 }
 
 /// Returns the first sequence of the segment that the core itself writes to, 0 where it writes none.
-fn open_segment(way: &Way) -> u64 {
-    match way {
-        Way::Here(writer) => writer.first(),
+fn open_segment(sink: &BatchSink) -> u64 {
+    match sink {
+        BatchSink::Inline(writer) => writer.first(),
         _ => 0,
     }
 }
@@ -72,8 +72,8 @@ fn open_segment(way: &Way) -> u64 {
 /// The log of one core, its snapshots, and all that waits for them.
 pub(crate) struct Durable {
     commits: Commits,
-    way: Way,
-    keeper: Option<Keeper>,
+    sink: BatchSink,
+    maintenance: Option<MaintenanceThread>,
     snapshots: Snapshots,
     /// Readers of committed changes; None without a log.
     events: Option<Events>,
@@ -108,14 +108,19 @@ pub(crate) struct Durable {
 impl Durable {
     /// Creates the state of a core without a log.
     pub(crate) fn none() -> Durable {
-        Durable::with(Commits::new(Durability::None, 0), Way::None, None, Snapshots::none())
+        Durable::with(Commits::new(Durability::None, 0), BatchSink::None, None, Snapshots::none())
     }
 
-    fn with(commits: Commits, way: Way, keeper: Option<Keeper>, snapshots: Snapshots) -> Durable {
+    fn with(
+        commits: Commits,
+        sink: BatchSink,
+        maintenance: Option<MaintenanceThread>,
+        snapshots: Snapshots,
+    ) -> Durable {
         Durable {
             commits,
-            way,
-            keeper,
+            sink,
+            maintenance,
             snapshots,
             events: None,
             held: held::Queue::default(),
@@ -157,8 +162,8 @@ impl Durable {
             ..
         } = start;
         shard.keep_journal(log, next);
-        let [for_log, for_keeper, for_events] = directories;
-        let [log_reach, keeper_reach] = reaches;
+        let [for_log, for_maintenance, for_events] = directories;
+        let [log_reach, maintenance_reach] = reaches;
         let mut writer = LogWriter::new(for_log, log, scurry_engine::SEGMENT_LEN_MAX);
         if let Some(reach) = log_reach {
             writer = writer.with_reach(reach);
@@ -167,16 +172,23 @@ impl Durable {
         shortage.note(&writer.set_ahead(), 0);
         let mut commits = Commits::new(durability, next - 1);
         commits.note_room(writer.room());
-        let way = match durability {
-            Durability::None => Way::None,
-            Durability::Write => Way::Here(Box::new(writer)),
-            Durability::Fsync => Way::There(LogThread::start(log.core, writer, bell.clone())?),
+        let sink = match durability {
+            Durability::None => BatchSink::None,
+            Durability::Write => BatchSink::Inline(Box::new(writer)),
+            Durability::Fsync => {
+                BatchSink::Thread(LogThread::start(log.core, writer, bell.clone())?)
+            }
         };
-        let hand = Hand::new(for_keeper, keeper_reach, Some(retention.log_bytes), clock);
-        let keeper = Keeper::start(log.core, hand, bell.clone())?;
+        let state = MaintenanceState::new(
+            for_maintenance,
+            maintenance_reach,
+            Some(retention.log_bytes),
+            clock,
+        );
+        let maintenance = MaintenanceThread::start(log.core, state, bell.clone())?;
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
-        let durable = Durable::with(commits, way, Some(keeper), snapshots);
+        let durable = Durable::with(commits, sink, Some(maintenance), snapshots);
         Ok((shard, Durable { events: Some(events), shortage, clock: Some(clock), ..durable }))
     }
 
@@ -191,16 +203,16 @@ impl Durable {
             mut shard, log, next, logged_bytes, durability, directories, reaches, ..
         } = start;
         shard.keep_journal_in(log, LogFormat::Replicated, next);
-        let [_, for_keeper, for_events] = directories;
-        let [_, keeper_reach] = reaches;
+        let [_, for_maintenance, for_events] = directories;
+        let [_, maintenance_reach] = reaches;
         // The group decides how much of the log is kept.
-        let hand = Hand::new(for_keeper, keeper_reach, None, clock);
-        let keeper = Keeper::start(log.core, hand, bell.clone())?;
+        let state = MaintenanceState::new(for_maintenance, maintenance_reach, None, clock);
+        let maintenance = MaintenanceThread::start(log.core, state, bell.clone())?;
         let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes, logged_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let commits = Commits::new(durability, next - 1);
-        let way = Way::Group(Box::new(Grouped::new(end, log)));
-        let durable = Durable::with(commits, way, Some(keeper), snapshots);
+        let sink = BatchSink::Group(Box::new(Grouped::new(end, log)));
+        let durable = Durable::with(commits, sink, Some(maintenance), snapshots);
         Ok((shard, Durable { events: Some(events), clock: Some(clock), ..durable }))
     }
 
@@ -218,8 +230,8 @@ impl Durable {
     /// given up, nothing shows the shard any more, and no reply needs to wait.
     #[inline]
     pub(crate) fn released(&self) -> u64 {
-        match &self.way {
-            Way::Group(group) => group.confirmed(),
+        match &self.sink {
+            BatchSink::Group(group) => group.confirmed(),
             _ if self.is_given_up => u64::MAX,
             _ => self.commits.durable(),
         }
@@ -229,7 +241,7 @@ impl Durable {
     /// when it is released already.
     #[inline]
     pub(crate) fn pending(&self, shard: &Shard) -> Option<u64> {
-        if let Way::Group(group) = &self.way {
+        if let BatchSink::Group(group) = &self.sink {
             return group.pending();
         }
         let sequence = shard.sequence();
@@ -244,8 +256,8 @@ impl Durable {
     /// Reports whether this node executes commands. False where another node leads, or none.
     #[inline]
     pub(crate) fn executes(&self) -> bool {
-        match &self.way {
-            Way::Group(group) => group.leads(),
+        match &self.sink {
+            BatchSink::Group(group) => group.leads(),
             _ => true,
         }
     }
@@ -253,32 +265,32 @@ impl Durable {
     /// Reports whether a group keeps the log.
     #[inline]
     pub(crate) fn is_grouped(&self) -> bool {
-        matches!(self.way, Way::Group(_))
+        matches!(self.sink, BatchSink::Group(_))
     }
 
     /// Notes that a command has shown or changed the shard.
     #[inline]
     pub(crate) fn note_shown(&mut self) {
-        if let Way::Group(group) = &mut self.way {
+        if let BatchSink::Group(group) = &mut self.sink {
             group.note_shown();
         }
     }
 
     /// Returns, once, a lower bound for the clocks.
     pub(crate) fn take_floor(&mut self) -> Option<Time> {
-        match &mut self.way {
-            Way::Group(group) => group.take_floor(),
+        match &mut self.sink {
+            BatchSink::Group(group) => group.take_floor(),
             _ => None,
         }
     }
 
     /// Writes new commits, or hands them on for writing, and updates the durable position.
     pub(crate) fn commit(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
-        if matches!(self.way, Way::None) {
+        if matches!(self.sink, BatchSink::None) {
             return;
         }
-        self.learn(uptime_ms);
-        if matches!(self.way, Way::Group(_)) {
+        self.handle_reports(uptime_ms);
+        if matches!(self.sink, BatchSink::Group(_)) {
             return self.commit_in_group(shard, now, uptime_ms);
         }
         while self.may_write(uptime_ms)
@@ -287,22 +299,22 @@ impl Durable {
             self.written_ms = uptime_ms;
             self.send(batch, uptime_ms);
         }
-        self.judge(shard);
+        self.update_trouble(shard);
         if let Some(events) = &mut self.events {
             events.look(self.commits.durable(), uptime_ms);
         }
     }
 
     fn commit_in_group(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
-        let Way::Group(group) = &mut self.way else { return };
+        let BatchSink::Group(group) = &mut self.sink else { return };
         group.end_turn(shard, now);
         if let Some(snapshot) = self.snapshots.take_news() {
             group.tell_snapshot(snapshot.shown, snapshot.needless);
         }
         if group.obey(shard, now)
-            && let Some(keeper) = &mut self.keeper
+            && let Some(maintenance) = &mut self.maintenance
         {
-            self.snapshots.abandon(keeper);
+            self.snapshots.abandon(maintenance);
         }
         self.commits.note_committed(group.committed(), group.bytes());
         if let Some(events) = &mut self.events {
@@ -312,23 +324,23 @@ impl Durable {
 
     /// Does the work between turns: marks, background syncs, snapshots.
     pub(crate) fn look_after(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
-        if matches!(self.way, Way::None) {
+        if matches!(self.sink, BatchSink::None) {
             return;
         }
-        self.learn(uptime_ms);
+        self.handle_reports(uptime_ms);
         // In a group the host marks and syncs the log; only snapshots are made here.
-        if let Way::Group(group) = &self.way {
+        if let BatchSink::Group(group) = &self.sink {
             if group.shows_the_log()
-                && let Some(keeper) = &mut self.keeper
+                && let Some(maintenance) = &mut self.maintenance
             {
-                self.snapshots.step(shard, keeper, &self.commits, now, false);
+                self.snapshots.step(shard, maintenance, &self.commits, now, false);
             }
             return;
         }
         if self.shortage.begin_try(uptime_ms) {
             self.set_ahead(uptime_ms);
         }
-        self.judge(shard);
+        self.update_trouble(shard);
         // After a pause in the writes, a mark records that everything before it is synced.
         if uptime_ms - self.written_ms > IDLE_MS
             && self.may_write(uptime_ms)
@@ -337,7 +349,7 @@ impl Durable {
         {
             self.send(batch, uptime_ms);
         }
-        let Some(keeper) = &mut self.keeper else { return };
+        let Some(maintenance) = &mut self.maintenance else { return };
         // A finished snapshot waits for a sync, so it does not wait for the interval.
         if self.commits.durability() == Durability::Write
             && !self.syncing_behind
@@ -347,31 +359,35 @@ impl Durable {
             self.syncing_behind = true;
             self.behind_ms = uptime_ms;
             let (from, to) = (self.commits.synced(), self.commits.written());
-            keeper.give(Task::SyncBehind { from, to, open: open_segment(&self.way) });
+            maintenance.give(MaintenanceTask::SyncBehind {
+                from,
+                to,
+                open: open_segment(&self.sink),
+            });
         }
         // Also without room: a snapshot makes parts of the log removable.
         if !matches!(self.trouble, Some(Trouble::Failed(_))) {
             let is_short = !self.commits.is_ahead();
-            self.snapshots.step(shard, keeper, &self.commits, now, is_short);
+            self.snapshots.step(shard, maintenance, &self.commits, now, is_short);
         }
     }
 
     /// Reports whether the core has work that no event announces.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.trouble_is_final() && self.snapshots.can_step(self.keeper.as_ref())
+        !self.trouble_is_final() && self.snapshots.can_step(self.maintenance.as_ref())
     }
 
     /// Returns the milliseconds until the next work is due, at most.
-    pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
+    pub(crate) fn ms_until_due(&self, uptime_ms: i64) -> Option<i64> {
         let retry = self.commits.is_full().then_some(FULL_RETRY_MS);
-        let shortage = self.shortage.patience_ms(uptime_ms);
-        let events = self.events.as_ref().and_then(|events| events.patience_ms(uptime_ms));
+        let shortage = self.shortage.ms_until_due(uptime_ms);
+        let events = self.events.as_ref().and_then(|events| events.ms_until_due(uptime_ms));
         [retry, shortage, events].into_iter().flatten().min()
     }
 
     /// Begins a snapshot. An error when one is being written already, or there is no log.
     pub(crate) fn begin_snapshot(&mut self) -> Result<(), &'static str> {
-        if matches!(self.way, Way::None) {
+        if matches!(self.sink, BatchSink::None) {
             return Err("there is no log to take a snapshot of: start with --durability write or \
                         fsync");
         }
@@ -382,7 +398,7 @@ impl Durable {
     }
 
     /// Holds something that shows the shard's present state until the log is durable up to this sequence.
-    pub(crate) fn hold(&mut self, sequence: u64, held: Held) {
+    pub(crate) fn hold(&mut self, sequence: u64, held: HeldOutput) {
         self.held.push(sequence, held);
     }
 
@@ -397,19 +413,19 @@ impl Durable {
     }
 
     /// Removes and returns the next held item that need not wait any more.
-    pub(crate) fn release(&mut self) -> Option<(Held, Fate)> {
+    pub(crate) fn release(&mut self) -> Option<(HeldOutput, ReleaseOutcome)> {
         self.held.pop(self.released(), self.trouble_is_final() || self.resigns())
     }
 
     /// Reports whether a thread has a report.
     pub(crate) fn has_news(&mut self) -> bool {
-        let clerk = match &mut self.way {
-            Way::There(clerk) => clerk.has_news(),
-            Way::Group(group) => group.has_orders(),
-            Way::None | Way::Here(_) => false,
+        let log_thread = match &mut self.sink {
+            BatchSink::Thread(log_thread) => log_thread.has_news(),
+            BatchSink::Group(group) => group.has_orders(),
+            BatchSink::None | BatchSink::Inline(_) => false,
         };
-        clerk
-            || self.keeper.as_mut().is_some_and(Keeper::has_news)
+        log_thread
+            || self.maintenance.as_mut().is_some_and(MaintenanceThread::has_news)
             || self.events.as_mut().is_some_and(Events::has_news)
     }
 

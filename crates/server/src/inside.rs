@@ -3,7 +3,7 @@
 
 use crate::group;
 use crate::group::peers::Passages;
-use crate::mail::calls::{Call, Intake, PendingReply, Returns};
+use crate::mail::calls::{Call, Intake, PendingReply, ReplyQueue};
 use crate::mail::mesh::MailboxSender;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
@@ -77,7 +77,7 @@ pub struct Calls {
     slots: Slots,
     /// Requests of this round, by core.
     outbox: Arc<Mutex<Vec<Vec<Call>>>>,
-    returns: Arc<Returns>,
+    reply_queue: Arc<ReplyQueue>,
 }
 
 impl Calls {
@@ -86,11 +86,11 @@ impl Calls {
     /// as the server promises. Both need [`Calls::run`].
     pub fn send(&self, request: Request) -> PendingReply {
         let core = usize::from(self.slots.owner_of(request.account()));
-        let (ticket, reply) = self.returns.prepare();
+        let (ticket, reply) = self.reply_queue.prepare();
         let mut outbox = self.outbox.lock().unwrap_or_else(PoisonError::into_inner);
         outbox[core].push(Call { request, ticket });
         drop(outbox);
-        self.returns.wake();
+        self.reply_queue.wake();
         reply
     }
 
@@ -98,7 +98,7 @@ impl Calls {
     /// separate task, which has its turn after the tasks that are ready.
     pub async fn run(self) {
         poll_fn(|context| {
-            let waits = self.returns.hand_out(context);
+            let waits = self.reply_queue.wake_tasks(context);
             let mut outbox = self.outbox.lock().unwrap_or_else(PoisonError::into_inner);
             for (calls, intake) in outbox.iter_mut().zip(&*self.intakes) {
                 if !calls.is_empty() {
@@ -199,7 +199,7 @@ impl Inside {
             intakes: Arc::clone(&self.intakes),
             slots: self.shared.slots,
             outbox: Arc::new(Mutex::new(self.intakes.iter().map(|_| Vec::new()).collect())),
-            returns: Arc::default(),
+            reply_queue: Arc::default(),
         }
     }
 
@@ -217,14 +217,14 @@ impl Inside {
         // TCP on it, and do not ask for its address.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(theirs)));
         if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= Inside::CONNECTIONS_MAX {
-            self.shared.give_place(true);
+            self.shared.release_connection(true);
             return Err(InsideError::TooMany);
         }
         let core = self.next.fetch_add(1, Ordering::Relaxed) % self.letterboxes.len();
         let port = Port { kind: PortKind::Main, tls: None, inside: Some(roles) };
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         if self.letterboxes[core].post(Message::Welcome { stream, peer, port }).is_err() {
-            self.shared.give_place(true);
+            self.shared.release_connection(true);
             return Err(InsideError::Busy);
         }
         Ok(ours)

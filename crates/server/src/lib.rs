@@ -12,11 +12,11 @@ mod glob;
 mod group;
 mod hash_key;
 mod inside;
-mod kept;
 mod mail;
 mod measures;
 mod metrics;
 mod net;
+mod object_pool;
 mod open_files;
 mod reload;
 mod server;
@@ -28,7 +28,7 @@ mod users;
 
 pub use adapter::{
     Adapter, AdapterConnection, AdapterCount, AdapterReport, AdapterRequest, Arrival, CoreAdapter,
-    DESCRIPTORS, OpenAdapter, Tell,
+    DESCRIPTORS, OpenAdapter, WithConnection,
 };
 pub use calendar::date_time;
 pub use durable::{RecoveryProgress, RecoveryReport};

@@ -76,7 +76,7 @@ impl Shared {
     }
 
     /// Uncounts a connection that is gone.
-    pub(crate) fn give_place(&self, inside: bool) {
+    pub(crate) fn release_connection(&self, inside: bool) {
         let places = if inside { &self.inside } else { &self.clients };
         places.fetch_sub(1, Ordering::Relaxed);
     }

@@ -212,10 +212,10 @@ impl Users {
         let roster = self.roster();
         match roster.find(name).map(|user| (user, &user.secret)) {
             Some((user, Secret::Nothing)) => Judgement::Admitted(Arc::clone(user)),
-            Some((user, Secret::Word(word))) if word.matches(password) => {
+            Some((user, Secret::Plain(word))) if word.matches(password) => {
                 Judgement::Admitted(Arc::clone(user))
             }
-            Some((_, Secret::Word(_))) => Judgement::Refused,
+            Some((_, Secret::Plain(_))) => Judgement::Refused,
             Some((user, Secret::Hash(_, confirmation))) if confirmation.holds(&digest) => {
                 Judgement::Admitted(Arc::clone(user))
             }
@@ -236,7 +236,7 @@ impl Users {
         let (digest, roster) = (self.key.digest(name, password), self.roster());
         let found = roster.find(name).and_then(|user| match &user.secret {
             Secret::Hash(hash, confirmation) => Some((user, hash, confirmation)),
-            Secret::Nothing | Secret::Word(_) | Secret::Never => None,
+            Secret::Nothing | Secret::Plain(_) | Secret::Never => None,
         });
         if let Some((user, _, confirmation)) = found
             && confirmation.holds(&digest)
@@ -260,7 +260,7 @@ impl Roster {
         }
         let has_password = password.is_some();
         let secret = match password {
-            Some(word) => Secret::Word(word),
+            Some(word) => Secret::Plain(word),
             None if entries.is_empty() => Secret::Nothing,
             None => Secret::Never,
         };

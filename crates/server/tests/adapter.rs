@@ -3,7 +3,7 @@
 
 use scurry_server::{
     Adapter, AdapterConnection, AdapterCount, AdapterReport, AdapterRequest, Arrival, CoreAdapter,
-    DESCRIPTORS, OpenAdapter, Server, Settings, Tell, Users,
+    DESCRIPTORS, OpenAdapter, Server, Settings, Users, WithConnection,
 };
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ struct Core {
 
 impl Core {
     /// Tells connections of what has come; how many there were.
-    fn tell_all(&self, tell: &mut Tell<'_>) -> usize {
+    fn tell_all(&self, tell: &mut WithConnection<'_>) -> usize {
         let has_news = |pipe: &Pipe| {
             let bytes = pipe.lock();
             bytes.is_finished || !bytes.to_server.is_empty()
@@ -126,7 +126,11 @@ impl CoreAdapter for Core {
         [None, Some(self.ear.as_raw_fd()), None]
     }
 
-    fn readable(&mut self, descriptor: usize, _: &mut Tell<'_>) -> io::Result<Vec<AdapterRequest>> {
+    fn readable(
+        &mut self,
+        descriptor: usize,
+        _: &mut WithConnection<'_>,
+    ) -> io::Result<Vec<AdapterRequest>> {
         assert_eq!(descriptor, 1, "there is no other");
         while self.ear.read(&mut [0; 64]).is_ok_and(|len| len > 0) {}
         let peer = ([127, 0, 0, 1], 2).into();
@@ -134,12 +138,12 @@ impl CoreAdapter for Core {
         Ok(std::mem::take(&mut self.waiting).into_iter().map(request).collect())
     }
 
-    fn poll(&mut self, _: u64, tell: &mut Tell<'_>) -> io::Result<()> {
+    fn poll(&mut self, _: u64, tell: &mut WithConnection<'_>) -> io::Result<()> {
         self.tell_all(tell);
         Ok(())
     }
 
-    fn may_wait(&mut self, _: u64, tell: &mut Tell<'_>) -> io::Result<bool> {
+    fn may_wait(&mut self, _: u64, tell: &mut WithConnection<'_>) -> io::Result<bool> {
         Ok(self.tell_all(tell) == 0)
     }
 

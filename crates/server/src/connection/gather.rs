@@ -1,8 +1,8 @@
 //! Gathers requests of one connection that other cores execute, and restores the order of their replies.
 
 use crate::connection::memory::Spare;
-use crate::kept::Room;
-use crate::mail::bundle::{Bundle, Caller, Guard, Queue, Tracker};
+use crate::mail::bundle::{Bundle, Caller, Queue, Tracker, WatchedKey};
+use crate::object_pool::MemorySize;
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, FoundAccounts, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ impl RequestDistributor<'_> {
         gather: &mut GatheredRequests,
         core: u16,
         queue: Queue,
-        guards: Vec<Guard>,
+        guards: Vec<WatchedKey>,
     ) {
         let count = u32::try_from(queue.len()).unwrap_or(u32::MAX);
         self.bundle(gather, core).become_transaction(queue, guards);
@@ -217,7 +217,7 @@ impl GatheredRequests {
 
     /// Memory of the steps and of all bundles, bytes. Bundles that are away count as when they left.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
+        let here = self.bundles.iter().flatten().map(MemorySize::memory_bytes).sum::<usize>();
         let steps = size_of::<Step>() * self.steps.capacity();
         (size_of::<GatheredRequests>()
             + steps
@@ -236,7 +236,7 @@ impl GatheredRequests {
         let (away, away_bytes) = (&mut self.away, &mut self.away_bytes);
         self.bundles.iter_mut().enumerate().filter_map(move |(core, place)| {
             let mut bundle = place.take_if(|bundle| bundle.is_cut())?;
-            bundle.room_away = bundle.room();
+            bundle.room_away = bundle.memory_bytes();
             *away += 1;
             *away_bytes += bundle.room_away;
             Some((u16::try_from(core).unwrap_or(u16::MAX), bundle))
@@ -246,7 +246,7 @@ impl GatheredRequests {
     /// Takes out the bundle of a core, to be sent again.
     pub(crate) fn again(&mut self, core: u16) -> Option<Box<Bundle>> {
         let mut bundle = self.bundles.get_mut(usize::from(core))?.take()?;
-        bundle.room_away = bundle.room();
+        bundle.room_away = bundle.memory_bytes();
         self.away += 1;
         self.away_bytes += bundle.room_away;
         Some(bundle)
@@ -339,7 +339,7 @@ impl GatheredRequests {
     }
 
     /// Takes out the guards that the cores have made of watched keys, once all replies are written.
-    pub(crate) fn guards(&mut self) -> impl Iterator<Item = Guard> + '_ {
+    pub(crate) fn guards(&mut self) -> impl Iterator<Item = WatchedKey> + '_ {
         self.bundles.iter_mut().flatten().flat_map(|bundle| bundle.guards.drain(..))
     }
 

@@ -4,10 +4,10 @@
 use super::Connection;
 use crate::connection::reader::Reader;
 use crate::execute::node::Node;
-use crate::kept::{Kept, Room};
 use crate::mail::bundle::Bundle;
 use crate::net::buffer::Buffers;
 use crate::net::transport::Transport;
+use crate::object_pool::{MemorySize, ObjectPool};
 
 impl<T: Transport> Connection<T> {
     /// Returns the memory that the connection holds, bytes: itself and its buffers.
@@ -16,7 +16,7 @@ impl<T: Transport> Connection<T> {
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
         let subscriptions = self.client.subscriptions.as_ref();
         let subscriptions = subscriptions.map_or(0, |own| own.memory_bytes());
-        let reader = self.reader.as_ref().map_or(0, Room::room);
+        let reader = self.reader.as_ref().map_or(0, MemorySize::memory_bytes);
         size_of::<Self>() as u64
             + self.transport.memory_bytes()
             + transaction
@@ -63,13 +63,13 @@ impl<T: Transport> Connection<T> {
 }
 
 /// Empty bundles; boxed, since they are sent as pointers.
-pub(crate) type Spare = Kept<Box<Bundle>>;
+pub(crate) type Spare = ObjectPool<Box<Bundle>>;
 
 /// Buffers, readers and bundles that one core's connections share.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) buffers: Buffers,
-    readers: Kept<Box<Reader>>,
+    readers: ObjectPool<Box<Reader>>,
     /// Empty bundles; see [`crate::connection::gather::GatheredRequests::end`].
     pub(crate) bundles: Spare,
 }

@@ -5,7 +5,7 @@ use crate::execute::client::Client;
 use crate::execute::dispatch;
 use crate::execute::node::LOOKAHEAD_MAX;
 use crate::execute::node::Node;
-use crate::kept::Room;
+use crate::object_pool::MemorySize;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser, RequestLimits};
 
@@ -31,8 +31,8 @@ impl Default for Reader {
     }
 }
 
-impl Room for Box<Reader> {
-    fn room(&self) -> usize {
+impl MemorySize for Box<Reader> {
+    fn memory_bytes(&self) -> usize {
         size_of::<Reader>() + self.parser.room()
     }
 }

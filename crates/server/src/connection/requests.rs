@@ -9,7 +9,7 @@ use crate::connection::memory::Pool;
 use crate::connection::turn_requests::{Next, TurnRequests};
 use crate::execute::node::Node;
 use crate::execute::timing::Origin;
-use crate::mail::bundle::Guard;
+use crate::mail::bundle::WatchedKey;
 use crate::mail::message::Message;
 use crate::net::fault::Fault;
 use crate::net::transport::Transport;
@@ -199,7 +199,7 @@ impl<T: Transport> Connection<T> {
                         // The bundles go back to the pool; guards of WATCH become part of the transaction.
                         std::mem::replace(&mut self.doing, next)
                     {
-                        let guards: Vec<Guard> = gather.guards().collect();
+                        let guards: Vec<WatchedKey> = gather.guards().collect();
                         if !guards.is_empty() {
                             let transaction = self.client.transaction.get_or_insert_default();
                             transaction.guard(guards);

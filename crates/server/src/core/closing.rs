@@ -62,7 +62,7 @@ impl Core {
             adapter.forget(&mut *adapted.0);
         }
         self.node.clients = self.connections.len();
-        self.node.shared.give_place(connection.client.inside);
+        self.node.shared.release_connection(connection.client.inside);
     }
 
     /// Closes connections that have waited too long: for the peer to close, for the handshake, for authentication, or

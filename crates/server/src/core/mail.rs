@@ -56,13 +56,13 @@ impl Core {
                     self.enqueue(sender.connection);
                 }
             }
-            Message::Ask(sender, question) => {
+            Message::Question(sender, question) => {
                 let answer = self.answer(question);
-                self.node.send_when_durable(sender.core, Message::Tell(sender, answer));
+                self.node.send_when_durable(sender.core, Message::Answer(sender, answer));
             }
-            Message::Tell(sender, answer) => {
+            Message::Answer(sender, answer) => {
                 if let Some(connection) = self.addressee(sender)
-                    && connection.told(answer)
+                    && connection.on_answer(answer)
                 {
                     self.enqueue(sender.connection);
                 }
@@ -104,9 +104,9 @@ impl Core {
         };
         connection.asks(others.len() + 1);
         for core in others {
-            self.node.mesh.send(core, Message::Ask(sender, question));
+            self.node.mesh.send(core, Message::Question(sender, question));
         }
-        connection.told(own)
+        connection.on_answer(own)
     }
 
     fn answer(&self, question: Question) -> Answer {

@@ -5,7 +5,7 @@
 use super::queue::TurnLane;
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
 use crate::connection::{Connection, Executed, Turn};
-use crate::durable::Held;
+use crate::durable::HeldOutput;
 use crate::execute::node::LOOKAHEAD_MAX;
 use std::io;
 
@@ -132,7 +132,7 @@ impl Core {
         match turn {
             Ok(Turn::Wait) => {}
             Ok(Turn::Hold(sequence)) => {
-                let replies = Held::Replies(connection.client.ticket);
+                let replies = HeldOutput::Replies(connection.client.ticket);
                 self.node.durable.hold(sequence, replies);
             }
             Ok(Turn::Again) => self.enqueue(key),

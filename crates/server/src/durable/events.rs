@@ -7,7 +7,7 @@ mod render;
 
 use super::Durable;
 use crate::mail::bell::Bell;
-use crate::mail::message::Ask;
+use crate::mail::message::EventRequest;
 use crate::ticket::Sender;
 use reading::{Done, Job};
 use scurry_disk::Directory;
@@ -72,14 +72,16 @@ impl Events {
     }
 
     /// Accepts a request; its reply is returned by [`Events::reply`].
-    pub(crate) fn ask(&mut self, ask: Box<Ask>, durable: u64, uptime_ms: i64) {
-        let (at, missed_from) = match ask.start {
+    pub(crate) fn ask(&mut self, request: Box<EventRequest>, durable: u64, uptime_ms: i64) {
+        let (at, missed_from) = match request.start {
             Start::Oldest => (None, None),
             Start::Newest => (Some(EventAt::record(durable + 1)), None),
-            Start::At(position) if ask.statement.is_some() && !self.has_been(position, durable) => {
+            Start::At(position)
+                if request.statement.is_some() && !self.has_been(position, durable) =>
+            {
                 let end = self.log.position(EventAt::record(durable + 1));
-                let reply = render::foreign(ask.protocol, position, end);
-                return self.replies.push_back((ask.sender, reply));
+                let reply = render::foreign(request.protocol, position, end);
+                return self.replies.push_back((request.sender, reply));
             }
             // A position of an earlier generation: start at the oldest event, and report the gap as missed.
             Start::At(position) if position.generation < self.log.generation => {
@@ -87,17 +89,17 @@ impl Events {
             }
             Start::At(position) if !self.has_been(position, durable) => {
                 let end = self.log.position(EventAt::record(durable + 1));
-                let reply = render::ahead(ask.protocol, position, end);
-                return self.replies.push_back((ask.sender, reply));
+                let reply = render::ahead(request.protocol, position, end);
+                return self.replies.push_back((request.sender, reply));
             }
             Start::At(Position { sequence, index, .. }) => {
                 (Some(EventAt { sequence, index }), None)
             }
         };
         // The current millisecond may be nearly over, so add one: no wait is too short.
-        let whole_ms = i64::from(ask.block_ms) + i64::from(ask.block_ms > 0);
+        let whole_ms = i64::from(request.block_ms) + i64::from(request.block_ms > 0);
         let until_ms = uptime_ms + whole_ms;
-        let job = Job { ask, at, missed_from, until_ms, durable, may_wait: false };
+        let job = Job { request, at, missed_from, until_ms, durable, may_wait: false };
         self.place(job, durable, uptime_ms);
     }
 
@@ -118,7 +120,7 @@ impl Events {
     #[inline]
     pub(crate) fn look(&mut self, durable: u64, uptime_ms: i64) {
         if !self.under_way.is_empty() {
-            self.learn();
+            self.handle_reports();
         }
         if !self.waiting.is_empty() {
             for job in std::mem::take(&mut self.waiting) {
@@ -132,24 +134,24 @@ impl Events {
         job.may_wait = !self.ending && uptime_ms < job.until_ms;
         job.durable = durable;
         let is_at_end = job.at.is_some_and(|at| at.sequence > durable);
-        let shown = job.ask.statement.as_ref().map_or(0, |statement| statement.shown);
+        let shown = job.request.statement.as_ref().map_or(0, |statement| statement.shown);
         let is_early = durable < shown && !self.ending && !self.given_up;
         // A statement waits for the changes that its client may have seen; a reader at the end waits for new events.
         if is_early || is_at_end && job.may_wait {
             self.waiting.push(job);
             return;
         }
-        self.under_way.push(job.ask.sender);
+        self.under_way.push(job.request.sender);
         if self.jobs.send(job).is_err() {
             tracing::error!("the thread that reads events has ended");
         }
     }
 
-    fn learn(&mut self) {
+    fn handle_reports(&mut self) {
         while let Ok(done) = self.done.try_recv() {
             let sender = match &done {
                 Done::Reply(sender, _) => *sender,
-                Done::Nothing(job) => job.ask.sender,
+                Done::Nothing(job) => job.request.sender,
             };
             let Some(at) = self.under_way.iter().position(|other| *other == sender) else {
                 // Its client has disconnected.
@@ -166,7 +168,7 @@ impl Events {
     /// Reports whether the thread has finished a job.
     pub(crate) fn has_news(&mut self) -> bool {
         let before = self.under_way.len();
-        self.learn();
+        self.handle_reports();
         self.under_way.len() < before || !self.replies.is_empty()
     }
 
@@ -177,7 +179,7 @@ impl Events {
 
     /// Forgets a client that waits and has disconnected.
     pub(crate) fn forget(&mut self, sender: Sender) {
-        self.waiting.retain(|job| job.ask.sender != sender);
+        self.waiting.retain(|job| job.request.sender != sender);
         self.under_way.retain(|other| *other != sender);
     }
 
@@ -192,7 +194,7 @@ impl Events {
     }
 
     /// Returns the milliseconds until the next timeout of a reader.
-    pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
+    pub(crate) fn ms_until_due(&self, uptime_ms: i64) -> Option<i64> {
         // The other jobs wait for the log alone, and its progress wakes the core.
         let until = self.waiting.iter().filter(|job| job.may_wait);
         until.map(|job| (job.until_ms - uptime_ms).max(1)).min()
@@ -202,9 +204,9 @@ impl Events {
 impl Durable {
     /// Starts a request for events; [`Durable::followed`] returns the reply. Requests are refused earlier where there
     /// is no log.
-    pub(crate) fn follow(&mut self, ask: Box<Ask>, uptime_ms: i64) {
+    pub(crate) fn follow(&mut self, request: Box<EventRequest>, uptime_ms: i64) {
         if let Some(events) = &mut self.events {
-            events.ask(ask, self.commits.durable(), uptime_ms);
+            events.ask(request, self.commits.durable(), uptime_ms);
         }
     }
 

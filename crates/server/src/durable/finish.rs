@@ -1,21 +1,21 @@
 //! The end of a run: everything is written and synced, and the end of the log and the note beside it record that.
 //! Whatever is missing of it at the next start was lost afterwards, and is not an end that was cut short.
 
-use super::keeper::Task;
-use super::{Durable, MARK_LEN_MAX, Way, open_segment};
+use super::maintenance_thread::MaintenanceTask;
+use super::{BatchSink, Durable, MARK_LEN_MAX, open_segment};
 use scurry_engine::Shard;
 use scurry_ledger::Time;
 
 impl Durable {
     /// Writes and syncs everything before the server stops, however long that takes.
     pub(crate) fn finish(&mut self, shard: &mut Shard, now: Time) {
-        if matches!(self.way, Way::None) {
+        if matches!(self.sink, BatchSink::None) {
             return;
         }
-        if let Some(keeper) = &mut self.keeper {
-            self.snapshots.abandon(keeper);
+        if let Some(maintenance) = &mut self.maintenance {
+            self.snapshots.abandon(maintenance);
         }
-        if matches!(self.way, Way::Group(_)) {
+        if matches!(self.sink, BatchSink::Group(_)) {
             // The group's host has all executed changes and does the rest.
             return;
         }
@@ -47,10 +47,10 @@ impl Durable {
             if !self.commits.is_busy() {
                 return;
             }
-            if let Way::There(clerk) = &mut self.way {
-                clerk.wait();
+            if let BatchSink::Thread(log_thread) = &mut self.sink {
+                log_thread.wait();
             }
-            self.learn(0);
+            self.handle_reports(0);
         }
     }
 
@@ -58,8 +58,8 @@ impl Durable {
     fn sync_all(&mut self) {
         while !self.trouble_is_final() && self.commits.synced() < self.commits.written() {
             let (from, to) = (self.commits.synced(), self.commits.written());
-            let open = open_segment(&self.way);
-            if !self.has_done(Task::SyncBehind { from, to, open }) {
+            let open = open_segment(&self.sink);
+            if !self.has_done(MaintenanceTask::SyncBehind { from, to, open }) {
                 return;
             }
         }
@@ -69,19 +69,19 @@ impl Durable {
     fn note_end(&mut self) {
         let to = self.commits.synced();
         while !self.trouble_is_final() && !self.has_ended {
-            if !self.has_done(Task::End { to }) {
+            if !self.has_done(MaintenanceTask::End { to }) {
                 return;
             }
         }
     }
 
-    /// Gives a task to the keeper and waits for a report, of this task or an earlier one. False when no report will
-    /// arrive.
-    fn has_done(&mut self, task: Task) -> bool {
-        let Some(keeper) = &mut self.keeper else { return false };
-        keeper.give(task);
-        let has_news = keeper.wait();
-        self.learn(0);
+    /// Gives a task to the maintenance thread and waits for a report, of this task or an earlier one. False when no
+    /// report will arrive.
+    fn has_done(&mut self, task: MaintenanceTask) -> bool {
+        let Some(maintenance) = &mut self.maintenance else { return false };
+        maintenance.give(task);
+        let has_news = maintenance.wait();
+        self.handle_reports(0);
         has_news
     }
 }

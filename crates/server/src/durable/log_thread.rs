@@ -10,14 +10,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 /// Orders to the log's thread. At most one batch and one try to prepare a segment are under way.
-enum Order {
+enum LogOrder {
     Write(Batch),
     /// Try again to prepare the next segment.
     SetAhead,
 }
 
 /// Reports of the log's thread.
-pub(super) enum Said {
+pub(super) enum LogReport {
     /// The result of writing and syncing a batch.
     Done(Batch, io::Result<()>),
     /// The result of preparing the next segment.
@@ -26,10 +26,10 @@ pub(super) enum Said {
 
 /// The core's handle of the log's thread.
 pub(super) struct LogThread {
-    orders: Sender<Order>,
-    said: Receiver<Said>,
+    orders: Sender<LogOrder>,
+    said: Receiver<LogReport>,
     /// A report that `has_news` or `wait` has received and `news` has not returned yet.
-    stash: Option<Said>,
+    stash: Option<LogReport>,
 }
 
 impl LogThread {
@@ -38,15 +38,15 @@ impl LogThread {
         mut writer: LogWriter<Directory>,
         bell: Arc<Bell>,
     ) -> io::Result<LogThread> {
-        let (orders, work) = channel::<Order>();
+        let (orders, work) = channel::<LogOrder>();
         let (tell, said) = channel();
         thread::Builder::new().name(format!("log-{core}")).spawn(move || {
             let mut gave_up = writer.room().ahead == 0;
             while let Ok(order) = work.recv() {
-                let is_batch = matches!(order, Order::Write(_));
-                if let Order::Write(mut batch) = order {
+                let is_batch = matches!(order, LogOrder::Write(_));
+                if let LogOrder::Write(mut batch) = order {
                     let outcome = batch.run(&mut writer);
-                    if tell.send(Said::Done(batch, outcome)).is_err() {
+                    if tell.send(LogReport::Done(batch, outcome)).is_err() {
                         return;
                     }
                     bell.ring();
@@ -59,7 +59,7 @@ impl LogThread {
                 let outcome = writer.fill_ahead();
                 gave_up = outcome.is_err();
                 if gave_up || !is_batch || writer.room().ahead != before {
-                    if tell.send(Said::Ahead(writer.room(), outcome)).is_err() {
+                    if tell.send(LogReport::Ahead(writer.room(), outcome)).is_err() {
                         return;
                     }
                     bell.ring();
@@ -70,21 +70,21 @@ impl LogThread {
     }
 
     pub(super) fn give(&mut self, batch: Batch) {
-        self.order(Order::Write(batch));
+        self.order(LogOrder::Write(batch));
     }
 
     /// Asks for another try to prepare the next segment.
     pub(super) fn set_ahead(&mut self) {
-        self.order(Order::SetAhead);
+        self.order(LogOrder::SetAhead);
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: LogOrder) {
         if self.orders.send(order).is_err() {
             tracing::error!("the log's thread has ended");
         }
     }
 
-    pub(super) fn news(&mut self) -> Option<Said> {
+    pub(super) fn news(&mut self) -> Option<LogReport> {
         self.stash.take().or_else(|| self.said.try_recv().ok())
     }
 

@@ -1,6 +1,6 @@
 //! A core's snapshots: when one is begun, and how it is written, one piece per turn.
 
-use super::keeper::{Keeper, SnapshotReport, Task};
+use super::maintenance_thread::{MaintenanceTask, MaintenanceThread, SnapshotReport};
 use super::pace::hurries;
 use crate::mail::report::DurableReport;
 use scurry_engine::{Commits, LogId, Piece, Shard, Shown, Snapshot};
@@ -16,7 +16,7 @@ const RETRY_MS: i64 = 60_000;
 enum Stage {
     /// Pieces are being made.
     Walking(Box<Snapshot>),
-    /// The keeper has all pieces and makes them durable.
+    /// The maintenance thread has all pieces and makes them durable.
     Finishing { begun: u64, as_of: u64 },
     /// Waits until the log is durable up to `as_of`.
     Waiting { begun: u64, as_of: u64 },
@@ -102,9 +102,9 @@ impl Snapshots {
         matches!(self.stage, Some(Stage::Waiting { .. }))
     }
 
-    /// Reports whether the next step can be taken without a report from the keeper.
-    pub(super) fn can_step(&self, keeper: Option<&Keeper>) -> bool {
-        keeper.is_some()
+    /// Reports whether the next step can be taken without a report from the maintenance thread.
+    pub(super) fn can_step(&self, maintenance: Option<&MaintenanceThread>) -> bool {
+        maintenance.is_some()
             && match self.stage {
                 None => self.asked,
                 Some(Stage::Walking(_)) => self.under_way < PIECES_MAX,
@@ -116,7 +116,7 @@ impl Snapshots {
     pub(super) fn step(
         &mut self,
         shard: &mut Shard,
-        keeper: &mut Keeper,
+        maintenance: &mut MaintenanceThread,
         commits: &Commits,
         now: Time,
         is_short: bool,
@@ -135,7 +135,7 @@ impl Snapshots {
                 let snapshot = Snapshot::begin(shard, log, now);
                 tracing::info!(core = log.core, sequence = snapshot.begun(), "snapshot begun");
                 let about = shard.stats().memory_bytes;
-                keeper.give(Task::Begin { begun: snapshot.begun(), about });
+                maintenance.give(MaintenanceTask::Begin { begun: snapshot.begun(), about });
                 self.under_way = 0;
                 self.stage = Some(Stage::Walking(Box::new(snapshot)));
             }
@@ -147,30 +147,30 @@ impl Snapshots {
                 match snapshot.piece(shard, spare, now) {
                     Some(Piece::Bytes(bytes)) => {
                         self.under_way += 1;
-                        keeper.give(Task::Piece { bytes, hurries });
+                        maintenance.give(MaintenanceTask::Piece { bytes, hurries });
                     }
                     Some(Piece::Last { bytes, as_of }) => {
                         // No pause after the last piece: the snapshot is complete.
-                        keeper.give(Task::Piece { bytes, hurries: true });
-                        keeper.give(Task::Finish);
+                        maintenance.give(MaintenanceTask::Piece { bytes, hurries: true });
+                        maintenance.give(MaintenanceTask::Finish);
                         self.stage = Some(Stage::Finishing { begun, as_of });
                     }
-                    Some(Piece::Void) => self.abandon(keeper),
+                    Some(Piece::Void) => self.abandon(maintenance),
                     None => {}
                 }
             }
             // The snapshot shows changes up to `as_of`, so it becomes valid only when the log has them on the device.
             Some(Stage::Waiting { begun, as_of }) if commits.synced() >= *as_of => {
                 let (begun, as_of) = (*begun, *as_of);
-                keeper.give(Task::Publish);
+                maintenance.give(MaintenanceTask::Publish);
                 self.stage = Some(Stage::Publishing { begun, as_of });
             }
             Some(_) => {}
         }
     }
 
-    /// Handles a report of the keeper.
-    pub(super) fn learn(&mut self, news: SnapshotReport) {
+    /// Handles a report of the maintenance thread.
+    pub(super) fn handle_report(&mut self, news: SnapshotReport) {
         match news {
             SnapshotReport::Written(mut spare) => {
                 self.under_way = self.under_way.saturating_sub(1);
@@ -210,10 +210,10 @@ impl Snapshots {
     }
 
     /// Abandons the snapshot that is being written.
-    pub(super) fn abandon(&mut self, keeper: &mut Keeper) {
+    pub(super) fn abandon(&mut self, maintenance: &mut MaintenanceThread) {
         let stays = matches!(self.stage, None | Some(Stage::Publishing { .. }));
         if !stays {
-            keeper.give(Task::Abandon);
+            maintenance.give(MaintenanceTask::Abandon);
             self.stage = None;
             // It was requested or due, so it has to begin again.
             self.asked = true;

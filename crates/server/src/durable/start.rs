@@ -65,10 +65,10 @@ pub(crate) struct CoreStart {
     pub(crate) durability: Durability,
     /// Generation of the log, the first part of event positions.
     pub(crate) generation: u32,
-    /// One for the log, one for the keeper, and one for readers of events.
+    /// One for the log, one for the maintenance thread, and one for readers of events.
     pub(crate) directories: [Directory; 3],
-    /// Files that note the log's reach: one for the log, one for the keeper. None if it could not be opened, which was
-    /// reported.
+    /// Files that note the log's reach: one for the log, one for the maintenance thread. None if it could not be opened,
+    /// which was reported.
     pub(crate) reaches: [Option<LogReach<DiskFile>>; 2],
     pub(crate) retention: Retention,
 }

@@ -1,6 +1,6 @@
 //! Troubles of the log: it has no room, or it has failed. When that is the case, and which commands are refused.
 
-use super::{Durable, Way};
+use super::{BatchSink, Durable};
 use crate::mail::bundle::TRANSACTION_LEN_MAX;
 use scurry_engine::{Shard, is_disk_full};
 use scurry_ledger::Time;
@@ -71,7 +71,7 @@ impl Durable {
 
     /// Reports whether nothing more may be executed before some of the log is written.
     pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
-        if let Way::Group(group) = &self.way {
+        if let BatchSink::Group(group) = &self.sink {
             return group.is_congested();
         }
         self.trouble.is_none()
@@ -95,21 +95,21 @@ impl Durable {
         {
             journal.seal(synced, now);
         }
-        self.judge(shard);
+        self.update_trouble(shard);
     }
 
     /// Updates the trouble: whether there is any now.
     #[inline]
-    pub(super) fn judge(&mut self, shard: &mut Shard) {
+    pub(super) fn update_trouble(&mut self, shard: &mut Shard) {
         let is_calm = self.shortage.why().is_none() && self.full.is_none();
         let is_known = is_calm && self.trouble.is_none() || self.trouble_is_final();
         if !is_known {
-            self.judge_room(shard);
+            self.update_full(shard);
         }
     }
 
     #[cold]
-    fn judge_room(&mut self, shard: &mut Shard) {
+    fn update_full(&mut self, shard: &mut Shard) {
         // A missing next segment is no trouble as long as the present one has room.
         let lacks = self.commits.room_left(shard) < ROOM_MIN;
         let soft = self.shortage.why().filter(|_| lacks);
@@ -128,8 +128,8 @@ impl Durable {
 
     /// Reports whether timers may commit. Late commits do no harm; commits that the log has no room for would.
     pub(crate) fn takes_commits(&self) -> bool {
-        match &self.way {
-            Way::Group(group) => group.takes_commits(),
+        match &self.sink {
+            BatchSink::Group(group) => group.takes_commits(),
             _ => self.trouble.is_none(),
         }
     }
@@ -150,7 +150,7 @@ impl Durable {
     /// refusals, or show nothing of the shard.
     pub(crate) fn give_up(&mut self, shard: &Shard) {
         debug_assert!(self.is_to_be_given_up() && self.held.is_empty());
-        if let Way::Group(group) = &mut self.way {
+        if let BatchSink::Group(group) = &mut self.sink {
             return group.end_resignation(shard);
         }
         self.is_given_up = true;
@@ -166,7 +166,7 @@ impl Durable {
 
     /// Reports whether another node leads and replies still wait.
     pub(super) fn resigns(&self) -> bool {
-        matches!(&self.way, Way::Group(group) if group.resigns())
+        matches!(&self.sink, BatchSink::Group(group) if group.resigns())
     }
 }
 
@@ -202,7 +202,7 @@ impl Shortage {
     }
 
     /// Returns the milliseconds until the next try.
-    pub(super) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
+    pub(super) fn ms_until_due(&self, uptime_ms: i64) -> Option<i64> {
         let waits = self.why.is_some() && !self.is_tried;
         waits.then(|| (self.retry_ms - uptime_ms).max(0))
     }

@@ -1,9 +1,9 @@
 //! Batches on their way to the log: written by the core or given to a thread, and how their outcome is handled.
 
-use super::keeper::{Keeper, News};
-use super::log_thread::Said;
+use super::log_thread::LogReport;
+use super::maintenance_thread::{MaintenanceReport, MaintenanceThread};
 use super::trouble::{Trouble, describe};
-use super::{Durable, FULL_RETRY_MS, NOT_NOTED, Way};
+use super::{BatchSink, Durable, FULL_RETRY_MS, NOT_NOTED};
 use scurry_engine::{Batch, LogSpace};
 use std::io;
 
@@ -14,30 +14,30 @@ impl Durable {
 
     pub(super) fn send(&mut self, mut batch: Batch, uptime_ms: i64) {
         self.given_ns = self.clock.map_or(0, |clock| clock.monotonic_ns());
-        match &mut self.way {
+        match &mut self.sink {
             // The group's host writes.
-            Way::None | Way::Group(_) => {}
-            Way::Here(writer) => {
+            BatchSink::None | BatchSink::Group(_) => {}
+            BatchSink::Inline(writer) => {
                 let outcome = batch.run(writer);
                 self.done(batch, outcome, uptime_ms);
                 if !self.commits.is_ahead() && self.shortage.why().is_none() {
                     self.set_ahead(uptime_ms);
                 }
             }
-            Way::There(clerk) => clerk.give(batch),
+            BatchSink::Thread(log_thread) => log_thread.give(batch),
         }
     }
 
     /// Prepares the next segment, or orders the log's thread to do so.
     pub(super) fn set_ahead(&mut self, uptime_ms: i64) {
-        match &mut self.way {
-            Way::None | Way::Group(_) => {}
-            Way::Here(writer) => {
+        match &mut self.sink {
+            BatchSink::None | BatchSink::Group(_) => {}
+            BatchSink::Inline(writer) => {
                 let outcome = writer.set_ahead();
                 let room = writer.room();
                 self.ahead(room, &outcome, uptime_ms);
             }
-            Way::There(clerk) => clerk.set_ahead(),
+            BatchSink::Thread(log_thread) => log_thread.set_ahead(),
         }
     }
 
@@ -81,28 +81,28 @@ impl Durable {
     }
 
     /// Handles the reports of the threads.
-    pub(super) fn learn(&mut self, uptime_ms: i64) {
-        while let Way::There(clerk) = &mut self.way
-            && let Some(said) = clerk.news()
+    pub(super) fn handle_reports(&mut self, uptime_ms: i64) {
+        while let BatchSink::Thread(log_thread) = &mut self.sink
+            && let Some(said) = log_thread.news()
         {
             match said {
-                Said::Done(batch, outcome) => self.done(batch, outcome, uptime_ms),
-                Said::Ahead(room, outcome) => self.ahead(room, &outcome, uptime_ms),
+                LogReport::Done(batch, outcome) => self.done(batch, outcome, uptime_ms),
+                LogReport::Ahead(room, outcome) => self.ahead(room, &outcome, uptime_ms),
             }
         }
-        while let Some(news) = self.keeper.as_mut().and_then(Keeper::news) {
+        while let Some(news) = self.maintenance.as_mut().and_then(MaintenanceThread::news) {
             match news {
-                News::Synced { to } => {
+                MaintenanceReport::Synced { to } => {
                     self.syncing_behind = false;
                     self.commits.note_synced(to);
                 }
-                News::NotSynced(error) => {
+                MaintenanceReport::NotSynced(error) => {
                     tracing::error!("the log cannot be synced: {error}");
                     self.commits.fail();
                     self.trouble = Some(Trouble::Failed(error.to_string()));
                 }
-                News::Snapshot(event) => self.snapshots.learn(event),
-                News::Ended => self.has_ended = true,
+                MaintenanceReport::Snapshot(event) => self.snapshots.handle_report(event),
+                MaintenanceReport::Ended => self.has_ended = true,
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Requests of doors in this process, carried out without text: the same checks, counts and order as a request that
 //! another core has sent (`execute/work.rs`).
 
-use crate::durable::Held;
+use crate::durable::HeldOutput;
 use crate::execute::commands::cluster;
 use crate::execute::dispatch;
 use crate::execute::node::{LOOKAHEAD_MAX, Node};
 use crate::execute::timing::Origin;
 use crate::mail::bundle::Caller;
-use crate::mail::calls::{Call, CallTicket, Outcome, Returns};
+use crate::mail::calls::{Call, CallTicket, Outcome, ReplyQueue};
 use crate::measures::stopwatch;
 use scurry_engine::{ChainOutcome, Key, NeededParts, Outcome as Executed, ReadError};
 use scurry_ledger::{Code, Link, Rejection, check};
@@ -198,19 +198,19 @@ impl Node {
         match self.pending() {
             None => self.give(ticket, outcome),
             Some(sequence) => {
-                self.durable.hold(sequence, Held::Call(Box::new((ticket, outcome))));
+                self.durable.hold(sequence, HeldOutput::Call(Box::new((ticket, outcome))));
             }
         }
     }
 
     /// Gives a reply; its door is woken at the end of the turn.
     pub(crate) fn give(&mut self, ticket: CallTicket, outcome: Outcome) {
-        self.answered_doors.extend(ticket.give(outcome));
+        self.answered_doors.extend(ticket.reply(outcome));
     }
 
     /// Wakes the doors that have replies to hand out.
     pub(crate) fn wake_doors(&mut self) {
-        self.answered_doors.drain(..).for_each(|door: Arc<Returns>| door.wake());
+        self.answered_doors.drain(..).for_each(|door: Arc<ReplyQueue>| door.wake());
     }
 
     /// Reports whether no call waits, neither to be carried out nor for the log.

@@ -10,9 +10,9 @@ use crate::execute::commands::{
     subscribe, tracking, values,
 };
 use crate::execute::effect::Effect;
-use crate::execute::foreign;
 use crate::execute::node::Node;
 use crate::execute::subscriptions::Naming;
+use crate::execute::suggestions;
 use crate::execute::timing::Origin;
 use crate::mail::bundle::Caller;
 use crate::measures::stopwatch;
@@ -451,7 +451,7 @@ fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
         text.extend_from_slice(quoted(argument, QUOTE_LEN_MAX - len));
         text.extend_from_slice(b"' ");
     }
-    let advice = foreign::advice(name).map(|advice| format!("({advice})"));
+    let advice = suggestions::advice(name).map(|advice| format!("({advice})"));
     reply.error_quoting("ERR ", &text, advice.as_deref().unwrap_or_default());
 }
 

@@ -2,14 +2,14 @@
 
 use crate::adapter::AdapterReport;
 use crate::clock::{Clock, Reading};
-use crate::durable::{Durable, Held};
+use crate::durable::{Durable, HeldOutput};
 use crate::execute::client::Client;
 use crate::execute::monitor::Monitor;
 use crate::execute::tracking::Tracking;
 use crate::execute::transaction::FingerprintSeeds;
 use crate::group::clocks::APART_MS_MAX;
 use crate::group::{self, view::View};
-use crate::mail::calls::{Call, Returns};
+use crate::mail::calls::{Call, ReplyQueue};
 use crate::mail::mesh::Mesh;
 use crate::mail::message::Message;
 use crate::mail::report::{CoreReport, DurableReport, Report};
@@ -63,7 +63,7 @@ pub(crate) struct Node {
     /// Calls of doors, taken from the intake and not carried out yet.
     pub(crate) calls: VecDeque<Call>,
     /// Doors that have replies to hand out, to be woken at the end of the turn.
-    pub(crate) answered_doors: Vec<Arc<Returns>>,
+    pub(crate) answered_doors: Vec<Arc<ReplyQueue>>,
     /// Where passwords are handed in to be checked.
     pub(crate) desk: Desk,
     /// Connections that TLS or an adapter has ended and that are not logged yet.
@@ -280,7 +280,7 @@ impl Node {
     pub(crate) fn send_when_durable(&mut self, core: u16, message: Message) {
         match self.pending() {
             None => self.mesh.send(core, message),
-            Some(sequence) => self.durable.hold(sequence, Held::Mail(core, message)),
+            Some(sequence) => self.durable.hold(sequence, HeldOutput::Mail(core, message)),
         }
     }
 

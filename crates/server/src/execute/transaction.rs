@@ -5,7 +5,7 @@
 //! and all keys belong to one core. So there are no locks and nothing is rolled back. The state of a watched key is
 //! remembered as a fingerprint, so that writes need not know which clients watch.
 
-use crate::mail::bundle::{BESIDE_LEN, Fingerprint, Guard, Queue, TRANSACTION_LEN_MAX};
+use crate::mail::bundle::{BESIDE_LEN, Fingerprint, Queue, TRANSACTION_LEN_MAX, WatchedKey};
 use scurry_engine::{Key, Shard};
 use scurry_ledger::Time;
 use scurry_resp::Args;
@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 pub(crate) struct Transaction {
     /// The core of all its keys; None before the first.
     pub(crate) core: Option<u16>,
-    guards: Vec<Guard>,
+    guards: Vec<WatchedKey>,
     /// Bytes of the guards that count against [`TRANSACTION_LEN_MAX`].
     guards_len: usize,
     /// None before MULTI.
@@ -64,18 +64,18 @@ impl Transaction {
     }
 
     /// Adds guards of watched keys.
-    pub(crate) fn guard(&mut self, guards: Vec<Guard>) {
+    pub(crate) fn guard(&mut self, guards: Vec<WatchedKey>) {
         self.guards.extend(guards);
     }
 
     /// Returns the commands that EXEC executes, and the guards that they depend on.
-    pub(crate) fn into_parts(self) -> (Queue, Vec<Guard>) {
+    pub(crate) fn into_parts(self) -> (Queue, Vec<WatchedKey>) {
         (self.queue.unwrap_or_default(), self.guards)
     }
 
     /// Returns the approximate memory, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let queued = self.queue.as_ref().map_or(0, Queue::room);
+        let queued = self.queue.as_ref().map_or(0, Queue::memory_bytes);
         (size_of::<Transaction>() + queued + self.guards_len) as u64
     }
 }

@@ -3,7 +3,7 @@
 use crate::execute::dispatch;
 use crate::execute::node::{LOOKAHEAD_MAX, Node};
 use crate::execute::timing::Origin;
-use crate::mail::bundle::{Bundle, Guard, Transaction};
+use crate::mail::bundle::{Bundle, Transaction, WatchedKey};
 use scurry_resp::table::{CommandId, Spec, TransactionId};
 use scurry_resp::{Args, Protocol, Reply};
 
@@ -84,13 +84,13 @@ impl Bundle {
 }
 
 /// Returns the guard of a key of this core, with its present state.
-fn guard(node: &mut Node, key: &[u8]) -> Guard {
+fn guard(node: &mut Node, key: &[u8]) -> WatchedKey {
     let (now, hashed) = (node.now.time, node.shard.key(key));
     let state = node.fingerprint_seeds.fingerprint(&mut node.shard, now, hashed);
-    Guard { key: key.into(), state }
+    WatchedKey { key: key.into(), state }
 }
 
 /// Reports whether the key still has that state.
-fn holds(known: &Guard, node: &mut Node) -> bool {
+fn holds(known: &WatchedKey, node: &mut Node) -> bool {
     guard(node, &known.key).state == known.state
 }

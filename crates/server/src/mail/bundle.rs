@@ -1,6 +1,6 @@
 //! Requests of one connection for one core, their sender, and their replies.
 
-use crate::kept::Room;
+use crate::object_pool::MemorySize;
 use crate::ticket::Sender;
 use scurry_resp::table::{Memory, Spec};
 use scurry_resp::{Args, Protocol, Requests};
@@ -27,18 +27,18 @@ pub(crate) struct Bundle {
     /// Number of replies that were taken.
     pub(crate) taken: usize,
     /// The state of the keys that the requests watch; in a transaction, the state that they must still have.
-    pub(crate) guards: Vec<Guard>,
+    pub(crate) guards: Vec<WatchedKey>,
     pub(crate) transaction: Transaction,
     /// Memory that it had when it was sent away, bytes.
     pub(crate) room_away: usize,
 }
 
-impl Room for Box<Bundle> {
-    fn room(&self) -> usize {
+impl MemorySize for Box<Bundle> {
+    fn memory_bytes(&self) -> usize {
         size_of::<Bundle>()
             + self.requests.room()
             + size_of::<&Spec>() * self.specs.capacity()
-            + self.guards.iter().map(Guard::room).sum::<usize>()
+            + self.guards.iter().map(WatchedKey::memory_bytes).sum::<usize>()
             + self.replies_room()
     }
 }
@@ -65,7 +65,7 @@ impl Bundle {
     }
 
     /// Makes the empty bundle carry this transaction and nothing else.
-    pub(crate) fn become_transaction(&mut self, queue: Queue, guards: Vec<Guard>) {
+    pub(crate) fn become_transaction(&mut self, queue: Queue, guards: Vec<WatchedKey>) {
         debug_assert!(self.specs.is_empty(), "a transaction has its bundle for itself");
         (self.requests, self.specs) = queue.into_parts();
         self.guards = guards;
@@ -155,7 +155,7 @@ impl Queue {
         self.requests.bytes_len() + BESIDE_LEN * self.specs.len()
     }
 
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.requests.room() + size_of::<&Spec>() * self.specs.capacity()
     }
 
@@ -166,7 +166,7 @@ impl Queue {
 
 /// A watched key and the fingerprint of its state.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct WatchedKey {
     pub(crate) key: Box<[u8]>,
     pub(crate) state: Fingerprint,
 }
@@ -174,10 +174,10 @@ pub(crate) struct Guard {
 /// 128 bits that are equal for equal states, and differ for different states but for a negligible chance.
 pub(crate) type Fingerprint = [u64; 2];
 
-impl Guard {
+impl WatchedKey {
     /// Returns its memory, bytes.
-    pub(crate) fn room(&self) -> usize {
-        size_of::<Guard>() + self.key.len()
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<WatchedKey>() + self.key.len()
     }
 }
 

@@ -49,8 +49,8 @@ impl Intake {
             drop(state);
             for Call { ticket, .. } in calls.drain(..) {
                 let why = "the server stops".to_owned();
-                if let Some(returns) = ticket.give(Err(CallError::NotSent(why))) {
-                    returns.wake();
+                if let Some(reply_queue) = ticket.reply(Err(CallError::NotSent(why))) {
+                    reply_queue.wake();
                 }
             }
             return;
@@ -88,7 +88,7 @@ impl Intake {
 #[derive(Debug)]
 pub(crate) struct CallTicket {
     slot: Arc<Slot>,
-    returns: Arc<Returns>,
+    reply_queue: Arc<ReplyQueue>,
 }
 
 /// Receives one reply.
@@ -103,11 +103,11 @@ struct SlotState {
 }
 
 impl CallTicket {
-    /// Gives the reply. Returns the door's returns if this is the first reply since the last hand-out: the caller must
-    /// then call [`Returns::wake`].
-    pub(crate) fn give(self, outcome: Outcome) -> Option<Arc<Returns>> {
+    /// Sends the reply. Returns the door's reply queue if this is the first reply since the tasks were woken last: the caller must
+    /// then call [`ReplyQueue::wake`].
+    pub(crate) fn reply(self, outcome: Outcome) -> Option<Arc<ReplyQueue>> {
         let is_first = self.put(outcome);
-        is_first.then(|| Arc::clone(&self.returns))
+        is_first.then(|| Arc::clone(&self.reply_queue))
     }
 
     fn put(&self, outcome: Outcome) -> bool {
@@ -115,7 +115,7 @@ impl CallTicket {
         state.outcome = Some(outcome);
         state.is_given = true;
         drop(state);
-        let mut arrived = lock(&self.returns.arrived);
+        let mut arrived = lock(&self.reply_queue.arrived);
         arrived.push(Arc::clone(&self.slot));
         arrived.len() == 1
     }
@@ -125,20 +125,20 @@ impl Drop for CallTicket {
     fn drop(&mut self) {
         if !lock(&self.slot.0).is_given {
             self.put(Err(CallError::Unknown("the server has stopped".to_owned())));
-            self.returns.wake();
+            self.reply_queue.wake();
         }
     }
 }
 
 /// Replies on their way to one door.
 #[derive(Debug, Default)]
-pub(crate) struct Returns {
+pub(crate) struct ReplyQueue {
     arrived: Mutex<Vec<Arc<Slot>>>,
     /// The task that hands them out.
     waker: Mutex<Option<Waker>>,
 }
 
-impl Returns {
+impl ReplyQueue {
     /// Wakes the task that hands replies out.
     pub(crate) fn wake(&self) {
         let waker = lock(&self.waker).clone();
@@ -148,15 +148,15 @@ impl Returns {
     }
 
     /// Prepares a call: its ticket for the core, and the future of its reply for the door.
-    pub(crate) fn prepare(self: &Arc<Returns>) -> (CallTicket, PendingReply) {
+    pub(crate) fn prepare(self: &Arc<ReplyQueue>) -> (CallTicket, PendingReply) {
         let slot = Arc::new(Slot::default());
-        let ticket = CallTicket { slot: Arc::clone(&slot), returns: Arc::clone(self) };
+        let ticket = CallTicket { slot: Arc::clone(&slot), reply_queue: Arc::clone(self) };
         (ticket, PendingReply(slot))
     }
 
     /// Wakes the tasks for which replies have arrived. Always pending: the door polls it in a separate task, so that a
     /// core wakes one task a turn and not one for each reply.
-    pub(crate) fn hand_out(&self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn wake_tasks(&self, context: &Context<'_>) -> Poll<()> {
         {
             let mut waker = lock(&self.waker);
             if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
@@ -237,38 +237,39 @@ mod tests {
 
     #[test]
     fn replies_of_a_turn_wake_their_door_once_and_each_its_task() {
-        let returns: Arc<Returns> = Arc::default();
+        let reply_queue: Arc<ReplyQueue> = Arc::default();
         let door = Arc::new(Woken::default());
         let door_waker = Waker::from(Arc::clone(&door));
-        let hand_out = || assert!(returns.hand_out(&Context::from_waker(&door_waker)).is_pending());
-        hand_out();
+        let wake_tasks =
+            || assert!(reply_queue.wake_tasks(&Context::from_waker(&door_waker)).is_pending());
+        wake_tasks();
         let mut tasks = Vec::new();
         let mut doors = Vec::new();
         for _ in 0..3 {
-            let (ticket, mut reply) = returns.prepare();
+            let (ticket, mut reply) = reply_queue.prepare();
             let task = Arc::new(Woken::default());
             let waker = Waker::from(Arc::clone(&task));
             let first = Pin::new(&mut reply).poll(&mut Context::from_waker(&waker));
             assert!(first.is_pending());
-            doors.extend(ticket.give(refusal()));
+            doors.extend(ticket.reply(refusal()));
             tasks.push((task, waker, reply));
         }
         assert_eq!(doors.len(), 1, "the first reply alone asks for a wake-up");
         doors[0].wake();
         assert_eq!(door.times(), 1);
-        hand_out();
+        wake_tasks();
         for (task, waker, mut reply) in tasks {
             assert_eq!(task.times(), 1);
             let outcome = Pin::new(&mut reply).poll(&mut Context::from_waker(&waker));
             assert_eq!(outcome, Poll::Ready(refusal()));
         }
-        assert_eq!(returns.prepare().0.give(refusal()).map(|_| ()), Some(()), "the next turn");
+        assert_eq!(reply_queue.prepare().0.reply(refusal()).map(|_| ()), Some(()), "the next turn");
     }
 
     #[test]
     fn a_call_that_is_dropped_says_that_the_server_has_stopped() {
-        let returns: Arc<Returns> = Arc::default();
-        let (ticket, mut reply) = returns.prepare();
+        let reply_queue: Arc<ReplyQueue> = Arc::default();
+        let (ticket, mut reply) = reply_queue.prepare();
         drop(Call { request: request(), ticket });
         let outcome = Pin::new(&mut reply).poll(&mut Context::from_waker(Waker::noop()));
         assert!(matches!(outcome, Poll::Ready(Err(CallError::Unknown(_)))), "{outcome:?}");
@@ -277,8 +278,8 @@ mod tests {
     #[test]
     fn an_intake_gives_all_that_waits_and_takes_nothing_once_it_is_closed() {
         let (_poll, intake) = intake();
-        let returns: Arc<Returns> = Arc::default();
-        let call = || Call { request: request(), ticket: returns.prepare().0 };
+        let reply_queue: Arc<ReplyQueue> = Arc::default();
+        let call = || Call { request: request(), ticket: reply_queue.prepare().0 };
         assert!(!intake.is_waiting());
         intake.post(&mut vec![call(), call()]);
         assert!(intake.is_waiting());
@@ -286,7 +287,7 @@ mod tests {
         intake.take(&mut calls);
         assert_eq!((calls.len(), intake.is_waiting()), (2, false));
         intake.close();
-        let (ticket, mut reply) = returns.prepare();
+        let (ticket, mut reply) = reply_queue.prepare();
         intake.post(&mut vec![Call { request: request(), ticket }]);
         assert!(!intake.is_waiting());
         let outcome = Pin::new(&mut reply).poll(&mut Context::from_waker(Waker::noop()));

@@ -24,9 +24,9 @@ pub(crate) enum Message {
     /// Requests that were executed, with their replies.
     Done(Sender, Box<Bundle>),
     /// A question that only this core can answer.
-    Ask(Sender, Question),
+    Question(Sender, Question),
     /// The answer to a question.
-    Tell(Sender, Answer),
+    Answer(Sender, Answer),
     /// The end of a wait without an answer: the answer shows changes that the log has failed to take, so whether they
     /// are durable will never be known.
     Lost(Sender),
@@ -35,7 +35,7 @@ pub(crate) enum Message {
     /// Changed keys that clients of this core have read.
     Invalidate(Box<News>),
     /// A request to read this core's events.
-    Follow(Box<Ask>),
+    Follow(Box<EventRequest>),
     /// Events of another core, as a reply.
     Followed(Sender, Vec<u8>),
     /// A reader of this core's events has disconnected.
@@ -53,7 +53,7 @@ impl Message {
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
             Message::Done(_, bundle) => bundle.replies_room() as u64,
-            Message::Tell(_, answer) => answer.memory_bytes(),
+            Message::Answer(_, answer) => answer.memory_bytes(),
             _ => 0,
         }
     }
@@ -61,7 +61,7 @@ impl Message {
     /// Returns the message to send in place of one that cannot be sent: it ends the receiver's wait.
     pub(crate) fn lost(self) -> Message {
         match self {
-            Message::Done(sender, _) | Message::Tell(sender, _) => Message::Lost(sender),
+            Message::Done(sender, _) | Message::Answer(sender, _) => Message::Lost(sender),
             other => other,
         }
     }
@@ -69,7 +69,7 @@ impl Message {
 
 /// A client's request to read this core's events.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct EventRequest {
     /// Where the reply goes. A connection has at most one such request under way.
     pub(crate) sender: Sender,
     pub(crate) protocol: Protocol,

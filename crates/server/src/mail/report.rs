@@ -43,7 +43,7 @@ impl Answer {
         let bytes = match self {
             Answer::Report(_) => size_of::<Report>(),
             Answer::Clients(text) => text.capacity(),
-            Answer::Slowlog(entries) => entries.iter().map(SlowCommand::room).sum(),
+            Answer::Slowlog(entries) => entries.iter().map(SlowCommand::memory_bytes).sum(),
             Answer::Latency(_) => size_of::<Latency>(),
         };
         bytes as u64

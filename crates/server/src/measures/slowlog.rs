@@ -31,7 +31,7 @@ pub(crate) struct SlowCommand {
 
 impl SlowCommand {
     /// Returns its memory, bytes.
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let arguments = self.arguments.iter().map(|argument| size_of::<Vec<u8>>() + argument.len());
         size_of::<SlowCommand>() + arguments.sum::<usize>() + self.name.len()
     }

@@ -1,7 +1,7 @@
 //! The input of a connection, and the buffers that connections borrow while they hold bytes. Idle connections hold
 //! none, and busy ones use memory that is warm in the cache.
 
-use crate::kept::Kept;
+use crate::object_pool::ObjectPool;
 
 /// Maximum number of bytes that are moved out of a whole buffer: copying more costs more than it saves.
 const SHELVED_LEN_MAX: usize = BUFFER_LEN / 2;
@@ -86,8 +86,8 @@ pub(crate) const BUFFER_LEN: usize = 64 * 1024;
 /// empty.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    inputs: Kept<Vec<u8>>,
-    outputs: Kept<Vec<u8>>,
+    inputs: ObjectPool<Vec<u8>>,
+    outputs: ObjectPool<Vec<u8>>,
 }
 
 impl Buffers {

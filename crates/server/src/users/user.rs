@@ -26,7 +26,7 @@ impl User {
     pub(super) fn is_same(&self, other: &User) -> bool {
         let same_secret = match (&self.secret, &other.secret) {
             (Secret::Nothing, Secret::Nothing) | (Secret::Never, Secret::Never) => true,
-            (Secret::Word(own), Secret::Word(other)) => own.is_same(other),
+            (Secret::Plain(own), Secret::Plain(other)) => own.is_same(other),
             (Secret::Hash(own, _), Secret::Hash(other, _)) => own.is_same(other),
             _ => false,
         };
@@ -39,7 +39,7 @@ pub(crate) enum Secret {
     /// Nothing: every connection begins as this user.
     Nothing,
     /// A password that is known to the server.
-    Word(Password),
+    Plain(Password),
     /// A password of which only the hash is known.
     Hash(PasswordHash, Confirmation),
     /// No password is accepted: the user is off, or has only a token.

@@ -8,7 +8,7 @@ use scurry_rdma::{Budget, Device, Hub, Listener, Notice, Request};
 use scurry_rdma_proto::{Counts, Endpoint, Fault, Role};
 use scurry_server::{
     Adapter, AdapterConnection, AdapterReport, AdapterRequest, CoreAdapter, DESCRIPTORS,
-    OpenAdapter, Tell,
+    OpenAdapter, WithConnection,
 };
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ fn tell_connection(
     keys: &BTreeMap<u32, usize>,
     number: u32,
     notice: Notice<'_>,
-    tell: &mut Tell<'_>,
+    tell: &mut WithConnection<'_>,
 ) {
     let Some(&key) = keys.get(&number) else { return };
     let mut notice = Some(notice);
@@ -153,7 +153,7 @@ impl CoreAdapter for CoreRdma {
     fn readable(
         &mut self,
         descriptor: usize,
-        tell: &mut Tell<'_>,
+        tell: &mut WithConnection<'_>,
     ) -> io::Result<Vec<AdapterRequest>> {
         let CoreRdma { hub, keys, .. } = self;
         match descriptor {
@@ -166,7 +166,7 @@ impl CoreAdapter for CoreRdma {
         Ok(Vec::new())
     }
 
-    fn poll(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<()> {
+    fn poll(&mut self, now_ns: u64, tell: &mut WithConnection<'_>) -> io::Result<()> {
         let CoreRdma { hub, keys, spin, .. } = self;
         if hub.poll(|number, notice| tell_connection(keys, number, notice, tell))? > 0 {
             spin.record_arrival(now_ns);
@@ -174,7 +174,7 @@ impl CoreAdapter for CoreRdma {
         Ok(())
     }
 
-    fn may_wait(&mut self, now_ns: u64, tell: &mut Tell<'_>) -> io::Result<bool> {
+    fn may_wait(&mut self, now_ns: u64, tell: &mut WithConnection<'_>) -> io::Result<bool> {
         let CoreRdma { hub, keys, spin, .. } = self;
         if spin.should_spin(now_ns) {
             return Ok(false);

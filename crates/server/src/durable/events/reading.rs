@@ -2,7 +2,7 @@
 
 use super::{Log, render};
 use crate::mail::bell::Bell;
-use crate::mail::message::{Ask, Statement};
+use crate::mail::message::{EventRequest, Statement};
 use crate::ticket::Sender;
 use scurry_disk::Directory;
 use scurry_engine::{EventAt, EventFilter, EventReader, LogId, Read, ReadEventsError, Stop};
@@ -18,7 +18,7 @@ const REPLY_LEN_ENOUGH: usize = 1 << 20;
 /// One read of the log for one reader.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) ask: Box<Ask>,
+    pub(super) request: Box<EventRequest>,
     /// Where to start; None for the oldest event.
     pub(super) at: Option<EventAt>,
     /// The requested position, when no log has it any more.
@@ -59,21 +59,21 @@ pub(super) fn start(
 }
 
 fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> Done {
-    let ask = &job.ask;
-    let outcome = match &ask.statement {
+    let request = &job.request;
+    let outcome = match &request.statement {
         Some(statement) if statement.is_reversed => state_back(reader, log, &job, statement),
         Some(statement) => state(reader, log, &job, statement),
         None => follow(reader, log, &job),
     };
     match outcome {
-        Ok(Outcome::Reply(reply)) => Done::Reply(ask.sender, reply),
+        Ok(Outcome::Reply(reply)) => Done::Reply(request.sender, reply),
         Ok(Outcome::Nothing(next)) => {
             job.at = Some(next);
             Done::Nothing(job)
         }
         Err(error) => {
             tracing::error!("events cannot be read: {error}");
-            Done::Reply(ask.sender, render::unreadable(ask.protocol, &error))
+            Done::Reply(request.sender, render::unreadable(request.protocol, &error))
         }
     }
 }
@@ -95,12 +95,12 @@ struct Told {
 fn tell(
     reader: &mut EventReader<Directory>,
     log: Log,
-    (ask, durable): (&Ask, u64),
+    (request, durable): (&EventRequest, u64),
     (from, wanted): (EventAt, EventFilter<'_>),
 ) -> Result<(Read, Told), ReadEventsError> {
-    let (mut told, mut left) = (Told::default(), ask.count);
+    let (mut told, mut left) = (Told::default(), request.count);
     let read = reader.read(from, durable, wanted, &mut |found| {
-        render::event(&mut Reply::new(&mut told.bytes, ask.protocol), log, found);
+        render::event(&mut Reply::new(&mut told.bytes, request.protocol), log, found);
         told.count += 1;
         left -= u16::from(found.crossing.is_none());
         if left == 0 || told.bytes.len() >= REPLY_LEN_ENOUGH { Stop::Enough } else { Stop::GoOn }
@@ -113,11 +113,14 @@ fn follow(
     log: Log,
     job: &Job,
 ) -> Result<Outcome, ReadEventsError> {
-    let ask = &job.ask;
-    let wanted =
-        EventFilter { lows: &ask.lows, account: ask.account.as_deref(), ..EventFilter::default() };
+    let request = &job.request;
+    let wanted = EventFilter {
+        lows: &request.lows,
+        account: request.account.as_deref(),
+        ..EventFilter::default()
+    };
     let from = job.at.unwrap_or(EventAt::record(0));
-    let (read, told) = tell(reader, log, (ask, job.durable), (from, wanted))?;
+    let (read, told) = tell(reader, log, (request, job.durable), (from, wanted))?;
     // A reader that starts at the oldest event misses nothing.
     let missed_from = job.missed_from.or(job.at.map(|at| log.position(at)));
     let missed = read.missed_to.and_then(|to| Some((missed_from?, EventAt::record(to))));
@@ -125,7 +128,7 @@ fn follow(
         return Ok(Outcome::Nothing(read.next));
     }
     let mut out = Vec::with_capacity(told.bytes.len() + 256);
-    let mut reply = Reply::new(&mut out, ask.protocol);
+    let mut reply = Reply::new(&mut out, request.protocol);
     render::head(&mut reply, log, &read, job.durable);
     reply.array(told.count + usize::from(missed.is_some()));
     if let Some((from, to)) = missed {
@@ -135,8 +138,8 @@ fn follow(
     Ok(Outcome::Reply(out))
 }
 
-fn wanted<'a>(ask: &'a Ask, statement: &Statement) -> EventFilter<'a> {
-    let account = ask.account.as_deref();
+fn wanted<'a>(request: &'a EventRequest, statement: &Statement) -> EventFilter<'a> {
+    let account = request.account.as_deref();
     EventFilter { account, period: statement.period, unit: statement.unit, lows: &[] }
 }
 
@@ -146,8 +149,8 @@ fn state(
     job: &Job,
     statement: &Statement,
 ) -> Result<Outcome, ReadEventsError> {
-    let (ask, durable) = (&job.ask, job.durable);
-    let wanted = wanted(ask, statement);
+    let (request, durable) = (&job.request, job.durable);
+    let wanted = wanted(request, statement);
     // Asked before reading: an entry that is removed meanwhile then counts as missed.
     let kept_from = reader.kept_from(durable)?;
     let begin = EventAt::record(1);
@@ -160,7 +163,7 @@ fn state(
         // In the first generation the log starts where the store started.
         (None, _) => (begin, log.generation == 1),
     };
-    let (read, told) = tell(reader, log, (ask, durable), (from, wanted))?;
+    let (read, told) = tell(reader, log, (request, durable), (from, wanted))?;
     let next = (read.next.sequence <= durable).then(|| log.position(read.next));
     let begin = from.sequence.max(read.missed_to.unwrap_or(0));
     let head = render::StatementHead {
@@ -170,7 +173,7 @@ fn state(
         looked: read.next.sequence.saturating_sub(begin),
         reached: read.reached,
     };
-    Ok(Outcome::Reply(render::statement(ask, &head, (told.count, &told.bytes))))
+    Ok(Outcome::Reply(render::statement(request, &head, (told.count, &told.bytes))))
 }
 
 /// Renders a statement, newest entries first.
@@ -180,12 +183,12 @@ fn state_back(
     job: &Job,
     statement: &Statement,
 ) -> Result<Outcome, ReadEventsError> {
-    let (ask, durable) = (&job.ask, job.durable);
-    let wanted = wanted(ask, statement);
+    let (request, durable) = (&job.request, job.durable);
+    let wanted = wanted(request, statement);
     let before = job.at.unwrap_or(EventAt::record(durable + 1));
-    let back = reader.read_back(before, wanted, usize::from(ask.count), &mut |found| {
+    let back = reader.read_back(before, wanted, usize::from(request.count), &mut |found| {
         let mut told = Vec::new();
-        render::event(&mut Reply::new(&mut told, ask.protocol), log, found);
+        render::event(&mut Reply::new(&mut told, request.protocol), log, found);
         told
     })?;
     // Asked after reading: an entry that was removed meanwhile had been read before.
@@ -201,5 +204,5 @@ fn state_back(
         looked: back.looked,
         reached: back.reached,
     };
-    Ok(Outcome::Reply(render::statement(ask, &head, (back.told.len(), &back.told.concat()))))
+    Ok(Outcome::Reply(render::statement(request, &head, (back.told.len(), &back.told.concat()))))
 }

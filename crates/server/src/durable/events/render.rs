@@ -1,7 +1,7 @@
 //! Renders events as replies. docs/events.md lists the fields of each.
 
 use super::Log;
-use crate::mail::message::Ask;
+use crate::mail::message::EventRequest;
 use scurry_engine::{Event, EventAt, Found, Origin, OriginItem, Read, ReadEventsError};
 use scurry_ledger::{BucketNo, BucketTerms, Code, Id, ItemKey, Name, Time};
 use scurry_resp::{Position, Protocol, Reply};
@@ -202,15 +202,15 @@ pub(super) struct StatementHead {
 
 /// Renders a statement from `count` entries that are already rendered.
 pub(super) fn statement(
-    ask: &Ask,
+    request: &EventRequest,
     head: &StatementHead,
     (count, entries): (usize, &[u8]),
 ) -> Vec<u8> {
     let mut out = Vec::with_capacity(entries.len() + 256);
-    let reply = &mut Reply::new(&mut out, ask.protocol);
+    let reply = &mut Reply::new(&mut out, request.protocol);
     reply.map(7);
     reply.text("account");
-    reply.bulk(ask.account.as_deref().unwrap_or_default());
+    reply.bulk(request.account.as_deref().unwrap_or_default());
     reply.text("next");
     match head.next {
         Some(next) => reply.text(&next.to_string()),

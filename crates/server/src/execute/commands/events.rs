@@ -3,7 +3,7 @@
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
-use crate::mail::message::{Ask, Message, Statement};
+use crate::mail::message::{EventRequest, Message, Statement};
 use crate::net::port::PortKind;
 use crate::ticket::Sender;
 use scurry_engine::{Durability, Low, Span};
@@ -43,7 +43,7 @@ pub(crate) fn follow(
 
 fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thread: u16) {
     let low = |&(unit, threshold): &(_, i64)| Low { unit, threshold };
-    let ask = Ask {
+    let request = EventRequest {
         sender: sender(node, client),
         protocol: client.protocol,
         start: request.start,
@@ -53,7 +53,7 @@ fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thre
         account: request.account.map(Into::into),
         statement: None,
     };
-    send(node, client, ask, thread);
+    send(node, client, request, thread);
 }
 
 /// Requests a statement: the events of one account in a period.
@@ -78,7 +78,7 @@ pub(crate) fn state(
     let thread = node.shared.slots.owner_of(account);
     // Another thread's commits were durable before any reply showed them, so only own ones are waited for.
     let shown = node.pending().filter(|_| thread == node.core).unwrap_or(0);
-    let ask = Ask {
+    let request = EventRequest {
         sender: sender(node, client),
         protocol: client.protocol,
         start: cursor.map_or(Start::Oldest, Start::At),
@@ -88,7 +88,7 @@ pub(crate) fn state(
         account: Some(account.into()),
         statement: Some(Statement { period: Span { from, to }, unit, is_reversed, shown }),
     };
-    send(node, client, ask, thread);
+    send(node, client, request, thread);
     Effect::Wait
 }
 
@@ -97,13 +97,13 @@ fn sender(node: &Node, client: &Client) -> Sender {
     Sender { core: node.core, connection: ticket.key, client: ticket.client }
 }
 
-fn send(node: &mut Node, client: &mut Client, ask: Ask, thread: u16) {
-    let ask = Box::new(ask);
+fn send(node: &mut Node, client: &mut Client, request: EventRequest, thread: u16) {
+    let request = Box::new(request);
     client.following = Some(thread);
     if thread == node.core {
-        node.durable.follow(ask, node.now.uptime_ms);
+        node.durable.follow(request, node.now.uptime_ms);
     } else {
-        node.mesh.send(thread, Message::Follow(ask));
+        node.mesh.send(thread, Message::Follow(request));
     }
 }
 

@@ -26,13 +26,13 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Starts waiting for the answers of this many cores; they arrive through [`Connection::told`].
+    /// Starts waiting for the answers of this many cores; they arrive through [`Connection::on_answer`].
     pub(crate) fn asks(&mut self, cores: usize) {
         self.doing = ConnectionState::Asking { missing: cores, told: Vec::with_capacity(cores) };
     }
 
     /// Stores a core's answer to the question. Returns true when it was the last one.
-    pub(crate) fn told(&mut self, answer: Answer) -> bool {
+    pub(crate) fn on_answer(&mut self, answer: Answer) -> bool {
         let ConnectionState::Asking { missing, told } = &mut self.doing else { return false };
         told.push(answer);
         *missing = missing.saturating_sub(1);

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Tasks for the keeper's thread. Few are under way: the core waits for pieces to be written.
-pub(super) enum Task {
+/// Tasks for the maintenance thread. Few are under way: the core waits for pieces to be written.
+pub(super) enum MaintenanceTask {
     Begin {
         begun: u64,
         /// Expected length of the snapshot, bytes.
@@ -45,8 +45,8 @@ pub(super) enum Task {
     },
 }
 
-/// Reports of the keeper's thread.
-pub(super) enum News {
+/// Reports of the maintenance thread.
+pub(super) enum MaintenanceReport {
     Synced { to: u64 },
     NotSynced(io::Error),
     Snapshot(SnapshotReport),
@@ -73,20 +73,24 @@ fn removed(open: u64) -> io::Error {
     ))
 }
 
-/// The core's handle of the keeper's thread.
-pub(super) struct Keeper {
-    tasks: Sender<Task>,
-    news: Receiver<News>,
-    stash: Option<News>,
+/// The core's handle of the maintenance thread.
+pub(super) struct MaintenanceThread {
+    tasks: Sender<MaintenanceTask>,
+    news: Receiver<MaintenanceReport>,
+    stash: Option<MaintenanceReport>,
 }
 
-impl Keeper {
-    pub(super) fn start(core: u32, mut hand: Hand, bell: Arc<Bell>) -> io::Result<Keeper> {
+impl MaintenanceThread {
+    pub(super) fn start(
+        core: u32,
+        mut state: MaintenanceState,
+        bell: Arc<Bell>,
+    ) -> io::Result<MaintenanceThread> {
         let (tasks, work) = channel();
         let (tell, news) = channel();
         thread::Builder::new().name(format!("keeper-{core}")).spawn(move || {
             while let Ok(task) = work.recv() {
-                if let Some(news) = hand.work(task) {
+                if let Some(news) = state.work(task) {
                     if tell.send(news).is_err() {
                         return;
                     }
@@ -94,16 +98,16 @@ impl Keeper {
                 }
             }
         })?;
-        Ok(Keeper { tasks, news, stash: None })
+        Ok(MaintenanceThread { tasks, news, stash: None })
     }
 
-    pub(super) fn give(&mut self, task: Task) {
+    pub(super) fn give(&mut self, task: MaintenanceTask) {
         if self.tasks.send(task).is_err() {
             tracing::error!("the keeper's thread has ended");
         }
     }
 
-    pub(super) fn news(&mut self) -> Option<News> {
+    pub(super) fn news(&mut self) -> Option<MaintenanceReport> {
         self.stash.take().or_else(|| self.news.try_recv().ok())
     }
 
@@ -121,8 +125,8 @@ impl Keeper {
     }
 }
 
-/// State of the keeper's thread.
-pub(super) struct Hand {
+/// State of the maintenance thread.
+pub(super) struct MaintenanceState {
     path: PathBuf,
     directory: Directory,
     reach: Option<LogReach<DiskFile>>,
@@ -131,7 +135,7 @@ pub(super) struct Hand {
     writer: Option<(SnapshotWriter<Directory>, Pace)>,
 }
 
-impl Hand {
+impl MaintenanceState {
     /// Creates the state. `log_bytes` of the log are kept although no snapshot needs them; None where another thread
     /// shortens the log.
     pub(super) fn new(
@@ -139,19 +143,26 @@ impl Hand {
         reach: Option<LogReach<DiskFile>>,
         log_bytes: Option<u64>,
         clock: Clock,
-    ) -> Hand {
-        Hand { path: directory.path().to_owned(), directory, reach, log_bytes, clock, writer: None }
+    ) -> MaintenanceState {
+        MaintenanceState {
+            path: directory.path().to_owned(),
+            directory,
+            reach,
+            log_bytes,
+            clock,
+            writer: None,
+        }
     }
 
-    fn work(&mut self, task: Task) -> Option<News> {
+    fn work(&mut self, task: MaintenanceTask) -> Option<MaintenanceReport> {
         let snapshot = |outcome: io::Result<SnapshotReport>| {
-            Some(News::Snapshot(outcome.unwrap_or_else(SnapshotReport::Failed)))
+            Some(MaintenanceReport::Snapshot(outcome.unwrap_or_else(SnapshotReport::Failed)))
         };
         match task {
-            Task::SyncBehind { from, to, open } => {
+            MaintenanceTask::SyncBehind { from, to, open } => {
                 Some(match sync_behind(&mut self.directory, from) {
                     // The core writes this segment without syncing it, so only this sync notices that the file is gone.
-                    Ok(newest) if newest < open => News::NotSynced(removed(open)),
+                    Ok(newest) if newest < open => MaintenanceReport::NotSynced(removed(open)),
                     Ok(newest) => {
                         // Once for each segment, as in the mode where each batch is synced.
                         if newest <= to
@@ -159,24 +170,24 @@ impl Hand {
                         {
                             self.note_reach(to);
                         }
-                        News::Synced { to }
+                        MaintenanceReport::Synced { to }
                     }
-                    Err(error) => News::NotSynced(error),
+                    Err(error) => MaintenanceReport::NotSynced(error),
                 })
             }
-            Task::End { to } => Some(match sync_behind(&mut self.directory, to) {
+            MaintenanceTask::End { to } => Some(match sync_behind(&mut self.directory, to) {
                 // The reach is raised only after the sync: it promises that the log up to there is on the device.
                 Ok(_) => {
                     self.note_reach(to);
-                    News::Ended
+                    MaintenanceReport::Ended
                 }
-                Err(error) => News::NotSynced(error),
+                Err(error) => MaintenanceReport::NotSynced(error),
             }),
-            Task::Begin { begun, about } => match self.begin(begun, about) {
+            MaintenanceTask::Begin { begun, about } => match self.begin(begun, about) {
                 Ok(()) => None,
                 Err(error) => snapshot(Err(error)),
             },
-            Task::Piece { bytes, hurries } => {
+            MaintenanceTask::Piece { bytes, hurries } => {
                 // After a failure there is no writer, and the core has been told.
                 let mut outcome = self.writer.as_mut()?.0.write(&bytes);
                 if outcome.as_ref().is_err_and(is_disk_full) && self.gives_up_spares() {
@@ -192,11 +203,11 @@ impl Hand {
                 }
                 self.keep_or_end(outcome, SnapshotReport::Written(bytes))
             }
-            Task::Finish => {
+            MaintenanceTask::Finish => {
                 let outcome = self.writer.as_mut()?.0.sync();
                 self.keep_or_end(outcome, SnapshotReport::Finished)
             }
-            Task::Publish => {
+            MaintenanceTask::Publish => {
                 let (writer, _) = self.writer.take()?;
                 // Published before the log is shortened: a crash in between leaves too much log, never too little.
                 let bytes = writer.len();
@@ -208,7 +219,7 @@ impl Hand {
                 });
                 snapshot(outcome)
             }
-            Task::Abandon => {
+            MaintenanceTask::Abandon => {
                 if let Err(error) = self.writer.take()?.0.abandon() {
                     tracing::warn!("an unfinished snapshot was not removed: {error}");
                 }
@@ -250,8 +261,12 @@ impl Hand {
         }
     }
 
-    fn keep_or_end(&mut self, outcome: io::Result<()>, news: SnapshotReport) -> Option<News> {
-        Some(News::Snapshot(match outcome {
+    fn keep_or_end(
+        &mut self,
+        outcome: io::Result<()>,
+        news: SnapshotReport,
+    ) -> Option<MaintenanceReport> {
+        Some(MaintenanceReport::Snapshot(match outcome {
             Ok(()) => news,
             Err(error) => {
                 if let Some(Err(error)) = self.writer.take().map(|(writer, _)| writer.abandon()) {

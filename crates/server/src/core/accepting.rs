@@ -102,7 +102,7 @@ impl Core {
         };
         if let Err(error) = outcome {
             tracing::debug!(%peer, "connection lost: {error}");
-            self.node.shared.give_place(port.inside.is_some());
+            self.node.shared.release_connection(port.inside.is_some());
         }
     }
 
