@@ -1,4 +1,4 @@
-//! Compares all that a shard can show with what it should hold.
+//! Compares everything that a shard can show with the expected state.
 
 use crate::world::{ACCOUNTS, Checked, KEYS, World};
 use scurry_codec::{ChunkWriter, Chunked, Entry, Positions, Seal, read_chunk};
@@ -11,7 +11,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Che
     if shard == model { Ok(()) } else { Err(format!("{what}: shard {shard:?}, model {model:?}")) }
 }
 
-/// All of it.
+/// Compares accounts, identities, totals, keys, the index of entities and the memory counts.
 pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
     let mut totals = Totals::default();
     for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
@@ -50,8 +50,7 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
     same("memory", &stats.memory.sum(), &stats.memory_bytes)
 }
 
-/// Accounts are found by the identities that they have, and by no others: each account that is found is
-/// compared with it.
+/// Checks that each identity finds exactly the accounts that have it.
 fn by_identity(shard: &mut Shard, world: &World) -> Checked {
     let mut expected: BTreeMap<(&str, &[u8]), BTreeSet<Vec<u8>>> = BTreeMap::new();
     for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
@@ -78,7 +77,7 @@ fn entity_value(held: &Held) -> Option<&Vec<u8>> {
     }
 }
 
-/// The content of a key.
+/// Reads a key's content; None if the key does not exist.
 pub(crate) fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
     let hasher = shard.hasher();
     let key = hasher.key(bytes);
@@ -147,7 +146,8 @@ fn found(shard: &Shard, now: Time, value: &[u8]) -> Result<BTreeSet<Vec<u8>>, St
 
 type Rows = (u64, u64, BTreeMap<String, [i128; 9]>);
 
-/// The sums that are not 0, whatever the order in which units were first seen.
+/// Returns the number of accounts, the number of sessions, and the sums of each unit that has a sum other than 0.
+/// The order in which units were first seen does not matter. Checks I1.
 fn rows(totals: &Totals) -> Result<Rows, String> {
     let mut rows = BTreeMap::new();
     for t in &totals.units {
@@ -172,8 +172,9 @@ fn rows(totals: &Totals) -> Result<Rows, String> {
     Ok((totals.accounts, totals.sessions, rows))
 }
 
-/// The entries of a shard that are not over, byte by byte as a snapshot has them, in an order that no hash
-/// decides. No record says that an entry has expired, so one shard may have removed it and another not.
+/// Returns the entries of a shard that have not expired, as a snapshot stores them, sorted so that no hash decides the
+/// order. Expired entries are left out, because no record says that an entry has expired: one shard may have removed
+/// it, and another not yet.
 pub fn entries_of(shard: &Shard, now: Time) -> Vec<String> {
     let seal = Seal::new(checksum, 0);
     let mut chunk = ChunkWriter::new(seal);

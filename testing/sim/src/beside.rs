@@ -1,4 +1,4 @@
-//! A shard beside the models of it: each command is carried out on both, and both must say and show the same.
+//! Runs each command on a shard and on its models, and compares the answers and the states.
 
 use crate::Trace;
 use crate::audit::read;
@@ -34,12 +34,12 @@ fn expiry(until: Until) -> Expiry {
     }
 }
 
-/// The id of an account.
+/// Returns the id of an account as text.
 pub(crate) fn id(index: usize) -> String {
     String::from_utf8_lossy(ACCOUNTS[index]).into_owned()
 }
 
-/// A shard, its models, and the time at which they are asked.
+/// A shard, its models, and the time of the command.
 pub(crate) struct Beside<'a> {
     pub(crate) shard: &'a mut Shard,
     pub(crate) world: &'a mut World,
@@ -49,7 +49,7 @@ pub(crate) struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// A command on an account.
+    /// Executes a command on an account, and compares the results of shard and model.
     pub(crate) fn execute(&mut self, index: usize, op: &Op) -> Result<Came, String> {
         let now = self.now;
         let key = self.shard.hasher();
@@ -72,7 +72,7 @@ impl Beside<'_> {
         }
     }
 
-    /// A chain of commands on accounts, with its answers.
+    /// Executes a chain of commands on accounts, and returns its answers.
     pub(crate) fn chain(
         &mut self,
         limits: &Limits,
@@ -106,15 +106,15 @@ impl Beside<'_> {
         }
     }
 
-    /// One of the other keys is read.
+    /// Reads one of the other keys.
     pub(crate) fn read(&mut self) -> Checked {
         let bytes = self.random.pick(&KEYS);
         let held = self.world.keys.at(self.now.0, bytes).cloned();
         same(&format!("key {bytes:?}"), &read(self.shard, self.now, bytes), &held)
     }
 
-    /// Timers run: each release is the first of all that are due, and none comes early. `each` is told of every
-    /// sequence that one has left.
+    /// Runs the timers. Each released account must be the first of all that are due, and none is released early. Calls
+    /// `each` after every record, with its sequence and the expected state.
     pub(crate) fn tick(&mut self, mut each: impl FnMut(u64, &World)) -> Checked {
         let now = self.now;
         let mut sequence = self.shard.sequence();
@@ -131,7 +131,7 @@ impl Beside<'_> {
                 each(sequence, self.world);
             }
             all += released.len();
-            // In a group what has expired is removed by a record, behind which all is as it was.
+            // In a group a separate record removes expired entries. Clients see the same state before and after it.
             if format == Some(LogFormat::Replicated) && self.shard.sequence() > sequence {
                 sequence += 1;
                 self.world.at = now.0;
@@ -145,7 +145,7 @@ impl Beside<'_> {
         same("records of a tick", &self.shard.sequence(), &sequence)
     }
 
-    /// An account was released: it was the first of all that are due.
+    /// Checks that a released account was the first of all that were due (I9), and ticks its model.
     fn released(&mut self, release: &(Time, Vec<u8>)) -> Checked {
         let now = self.now;
         let due = self.world.pairs.iter().zip(ACCOUNTS).filter_map(|(pair, id)| {
@@ -164,7 +164,7 @@ impl Beside<'_> {
         Ok(())
     }
 
-    /// A command on one of the other keys; the version that an entity was given.
+    /// Executes a random command on one of the other keys. Returns the version that an entity was given, or 0.
     pub(crate) fn key_command(&mut self) -> Result<u64, String> {
         let now = self.now;
         let (bytes, value) = (self.random.pick(&KEYS), self.random.pick(&VALUES));
@@ -213,7 +213,7 @@ impl Beside<'_> {
         }
     }
 
-    /// A write of an entity; the version that it was given.
+    /// Writes or deletes an entity. Returns the version that it was given, or 0 if the write was refused.
     fn entity(&mut self, bytes: &[u8], value: &[u8], now: Time) -> Result<u64, String> {
         let stored = match self.world.keys.at(now.0, bytes) {
             Some(Held::Entity { version, .. } | Held::Tombstone { version, .. }) => *version,
@@ -247,7 +247,7 @@ impl Beside<'_> {
         Ok(found.map_or(0, |(_, version, _)| version))
     }
 
-    /// An account comes where nothing is, is closed and goes again.
+    /// Takes an account through its life: creates it if the key is free, closes it, then deletes it.
     fn account_among_keys(&mut self, bytes: &[u8], now: Time) -> Checked {
         let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
         let held = self.world.keys.at(now.0, bytes).cloned();

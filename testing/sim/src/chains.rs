@@ -1,5 +1,5 @@
-//! Chains of commands on the accounts. What a chain leaves is one entry of the history: a machine
-//! that comes back with a part of it shows a sequence that never was.
+//! Chains of commands on the accounts. A chain adds one entry to the history, for its last record. A machine that
+//! recovers only a part of a chain therefore shows a sequence that is not in the history, which is a fault.
 
 use crate::beside::id;
 use crate::sim::{Pending, Sim};
@@ -8,7 +8,7 @@ use scurry_ledger::Answer;
 use scurry_model::{ChainOp, ChainResult, Op};
 
 impl Sim {
-    /// A chain on some of the accounts, or one of before again.
+    /// Sends a new chain on some of the accounts, or repeats one of the last four.
     pub(crate) fn chain(&mut self) -> Checked {
         if !self.is_open() {
             return Ok(());
@@ -38,7 +38,7 @@ impl Sim {
         let is_committed = matches!(came, ChainResult::Commit(_));
         let records = if is_committed { chain.len() as u64 } else { 0 };
         self.counts.chains += u64::from(is_committed && chain.len() > 1);
-        // In one frame, and the frame may be the last.
+        // All records of the chain are in one frame, and that frame may be sealed after them.
         self.wrote(before, records..=records)?;
         for (at, (account, op)) in chain.iter().enumerate() {
             let index = index_of(account).ok_or("no such account")?;

@@ -1,4 +1,4 @@
-//! Batches on their way to the log, and answers that wait for them.
+//! Batches that are written to the log, and answers that wait for them.
 
 use crate::sim::{Done, Flight, Pending, Sim};
 use crate::world::Checked;
@@ -21,12 +21,12 @@ impl Sim {
         }
     }
 
-    /// The disk may be at work long before its outcome is heard of.
+    /// Starts a batch. In half of the cases it is run now, long before the host learns its outcome in `finish_batch`.
     fn fly(&mut self, batch: Option<Batch>, what: &str) {
         let Some(batch) = batch else { return };
         self.disk.note(|| format!("{what} taken at {}", self.shard.sequence()));
         if self.random.one_in(10 * self.plan.calm) {
-            // Between its writes and its syncs.
+            // The machine stops between the writes and the syncs of the batch.
             self.disk.stop_after(self.random.below(5) as u64);
         }
         let mut flight = Flight { batch, outcome: None };
@@ -71,8 +71,7 @@ impl Sim {
         Ok(())
     }
 
-    /// The next segment is set aside. Where answers wait for a sync, the log's thread has time to
-    /// fill it between two batches.
+    /// Reserves the next segment. With `fsync` the log's thread has time to fill it with zeros between two batches.
     pub(crate) fn set_ahead(&mut self) {
         if self.plan.durability == Durability::Fsync
             && !self.has_failed
@@ -83,7 +82,7 @@ impl Sim {
         self.look_for_room();
     }
 
-    /// Where nothing is accepted that might find no room: how much there is.
+    /// Notes how much room the log has, in plans that accept a command only if the log has room for it.
     pub(crate) fn look_for_room(&mut self) {
         if self.plan.room_min == 0 || self.has_failed {
             return;
@@ -94,18 +93,18 @@ impl Sim {
         self.commits.note_room(self.writer.room());
     }
 
-    /// True when a command may be accepted.
+    /// Reports whether the log has enough room to accept a command.
     pub(crate) fn has_room(&mut self) -> bool {
         self.plan.room_min == 0 || self.commits.room_left(&mut self.shard) >= self.plan.room_min
     }
 
-    /// The disk has room again: nothing else is needed to go on.
+    /// Checks that the host goes on without a restart once the disk has room again.
     pub(crate) fn goes_on_with_room(&mut self) -> Checked {
         self.disk.mend();
         if self.has_failed || self.disk.is_off() {
             return Ok(());
         }
-        // The one under way, and what was committed meanwhile.
+        // The batch under way, then everything that was committed in the meantime.
         self.finish_batch()?;
         self.finish_batch()?;
         self.look_for_room();
@@ -114,7 +113,7 @@ impl Sim {
         if goes_on { Ok(()) } else { Err("it does not go on".to_owned()) }
     }
 
-    /// Where answers leave from the page cache, a sync follows now and then.
+    /// Syncs the log in the background, if answers do not wait for a sync (`write`).
     pub(crate) fn sync_behind(&mut self) {
         if self.plan.durability != Durability::Write || self.has_failed {
             return;
@@ -123,7 +122,7 @@ impl Sim {
         match sync_behind(&mut self.disk, self.commits.synced()) {
             Ok(newest) => {
                 self.commits.note_synced(target);
-                // Once for each segment.
+                // The reach is raised once for each segment.
                 if newest <= target && self.least().is_ok_and(|least| least.sequence < newest) {
                     let noted = self.note_reach(target);
                     self.disk.note(|| format!("noted {target}: {noted:?}"));
@@ -138,7 +137,7 @@ impl Sim {
         }
     }
 
-    /// Answers leave whose records are durable.
+    /// Sends the answers whose records are durable.
     pub(crate) fn answer(&mut self) {
         if self.has_failed || self.disk.is_off() {
             return;

@@ -1,6 +1,6 @@
-//! A disk in memory that fails as real ones do. Writes go to a cache; a sync makes a file's
-//! sectors durable, a sync of the directory makes names durable. When the power fails each
-//! sector that was not synced is kept or lost on its own, names in their order up to some point.
+//! A disk in memory that fails in the ways of real disks. Writes go to a cache. A sync of a file makes its sectors
+//! durable; a sync of the directory makes names durable. When the power fails, each sector that was not synced is
+//! kept or lost independently, and changes of names are kept in order up to a random point.
 
 mod faults;
 mod inode;
@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How a machine ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
-    /// The process dies; what it wrote stays in the cache.
+    /// The process dies. Its writes stay in the cache.
     Process,
-    /// The power fails; what was not synced may be lost.
+    /// The power fails. Everything that was not synced may be lost.
     Power,
 }
 
-/// A handle to the disk.
+/// A handle to the disk. A clone is another handle to the same disk.
 #[derive(Clone, Debug)]
 pub struct SimDisk(Arc<Mutex<Platter>>);
 
@@ -44,32 +44,32 @@ struct Platter {
     inodes: Vec<Inode>,
     names: Names,
     trace: Trace,
-    /// Beginning of its lines in the trace.
+    /// Prefix of the disk's lines in the trace.
     name: String,
-    /// Operations until the machine stops by itself.
+    /// Operations until the machine stops; None if no stop is set.
     left: Option<u64>,
     is_off: bool,
-    /// Writes that still find no room.
+    /// The number of writes that will still fail because the disk is full.
     full: usize,
-    /// Others have taken what is not used.
+    /// Other programs have taken the unused space, so no file can grow.
     is_crowded: bool,
-    /// Injected errors, of whatever kind.
+    /// The number of injected errors of all kinds.
     errors: u64,
-    /// Faults were injected that a store need not survive.
+    /// A fault was injected that a store need not survive.
     is_unsound: bool,
-    /// Calls that changed something.
+    /// The number of calls that changed files or names.
     changes: u64,
-    /// Spares that became segments: with old frames, and with zeros.
+    /// Spares that became segments: the number with old frames, and the number with zeros.
     taken: (u64, u64),
 }
 
 impl SimDisk {
-    /// An empty disk.
+    /// Creates an empty disk.
     pub fn new(seed: u64, faults: Faults) -> SimDisk {
         SimDisk::traced(seed, faults, Trace::default(), String::new())
     }
 
-    /// An empty disk whose lines go to a trace with others', behind a name.
+    /// Creates an empty disk that shares a trace with others. Its lines begin with `name`.
     pub(crate) fn traced(seed: u64, faults: Faults, trace: Trace, name: String) -> SimDisk {
         SimDisk(Arc::new(Mutex::new(Platter {
             random: Random::new(seed ^ 0xd15c_d15c_d15c_d15c),
@@ -98,12 +98,12 @@ impl SimDisk {
         self.lock().add(line());
     }
 
-    /// The trace of what has happened.
+    /// Returns the trace of the disk's operations.
     pub fn trace(&self) -> Trace {
         self.lock().trace.clone()
     }
 
-    /// A copy without faults.
+    /// Returns an independent copy of the disk, without faults and with an empty trace.
     pub fn fork(&self) -> SimDisk {
         let mut copy = self.lock().clone();
         (copy.faults, copy.trace) = (Faults::default(), Trace::default());
@@ -111,51 +111,52 @@ impl SimDisk {
         SimDisk(Arc::new(Mutex::new(copy)))
     }
 
-    /// The machine stops at the operation after so many more.
+    /// Stops the machine after this number of further operations.
     pub fn stop_after(&self, operations: u64) {
         self.lock().left = Some(operations);
     }
 
-    /// True when the machine has stopped.
+    /// Reports whether the machine has stopped.
     pub fn is_off(&self) -> bool {
         self.lock().is_off
     }
 
-    /// True when something was injected that a store need not survive.
+    /// Reports whether a fault was injected that a store need not survive.
     pub fn is_unsound(&self) -> bool {
         self.lock().is_unsound
     }
 
-    /// Errors that were injected so far.
+    /// Returns the number of errors that were injected so far.
     pub fn errors(&self) -> u64 {
         self.lock().errors
     }
 
-    /// Calls that changed something so far.
+    /// Returns the number of calls that changed something so far.
     pub fn changes(&self) -> u64 {
         self.lock().changes
     }
 
-    /// Spares that became segments: how many with old frames, and how many with zeros.
+    /// Returns the number of spares that became segments: with old frames, and with zeros.
     pub fn taken(&self) -> (u64, u64) {
         self.lock().taken
     }
 
-    /// From now on these faults come.
+    /// Injects these faults from now on, instead of the former ones.
     pub fn inject(&self, faults: Faults) {
         let mut platter = self.lock();
         (platter.faults, platter.full, platter.is_crowded) = (faults, 0, false);
     }
 
-    /// From now on nothing fails by itself.
+    /// Injects no faults from now on.
     pub fn mend(&self) {
         self.inject(Faults::default());
     }
 
-    /// Ends the machine and starts it again.
+    /// Ends the machine in this way, and starts it again.
     pub fn restart(&self, crash: Crash) {
         let platter = &mut *self.lock();
         if crash == Crash::Power {
+            // Of 4 sectors that were not synced, about this many survive.
             let keep = platter.random.pick(&[0, 1, 2, 2, 3, 4]);
             for inode in &mut platter.inodes {
                 inode.lose(&mut platter.random, keep);
@@ -165,7 +166,7 @@ impl SimDisk {
         (platter.left, platter.is_off) = (None, false);
     }
 
-    /// Damages what lies on the disk: one bit of one file. False when there is nothing.
+    /// Changes one bit of one file. Returns false if all files are empty.
     pub fn flip(&self) -> bool {
         let platter = &mut *self.lock();
         let names: Vec<(String, usize)> = platter.names.iter().collect();
@@ -182,7 +183,7 @@ impl SimDisk {
         true
     }
 
-    /// Damages one bit of a file, if it is there.
+    /// Changes one bit of a file, if the file exists.
     pub fn flip_bit(&self, name: &str, byte: usize, bit: usize) {
         let platter = &mut *self.lock();
         if let Some(at) = platter.names.get(name) {
@@ -190,7 +191,7 @@ impl SimDisk {
         }
     }
 
-    /// The files and their bytes, as a reader sees them.
+    /// Returns the names and bytes of all files, as a program reads them.
     pub fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let platter = self.lock();
         platter.names.iter().map(|(name, at)| (name, platter.inodes[at].bytes().to_vec())).collect()
@@ -205,7 +206,11 @@ impl Platter {
         });
     }
 
-    /// Begins an operation: nothing works when the machine is off.
+    /// Counts and traces the begin of an operation.
+    ///
+    /// # Errors
+    ///
+    /// The machine is off.
     fn enter(&mut self, operation: impl FnOnce() -> String) -> io::Result<()> {
         if let Some(left) = &mut self.left {
             self.is_off |= *left == 0;
@@ -218,14 +223,14 @@ impl Platter {
         Ok(())
     }
 
-    /// An error, once in `n`.
+    /// Draws whether to inject an error, with a chance of one in `n`, and counts it; never if `n` is 0.
     fn chance(&mut self, n: usize) -> bool {
         let hit = n > 0 && self.random.one_in(n);
         self.errors += u64::from(hit);
         hit
     }
 
-    /// True when nothing may grow. What a file gave back before is gone as well.
+    /// Reports whether no file may grow, because others have taken all space, including space that files gave back.
     fn is_crowded(&mut self) -> bool {
         if self.faults.crowd > 0 && self.random.one_in(self.faults.crowd) {
             self.is_crowded = !self.is_crowded;
@@ -233,7 +238,7 @@ impl Platter {
         self.is_crowded
     }
 
-    /// True while there is no room.
+    /// Reports whether the disk is full for this write. Once full, it stays full for 1 to 6 writes.
     fn is_full(&mut self) -> bool {
         if self.full == 0 && self.chance(self.faults.full) {
             self.full = 1 + self.random.below(6);
@@ -300,6 +305,7 @@ impl Disk for SimDisk {
         platter.enter(|| format!("rename {from} to {to}"))?;
         let inode = platter.find(from)?;
         platter.changes += 1;
+        // A spare becomes a segment of the log: count whether it has old frames or zeros.
         if is_spare(from) && segment_of(to).is_some() {
             let file = &platter.inodes[inode];
             platter.taken.0 += u64::from(file.used() > 0);
@@ -330,7 +336,7 @@ impl Disk for SimDisk {
 }
 
 impl File for SimFile {
-    /// As small as its segments are.
+    /// Small, because the segments of the simulator are small, too.
     const BLOCK_LEN: u64 = 64;
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -341,7 +347,7 @@ impl File for SimFile {
         let grows = offset + bytes.len() > platter.inodes[self.inode].bytes().len();
         let is_full = platter.is_crowded() && grows || platter.is_full();
         if is_full || platter.chance(platter.faults.write) {
-            // Some of it may have been written.
+            // A failed write may have written a part of the bytes.
             let part = platter.random.below(bytes.len() + 1);
             platter.inodes[self.inode].write(offset, &bytes[..part]);
             return Err(if is_full { platter.no_room() } else { platter.failed("write") });
@@ -395,7 +401,7 @@ impl File for SimFile {
 }
 
 impl Platter {
-    /// One sector that is to be synced goes to another place.
+    /// Writes one dirty sector to another place, in any file. Returns false if there is no dirty sector or no file.
     fn misdirect(&mut self, from: usize) -> bool {
         let Some(sector) = self.inodes[from].take_sector(&mut self.random) else { return false };
         let all: Vec<(String, usize)> = self.names.iter().collect();

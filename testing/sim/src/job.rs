@@ -1,4 +1,5 @@
-//! A snapshot as a host takes it: written beside, and published when the log is durable up to what it shows.
+//! A snapshot, as a host takes it: written while commands go on, and published when the log is durable up to the
+//! sequence that the snapshot shows.
 
 use crate::SimDisk;
 use scurry_engine::{
@@ -7,16 +8,16 @@ use scurry_engine::{
 use scurry_ledger::Time;
 use std::io;
 
-/// A snapshot under way.
+/// A snapshot that is being written.
 pub(crate) struct Job {
     snapshot: Snapshot,
     writer: SnapshotWriter<SimDisk>,
-    /// All of it is on the device, and shows this sequence.
+    /// The sequence that the snapshot shows, once all of it is on the device; None before.
     as_of: Option<u64>,
 }
 
 impl Job {
-    /// Begins a snapshot; none when the disk does not take it.
+    /// Begins a snapshot. Returns None if its file cannot be created.
     pub(crate) fn begin(
         (shard, log): (&mut Shard, LogId),
         disk: &SimDisk,
@@ -29,12 +30,12 @@ impl Job {
         Some(Job { snapshot, writer, as_of: None })
     }
 
-    /// The greatest sequence that it shows, when all of it is on the device.
+    /// Returns the greatest sequence that the snapshot shows, once all of it is on the device; None before.
     pub(crate) fn as_of(&self) -> Option<u64> {
         self.as_of
     }
 
-    /// Writes what comes next.
+    /// Writes the next piece. If the disk is full, it removes unclaimed spares and tries once more.
     pub(crate) fn write_piece(
         &mut self,
         disk: &mut SimDisk,
@@ -59,15 +60,15 @@ impl Job {
         }
     }
 
-    /// Has it count from now on: what it shows, and the sequence up to which nothing needs the log any more.
+    /// Publishes the snapshot. Returns the sequences that it shows, and the sequence up to which the log is not needed.
     pub(crate) fn publish(self) -> io::Result<(Shown, u64)> {
         let (begun, as_of) = (self.snapshot.begun(), self.as_of.unwrap_or(u64::MAX));
         Ok((Shown { begun, as_of }, self.writer.publish()?))
     }
 
-    /// Gives it up.
+    /// Gives up the snapshot and removes its file.
     pub(crate) fn abandon(self) {
-        // What is left of it does no harm.
+        // If this fails, the file that remains does no harm.
         let _ = self.writer.abandon();
     }
 }

@@ -1,6 +1,6 @@
-//! A seeded simulator of the engine's durability: the engine as it ships, on a disk that loses,
-//! tears and fails, under a clock that jumps, killed at any operation. One u64 is a whole run.
-//! Beside it the naive model of `testing/model` holds what must be there after each record.
+//! A seeded simulator that tests the engine's durability. It runs the production engine on a simulated disk that
+//! loses, tears and fails writes, with a clock that jumps, and kills it at any operation. One u64 seed determines a
+//! whole run. The naive model of `testing/model` runs in parallel and gives the expected state after each record.
 
 mod audit;
 mod beside;

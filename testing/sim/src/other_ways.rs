@@ -1,5 +1,5 @@
-//! Other ways to read the same files: up to an earlier sequence, without the newest snapshot, and
-//! into two shards instead of one. All must come to what was there.
+//! Other ways to read the same files: up to an earlier sequence, without the newest snapshot, into two shards instead
+//! of one, and as a follower. All must give the same state.
 
 use crate::SimDisk;
 use crate::audit::{audit, entries_of, read};
@@ -13,14 +13,14 @@ use scurry_engine::{
 use scurry_ledger::{Time, view};
 
 impl Sim {
-    /// `before` is the disk as recovery up to `last` has found it.
+    /// Tries one of the other ways, or none. `before` is the disk before recovery, and `last` the recovered sequence.
     pub(crate) fn other_ways(&mut self, before: &SimDisk, last: u64) -> Checked {
         if self.disk.is_unsound() {
             return Ok(());
         }
         match self.random.below(6) {
             0 => self.look_back(&before.fork(), last).map_err(|why| format!("a look back: {why}")),
-            // The older one may be among what was removed.
+            // A run with removed files may have lost the older snapshot.
             1 if self.plan.tamper_in == 0 => {
                 self.without_newest(&before.fork(), last).map_err(|why| format!("the older: {why}"))
             }
@@ -30,7 +30,7 @@ impl Sim {
         }
     }
 
-    /// Compares what the last sequence left with what the shard shows.
+    /// Compares the shard with the worlds that the history has for the sequence `last`. Returns the world that agrees.
     pub(crate) fn world_at(
         &self,
         last: u64,
@@ -55,11 +55,11 @@ impl Sim {
         Err(why)
     }
 
-    /// Nothing is written for it.
+    /// Recovers up to an earlier sequence, which must not change the disk.
     fn look_back(&mut self, before: &SimDisk, last: u64) -> Checked {
         let (wanted, changes) =
             (last.saturating_sub(self.random.below(20) as u64), before.changes());
-        // Who asks for a sequence within a chain gets a part of it: that is no state that ever was.
+        // A sequence within a chain would give a part of the chain, a state that never existed.
         let wanted = self.history.range(..=wanted).next_back().map_or(0, |(&sequence, _)| sequence);
         let mut shard = Shard::new(self.fresh_config());
         let until = Until::Sequence(wanted);
@@ -67,13 +67,13 @@ impl Sim {
         if before.changes() != changes {
             return Err(format!("for sequence {wanted} the disk was changed"));
         }
-        // The log may have been dropped up to some snapshot after it.
+        // The error is legitimate: the log may have been dropped up to a snapshot that is newer than the sequence.
         let Ok(recovered) = found else { return Ok(()) };
         let now = Time(recovered.at.0.max(self.clock));
         self.world_at(wanted, &mut shard, now, recovered.at).map(|_| ())
     }
 
-    /// The older snapshot and the log behind it are enough.
+    /// Removes the newest snapshot. The older one and the log after it must give the same state.
     fn without_newest(&mut self, before: &SimDisk, last: u64) -> Checked {
         let mut disk = before.clone();
         let names = disk.list().map_err(|error| error.to_string())?;
@@ -92,7 +92,7 @@ impl Sim {
         self.world_at(last, &mut shard, now, recovered.at).map(|_| ())
     }
 
-    /// A server with another number of threads reads the same log.
+    /// Recovers into two shards, as a server does after its number of threads has changed.
     fn spread_over_two(&mut self, before: &SimDisk) -> Checked {
         let mut two = {
             let config = self.fresh_config();
@@ -125,8 +125,8 @@ impl Sim {
         Ok(())
     }
 
-    /// Another node has what was there up to some frame, and applies the frames behind as they come: it has the
-    /// same then, byte by byte, as who has read all of it.
+    /// Recovers a shard up to a random frame, and applies the frames after it one by one, as another node does. It must
+    /// have the same entries in the end, byte by byte, as a shard that recovered the whole log.
     fn follow(&mut self, before: &SimDisk, last: u64) -> Checked {
         let config = self.fresh_config();
         let (mut whole, mut follower) = (Shard::new(config.clone()), Shard::new(config));
@@ -135,7 +135,7 @@ impl Sim {
             recover(&mut before.clone(), log, Until::Sequence(sequence), shard, |_| {})
         };
         let all = recover_to(&mut whole, last).map_err(|error| error.to_string())?;
-        // What the snapshot shows may be lost in the log.
+        // The log may have lost records that the snapshot contains, so the frames are read from after the snapshot.
         let oldest = all.snapshot.unwrap_or(0) + 1;
         let mut disk = before.clone();
         let mut reader =
@@ -145,7 +145,7 @@ impl Sim {
             begins.push(frame.first());
         }
         let from = begins[self.random.below(begins.len())];
-        // The log may have been dropped up to some snapshot after it.
+        // The error is legitimate: the log may have been dropped up to a snapshot that is newer than `from`.
         let Ok(recovered) = recover_to(&mut follower, from - 1) else { return Ok(()) };
         follower.keep_journal(self.log, from);
         let mut at = recovered.at;
@@ -170,7 +170,7 @@ impl Sim {
     }
 }
 
-/// Two shards that share the keys.
+/// Two shards between which the keys are divided.
 struct Two([Shard; 2]);
 
 impl Two {

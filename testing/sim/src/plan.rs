@@ -1,34 +1,34 @@
-//! What a run is like: drawn from its theme and its seed.
+//! The settings of a run, drawn from its theme and its seed.
 
 use crate::{Crash, Faults};
 use scurry_engine::Durability;
 use scurry_model::Random;
 
-/// Theme of a run.
+/// The kind of faults that a run concentrates on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// The power fails, the device does what it says.
+    /// The power fails; the device itself works correctly.
     Power,
     /// The process is killed.
     Kill,
-    /// Answers leave from the page cache.
+    /// Answers are sent when the records are in the page cache, before a sync.
     Write,
-    /// Writes and syncs fail, room is missing.
+    /// Writes and syncs fail, and the disk is full at times.
     Errors,
-    /// Bytes change on the device, syncs lie, sectors land elsewhere.
+    /// Bits change on the device, syncs do nothing, sectors are written to the wrong place.
     Damage,
-    /// Reads fail while a store is recovered.
+    /// Reads fail during recovery.
     Reads,
-    /// Others take the room of the disk, and give it back.
+    /// Other programs fill the disk, and free the space again.
     Room,
-    /// Hosts stop as they should, and before the next start files go missing or change.
+    /// Hosts stop in an orderly way, and before the next start files are removed or changed.
     Missing,
-    /// Commands on several accounts, all or none of which survive.
+    /// Chains of commands on several accounts: a crash must leave all commands of a chain or none.
     Chains,
 }
 
 impl Theme {
-    /// All of them.
+    /// All themes.
     pub const ALL: [Theme; 9] = [
         Theme::Power,
         Theme::Kill,
@@ -41,7 +41,7 @@ impl Theme {
         Theme::Chains,
     ];
 
-    /// The name of the theme on a command line.
+    /// Returns the name of the theme on a command line.
     pub fn name(self) -> &'static str {
         match self {
             Theme::Power => "power",
@@ -56,49 +56,49 @@ impl Theme {
         }
     }
 
-    /// The theme of this name.
+    /// Returns the theme with this name; None if there is no such theme.
     pub fn named(name: &str) -> Option<Theme> {
         Theme::ALL.into_iter().find(|theme| theme.name() == name)
     }
 }
 
-/// The settings of a run.
+/// The settings of a run. A field `..._in` gives a chance of 1 in that number.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Steps of the scheduler.
+    /// The number of steps of the scheduler.
     pub steps: usize,
-    /// When an answer may leave.
+    /// The durability that an answer waits for.
     pub durability: Durability,
     /// Faults of the disk.
     pub faults: Faults,
-    /// How the machine ends: one of these each time.
+    /// The ways in which the machine can end. One of them is drawn each time.
     pub crashes: &'static [Crash],
-    /// Steps between two ends, one in so many.
+    /// Chance per step that the machine ends.
     pub crash_in: usize,
-    /// Factor by which ends are rarer while files and names are written.
+    /// A factor that makes crashes rarer during writes of batches and during renames.
     pub calm: usize,
-    /// A bit changes at a crash, once in so many; 0 for never.
+    /// Chance per crash that a bit changes; 0 for never.
     pub flip_in: usize,
-    /// The host stops as it should before the machine ends, once in so many; 0 for never.
+    /// Chance per end of the machine that the host first stops in an orderly way; 0 for never.
     pub stop_in: usize,
-    /// Files are removed or changed before a start, once in so many; 0 for never.
+    /// Chance per start that files are removed or changed before it; 0 for never.
     pub tamper_in: usize,
-    /// A segment's length, bytes.
+    /// The length of a segment of the log, bytes.
     pub segment_len: u64,
-    /// A chunk's length, bytes.
+    /// The length of a snapshot's chunk, bytes.
     pub chunk_len: usize,
-    /// A snapshot is begun once in so many steps.
+    /// Chance per step that a snapshot begins.
     pub snapshot_in: usize,
-    /// Everything is cleared once in so many commands.
+    /// Chance per command on an account that the whole shard is cleared instead.
     pub clear_in: usize,
-    /// A command is a chain once in so many; 0 for never.
+    /// Chance that a chain is sent instead of a command on one account; 0 for never.
     pub chain_in: usize,
-    /// Nothing is accepted while the log is sure to take fewer bytes; 0 where nobody looks.
+    /// The room of the log, in bytes, below which no command is accepted; 0 to accept commands without a check.
     pub room_min: u64,
 }
 
 impl Plan {
-    /// The plan of a seed.
+    /// Draws the plan of a run.
     pub fn new(theme: Theme, random: &mut Random) -> Plan {
         let mut faults = Faults { room: random.one_in(2), ..Faults::default() };
         let mut durability = Durability::Fsync;
@@ -167,13 +167,13 @@ impl Plan {
         if random.one_in(3) { plan.with_reuse() } else { plan }
     }
 
-    /// Segments hold more than is accepted between two looks at their room.
+    /// Makes a segment larger than all that is accepted between two checks of the log's room.
     fn with_room(self) -> Plan {
         let (steps, crash_in) = (2 * self.steps, 4 * self.crash_in);
         Plan { steps, crash_in, segment_len: 8_000, room_min: 4_000, calm: 20, ..self }
     }
 
-    /// Segments are dropped and used again several times before the machine ends.
+    /// Makes segments small and crashes rare, so that segments are dropped and reused several times before a crash.
     fn with_reuse(self) -> Plan {
         let faults = Faults { room: true, ..self.faults };
         let (steps, crash_in, chunk_len) = (2 * self.steps, 4 * self.crash_in, 100_000);

@@ -1,14 +1,14 @@
-//! How far the log has come, noted beside it, and the writer that raises the note.
+//! The reach of the log: a lower bound of its durable length, in a file of its own, and the writer that raises it.
 
 use crate::SimFile;
 use crate::sim::Sim;
 use scurry_engine::{Disk, File, LogReach, LogWriter, NoteError, RequiredExtent};
 
-/// The file that says how far the log has come; a server has it beside the directory of the log.
+/// The name of the file with the reach. A server has it beside the directory of the log.
 pub(crate) const REACH: &str = "reach";
 
 impl Sim {
-    /// Notes how far the log has come, in a file that is made where there is none.
+    /// Raises the noted reach to this sequence. Creates the file if it is missing.
     pub(crate) fn note_reach(&mut self, sequence: u64) -> Result<(), NoteError> {
         if let Some(mut reach) = self.open_reach()? {
             return reach.raise(sequence);
@@ -21,7 +21,7 @@ impl Sim {
         Ok(self.disk.sync_dir()?)
     }
 
-    /// The note of how far the log has come; none where there is no such file.
+    /// Opens the note of the reach; None if the file is missing.
     pub(crate) fn open_reach(&mut self) -> Result<Option<LogReach<SimFile>>, NoteError> {
         match self.disk.open(REACH) {
             Ok(file) => LogReach::open(file, self.log).map(Some),
@@ -30,13 +30,13 @@ impl Sim {
         }
     }
 
-    /// The least that a start has to find.
+    /// Returns the extent that a start must find at least.
     pub(crate) fn least(&mut self) -> Result<RequiredExtent, NoteError> {
         let sequence = self.open_reach()?.map_or(0, |reach| reach.sequence());
         Ok(RequiredExtent { sequence, snapshot: false })
     }
 
-    /// A writer goes on with the log, and says beside it how far it has come.
+    /// Creates the writer that continues the log. It raises the reach if there is a note of it.
     pub(crate) fn write_on(&mut self) {
         let writer = LogWriter::new(self.disk.clone(), self.log, self.plan.segment_len);
         self.writer = match self.open_reach() {

@@ -1,4 +1,4 @@
-//! The machine ends and starts again; what it finds is compared with what it must find.
+//! Ends the machine, starts it again, and compares the recovered state with the expected state.
 
 use crate::reach::REACH;
 use crate::scan::greatest_mark;
@@ -7,11 +7,11 @@ use crate::world::Checked;
 use crate::{Crash, SimDisk};
 use scurry_engine::{Commits, Durability, Recovered, Shard, Until, Version, recover, segment_of};
 
-/// Starts that may fail one after another before the disk is mended.
+/// The number of starts that may fail in succession before the disk stops injecting faults.
 const ATTEMPTS_MAX: usize = 4;
 
 impl Sim {
-    /// Ends the machine, and starts it until it serves or refuses.
+    /// Ends the machine, and starts it until the store serves or refuses to.
     pub(crate) fn crash(&mut self, crash: Crash) -> Checked {
         self.counts.crashes += 1;
         self.disk.note(|| format!("crash: {crash:?}, acknowledged {}", self.acked));
@@ -23,7 +23,8 @@ impl Sim {
         self.disk.restart(crash);
         let is_tampered = self.plan.tamper_in > 0 && self.random.one_in(self.plan.tamper_in);
         if is_tampered && !self.is_noted() {
-            // Answers left before anything was on the device.
+            // With `write`, answers were sent before their records were synced. Only the reach can show that records
+            // are missing.
             needed = needed.min(self.least().map_or(0, |least| least.sequence));
         }
         let is_tampered = is_tampered && self.tamper();
@@ -37,6 +38,7 @@ impl Sim {
             if attempt == ATTEMPTS_MAX {
                 self.disk.mend();
             } else if self.random.one_in(4) {
+                // The next start is cut short by another crash.
                 self.disk.stop_after(self.random.below(40) as u64);
             }
             let (before, errors) = (self.disk.fork(), self.disk.errors());
@@ -47,6 +49,7 @@ impl Sim {
                 Err(error) => {
                     self.disk.note(|| format!("not recovered: {error}"));
                     if self.disk.is_off() {
+                        // The crash that was set above, not a fault of the store: start again.
                         let again = self.random.pick(self.plan.crashes);
                         needed = needed.min(self.kept(again, true));
                         self.disk.restart(again);
@@ -58,6 +61,7 @@ impl Sim {
                         self.is_over = true;
                         return names_its_place(&error);
                     } else if self.disk.is_unsound() || self.disk.errors() > errors {
+                        // A start may fail for an injected error; then it is tried again. A damaged disk is refused.
                         names_its_place(&error)?;
                         if self.disk.errors() == errors {
                             self.counts.refused += 1;
@@ -73,7 +77,7 @@ impl Sim {
         Ok(())
     }
 
-    /// A start: what it finds, or why it is refused.
+    /// Starts the store once. Returns the recovered shard, or why the store refuses to start.
     fn start(&mut self) -> Result<(Recovered, Shard), String> {
         let least = self.least().map_err(|error| format!("{REACH}: {error}"))?;
         let (mut disk, mut shard) = (self.disk.clone(), Shard::new(self.fresh_config()));
@@ -82,11 +86,11 @@ impl Sim {
         Ok((found.map_err(|error| error.to_string())?, shard))
     }
 
-    /// The sequence that has to survive such an end.
+    /// Returns the sequence that must survive a crash of this kind.
     fn kept(&self, crash: Crash, had_errors: bool) -> u64 {
         match (self.plan.durability, crash) {
             (Durability::Fsync, _) => self.acked,
-            // A page that could not be written may be gone from the cache.
+            // After a failed write the page may be missing from the cache.
             (Durability::Write, Crash::Process) if !had_errors => self.acked,
             _ => self.acked.min(self.commits.synced()),
         }
@@ -103,7 +107,7 @@ impl Sim {
         self.disk.note(|| format!("recovered {last} of {needed}, at {:?}", recovered.at));
         self.count(recovered);
         let is_unsound = self.disk.is_unsound();
-        // A sector that landed in a segment before the snapshot is seen by nobody.
+        // Recovery does not read segments before the snapshot, so it cannot see a misdirected sector there.
         let files = before.contents();
         let wanted = recovered.snapshot.unwrap_or(0) + 1;
         let starts = files.iter().filter_map(|(name, _)| segment_of(name));
@@ -124,6 +128,7 @@ impl Sim {
         if !is_unsound && last >= self.acked && shard.version_last().get() < self.version_acked {
             return Err(format!("version {} was given and is forgotten", self.version_acked));
         }
+        // Damage may lose records. Without damage, these are records that nobody was promised.
         self.counts.lost +=
             u64::from(self.history.last_key_value().is_some_and(|(&at, _)| at > last));
         self.other_ways(before, last)?;
@@ -160,7 +165,7 @@ impl Sim {
     }
 }
 
-/// A reader of an error has to find what is damaged.
+/// Checks that an error names the damaged file or sequence, so that an operator can find it.
 fn names_its_place(error: &str) -> Checked {
     let named = ["log-", "snapshot-", "spare-", "sequence", "directory", REACH]
         .iter()

@@ -1,29 +1,33 @@
-//! One run: the host of a shard, driven by a scheduler that the seed draws.
+//! One run: a scheduler, driven by the seed, that runs the host of one shard.
 
 use crate::sim::{Counts, Sim};
 use crate::world::Checked;
 use crate::{Crash, Theme};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A run that went well.
+/// The result of a run without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Equal for equal runs.
+    /// A hash of the trace: equal for equal runs.
     pub hash: u64,
-    /// Counts of what was done.
+    /// Counts of the run's events.
     pub counts: Counts,
 }
 
-/// A run that showed a fault.
+/// The result of a run that found a fault.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Text that says what is wrong.
+    /// A description of the fault, with the theme, the seed and the plan.
     pub why: String,
-    /// Events before it.
+    /// The last events before it.
     pub tail: String,
 }
 
-/// Runs a seed.
+/// Runs one seed.
+///
+/// # Errors
+///
+/// The first fault that a check or a panic of the engine has shown.
 pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
     let mut sim = Sim::new(theme, seed);
     let done = catch_unwind(AssertUnwindSafe(|| sim.run()));
@@ -63,6 +67,7 @@ impl Sim {
         if self.plan.room_min > 0 {
             self.goes_on_with_room()?;
         }
+        // At the end, the data on the disk must survive both kinds of crash.
         for last in [Crash::Process, Crash::Power] {
             if !self.is_over {
                 self.crash(last)?;
@@ -79,6 +84,7 @@ impl Sim {
             if ends_well {
                 self.stop()?;
             } else if !stops && self.random.one_in(2) {
+                // The machine runs on, and stops within one of the next 14 operations of the disk.
                 self.disk.stop_after(self.random.below(14) as u64);
                 return Ok(());
             }

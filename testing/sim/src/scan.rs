@@ -1,10 +1,10 @@
-//! Reads the bytes of a log once more, without the engine: which sequence does any frame prove
-//! to have been synced?
+//! A second reader of the log's bytes, independent of the engine. It finds the greatest sequence that any frame proves
+//! to be synced.
 
 use scurry_codec::{Framed, Seal, SegmentHeader, read_frame};
 use std::ops::Range;
 
-/// crc32c, bit by bit.
+/// Returns the CRC-32C of bytes that continue those with the checksum `before`. It works bit by bit.
 pub(crate) fn crc32c(before: u32, bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!before, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {
@@ -13,7 +13,7 @@ pub(crate) fn crc32c(before: u32, bytes: &[u8]) -> u32 {
     })
 }
 
-/// The greatest mark in frames of the log `id`, at any place of these segments.
+/// Returns the greatest mark in frames of the log `id`, at any offset of these segments.
 pub(crate) fn greatest_mark<'a>(id: u64, segments: impl Iterator<Item = &'a [u8]>) -> u64 {
     let seal = Seal::new(crc32c, id);
     let mut greatest = 0;
@@ -32,7 +32,7 @@ pub(crate) fn greatest_mark<'a>(id: u64, segments: impl Iterator<Item = &'a [u8]
     greatest
 }
 
-/// Where the last two frames of a segment lie that begins with this sequence; none without frames.
+/// Returns the range of the last two frames in a segment that begins with the sequence `first`; None without frames.
 pub(crate) fn last_frames(id: u64, first: u64, bytes: &[u8]) -> Option<Range<usize>> {
     let seal = Seal::new(crc32c, id);
     let (mut at, mut next, mut begins) = (SegmentHeader::LEN, first, Vec::new());

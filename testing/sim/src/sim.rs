@@ -1,4 +1,4 @@
-//! A host of one shard: all that it has, and what clients and the disk know of it. What it does is in the files above.
+//! A simulated host of one shard: its state, its clients' state and its disk. The other modules have the steps.
 
 use crate::job::Job;
 use crate::world::World;
@@ -9,7 +9,7 @@ use scurry_model::{ChainOp, Generator, Op, Random};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-/// Counts of what a run has done, so that tests can demand that it was worth something.
+/// Counts of the events of a run. Tests check them to be sure that the runs covered enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "plain counts of what they are called")]
 pub struct Counts {
@@ -24,27 +24,27 @@ pub struct Counts {
     pub refused: u64,
     pub failures: u64,
     pub full: u64,
-    /// Commands that were refused because the log might not take them.
+    /// Commands that were refused because the log might not have room for them.
     pub no_room: u64,
     pub snapshots: u64,
     pub duplicates: u64,
     pub releases: u64,
-    /// Segments that were made of old ones.
+    /// Segments that were made from spares with old frames.
     pub reused: u64,
-    /// Segments that were filled before.
+    /// Segments that were made from spares filled with zeros.
     pub filled: u64,
-    /// The host has stopped as it should.
+    /// Orderly stops of the host.
     pub stops: u64,
-    /// Files were removed or changed while nothing ran.
+    /// Starts before which files were removed or changed.
     pub tampered: u64,
-    /// Losses that were noticed, and the start refused.
+    /// Starts that were refused because the store noticed missing data.
     pub missed: u64,
     /// Chains of several commands that were committed.
     pub chains: u64,
 }
 
 impl Counts {
-    /// Adds those of another run.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Counts) {
         self.commits += other.commits;
         self.answers += other.answers;
@@ -70,7 +70,7 @@ impl Counts {
     }
 }
 
-/// An answer that waits for its records.
+/// An answer that is not sent before the log has its records.
 #[derive(Debug)]
 pub(crate) struct Pending {
     /// Sequence that the reply shows.
@@ -81,7 +81,7 @@ pub(crate) struct Pending {
     pub(crate) version: u64,
 }
 
-/// A request whose answer has left.
+/// An answered request.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
     pub(crate) sequence: u64,
@@ -90,7 +90,7 @@ pub(crate) struct Done {
     pub(crate) answer: Answer,
 }
 
-/// A batch that was given out, and what became of it if it was run already.
+/// A batch that the shard has handed out. `outcome` is None until the batch is run.
 #[derive(Debug)]
 pub(crate) struct Flight {
     pub(crate) batch: Batch,
@@ -103,34 +103,34 @@ pub(crate) struct Sim {
     pub(crate) disk: SimDisk,
     pub(crate) log: LogId,
     pub(crate) config: Config,
-    /// Recoveries so far.
+    /// The number of recoveries so far.
     starts: u64,
     pub(crate) shard: Shard,
     pub(crate) commits: Commits,
     pub(crate) writer: LogWriter<SimDisk>,
     pub(crate) flight: Option<Flight>,
     pub(crate) job: Option<Job>,
-    /// Nothing more may be answered before a restart.
+    /// The log has failed: nothing is answered before a restart.
     pub(crate) has_failed: bool,
-    /// The last run has ended by itself, and everything is on the disk.
+    /// The last run ended with an orderly stop, and everything is on the disk.
     pub(crate) has_stopped: bool,
-    /// Time that the machine's clock shows.
+    /// The machine's clock, milliseconds. It may go back.
     pub(crate) clock: i64,
-    /// The latest time that was seen or recovered.
+    /// The latest time that the shard was told or has recovered, milliseconds.
     pub(crate) latest: i64,
     pub(crate) world: World,
-    /// Worlds that each sequence left; more than one where history was lost and made anew.
+    /// Worlds after each sequence; several where records were lost and the sequence was used again.
     pub(crate) history: BTreeMap<u64, Vec<World>>,
     pub(crate) generators: [Generator; 3],
     pub(crate) pending: VecDeque<Pending>,
-    /// The greatest sequence that an answer has shown.
+    /// The greatest sequence that a sent answer shows.
     pub(crate) acked: u64,
     pub(crate) version_acked: u64,
     pub(crate) done: Vec<Done>,
-    /// Chains that were asked for.
+    /// Chains that clients have sent.
     pub(crate) chains: Vec<ChainOp>,
     pub(crate) in_doubt: Vec<(usize, Op)>,
-    /// The store has refused to start.
+    /// The store has refused to start, so the run ends.
     pub(crate) is_over: bool,
     pub(crate) counts: Counts,
 }
@@ -147,7 +147,7 @@ impl Sim {
             entity_index: true,
             entity_tombstone_ms: random.pick(&[1, 40, 500]),
             version_ahead_ms_max: random.pick(&[0, 20, 1_000]),
-            // Without a draw: a seed that has a name stays what it was.
+            // Not drawn from `random`, so that the seeds of named tests keep their runs.
             apart_len: [APART_LEN, 0, 100, 1_000][seed as usize % 4],
             ..Config::default()
         };
@@ -188,13 +188,13 @@ impl Sim {
         }
     }
 
-    /// Of a shard that is about to recover: a host draws the secret of its table anew each time.
+    /// Returns the configuration of a shard that is about to recover: as in a real host, each start has a new hash key.
     pub(crate) fn fresh_config(&mut self) -> Config {
         self.starts += 1;
         Config { hash_key: HashKey::known(!self.starts), ..self.config.clone() }
     }
 
-    /// The time that the host tells the shard: never less than before.
+    /// Returns the time that the host passes to the shard. It never goes back.
     pub(crate) fn now(&mut self) -> Time {
         self.latest = self.latest.max(self.clock);
         Time(self.latest)

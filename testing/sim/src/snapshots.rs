@@ -1,5 +1,5 @@
-//! Snapshots of a host: when one begins and goes on, and that the log before the older one is dropped
-//! after it is published.
+//! Snapshots of a host: when one begins and continues. After a snapshot is published, the log before the older one is
+//! dropped.
 
 use crate::job::Job;
 use crate::sim::Sim;
@@ -26,7 +26,7 @@ impl Sim {
                 return;
             }
             if self.random.one_in(3 * self.plan.calm) {
-                // While names change.
+                // The machine stops during the renames and removals.
                 self.disk.stop_after(self.random.below(12) as u64);
             }
             match job.publish().and_then(|(_, oldest)| forget(&mut self.disk, oldest, 0)) {
@@ -44,7 +44,7 @@ impl Sim {
         }
     }
 
-    /// Gives up a snapshot: what was written shows another state than what follows.
+    /// Gives up a snapshot because the shard is cleared: the written part would show another state than the rest.
     pub(crate) fn abandon_snapshot(&mut self) {
         if let Some(job) = self.job.take() {
             job.abandon();

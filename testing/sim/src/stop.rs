@@ -1,5 +1,5 @@
-//! Stops and starts that no crash is part of: a host that stops as it should, and what people and
-//! devices do to the files before it starts again.
+//! Stops and starts without a crash: orderly stops of a host, and the changes that people and devices make to its
+//! files before the next start.
 
 use crate::reach::REACH;
 use crate::scan::last_frames;
@@ -7,11 +7,11 @@ use crate::sim::Sim;
 use crate::world::Checked;
 use scurry_engine::{Disk, Durability, File, segment_name, segment_of};
 
-/// Batches that a stop may need: the one under way, what was committed meanwhile, the mark.
+/// The number of batches that a stop may need: the one under way, later commits, the mark.
 const BATCHES_MAX: usize = 20;
 
 impl Sim {
-    /// The host stops as it should. It may be killed meanwhile.
+    /// Stops the host in an orderly way. The machine may stop during it.
     pub(crate) fn stop(&mut self) -> Checked {
         self.abandon_snapshot();
         for _ in 0..BATCHES_MAX {
@@ -34,11 +34,11 @@ impl Sim {
         Ok(())
     }
 
-    /// Files are removed or changed while nothing runs. False where there was nothing to do it to.
+    /// Removes or changes files while the host is stopped. Returns false if there was no file to remove or change.
     pub(crate) fn tamper(&mut self) -> bool {
         let names: Vec<String> = self.disk.contents().into_iter().map(|(name, _)| name).collect();
-        // It was removed before, and the start after that was cut short before it was written anew: nothing
-        // says how far the log had come, so nothing that goes now can be missed.
+        // An earlier call removed the reach, and the start after it crashed before it wrote the file again. Without the
+        // reach a start cannot notice that data is missing, so nothing may be removed.
         if !names.iter().any(|name| name == REACH) {
             return false;
         }
@@ -52,7 +52,7 @@ impl Sim {
             2 => names.into_iter().filter(|name| name != REACH).collect(),
             3 if names.is_empty() => vec![],
             3 => vec![names[self.random.below(names.len())].clone()],
-            // Of a machine that did not stop by itself the last frames may be as they are.
+            // Only after an orderly stop: after a crash the last frames may legitimately be torn.
             4 => return newest.is_some_and(|newest| self.flip_end(&newest)),
             _ => return newest.is_some_and(|newest| self.shorten(&newest)),
         };
@@ -63,7 +63,7 @@ impl Sim {
         !gone.is_empty() && self.disk.sync_dir().is_ok()
     }
 
-    /// A bit of one of the last two frames changes.
+    /// Changes a bit in one of the last two frames.
     fn flip_end(&mut self, newest: &str) -> bool {
         let Some(frames) = self.last_frames(newest) else { return false };
         let byte = frames.start + self.random.below(frames.len());
@@ -72,7 +72,7 @@ impl Sim {
         true
     }
 
-    /// The file ends earlier, as a copy does that was cut short.
+    /// Truncates the file, like a copy that was cut short.
     fn shorten(&mut self, newest: &str) -> bool {
         let Some(frames) = self.last_frames(newest) else { return false };
         let len = self.random.below(frames.end) as u64;
@@ -90,8 +90,8 @@ impl Sim {
         last_frames(self.log.id, segment_of(newest)?, bytes)
     }
 
-    /// True when what was acknowledged must be noticed when it is missing: where each answer waits
-    /// for the device, and where the last run has ended by itself.
+    /// Reports whether a start must notice missing acknowledged records: if each answer waits for the device, or if the
+    /// last run ended with an orderly stop.
     pub(crate) fn is_noted(&self) -> bool {
         self.has_stopped || self.plan.durability == Durability::Fsync
     }

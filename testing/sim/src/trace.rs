@@ -1,11 +1,11 @@
-//! What has happened: a hash of all of it, and the last lines for people.
+//! The trace of a run: a hash of all events, and the last lines for people.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const KEPT: usize = 160;
 
-/// The events of a run; a copy is the same trace.
+/// The events of a run. A clone shares the same trace.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Arc<Mutex<Lines>>);
 
@@ -33,18 +33,18 @@ impl Trace {
         lines.tail.push_back(line);
     }
 
-    /// Equal for equal runs.
+    /// Returns a hash of all lines: equal for equal runs.
     pub fn hash(&self) -> u64 {
         let lines = self.lock();
         lines.hash ^ lines.count
     }
 
-    /// How many lines there were.
+    /// Returns the number of lines so far.
     pub fn lines(&self) -> u64 {
         self.lock().count
     }
 
-    /// The last lines.
+    /// Returns the last lines, at most 160.
     pub fn tail(&self) -> String {
         self.lock().tail.iter().map(|line| format!("  {line}\n")).collect()
     }

@@ -1,4 +1,4 @@
-//! What a shard should hold: three accounts beside their models, and a naive map of other keys.
+//! The expected content of a shard: three accounts with their models, and a naive map of the other keys.
 
 use scurry_engine::Config;
 use scurry_ledger::Limits;
@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 /// Ids of the accounts.
 pub(crate) const ACCOUNTS: [&[u8]; 3] = [b"anna", b"bert", b"carl"];
 
-/// Other keys.
+/// The other keys, for values and entities.
 pub(crate) const KEYS: [&[u8]; 8] = [b"a", b"b", b"c", b"d", b"e", b"", b"key:with:a:name", b"h"];
 
-/// A check that failed.
+/// The result of a check, with a description of the fault.
 pub(crate) type Checked = Result<(), String>;
 
-/// The state that a sequence of records leaves.
+/// The expected state after a sequence of records.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) pairs: [Pair; 3],
     pub(crate) keys: Keys,
-    /// Accounts among the other keys that are closed.
+    /// Accounts under the other keys that are closed.
     pub(crate) closed: BTreeSet<Vec<u8>>,
-    /// When its last record was made.
+    /// The time of the last record, milliseconds.
     pub(crate) at: i64,
 }
 
@@ -33,7 +33,7 @@ impl World {
         World { pairs: [pair(), pair(), pair()], keys, closed: BTreeSet::new(), at: 0 }
     }
 
-    /// Everything is gone, but the greatest version.
+    /// Removes everything but the greatest version of an entity.
     pub(crate) fn clear(&mut self) {
         for pair in &mut self.pairs {
             *pair = Pair { thorough: false, ..Pair::new(pair.limits.clone()) };

@@ -1,5 +1,5 @@
-//! Explores seeds: `cargo xtask sim --seconds N [--theme NAME] [--seed S]`, or `--seeds N` of them; with a
-//! seed and neither of both it replays that run. Each run is made twice and must end alike, unless `--once` is said.
+//! Explores seeds: `cargo xtask sim --seconds N [--theme NAME] [--seed S]`, or `--seeds N` of them. With a seed and
+//! neither of both it replays that run. Each run is made twice and must end in the same way, except with `--once`.
 
 use scurry_sim::group::{self, GroupCounts, GroupTheme};
 use scurry_sim::{Counts, Failure, Theme, run};
@@ -12,7 +12,7 @@ themes: power, kill, write, errors, damage, reads, room, missing, chains, and wi
 group-crashes, group-cuts, group-pauses, group-clocks, group-disks, group-members, group-rebuilds,
 group-losses, group-all; alone all of the former, `group` all of the latter";
 
-/// One shard, or three nodes.
+/// A theme of one shard alone, or of a group of three nodes.
 #[derive(Clone, Copy)]
 enum Any {
     Alone(Theme),
@@ -36,7 +36,7 @@ impl Any {
     }
 }
 
-/// Counts of all runs.
+/// The counts of all runs.
 #[derive(Default)]
 struct Total {
     alone: Counts,
@@ -44,7 +44,7 @@ struct Total {
 }
 
 impl Total {
-    /// Runs a seed, twice with the same end unless once is enough.
+    /// Runs a seed twice and checks that both runs end in the same way, or runs it once if `once` is set.
     fn run(&mut self, theme: Any, seed: u64, once: bool) -> Result<(), Failure> {
         match theme {
             Any::Alone(theme) => {

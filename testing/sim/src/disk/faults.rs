@@ -1,22 +1,22 @@
-//! What a disk does wrong.
+//! The faults of a simulated disk.
 
-/// Each fault comes once in so many calls; 0 for never.
+/// How often each fault is injected: once in so many calls, 0 for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// A write that fails, after a part of it perhaps.
+    /// A write fails, perhaps after it has written a part.
     pub write: usize,
-    /// Room that is missing for some writes.
+    /// The disk is full for some writes.
     pub full: usize,
-    /// A sync that fails; what it should have written is given up.
+    /// A sync fails, and the kernel drops the dirty pages: no later sync writes them.
     pub sync: usize,
-    /// A read that fails.
+    /// A read fails.
     pub read: usize,
-    /// A sync that does nothing and says that it did.
+    /// A sync does nothing and reports success.
     pub lie: usize,
-    /// A sync that writes a sector to another place.
+    /// A sync writes one sector to another place.
     pub misdirect: usize,
-    /// An operation before which others take all the room there is, or give it back.
+    /// Before an operation other programs take all free space, or give it back.
     pub crowd: usize,
-    /// Files are created with their room as zeros.
+    /// Files are created with zeros of the requested length.
     pub room: bool,
 }

@@ -1,21 +1,21 @@
-//! The bytes of a file: in the cache, on the device, and which sectors differ.
+//! The bytes of a file in the cache and on the device, and the sectors in which they differ.
 
 use scurry_model::Random;
 use std::collections::BTreeSet;
 
-/// Bytes that a device writes whole or not at all.
+/// The unit that a device writes atomically, bytes.
 const SECTOR: usize = 512;
 
 #[derive(Clone, Debug)]
 pub(super) struct Inode {
     cache: Vec<u8>,
     durable: Vec<u8>,
-    /// Sectors that a sync has to write.
+    /// Sectors that the next sync writes.
     dirty: BTreeSet<usize>,
     is_written: bool,
 }
 
-/// The bytes of a sector in a file of this length.
+/// Returns the range of a sector's bytes in a file of this length.
 fn range(sector: usize, len: usize) -> std::ops::Range<usize> {
     (sector * SECTOR).min(len)..((sector + 1) * SECTOR).min(len)
 }
@@ -34,12 +34,12 @@ impl Inode {
         &self.cache
     }
 
-    /// Bytes up to the last that is not zero.
+    /// Returns the number of bytes up to the last byte other than zero.
     pub(super) fn used(&self) -> usize {
         self.cache.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
     }
 
-    /// True when anything was written, zeros too.
+    /// Reports whether anything was written, even zeros.
     pub(super) fn is_written(&self) -> bool {
         self.is_written
     }
@@ -77,8 +77,8 @@ impl Inode {
         }
     }
 
-    /// Some sectors are written, none is tried again. What was not written stays in the cache as
-    /// if it were, or is read from the device from now on.
+    /// Fails a sync: writes some of the dirty sectors, and no later sync writes the others. The others keep their new
+    /// bytes in the cache or, in half of the cases, get the device's old bytes.
     pub(super) fn fail_sync(&mut self, random: &mut Random) {
         let drops = random.one_in(2);
         let len = self.durable.len().min(self.cache.len());
@@ -92,9 +92,10 @@ impl Inode {
         }
     }
 
-    /// The power fails: `keep` of 4 sectors that were not synced survive.
+    /// Loses power: of 4 sectors that were not synced, `keep` survive on average.
     pub(super) fn lose(&mut self, random: &mut Random, keep: usize) {
         let (old, new) = (self.durable.len(), self.cache.len());
+        // The length is stored apart from the bytes: the old one, the new one, or one in between may survive.
         let len = match random.below(3) {
             0 => old,
             1 => new,
@@ -119,7 +120,7 @@ impl Inode {
         }
     }
 
-    /// Takes a sector out of what is to be synced.
+    /// Removes a random sector from the dirty ones, and returns its bytes; None if no sector is dirty.
     pub(super) fn take_sector(&mut self, random: &mut Random) -> Option<Vec<u8>> {
         let all: Vec<usize> = self.dirty.iter().copied().collect();
         let sector = *all.get(random.below(all.len()))?;
@@ -127,7 +128,7 @@ impl Inode {
         Some(self.cache[range(sector, self.cache.len())].to_vec())
     }
 
-    /// Takes a sector that belongs elsewhere, and says where.
+    /// Writes bytes of another sector over a random sector of this file, and returns the offset.
     pub(super) fn misplace(&mut self, random: &mut Random, bytes: &[u8]) -> usize {
         let sectors = self.durable.len().div_ceil(SECTOR);
         let at = random.below(sectors) * SECTOR;

@@ -1,4 +1,4 @@
-//! The names of a directory: as programs see them, and as they are on the device.
+//! The names in a directory, as programs see them and as they are on the device.
 
 use scurry_model::Random;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 enum Change {
     Link(String, usize),
     Unlink(String),
-    /// The file that moves, and its names before and after.
+    /// The inode, its old name and its new name.
     Rename(usize, String, String),
 }
 
@@ -15,7 +15,7 @@ enum Change {
 pub(super) struct Names {
     cache: BTreeMap<String, usize>,
     durable: BTreeMap<String, usize>,
-    /// Changes that were not synced, in their order.
+    /// Changes that were not synced, in order.
     pending: Vec<Change>,
 }
 
@@ -28,7 +28,7 @@ impl Names {
         self.cache.iter().map(|(name, at)| (name.clone(), *at))
     }
 
-    /// A file takes the place of one that was called so, with the name.
+    /// Adds a name for a file. A file that had the name loses it.
     pub(super) fn link(&mut self, name: &str, inode: usize) {
         self.add(Change::Link(name.to_owned(), inode));
     }
@@ -53,8 +53,8 @@ impl Names {
         self.pending.clear();
     }
 
-    /// The power fails: a journal keeps the first changes of those that were not synced. Now and
-    /// then what moves and removes is kept or lost in any order, as nothing promises one.
+    /// Loses power: keeps the changes that were not synced up to a random one, as a file system with a journal does. In
+    /// half of the cases renames and removals are kept or lost independently, because no order is guaranteed.
     pub(super) fn lose(&mut self, random: &mut Random) {
         let (kept, is_loose) = (random.below(self.pending.len() + 1), random.one_in(2));
         for (index, change) in self.pending.drain(..).enumerate() {
@@ -76,7 +76,7 @@ fn apply(names: &mut BTreeMap<String, usize>, change: &Change) {
             names.remove(name);
         }
         Change::Rename(inode, from, to) => {
-            // What has the name on the device may be an older file, where the link of this one was lost.
+            // On the device the name may belong to an older file, if the link of this file was lost.
             if names.get(from) == Some(inode) {
                 names.remove(from);
                 names.insert(to.clone(), *inode);
